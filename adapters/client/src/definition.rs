@@ -10,6 +10,8 @@ use mcpwire_core::Config;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::package_name::package_name;
+
 /// The definition of a server: the command that starts it, or its URL.
 ///
 /// The HTTP client of the runtime applies `unix_socket`, `ca_file`, `client_certificate`, `client_key` and `proxy`. If an HTTP client
@@ -39,7 +41,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpServerDef {
-    /// Name of the server in errors. Default: the file name of the command, or the host and port of the URL.
+    /// Name of the server in errors. Default: see [`McpServerDef::display_name`].
     pub name: Option<String>,
     /// The program to start: a path, or a name that is looked up in `PATH`. It is started without a shell.
     /// Empty for a server that is reached over HTTP.
@@ -66,18 +68,14 @@ pub struct McpServerDef {
     /// `http` is safe, because the messages do not leave the machine.
     pub unix_socket: Option<PathBuf>,
     /// PEM file with CA certificates to trust for HTTPS, in addition to the default ones. Not part of `mcpServers` files.
-    #[cfg(feature = "http")]
     pub ca_file: Option<PathBuf>,
     /// PEM file with the client certificate for HTTPS, and the chain to its CA (mutual TLS). Not part of `mcpServers` files.
-    #[cfg(feature = "http")]
     pub client_certificate: Option<PathBuf>,
     /// PEM file with the private key of `client_certificate`. The default is the file of the certificate. Not part of
     /// `mcpServers` files.
-    #[cfg(feature = "http")]
     pub client_key: Option<PathBuf>,
     /// URL of the proxy for HTTP, in place of the proxies of the environment. It may contain a password, which `{:?}` does
     /// not show. Not part of `mcpServers` files.
-    #[cfg(feature = "http")]
     pub proxy: Option<String>,
     /// Headers of all HTTP requests. `{:?}` does not show the values, because they may be secrets.
     pub headers: BTreeMap<String, String>,
@@ -109,16 +107,12 @@ struct Members {
     url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unix_socket: Option<PathBuf>,
-    #[cfg(feature = "http")]
     #[serde(skip)]
     ca_file: Option<PathBuf>,
-    #[cfg(feature = "http")]
     #[serde(skip)]
     client_certificate: Option<PathBuf>,
-    #[cfg(feature = "http")]
     #[serde(skip)]
     client_key: Option<PathBuf>,
-    #[cfg(feature = "http")]
     #[serde(skip)]
     proxy: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -288,14 +282,16 @@ impl McpServerDef {
         config
     }
 
-    /// Returns the name of the server. Default: the file name of its command, or the host and port of its URL.
+    /// Returns the name of the server in messages: [`McpServerDef::name`], or the host and port of its URL, or what its
+    /// command starts: the package of `npx`, `bunx`, `pnpm dlx`, `uvx` or `pipx run`, the image of `docker run`, the script of `node` or
+    /// `python`. Otherwise the file name of the command.
     pub fn display_name(&self) -> &str {
         match (&self.name, &self.url) {
             (Some(name), _) => name,
             (None, Some(url)) => authority(url),
-            (None, None) => {
-                Path::new(&self.command).file_name().and_then(|name| name.to_str()).unwrap_or(&self.command)
-            }
+            (None, None) => package_name(&self.command, &self.args)
+                .or_else(|| Path::new(&self.command).file_name()?.to_str())
+                .unwrap_or(&self.command),
         }
     }
 
@@ -354,8 +350,7 @@ impl<'de> Deserialize<'de> for McpServerDef {
 impl fmt::Debug for McpServerDef {
     /// Omits the values of variables and headers, and the user and query of the URL, because they may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("McpServerDef");
-        shown
+        f.debug_struct("McpServerDef")
             .field("name", &self.name)
             .field("command", &self.command)
             .field("args", &self.args)
@@ -367,14 +362,12 @@ impl fmt::Debug for McpServerDef {
             .field("connect_timeout", &self.connect_timeout)
             .field("url", &self.url.as_deref().map(without_secrets))
             .field("unix_socket", &self.unix_socket)
-            .field("headers", &self.headers.keys().collect::<Vec<_>>());
-        #[cfg(feature = "http")]
-        shown
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
             .field("ca_file", &self.ca_file)
             .field("client_certificate", &self.client_certificate)
             .field("client_key", &self.client_key)
-            .field("proxy", &self.proxy.as_deref().map(without_secrets));
-        shown.finish()
+            .field("proxy", &self.proxy.as_deref().map(without_secrets))
+            .finish()
     }
 }
 

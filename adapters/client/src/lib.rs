@@ -42,6 +42,7 @@ mod launcher;
 mod messages;
 mod observer;
 mod options;
+mod package_name;
 mod panics;
 mod shutdown_report;
 mod stderr;

@@ -63,7 +63,7 @@ fn connect_http(
     let mut options = options.into_parts(Some(Arc::new(def.clone())));
     let clock = runtime.clock();
     options.start_hooks(Transport::Http, move || clock.now());
-    let settings = options.http.settings(def)?;
+    let settings = options.http.settings(def, &options.config.client_info)?;
     let is_traced = options.trace.is_some();
     let client = options.http_client(def, || runtime.http_client(def))?;
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));

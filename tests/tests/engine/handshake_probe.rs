@@ -21,7 +21,7 @@ fn assert_legacy(pair: &Pair, asked: &str) {
     assert_eq!(pair.happened(), [&Event::Connected]);
     let initialize = &pair.sent[1];
     assert_eq!(initialize.params()["protocolVersion"], asked);
-    assert_eq!(initialize.params()["clientInfo"]["name"], "mcpwire-core");
+    assert_eq!(initialize.params()["clientInfo"]["name"], "mcpwire");
     assert!(initialize.params()["capabilities"].is_object());
     assert!(initialize.meta().is_null(), "the legacy era has no `_meta` of the protocol's");
     assert_eq!(pair.engine.session().server().map(|server| server.era), Some(Era::Legacy));
@@ -119,7 +119,7 @@ fn the_probe_says_who_asks() {
     let pair = probe(r#""result":{"supportedVersions":["2026-07-28"]}"#);
     let meta = pair.sent[0].meta();
     assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
-    assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "mcpwire-core");
+    assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "mcpwire");
     assert!(meta["io.modelcontextprotocol/clientCapabilities"].is_object());
 }
 

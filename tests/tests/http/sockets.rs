@@ -304,7 +304,11 @@ fn headers_and_tokens_go_with_every_request<A: Adapter>() {
     }
     let web = Web::modern(|request, reply| reply.json(200, &echo(request)));
     let def = web.def().header("X-Team", "blue").header("Authorization", "Basic x");
-    let options = OverHttp { http: HttpOptions::default().token(StaticToken("t0ken".into())), ..OverHttp::default() };
+    let options = OverHttp {
+        config: Config::new("my app", "1.0"),
+        http: HttpOptions::default().token(StaticToken("t0ken".into())),
+        ..OverHttp::default()
+    };
     let mut client = open_with::<A>(&def, options).unwrap();
     assert_eq!(call(&mut client, "in").unwrap(), "in");
     let options = OverHttp { http: HttpOptions::default().token(None), ..OverHttp::default() };
@@ -313,7 +317,8 @@ fn headers_and_tokens_go_with_every_request<A: Adapter>() {
     for request in web.requests() {
         assert_eq!(request.header("x-team"), Some("blue"));
         assert_eq!(request.header("authorization"), Some("Bearer t0ken"));
-        assert!(request.header("user-agent").is_some_and(|agent| agent.starts_with("mcpwire/")));
+        // A space is not allowed in the name of a product.
+        assert!(request.header("user-agent").is_some_and(|agent| agent.starts_with("my-app/1.0 mcpwire/")));
     }
 }
 

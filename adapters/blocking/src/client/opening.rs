@@ -116,7 +116,7 @@ impl McpClient {
     fn connect_http(def: &McpServerDef, mut options: OptionParts) -> Result<Self, Error> {
         let clock = Clock::start();
         options.start_hooks(TransportKind::Http, move || clock.now());
-        let settings = options.http.settings(def)?;
+        let settings = options.http.settings(def, &options.config.client_info)?;
         let client = options.http_client(def, || mcpwire_smol::Runtime::http_client(&mcpwire_smol::Smol, def))?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());

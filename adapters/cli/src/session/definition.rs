@@ -1,7 +1,6 @@
 //! [`Definition`]: the server of a command, the options for its HTTP connection, and the secrets to hide in output.
 
 use std::env;
-use std::path::Path;
 
 use mcpwire_blocking::McpServerDef;
 use mcpwire_blocking::http::{EnvToken, HttpOptions};
@@ -18,10 +17,6 @@ use crate::hub::{find_in, layout, not_started};
 use crate::login::{LoginStore, ServerLogin};
 use crate::secrets::secrets_of;
 use crate::text;
-
-/// Programs such as `npx` that start a server from a package or file. The server is then named after this package or file.
-const LAUNCHERS: [&str; 12] =
-    ["npx", "bunx", "pnpx", "uvx", "uv", "pipx", "node", "bun", "deno", "python", "python3", "docker"];
 
 /// The server that a command connects to, the options for its HTTP connection, and the secrets to hide in output.
 pub(super) struct Definition {
@@ -47,9 +42,7 @@ impl Definition {
             McpServerDef::new(ourselves.to_string_lossy()).arg("demo-server")
         } else {
             let (command, arguments) = target.command.split_first().ok_or_else(Failure::no_server)?;
-            let mut server = McpServerDef::new(command).args(arguments);
-            server.name = name_of(command, arguments);
-            server
+            McpServerDef::new(command).args(arguments)
         };
         Ok(Self::started(server, options))
     }
@@ -165,47 +158,5 @@ fn reject_tls_options(tls: &TlsArgs) -> Result<(), Failure> {
     match file.or(proxy.as_ref().map(|_| "proxy")) {
         Some(option) => Err(Failure::usage(option, format!("--{option} is for a server at a URL: use --url"))),
         None => Ok(()),
-    }
-}
-
-/// Returns the name of the package or file of a server that a launcher such as `npx` starts.
-///
-/// Returns `None` if `command` is not a launcher, or if `arguments` do not clearly show the package.
-fn name_of(command: &str, arguments: &[String]) -> Option<String> {
-    let program = Path::new(command).file_stem()?.to_str()?;
-    if !LAUNCHERS.contains(&program) {
-        return None;
-    }
-    let is_subcommand = |word: &str| ["run", "tool", "exec", "x"].contains(&word);
-    // An argument after an option may be the value of the option, and not the package.
-    let first = arguments.iter().find(|word| !["-y", "--yes"].contains(&word.as_str()) && !is_subcommand(word))?;
-    if first.starts_with('-') {
-        return None;
-    }
-    let is_file = ["node", "bun", "deno", "python", "python3"].contains(&program);
-    Some(if is_file { Path::new(first).file_name()?.to_str()?.to_owned() } else { first.clone() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_launcher_is_not_taken_for_the_server() {
-        let name = |line: &str| {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            name_of(&words[0], &words[1..])
-        };
-        for (line, expected) in [
-            ("npx -y @modelcontextprotocol/server-everything stdio", Some("@modelcontextprotocol/server-everything")),
-            ("uvx mcp-server-time", Some("mcp-server-time")),
-            ("node dist/index.js", Some("index.js")),
-            ("python3 -m server", None),
-            ("docker run -i image", None),
-            ("./server --x", None),
-            ("npx", None),
-        ] {
-            assert_eq!(name(line).as_deref(), expected, "{line}");
-        }
     }
 }

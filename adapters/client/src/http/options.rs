@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 use crate::{Error, HttpSetupError, McpServerDef};
+use mcpwire_core::Implementation;
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
 
 use super::authorization_context::AuthorizationContext;
@@ -12,8 +13,8 @@ use super::authorizer::{Authorizer, AuthorizingClient, BearerTokens, LastAuthori
 use super::token::TokenProvider;
 use super::{DefinitionSetting, HttpClient};
 
-/// Default `User-Agent` header. A header in the definition of the server replaces it.
-const USER_AGENT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
+/// The product of this library in the `User-Agent` header.
+const PRODUCT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
 
 /// Options of a connection over HTTP. They have no effect on other connections.
 #[derive(Clone)]
@@ -77,17 +78,18 @@ impl HttpOptions {
         self.authorizer.is_some()
     }
 
-    /// Returns the engine's settings for this server and these options.
+    /// Returns the engine's settings for this server and these options. The `User-Agent` header has the name and version of the
+    /// client, unless the definition contains the header.
     ///
     /// # Errors
     /// If the URL or a header of the definition is invalid.
-    pub fn settings(&self, def: &McpServerDef) -> Result<Settings, Error> {
+    pub fn settings(&self, def: &McpServerDef, client: &Implementation) -> Result<Settings, Error> {
         let setup_error = |error: SettingsError| Error::new(def.display_name(), HttpSetupError::Settings(error));
         let mut settings = Settings::new(def.url.as_deref().unwrap_or_default()).map_err(setup_error)?;
         settings.listen = self.listen;
         settings.flavour = self.flavour;
         settings.seed = RandomState::new().build_hasher().finish();
-        settings.header("User-Agent", USER_AGENT).map_err(setup_error)?;
+        settings.header("User-Agent", &user_agent(client)).map_err(setup_error)?;
         for (name, value) in &def.headers {
             settings.header(name, value).map_err(setup_error)?;
         }
@@ -108,6 +110,22 @@ impl HttpOptions {
             Some(authorizer) => Arc::new(AuthorizingClient { authorizer, client, last_sent: self.last_sent }),
             None => client,
         })
+    }
+}
+
+/// Returns the `User-Agent` header of a client (RFC 9110, section 10.1.5): its name and version, and those of this library.
+///
+/// A character that is not allowed in a product becomes `-`.
+fn user_agent(client: &Implementation) -> String {
+    let product = |text: &str| -> String {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        text.trim().chars().map(|c| if is_allowed(c) { c } else { '-' }).collect()
+    };
+    let (name, version) = (product(&client.name), product(&client.version));
+    match (name.as_str(), version.as_str()) {
+        ("" | "mcpwire", _) => PRODUCT.into(),
+        (name, "") => format!("{name} {PRODUCT}"),
+        (name, version) => format!("{name}/{version} {PRODUCT}"),
     }
 }
 

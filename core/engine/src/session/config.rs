@@ -216,7 +216,7 @@ impl Config {
 impl Default for Config {
     /// Creates a configuration with default values, and with the name and version of this library for the client.
     fn default() -> Self {
-        Config::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+        Config::new("mcpwire", env!("CARGO_PKG_VERSION"))
     }
 }
 
