@@ -37,8 +37,11 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// Dropping the returned file releases the lock.
     fn lock(&self, path: &Path, timeout: Duration) -> io::Result<File>;
 
-    /// Creates a new file with the permissions `mode`, and locks it while it is open, if the file system has locks. Returns an error
-    /// if `path` exists already.
+    /// Creates a new file with the permissions `mode`, and locks it while it is open, if the file system has locks.
+    ///
+    /// # Errors
+    /// If `path` exists already. [`io::ErrorKind::Interrupted`] if another program removed the file before it was locked: try another
+    /// path, because that program may remove this path again.
     fn create(&self, path: &Path, mode: u32) -> io::Result<Box<dyn NewFile>>;
 
     /// Creates a hard link `to` that refers to the same file as `from`.
@@ -179,15 +182,13 @@ impl NewFile for File {
     }
 }
 
-/// Creates a file and locks it, so that other programs do not take it for a leftover while it is written.
+/// Creates a file, and locks it.
 fn create_locked(options: &OpenOptions, path: &Path) -> io::Result<File> {
-    loop {
-        let file = options.open(path)?;
-        // Another program may have locked the file before, to remove it. Then it is created again.
-        if file.lock().is_err() || path.symlink_metadata().is_ok() {
-            return Ok(file);
-        }
+    let file = options.open(path)?;
+    if file.lock().is_ok() && path.symlink_metadata().is_err() {
+        return Err(io::ErrorKind::Interrupted.into());
     }
+    Ok(file)
 }
 
 /// Waits up to `timeout` until `file` is locked. A separate thread calls `File::lock`, which has no timeout. Trying the lock at

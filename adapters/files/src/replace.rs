@@ -31,16 +31,16 @@ pub fn replace_for_now(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> io::Result<()>
 /// Checks that [`replace`] can write a file of this size in the place of `path` now, and leaves `path` as it is. Use this before
 /// an action whose result must not be lost.
 pub fn check_replace(fs: &dyn Fs, path: &Path, size: usize) -> io::Result<()> {
-    let new = beside(&fs.resolve(path)?);
-    let written = write(fs, &new, &vec![0; size], 0o600, true);
+    let (new, file) = create_beside(fs, &fs.resolve(path)?, 0o600)?;
+    let written = write(file, &vec![0; size], true);
     let _ = fs.remove(&new);
     written.map(drop)
 }
 
 fn put(fs: &dyn Fs, target: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<()> {
-    let new = beside(target);
+    let (new, file) = create_beside(fs, target, mode)?;
     // The file stays open, and locked, until it has its final name: nobody then takes it for a leftover.
-    let written = write(fs, &new, bytes, mode, durable).and_then(|file| fs.rename(&new, target).map(|()| file));
+    let written = write(file, bytes, durable).and_then(|file| fs.rename(&new, target).map(|()| file));
     if let Err(error) = written {
         // The temporary file may be incomplete.
         let _ = fs.remove(&new);
@@ -53,8 +53,23 @@ fn put(fs: &dyn Fs, target: &Path, bytes: &[u8], mode: u32, durable: bool) -> io
     Ok(())
 }
 
-fn write(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<Box<dyn NewFile>> {
-    let mut file = fs.create(path, mode)?;
+/// Creates a temporary file in the directory of `target`. Returns its path and the file.
+fn create_beside(fs: &dyn Fs, target: &Path, mode: u32) -> io::Result<(PathBuf, Box<dyn NewFile>)> {
+    loop {
+        let path = beside(target);
+        match fs.create(&path, mode) {
+            Ok(file) => return Ok((path, file)),
+            // Another program took the file for a leftover. It, or a third one, may still remove a file of this name.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                let _ = fs.remove(&path);
+                return Err(error);
+            }
+        }
+    }
+}
+
+fn write(mut file: Box<dyn NewFile>, bytes: &[u8], durable: bool) -> io::Result<Box<dyn NewFile>> {
     file.write(bytes)?;
     if durable {
         file.sync()?;

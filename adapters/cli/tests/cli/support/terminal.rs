@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use super::wait_for;
@@ -28,7 +30,10 @@ impl Terminal {
 
     /// Returns the side for a program.
     pub(crate) fn other_end(&self) -> OwnedFd {
-        OwnedFd::from(File::options().read(true).write(true).open(&self.path).expect("it opens"))
+        let mut options = File::options();
+        // Otherwise it would become the terminal of a test program that leads a session, which would end with it.
+        options.read(true).write(true).custom_flags(OFlags::NOCTTY.bits().cast_signed());
+        OwnedFd::from(options.open(&self.path).expect("it opens"))
     }
 
     /// Collects the output on the screen as it arrives.
