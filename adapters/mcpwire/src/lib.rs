@@ -15,6 +15,8 @@
 //! # }
 //! ```
 //!
+//! The `guide` has a page for each task: the first program, HTTP, logins, many servers, agents, errors, security, tests, embedding.
+//!
 //! # Modules and features
 //!
 //! Each module needs the feature of its name. The features `blocking` and `tokio` are on by default: they are what most programs
@@ -42,6 +44,9 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
+
+#[cfg(any(doc, doctest))]
+pub mod guide;
 
 #[doc(inline)]
 pub use mcpwire_client::{
