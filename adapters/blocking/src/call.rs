@@ -1,12 +1,13 @@
 //! [`Call`]: a tool call and its options.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_core::internal::{ToolCall, Unprepared};
+use mcpwire_core::internal::{Prepared, ToolCall};
 use mcpwire_core::{
     CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
-    Notification, Params, Progress, RequestOptions, Task, TaskMode,
+    Notification, Progress, RequestOptions, SendError, Task, TaskMode,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,18 +36,21 @@ type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
 /// # Ok::<(), mcpwire_blocking::Error>(())
 /// ```
 #[must_use = "a call is sent by `send`, `structured`, `raw`, `begin` or `as_task`"]
-pub struct Call<'c, A> {
-    client: &'c mut McpClient,
-    name: &'c str,
-    arguments: A,
+pub struct Call<'client, 'c> {
+    client: &'client mut McpClient,
+    name: Arc<str>,
+    /// The serialized name and arguments, or why they could not be serialized.
+    request: Result<Prepared<CallTool>, SendError>,
     options: RequestOptions,
     on_progress: Option<OnProgress<'c>>,
     on_status: Option<OnStatus<'c>>,
 }
 
-impl<'c, A: Serialize> Call<'c, A> {
-    pub(crate) fn new(client: &'c mut McpClient, name: &'c str, arguments: A) -> Self {
-        Call { client, name, arguments, options: RequestOptions::new(), on_progress: None, on_status: None }
+impl<'client, 'c> Call<'client, 'c> {
+    pub(crate) fn new(client: &'client mut McpClient, name: &str, arguments: &impl Serialize) -> Self {
+        let request = Prepared::new(&CallToolParams { name, arguments });
+        let options = RequestOptions::new();
+        Call { client, name: name.into(), request, options, on_progress: None, on_status: None }
     }
 
     /// Replaces all options of the request. The callbacks stay.
@@ -117,6 +121,10 @@ impl<'c, A: Serialize> Call<'c, A> {
     }
 
     /// Sends the call, and waits for its result.
+    ///
+    /// # Errors
+    /// If the arguments do not serialize to a JSON object or a list of pairs, or if the call fails. A tool that fails is not an
+    /// error: [`CallToolResult::is_error`].
     pub fn send(self) -> Result<CallToolResult, Error> {
         self.run::<CallTool>().map(|(_, result)| result)
     }
@@ -127,11 +135,11 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// If the call or the tool fails, or if the structured content is missing or not a `T` ([`CallError::Structured`]).
     #[doc(alias = "structuredContent")]
     pub fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
-        let tool = self.name;
+        let tool = Arc::clone(&self.name);
         let (client, result) = self.run::<CallTool>()?;
         result
             .structured()
-            .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(tool).into() }))
+            .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(&*tool).into() }))
     }
 
     /// Sends the call, and returns its result as the JSON that the server sent.
@@ -144,12 +152,14 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// Unlike [`Call::send`], this does not list the tools first. If the tool requires a task, call [`McpClient::list_tools`] before.
     /// The callbacks are not used: [`McpClient::notifications`] reports the progress, with the key of the request.
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
-        let Call { client, name, arguments, options, .. } = self;
-        let options = client.connection.context.with_tool_caller_context(&options, Some(name)).into_owned();
-        let params = CallToolParams { name, arguments: &arguments };
-        let call = ToolCall::new(name, Unprepared(&params), options);
-        let pending = client.begin_with(|state, calls, now| call.send_now(state, calls, now));
-        pending.map(|pending| pending.of_tool(name)).map_err(|error| error.with_tool(name))
+        let Call { client, name, request, options, .. } = self;
+        let options = client.connection.context.with_tool_caller_context(&options, Some(&name)).into_owned();
+        let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
+        let call = ToolCall::new(Arc::clone(&name), request, options);
+        match client.begin_with(|state, calls, now| call.send_now(state, calls, now)) {
+            Ok(pending) => Ok(pending.of_tool(name)),
+            Err(error) => Err(error.with_tool(&name)),
+        }
     }
 
     /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
@@ -167,7 +177,7 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// let result = outcome.wait()?;
     /// # Ok::<(), mcpwire_blocking::Error>(())
     /// ```
-    pub fn as_task(mut self) -> Result<TaskOrResult<'c>, Error> {
+    pub fn as_task(mut self) -> Result<TaskOrResult<'client>, Error> {
         self.options = self.options.task(TaskMode::Handle);
         let (client, outcome) = self.run::<CallToolAsTask>()?;
         Ok(match outcome {
@@ -176,26 +186,22 @@ impl<'c, A: Serialize> Call<'c, A> {
         })
     }
 
-    fn run<M>(self) -> Result<(&'c mut McpClient, M::Result), Error>
-    where
-        M: Method,
-        for<'a> CallToolParams<'a, A>: Params<M>,
-    {
-        let Call { client, name, arguments, options, mut on_progress, mut on_status } = self;
-        let options = client.connection.context.with_tool_caller_context(&options, Some(name)).into_owned();
-        let params = CallToolParams { name, arguments: &arguments };
-        let mut call = ToolCall::<M, _>::new(name, Unprepared(&params), options);
+    fn run<M: Method>(self) -> Result<(&'client mut McpClient, M::Result), Error> {
+        let Call { client, name, request, options, mut on_progress, mut on_status } = self;
+        let options = client.connection.context.with_tool_caller_context(&options, Some(&name)).into_owned();
+        let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
+        let mut call = ToolCall::<M, _>::new(Arc::clone(&name), request.with_method(), options);
         let result = client.run(&mut call, &mut |report| match (report, &mut on_progress, &mut on_status) {
             (Notification::Progress { progress, .. }, Some(on_progress), _) => on_progress(progress),
             (Notification::TaskStatus { task, .. }, _, Some(on_status)) => on_status(task),
             _ => {}
         });
-        let result = result.map_err(|error| error.with_tool(name))?;
+        let result = result.map_err(|error| error.with_tool(&name))?;
         Ok((client, result))
     }
 }
 
-impl<A> fmt::Debug for Call<'_, A> {
+impl fmt::Debug for Call<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call").field("tool", &self.name).field("options", &self.options).finish_non_exhaustive()
     }

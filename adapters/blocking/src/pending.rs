@@ -1,6 +1,7 @@
 //! [`Pending`]: a request in flight, whose result the program takes later.
 
 use std::fmt;
+use std::sync::Arc;
 
 use mcpwire_client::Error;
 use mcpwire_core::{Method, RequestKey, Ticket};
@@ -16,7 +17,7 @@ use crate::dropped_handles::{DroppedHandle, DroppedHandles};
 pub struct Pending<M: Method> {
     ticket: Ticket<M>,
     /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
-    tool: Option<Box<str>>,
+    tool: Option<Arc<str>>,
     dropped: DroppedHandles,
     is_done: bool,
 }
@@ -28,8 +29,8 @@ impl<M: Method> Pending<M> {
     }
 
     /// Sets the tool that the request calls.
-    pub(crate) fn of_tool(mut self, tool: &str) -> Self {
-        self.tool = Some(tool.into());
+    pub(crate) fn of_tool(mut self, tool: Arc<str>) -> Self {
+        self.tool = Some(tool);
         self
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::mem;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use mcpwire_client::Error;
 use mcpwire_core::internal::{Prepared, ToolCall};
 use mcpwire_core::{
     CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
-    Notification, Params, Progress, RequestOptions, Task, TaskMode,
+    Notification, Progress, RequestOptions, SendError, Task, TaskMode,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,22 +26,25 @@ type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
 /// A tool call that was not sent yet. Created by [`McpClient::call_tool`]. Awaiting it sends the call.
 ///
-/// A call borrows the name of the tool, its arguments and its callbacks, but not the client. If they are `'static`, the
-/// future that [`Call::send`] returns is `'static` too, and can be spawned: `set.spawn(client.call_tool("echo", arguments).send())`.
+/// A call owns its client, the name of the tool and the serialized arguments. It borrows only its callbacks: without callbacks
+/// that borrow, the future that [`Call::send`] returns is `'static` and can be spawned, whatever the name and the arguments
+/// were borrowed from: `set.spawn(client.call_tool(&name, &arguments).send())`.
 #[must_use = "a call is sent when it is awaited"]
-pub struct Call<'c, R, A> {
+pub struct Call<'c, R> {
     client: McpClient<R>,
-    name: &'c str,
-    arguments: A,
+    name: Arc<str>,
+    /// The serialized name and arguments, or why they could not be serialized.
+    request: Result<Prepared<CallTool>, SendError>,
     options: RequestOptions,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,
 }
 
-impl<'c, R, A: Serialize> Call<'c, R, A> {
-    pub(crate) fn new(client: McpClient<R>, name: &'c str, arguments: A) -> Self {
+impl<'c, R> Call<'c, R> {
+    pub(crate) fn new(client: McpClient<R>, name: &str, arguments: &impl Serialize) -> Self {
+        let request = Prepared::new(&CallToolParams { name, arguments });
         let options = RequestOptions::new();
-        Call { client, name, arguments, options, on_progress: None, on_status: None }
+        Call { client, name: name.into(), request, options, on_progress: None, on_status: None }
     }
 
     /// Replaces all options of the request. Callbacks are not replaced.
@@ -116,8 +120,15 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
 
     /// Sends the call, and waits for its result.
     ///
-    /// This is the same as awaiting the call itself.
-    pub fn send(self) -> CallFuture<'c, R, CallTool, A> {
+    /// This is the same as awaiting the call itself. The first poll of the future sends the call.
+    ///
+    /// # Errors
+    /// If the arguments do not serialize to a JSON object or a list of pairs, or if the call fails. A tool that fails is not an
+    /// error: [`CallToolResult::is_error`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future before its end cancels the call, and notifies the server. The tool may have run or may still run.
+    pub fn send(self) -> CallFuture<'c, R, CallTool> {
         CallFuture::new(self)
     }
 
@@ -128,32 +139,34 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// is missing or does not match `T`.
     #[doc(alias = "structuredContent")]
     pub async fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
-        let (client, tool) = (self.client.clone(), self.name);
+        let (client, tool) = (self.client.clone(), Arc::clone(&self.name));
         let result = self.send().await?;
         result
             .structured()
-            .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(tool).into() }))
+            .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(&*tool).into() }))
     }
 
     /// Sends the call, and returns its result as the JSON that the server sent.
-    pub fn raw(self) -> CallFuture<'c, R, CallToolRaw, A> {
+    pub fn raw(self) -> CallFuture<'c, R, CallToolRaw> {
         CallFuture::new(self)
     }
 
     /// Sends the call without waiting for its result.
     ///
-    /// The returned future is `'static`, whatever the call borrows. Unlike [`Call::send`], this does not
-    /// request the list of tools, so a tool that requires a task must be in the loaded list. It does not call the callbacks: find
+    /// Unlike [`Call::send`], this does not request the list of tools, so a tool that requires a task must be in the loaded
+    /// list. It does not call the callbacks: find
     /// the progress among the [`McpClient::notifications`] by [`Pending::key`].
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
-        let Call { client, name, arguments, mut options, .. } = self;
+        let Call { client, name, request, mut options, .. } = self;
         let shared = client.connection().shared();
-        shared.add_caller_context(&mut options, name);
-        let request = Prepared::<CallTool>::new(&CallToolParams { name, arguments: &arguments });
-        let request = request.map_err(|error| shared.not_sent_error(error).with_tool(name))?;
-        let call = ToolCall::new(name, request, options);
+        shared.add_caller_context(&mut options, &name);
+        let request = request.map_err(|error| shared.not_sent_error(error).with_tool(&name))?;
+        let call = ToolCall::new(Arc::clone(&name), request, options);
         let pending = Pending::begin(client.connection(), |state, calls, now| call.send_now(state, calls, now));
-        pending.map(|pending| pending.of_tool(name)).map_err(|error| error.with_tool(name))
+        match pending {
+            Ok(pending) => Ok(pending.of_tool(name)),
+            Err(error) => Err(error.with_tool(&name)),
+        }
     }
 
     /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
@@ -162,16 +175,16 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     pub async fn as_task(mut self) -> Result<TaskOrResult<R>, Error> {
         let client = self.client.clone();
         self.options = self.options.task(TaskMode::Handle);
-        Ok(match CallFuture::<R, CallToolAsTask, A>::new(self).await? {
+        Ok(match CallFuture::<R, CallToolAsTask>::new(self).await? {
             CallToolOutcome::Done(result) => TaskOrResult::Done(Box::new(result)),
             CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
         })
     }
 }
 
-impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
+impl<'c, R> IntoFuture for Call<'c, R> {
     type Output = Result<CallToolResult, Error>;
-    type IntoFuture = CallFuture<'c, R, CallTool, A>;
+    type IntoFuture = CallFuture<'c, R, CallTool>;
 
     fn into_future(self) -> Self::IntoFuture {
         self.send()
@@ -180,24 +193,24 @@ impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
 
 /// The future of a tool call. The first poll sends the call. Dropping the future before its end cancels the call.
 #[must_use = "a call is sent when it is awaited"]
-pub struct CallFuture<'c, R, M: Method, A> {
+pub struct CallFuture<'c, R, M: Method> {
     client: McpClient<R>,
-    name: &'c str,
+    name: Arc<str>,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,
-    stage: Stage<'c, M, A>,
+    stage: Stage<M>,
 }
 
-enum Stage<'c, M: Method, A> {
-    New { arguments: A, options: RequestOptions },
-    Running { call: ToolCall<'c, M, Prepared<M>>, runner: OperationRunner },
+enum Stage<M: Method> {
+    New { request: Result<Prepared<CallTool>, SendError>, options: RequestOptions },
+    Running { call: ToolCall<M, Prepared<M>>, runner: OperationRunner },
     Done,
 }
 
-impl<'c, R, M: Method, A> CallFuture<'c, R, M, A> {
-    fn new(call: Call<'c, R, A>) -> Self {
-        let Call { client, name, arguments, options, on_progress, on_status } = call;
-        CallFuture { client, name, on_progress, on_status, stage: Stage::New { arguments, options } }
+impl<'c, R, M: Method> CallFuture<'c, R, M> {
+    fn new(call: Call<'c, R>) -> Self {
+        let Call { client, name, request, options, on_progress, on_status } = call;
+        CallFuture { client, name, on_progress, on_status, stage: Stage::New { request, options } }
     }
 
     fn poll_call(&mut self, cx: &mut Context<'_>) -> Poll<Result<M::Result, Error>> {
@@ -208,29 +221,22 @@ impl<'c, R, M: Method, A> CallFuture<'c, R, M, A> {
             Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
             _ => {}
         });
-        result.map_err(|error| error.with_tool(self.name))
+        result.map_err(|error| error.with_tool(&self.name))
     }
 }
 
-impl<R, M, A> Future for CallFuture<'_, R, M, A>
-where
-    M: Method,
-    A: Serialize,
-    for<'a> CallToolParams<'a, A>: Params<M>,
-{
+impl<R, M: Method> Future for CallFuture<'_, R, M> {
     type Output = Result<M::Result, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         if matches!(this.stage, Stage::New { .. })
-            && let Stage::New { arguments, mut options } = mem::replace(&mut this.stage, Stage::Done)
+            && let Stage::New { request, mut options } = mem::replace(&mut this.stage, Stage::Done)
         {
-            // Serializes the arguments before the lock is acquired, because large arguments take time.
             let shared = this.client.connection().shared();
-            shared.add_caller_context(&mut options, this.name);
-            let request = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
-            let request = request.map_err(|error| shared.not_sent_error(error).with_tool(this.name))?;
-            let call = ToolCall::new(this.name, request, options);
+            shared.add_caller_context(&mut options, &this.name);
+            let request = request.map_err(|error| shared.not_sent_error(error).with_tool(&this.name))?;
+            let call = ToolCall::new(Arc::clone(&this.name), request.with_method(), options);
             let runner = OperationRunner::new(this.on_progress.is_some() || this.on_status.is_some());
             this.stage = Stage::Running { call, runner };
         }
@@ -243,15 +249,15 @@ where
 }
 
 // No field is structurally pinned.
-impl<R, M: Method, A> Unpin for CallFuture<'_, R, M, A> {}
+impl<R, M: Method> Unpin for CallFuture<'_, R, M> {}
 
-impl<R, A> fmt::Debug for Call<'_, R, A> {
+impl<R> fmt::Debug for Call<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call").field("tool", &self.name).field("options", &self.options).finish_non_exhaustive()
     }
 }
 
-impl<R, M: Method, A> fmt::Debug for CallFuture<'_, R, M, A> {
+impl<R, M: Method> fmt::Debug for CallFuture<'_, R, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallFuture").field("tool", &self.name).finish_non_exhaustive()
     }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mcpwire_client::Error;
@@ -25,7 +26,7 @@ pub struct Pending<M: Method> {
     reply: PendingReply,
     ticket: Ticket<M>,
     /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
-    tool: Option<Box<str>>,
+    tool: Option<Arc<str>>,
 }
 
 impl<M: Method> Pending<M> {
@@ -46,8 +47,8 @@ impl<M: Method> Pending<M> {
     }
 
     /// Sets the tool that the request calls.
-    pub(crate) fn of_tool(mut self, tool: &str) -> Self {
-        self.tool = Some(tool.into());
+    pub(crate) fn of_tool(mut self, tool: Arc<str>) -> Self {
+        self.tool = Some(tool);
         self
     }
 

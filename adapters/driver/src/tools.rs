@@ -51,12 +51,16 @@ impl<R> McpClient<R> {
 
     /// Returns a builder that sends a tool call. Awaiting the builder sends the call.
     ///
+    /// The arguments are a value that serializes to a JSON object, or a list of pairs of a name and a value. They are
+    /// serialized at once, so the call borrows neither them nor the name. Arguments that do not serialize are an error of
+    /// the sent call.
+    ///
     /// If the tool itself fails, the call returns a result whose
     /// [`is_error`](mcpwire_core::CallToolResult::is_error) is set. If the loaded list is valid and does not contain the name, the
     /// call fails without a request. Dropping the call before its end cancels it, and notifies the server.
     #[doc(alias = "tools/call")]
-    pub fn call_tool<'c, A: Serialize>(&self, name: &'c str, arguments: A) -> Call<'c, R, A> {
-        Call::new(self.clone(), name, arguments)
+    pub fn call_tool<'c>(&self, name: impl AsRef<str>, arguments: impl Serialize) -> Call<'c, R> {
+        Call::new(self.clone(), name.as_ref(), &arguments)
     }
 }
 

@@ -109,7 +109,7 @@ fn compare(found: SearchProgress, page: Result<ListToolsResult, CallError>, list
 }
 
 /// What is remembered of it explains what was found, and denies no tool that the server has.
-fn noted(search: ToolSearch<'_>, found: SearchProgress, listed: &[String]) {
+fn noted(search: ToolSearch, found: SearchProgress, listed: &[String]) {
     let mut known = KnownTools::default();
     known.note(search, false);
     match found {

@@ -54,15 +54,17 @@ const RESULT_DIFFERENCES: &[(&str, &str)] = &[
 
 /// What is removed from a result before it is compared, and what is put in its place: lifetimes, the runtime of the client,
 /// and the futures that have names.
-const REPLACEMENTS: [(&str, &str); 8] = [
+const REPLACEMENTS: [(&str, &str); 10] = [
     (" ", ""),
+    ("<'_,'c>", ""),
+    ("<'client>", ""),
     ("<'c>", ""),
     ("<'_>", ""),
     ("'c,", ""),
     ("<R>", ""),
     ("<R,", "<"),
-    ("CallFuture<CallTool,A>", "Result<CallToolResult,Error>"),
-    ("CallFuture<CallToolRaw,A>", "Result<Json,Error>"),
+    ("CallFuture<CallTool>", "Result<CallToolResult,Error>"),
+    ("CallFuture<CallToolRaw>", "Result<Json,Error>"),
 ];
 
 /// A public method, without what must differ.

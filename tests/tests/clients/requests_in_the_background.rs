@@ -10,10 +10,11 @@ use mcpwire_blocking as blocking;
 use mcpwire_driver::protocol::{
     CallTool, CallToolParams, CompleteParams, CompletionReference, Progress, RequestOptions, TaskStatus,
 };
-use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient};
+use mcpwire_driver::{ConnectOptions, Error, ErrorKind, McpClient};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{WATCHDOG, on_every_async_adapter, server, watched};
+use serde::{Serialize, Serializer, ser};
 use serde_json::json;
 
 fn a_call_can_be_spawned<H: Host>() {
@@ -51,6 +52,48 @@ fn a_call_with_options_and_callbacks_can_be_spawned<H: Host>() {
         }
         assert_eq!(reports.load(Ordering::Relaxed), 15);
     });
+}
+
+/// Calls as an agent makes them: the names and arguments that a model has chosen are gone before the calls are sent.
+fn a_call_outlives_its_name_and_its_arguments<H: Host>() {
+    let server = server!("well-behaved");
+    server.open::<Async<H>>().run(async |client| {
+        let mut calls: Vec<Pin<Box<dyn Future<Output = _> + Send + 'static>>> = Vec::new();
+        for n in 0..10 {
+            let (name, arguments) = (String::from("echo"), json!({"message": n.to_string()}));
+            calls.push(Box::pin(client.call_tool(&name, &arguments).timeout(WATCHDOG).send()));
+        }
+        let sent = client.in_flight();
+        for (n, call) in calls.into_iter().enumerate() {
+            assert_eq!(call.await.expect("it answers").text().as_str(), n.to_string());
+        }
+        assert_eq!(sent, 0, "a call is sent when it is polled");
+    });
+}
+
+/// Arguments that do not serialize.
+struct Broken;
+
+impl Serialize for Broken {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(ser::Error::custom("the disk is gone"))
+    }
+}
+
+fn the_error_of_serializing_arguments_is_that_of_sending<H: Host>() {
+    let assert_not_sent = |error: Error| {
+        assert_eq!((error.kind(), error.tool()), (ErrorKind::Usage, Some("echo")), "{error}");
+        assert!(error.to_string().contains("the disk is gone"), "{error}");
+    };
+    let server = server!("well-behaved");
+    server.open::<Async<H>>().run(async |client| {
+        assert_not_sent(client.call_tool("echo", Broken).send().await.expect_err("it cannot be sent"));
+        assert_not_sent(client.call_tool("echo", Broken).begin().expect_err("it cannot be sent"));
+        assert_not_sent(client.call_tool("echo", Broken).as_task().await.expect_err("it cannot be sent"));
+    });
+    let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+    assert_not_sent(client.call_tool("echo", Broken).send().expect_err("it cannot be sent"));
+    assert_not_sent(client.call_tool("echo", Broken).begin().expect_err("it cannot be sent"));
 }
 
 #[test]
@@ -178,6 +221,8 @@ fn the_handle_of_a_task_is_current<H: Host>() {
 on_every_async_adapter!(
     a_call_can_be_spawned,
     a_call_with_options_and_callbacks_can_be_spawned,
+    a_call_outlives_its_name_and_its_arguments,
+    the_error_of_serializing_arguments_is_that_of_sending,
     options_do_not_stand_in_the_way_of_opening_at_once,
     the_handle_of_a_task_is_current,
 );

@@ -11,7 +11,7 @@ fn looked_for(tool: &str, pages: Vec<String>) -> (SearchProgress, usize) {
 }
 
 /// The same, with the search.
-fn search(tool: &str, pages: Vec<String>) -> (SearchProgress, usize, ToolSearch<'_>) {
+fn search(tool: &str, pages: Vec<String>) -> (SearchProgress, usize, ToolSearch) {
     let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)])));
     let mut search = ToolSearch::new(tool);
     loop {

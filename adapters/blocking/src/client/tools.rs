@@ -54,10 +54,13 @@ impl McpClient {
 
     /// Returns a builder that sends a tool call.
     ///
+    /// The arguments are a value that serializes to a JSON object, or a list of pairs of a name and a value. They are
+    /// serialized at once. Arguments that do not serialize are an error of the sent call.
+    ///
     /// A call whose tool fails ([`CallToolResult::is_error`](mcpwire_core::CallToolResult::is_error)) returns a result, not an error.
     /// While the stored list is valid and does not contain the name, the call fails without a request.
     #[doc(alias = "tools/call")]
-    pub fn call_tool<'c, A: Serialize>(&'c mut self, name: &'c str, arguments: A) -> Call<'c, A> {
-        Call::new(self, name, arguments)
+    pub fn call_tool<'c>(&mut self, name: impl AsRef<str>, arguments: impl Serialize) -> Call<'_, 'c> {
+        Call::new(self, name.as_ref(), &arguments)
     }
 }

@@ -7,7 +7,7 @@ use std::pin::Pin;
 
 use futures_util::FutureExt as _;
 use mcpwire_client::catch_panic;
-use mcpwire_core::{Json, Tool};
+use mcpwire_core::{Json, JsonError, Tool};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -126,17 +126,23 @@ fn denied_by_panic(callback: &str, message: &str) -> HubError {
     denied(panicked(&format!("`HubOptions::{callback}`"), message).message)
 }
 
-/// Serializes the arguments of a tool call to JSON. A list of pairs of a name and a value becomes a JSON object.
+/// Serializes the arguments of a tool call to JSON.
 pub(super) fn arguments_to_json(arguments: &impl Serialize) -> Result<Json, HubError> {
-    let invalid = |error: mcpwire_core::JsonError| {
-        HubError::new(HubErrorKind::InvalidArguments, error.to_string()).at("arguments")
-    };
-    let json = Json::from_value(arguments).map_err(invalid)?;
-    if !json.get().starts_with('[') {
-        return Ok(json);
+    Json::from_value(arguments).map_err(invalid_arguments)
+}
+
+/// Converts a list of pairs of a name and a value to a JSON object. Other arguments are returned unchanged.
+pub(super) fn pairs_to_object(arguments: Json) -> Result<Json, HubError> {
+    if !arguments.get().starts_with('[') {
+        return Ok(arguments);
     }
-    match json.decode::<Vec<(String, Json)>>() {
-        Ok(pairs) => Json::from_value(&pairs.into_iter().collect::<BTreeMap<_, _>>()).map_err(invalid),
-        Err(_) => Ok(json),
+    match arguments.decode::<Vec<(String, Json)>>() {
+        Ok(pairs) => Json::from_value(&pairs.into_iter().collect::<BTreeMap<_, _>>()).map_err(invalid_arguments),
+        Err(_) => Ok(arguments),
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn invalid_arguments(error: JsonError) -> HubError {
+    HubError::new(HubErrorKind::InvalidArguments, error.to_string()).at("arguments")
 }

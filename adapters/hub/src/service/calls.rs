@@ -1,18 +1,17 @@
 //! [`Calls`] makes tool calls: finds the server of a tool, sends the call, and returns the outcome.
 
-use std::future::{Future, IntoFuture, poll_fn};
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use mcpwire_core::{CallToolResult, ContentBlock, Json, Progress, Timestamp};
+use mcpwire_core::{CallToolResult, ContentBlock, Json, Timestamp};
 use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId};
-use serde::Serialize;
 
 use super::attempts::{Attempts, Connection};
 use super::available_tools::{AvailableTools, uuid};
-use super::call_hooks::{ToolCall, arguments_to_json};
+use super::call_hooks::{ToolCall, pairs_to_object};
 use super::failures;
 use super::login_watch;
 use super::options::Settings;
@@ -42,70 +41,6 @@ enum ToolName<'a> {
     OfServer(&'a str),
 }
 
-/// A tool call that is sent when this value is awaited. [`Hub::call`](super::Hub::call) creates it.
-#[must_use = "a call is made when it is awaited"]
-pub struct Call<'a, A> {
-    calls: &'a Calls,
-    name: &'a str,
-    arguments: A,
-    options: CallOptions<'a>,
-}
-
-impl<'a, A: Serialize + Send + Sync + 'a> Call<'a, A> {
-    pub(super) fn new(calls: &'a Calls, name: &'a str, arguments: A) -> Self {
-        Call { calls, name, arguments, options: CallOptions::new() }
-    }
-
-    /// Replaces all options of the call, such as its timeouts and its callback for progress.
-    pub fn options(mut self, options: CallOptions<'a>) -> Self {
-        self.options = options;
-        self
-    }
-
-    /// Sets the maximum time to wait for the result of the call. Each progress notification from the server restarts
-    /// this time.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.options = self.options.timeout(timeout);
-        self
-    }
-
-    /// Sets the maximum total duration of the call. Progress notifications do not extend this duration.
-    pub fn total_timeout(mut self, timeout: Duration) -> Self {
-        self.options = self.options.total_timeout(timeout);
-        self
-    }
-
-    /// Sets the callback for progress notifications about this call, and asks the server to send such notifications.
-    pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
-        self.options = self.options.on_progress(f);
-        self
-    }
-
-    /// Cancels the call when the future `cancel` completes, and notifies the server of the cancellation. Dropping the
-    /// call has the same effect.
-    pub fn cancel_when(mut self, cancel: impl Future<Output = ()> + Send + 'a) -> Self {
-        self.options = self.options.cancel_when(cancel);
-        self
-    }
-
-    /// Sends the call, and returns the text of the tool's result.
-    ///
-    /// # Errors
-    /// Returns the errors of the call, and [`HubErrorKind::ToolFailed`] if the tool failed.
-    pub async fn text(self) -> Result<String, HubError> {
-        self.await?.into_text()
-    }
-}
-
-impl<'a, A: Serialize + Send + Sync + 'a> IntoFuture for Call<'a, A> {
-    type Output = Result<ToolOutcome, HubError>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.calls.call_by_name(self.name, &self.arguments, self.options).await })
-    }
-}
-
 impl Calls {
     pub(super) fn new(state: Arc<State>, attempts: Arc<Attempts>, settings: Arc<Settings>) -> Self {
         Calls { state, attempts, settings }
@@ -116,7 +51,7 @@ impl Calls {
     pub(super) async fn call_by_name(
         &self,
         name: &str,
-        arguments: &(impl Serialize + Sync),
+        arguments: Json,
         mut options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
         let cancel = options.cancel.take();
@@ -134,7 +69,7 @@ impl Calls {
         &self,
         id: ServerId,
         name: &str,
-        arguments: &(impl Serialize + Sync),
+        arguments: Json,
         mut options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
         let cancel = options.cancel.take();
@@ -217,7 +152,7 @@ impl Calls {
         &self,
         id: ServerId,
         name: ToolName<'_>,
-        arguments: &(impl Serialize + Sync),
+        arguments: Json,
         options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
         let config = self.state.read(|servers| servers.config(id))?;
@@ -226,9 +161,9 @@ impl Calls {
         let hooks = &self.settings.call_hooks;
         if hooks.is_empty() {
             let call = self.begin(id, name, deadline).await?;
-            return call.send(&config, arguments, options, total).await;
+            return call.send(&config, &arguments, options, total).await;
         }
-        let arguments = arguments_to_json(arguments)?;
+        let arguments = pairs_to_object(arguments)?;
         let call = self.describe(id, &config, name, arguments, deadline).await?;
         hooks.before(&call).await?;
         // The callback may have asked a person, who may have taken longer than the timeout of the call. So the time
@@ -365,7 +300,7 @@ impl BegunCall {
     async fn send(
         self,
         config: &McpConfig,
-        arguments: &(impl Serialize + Sync),
+        arguments: &Json,
         options: CallOptions<'_>,
         total: Duration,
     ) -> Result<ToolOutcome, HubError> {

@@ -15,7 +15,9 @@ use uuid::Uuid;
 use super::actions::{Actions, Context};
 use super::attempts::Attempts;
 use super::available_tools::{AvailableTools, server_id, uuid};
-use super::calls::{Call, Calls};
+use super::call::Call;
+use super::call_hooks::arguments_to_json;
+use super::calls::Calls;
 use super::configuration::Configuration;
 use super::events::Events;
 use super::mcp_service::{McpService, McpStatus, ServiceFuture};
@@ -54,7 +56,7 @@ pub(super) struct Parts {
     pub(super) state: Arc<State>,
     attempts: Arc<Attempts>,
     configuration: Arc<Configuration>,
-    calls: Calls,
+    calls: Arc<Calls>,
     pub(super) settings: Arc<Settings>,
     /// Keeps the [`Actions`] alive, because [`State`] holds only a weak reference to them.
     _actions: Arc<Actions>,
@@ -131,7 +133,7 @@ impl Hub {
                 broken.push(BrokenEntry { index, id: Some(id), name: Some(name), error });
             }
         }
-        let calls = Calls::new(Arc::clone(&state), Arc::clone(&attempts), Arc::clone(&settings));
+        let calls = Arc::new(Calls::new(Arc::clone(&state), Arc::clone(&attempts), Arc::clone(&settings)));
         let parts = Parts { state, attempts, configuration, calls, settings, _actions: actions, reaped, broken };
         Ok(Hub(Arc::new(parts)))
     }
@@ -156,7 +158,9 @@ impl Hub {
     /// Creates a call of a tool of any server. The call is sent when the returned [`Call`] is awaited.
     ///
     /// `name` is the exposed name of the tool (`<server>__<tool>`), or a tool name that only one server uses.
-    /// `arguments` is a value that serializes to a JSON object, or a list of pairs of a name and a value.
+    /// `arguments` is a value that serializes to a JSON object, or a list of pairs of a name and a value. It is serialized at
+    /// once, so the call borrows neither the arguments nor the name nor the hub, and can be spawned:
+    /// `set.spawn(hub.call(&name, &arguments).send())`. Arguments that do not serialize are an error of the sent call.
     ///
     /// If the server sleeps, the call starts the server and waits for it. If the server is already starting, the call
     /// waits for at most [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start), and then fails with
@@ -174,8 +178,9 @@ impl Hub {
     ///
     /// [`HubError::kind`] tells why the call has no result. A tool that ran and failed has a result, and is not an
     /// error.
-    pub fn call<'a, A: Serialize + Send + Sync + 'a>(&'a self, name: &'a str, arguments: A) -> Call<'a, A> {
-        Call::new(&self.0.calls, name, arguments)
+    pub fn call<'c>(&self, name: impl AsRef<str>, arguments: impl Serialize) -> Call<'c> {
+        let hub = Arc::clone(&self.0);
+        Call::new(Arc::clone(&hub.calls), hub, name.as_ref(), &arguments)
     }
 
     /// Adds a server, or replaces the configuration of the server with the same name. Returns the id of the server.
@@ -252,9 +257,10 @@ impl Hub {
         &self,
         server: Uuid,
         tool: &str,
-        arguments: &(impl Serialize + Sync),
+        arguments: &Value,
         options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
+        let arguments = arguments_to_json(arguments)?;
         self.0.calls.call(server_id(server), tool, arguments, options).await
     }
 }

@@ -31,6 +31,7 @@
 mod actions;
 mod attempts;
 mod available_tools;
+mod call;
 mod call_hooks;
 mod calls;
 mod clock;
@@ -55,8 +56,8 @@ mod tool_cache;
 mod tool_client;
 
 pub use available_tools::{AvailableTool, AvailableTools, FoundTool};
+pub use call::Call;
 pub use call_hooks::{CallDecision, CallQuestion, ToolCall};
-pub use calls::Call;
 pub use events::{Events, HubEvent};
 pub use hub::Hub;
 pub use logs::tail as log_tail;

@@ -14,6 +14,7 @@ mod secrets;
 mod secrets_everywhere;
 mod server;
 mod snapshot;
+mod spawned_calls;
 mod support;
 mod tools;
 mod worker;

@@ -62,12 +62,12 @@ impl KnownTools {
     ///
     /// `changed` is whether the server reported a change of its tools during the search. If so, the search cannot prove
     /// that a tool does not exist.
-    pub fn note(&mut self, search: ToolSearch<'_>, changed: bool) {
+    pub fn note(&mut self, search: ToolSearch, changed: bool) {
         if self.found.len() + search.seen.len() >= MAX_FOUND {
             self.found = VecMap::default();
         }
         if search.lacks && !changed {
-            self.found.insert(search.tool.into(), ToolPresence::Absent);
+            self.found.insert((&*search.tool).into(), ToolPresence::Absent);
         }
         // If two tools have the same name, the first is used, as in a list.
         for (tool, support) in search.seen.into_iter().rev() {

@@ -1,6 +1,7 @@
 //! [`ToolCall`]: calls a tool, and searches for the tool first if necessary.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::fmt;
 use core::mem;
 
@@ -24,10 +25,10 @@ use mcpwire_types::method::Method;
 ///
 /// `M` is the method of the call and determines the type of the result: [`CallTool`](crate::CallTool),
 /// [`CallToolRaw`](crate::CallToolRaw) or [`CallToolAsTask`](crate::CallToolAsTask).
-pub struct ToolCall<'t, M: Method, S> {
+pub struct ToolCall<M: Method, S> {
     /// The parameters of the call, until it is sent.
     request: Option<S>,
-    plan: Plan<'t>,
+    plan: Plan,
     state: ToolCallState<M>,
 }
 
@@ -40,11 +41,11 @@ enum ToolCallState<M: Method> {
     Ended(Option<M::Result>),
 }
 
-impl<'t, M: Method, S: SendRequest<M>> ToolCall<'t, M, S> {
+impl<M: Method, S: SendRequest<M>> ToolCall<M, S> {
     /// Creates the state machine for a call of the tool named `tool`, without sending a request. `request` contains the
     /// parameters of the call.
-    pub fn new(tool: &'t str, request: S, options: RequestOptions) -> Self {
-        let plan = Plan { tool, options, has_searched: false, has_drained: false, search: None };
+    pub fn new(tool: impl Into<Arc<str>>, request: S, options: RequestOptions) -> Self {
+        let plan = Plan { tool: tool.into(), options, has_searched: false, has_drained: false, search: None };
         ToolCall { request: Some(request), plan, state: ToolCallState::Planned }
     }
 
@@ -69,7 +70,7 @@ impl<'t, M: Method, S: SendRequest<M>> ToolCall<'t, M, S> {
     }
 }
 
-impl<M: Method, S: SendRequest<M>> Operation for ToolCall<'_, M, S> {
+impl<M: Method, S: SendRequest<M>> Operation for ToolCall<M, S> {
     type Output = M::Result;
 
     fn poll(
@@ -129,8 +130,8 @@ impl<M: Method, S: SendRequest<M>> Operation for ToolCall<'_, M, S> {
 
 /// The part of a tool call that does not depend on its method: decides when to search for the tool, and when to send the
 /// call. Compiled once, not in each program and for each method.
-struct Plan<'t> {
-    tool: &'t str,
+struct Plan {
+    tool: Arc<str>,
     options: RequestOptions,
     has_searched: bool,
     /// Whether the adapter was asked by [`Step::Drain`] to read pending notifications, which may report that the server
@@ -138,7 +139,7 @@ struct Plan<'t> {
     has_drained: bool,
     /// The search before the call is sent, or after it has failed. A trait object, so that a program that calls tools does
     /// not contain the code that drops a search and its error in several copies.
-    search: Option<Box<dyn Search + Send + 't>>,
+    search: Option<Box<dyn Search + Send>>,
 }
 
 /// A search for the tool of a call.
@@ -153,7 +154,7 @@ trait Search {
     fn into_error(self: Box<Self>) -> Option<CallError>;
 }
 
-impl Plan<'_> {
+impl Plan {
     /// Returns what to do before the call is sent, or after it has failed. [`Step::Done`] without an error means that the
     /// call must be sent now.
     fn poll(
@@ -168,26 +169,26 @@ impl Plan<'_> {
                     return Step::Wait(key);
                 }
                 if let Some(error) = self.search.take().and_then(Search::into_error) {
-                    return Step::Done(Err(tools.explain(self.tool, error).into()));
+                    return Step::Done(Err(tools.explain(&self.tool, error).into()));
                 }
                 (self.has_searched, self.has_drained) = (true, false);
             }
             let session = calls.session();
             if !self.has_searched
-                && tools.needs_search_before_call(self.tool, session.server(), self.options.task_mode())
+                && tools.needs_search_before_call(&self.tool, session.server(), self.options.task_mode())
             {
-                self.search = Some(Box::new(PagedSearch::begin(self.tool, tools, calls, now)));
+                self.search = Some(Box::new(PagedSearch::begin(&self.tool, tools, calls, now)));
                 continue;
             }
-            if tools.knows(self.tool) == Some(false) && session.phase() != Phase::Closed {
+            if tools.knows(&self.tool) == Some(false) && session.phase() != Phase::Closed {
                 // The adapter may not have read the notification of a change that adds the tool.
                 if !self.has_drained {
                     self.has_drained = true;
                     return Step::Drain;
                 }
-                return Step::Done(Err(CallError::ToolNotFound { tool: self.tool.into(), error: None }.into()));
+                return Step::Done(Err(CallError::ToolNotFound { tool: (&*self.tool).into(), error: None }.into()));
             }
-            let settled = tools.resolve_task_mode(self.tool, session.server(), session.config(), &mut self.options);
+            let settled = tools.resolve_task_mode(&self.tool, session.server(), session.config(), &mut self.options);
             return Step::Done(settled.map_err(RequestError::from));
         }
     }
@@ -195,7 +196,8 @@ impl Plan<'_> {
     #[cold]
     #[inline(never)]
     fn call_failed(&mut self, error: CallError) {
-        self.search = Some(Box::new(FailedCall { tool: self.tool, error, search: None, is_polled: false }));
+        self.search =
+            Some(Box::new(FailedCall { tool: Arc::clone(&self.tool), error, search: None, is_polled: false }));
     }
 
     fn receive(&mut self, reply: &Reply) {
@@ -206,18 +208,18 @@ impl Plan<'_> {
 }
 
 /// A call that has failed, and the search that finds out whether its tool exists.
-struct FailedCall<'t> {
-    tool: &'t str,
+struct FailedCall {
+    tool: Arc<str>,
     error: CallError,
     /// `None` if the error tells nothing about the tool.
-    search: Option<PagedSearch<'t>>,
+    search: Option<PagedSearch>,
     is_polled: bool,
 }
 
-impl Search for FailedCall<'_> {
+impl Search for FailedCall {
     fn poll(&mut self, tools: &mut KnownTools, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey> {
-        if !mem::replace(&mut self.is_polled, true) && tools.needs_search_after_error(self.tool, &self.error) {
-            self.search = Some(PagedSearch::begin(self.tool, tools, calls, now));
+        if !mem::replace(&mut self.is_polled, true) && tools.needs_search_after_error(&self.tool, &self.error) {
+            self.search = Some(PagedSearch::begin(&self.tool, tools, calls, now));
         }
         self.search.as_mut()?.poll(tools, calls, now)
     }
@@ -234,8 +236,8 @@ impl Search for FailedCall<'_> {
 }
 
 /// Runs a [`ToolSearch`]: requests the pages of the server's list within a time limit.
-struct PagedSearch<'t> {
-    tool: ToolSearch<'t>,
+struct PagedSearch {
+    tool: ToolSearch,
     time: PagesTime,
     /// Value of [`KnownTools::changes`] before the search. If the value is different after the search, the server's
     /// list has changed in the meantime.
@@ -245,14 +247,20 @@ struct PagedSearch<'t> {
     has_ended: bool,
 }
 
-impl<'t> PagedSearch<'t> {
-    fn begin(tool: &'t str, tools: &KnownTools, calls: &Calls<'_>, now: Timestamp) -> Self {
+impl PagedSearch {
+    fn begin(tool: &Arc<str>, tools: &KnownTools, calls: &Calls<'_>, now: Timestamp) -> Self {
         let time = PagesTime::begin(&RequestOptions::new(), calls.session().config(), now);
-        PagedSearch { tool: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
+        PagedSearch {
+            tool: ToolSearch::new(Arc::clone(tool)),
+            time,
+            changes: tools.changes(),
+            key: None,
+            has_ended: false,
+        }
     }
 }
 
-impl Search for PagedSearch<'_> {
+impl Search for PagedSearch {
     /// Sends the request for the next page. Returns `None` also if the request cannot be sent.
     fn poll(&mut self, tools: &mut KnownTools, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey> {
         if !self.has_ended {
@@ -265,7 +273,7 @@ impl Search for PagedSearch<'_> {
             }
         }
         let is_stale = tools.changes() != self.changes;
-        let next = ToolSearch::new(self.tool.tool());
+        let next = ToolSearch::new(Arc::clone(&self.tool.tool));
         tools.note(mem::replace(&mut self.tool, next), is_stale);
         None
     }
@@ -280,7 +288,7 @@ impl Search for PagedSearch<'_> {
     }
 }
 
-impl<M: Method, S> fmt::Debug for ToolCall<'_, M, S> {
+impl<M: Method, S> fmt::Debug for ToolCall<M, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolCall")
             .field("tool", &self.plan.tool)

@@ -1,6 +1,7 @@
 //! [`ToolSearch`]: searches the server's list for one tool, without storing the list.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::session::{PreparedRequest, Reply};
@@ -31,8 +32,8 @@ const MAX_PAGES: u32 = 100;
 /// task. A search costs less than loading the list: it decodes only the names and task modes, and ends at the page
 /// with the tool.
 #[derive(Clone, Debug)]
-pub struct ToolSearch<'t> {
-    pub(super) tool: &'t str,
+pub struct ToolSearch {
+    pub(super) tool: Arc<str>,
     cursor: Option<String>,
     pages: u32,
     pub(super) seen: Vec<(String, ToolPresence)>,
@@ -55,14 +56,10 @@ pub enum SearchProgress {
     Unknown,
 }
 
-impl<'t> ToolSearch<'t> {
+impl ToolSearch {
     /// Creates a search for the tool named `tool`, without sending a request.
-    pub fn new(tool: &'t str) -> Self {
-        ToolSearch { tool, cursor: None, pages: 0, seen: Vec::new(), lacks: false }
-    }
-
-    pub(super) fn tool(&self) -> &'t str {
-        self.tool
+    pub fn new(tool: impl Into<Arc<str>>) -> Self {
+        ToolSearch { tool: tool.into(), cursor: None, pages: 0, seen: Vec::new(), lacks: false }
     }
 
     /// Returns the `tools/list` request for the next page of the server's list of tools.
@@ -103,7 +100,7 @@ impl<'t> ToolSearch<'t> {
                 Some(b"\"optional\"") => ToolPresence::Optional,
                 _ => ToolPresence::Forbidden,
             };
-            let is_wanted = name == self.tool;
+            let is_wanted = *name == *self.tool;
             found |= is_wanted;
             if is_wanted || self.seen.len() < MAX_FOUND - 2 {
                 self.seen.push((name, support));

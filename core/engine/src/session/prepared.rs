@@ -61,13 +61,24 @@ impl<M: Method> Prepared<M> {
         // Enough for most calls. Repeatedly growing the buffer would cost more than writing the text.
         let mut text = Vec::with_capacity(256);
         push(&mut text, params).map_err(|error| send_error(M::NAME, error))?;
+        Ok(Self::of_text(text))
+    }
+
+    fn of_text(text: Vec<u8>) -> Self {
         let request = PreparedRequest {
             text,
             method: M::NAME,
             bit: const { revisions::bit(M::NAME) },
             caching: const { CacheUse::of(M::NAME) },
         };
-        Ok(Prepared { request, method: PhantomData })
+        Prepared { request, method: PhantomData }
+    }
+
+    /// Returns the same request with another type of result. `N` has the same name and the same parameters as `M`, like
+    /// [`CallToolRaw`](mcpwire_types::method::CallToolRaw) and [`CallTool`](mcpwire_types::method::CallTool).
+    pub fn with_method<N: Method>(self) -> Prepared<N> {
+        debug_assert_eq!(M::NAME, N::NAME, "the parameters were checked for this method");
+        Prepared::of_text(self.request.text)
     }
 
     /// Returns the request to pass to [`Calls::send_prepared`](super::Calls::send_prepared).

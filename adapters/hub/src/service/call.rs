@@ -1,0 +1,120 @@
+//! [`Call`] is a tool call with its options, before it is sent.
+
+use std::any::Any;
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpwire_core::{Json, Progress};
+use serde::Serialize;
+
+use super::call_hooks::arguments_to_json;
+use super::calls::Calls;
+use super::mcp_service::ServiceFuture;
+use super::outcome::{CallOptions, ToolOutcome};
+use crate::HubError;
+#[cfg(doc)]
+use crate::HubErrorKind;
+
+/// A tool call that was not sent yet. Created by [`Hub::call`](super::Hub::call). Awaiting it sends the call.
+///
+/// A call owns the name of the tool and the serialized arguments, and counts as a clone of the hub. It borrows only what
+/// its options borrow. Without such options, the future that [`Call::send`] returns is `'static` and can be spawned,
+/// whatever the name and the arguments were borrowed from: `set.spawn(hub.call(&name, &arguments).send())`.
+#[must_use = "a call is sent when it is awaited"]
+pub struct Call<'c> {
+    calls: Arc<Calls>,
+    /// The hub, which must not end while the call is pending.
+    hub: Arc<dyn Any + Send + Sync>,
+    name: Box<str>,
+    /// The serialized arguments, or why they could not be serialized.
+    arguments: Result<Json, HubError>,
+    options: CallOptions<'c>,
+}
+
+impl<'c> Call<'c> {
+    pub(super) fn new(
+        calls: Arc<Calls>,
+        hub: Arc<dyn Any + Send + Sync>,
+        name: &str,
+        arguments: &impl Serialize,
+    ) -> Self {
+        Call { calls, hub, name: name.into(), arguments: arguments_to_json(arguments), options: CallOptions::new() }
+    }
+
+    /// Replaces all options of the call, such as its timeouts and its callback for progress.
+    pub fn options(mut self, options: CallOptions<'c>) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Sets the maximum time to wait for the result of the call. Each progress notification from the server restarts
+    /// this time.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options = self.options.timeout(timeout);
+        self
+    }
+
+    /// Sets the maximum total duration of the call. Progress notifications do not extend this duration.
+    pub fn total_timeout(mut self, timeout: Duration) -> Self {
+        self.options = self.options.total_timeout(timeout);
+        self
+    }
+
+    /// Sets the callback for progress notifications about this call, and asks the server to send such notifications.
+    pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'c) -> Self {
+        self.options = self.options.on_progress(f);
+        self
+    }
+
+    /// Cancels the call when the future `cancel` completes, and notifies the server of the cancellation. Dropping the
+    /// call has the same effect.
+    pub fn cancel_when(mut self, cancel: impl Future<Output = ()> + Send + 'c) -> Self {
+        self.options = self.options.cancel_when(cancel);
+        self
+    }
+
+    /// Sends the call, and waits for its outcome.
+    ///
+    /// This is the same as awaiting the call itself. The first poll of the future sends the call.
+    ///
+    /// # Errors
+    /// [`HubErrorKind::InvalidArguments`] if the arguments do not serialize to a JSON object or a list of pairs. Otherwise
+    /// [`HubError::kind`] tells why the call has no result. A tool that ran and failed has a result, and is not an error.
+    ///
+    /// # Cancel safety
+    /// Dropping the future before its end cancels the call, and notifies the server. The tool may have run or may still
+    /// run. A server that the call has started keeps starting.
+    pub fn send(self) -> ServiceFuture<'c, ToolOutcome> {
+        let Call { calls, hub, name, arguments, options } = self;
+        Box::pin(async move {
+            let outcome = calls.call_by_name(&name, arguments?, options).await;
+            drop(hub);
+            outcome
+        })
+    }
+
+    /// Sends the call, and returns the text of the tool's result.
+    ///
+    /// # Errors
+    /// Returns the errors of the call, and [`HubErrorKind::ToolFailed`] if the tool failed.
+    pub async fn text(self) -> Result<String, HubError> {
+        self.await?.into_text()
+    }
+}
+
+impl<'c> IntoFuture for Call<'c> {
+    type Output = Result<ToolOutcome, HubError>;
+    type IntoFuture = ServiceFuture<'c, ToolOutcome>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.send()
+    }
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("tool", &self.name).field("options", &self.options).finish_non_exhaustive()
+    }
+}
