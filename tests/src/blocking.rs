@@ -78,7 +78,7 @@ impl Adapter for Blocking {
         if let Some(list) = call.progress {
             request = request.on_progress(move |progress| list.lock().unwrap().push(progress.clone()));
         }
-        Ok(request.call()?)
+        Ok(request.send()?)
     }
 
     fn call_together(&mut self, calls: Vec<Call>) -> Vec<Result<CallToolResult, Failure>> {

@@ -147,7 +147,7 @@ fn a_flood_of_notifications_holds_no_memory() {
     watched(|| {
         let mut client = open(&[]);
         let mut flood =
-            |count| allocated(|| drop(client.call_tool("flood", Flood { count }).call().expect("it ends"))).1;
+            |count| allocated(|| drop(client.call_tool("flood", Flood { count }).send().expect("it ends"))).1;
         flood(1000);
         let (short, long) = (flood(1000), flood(9000));
         assert_eq!((long.held, long.peak), (short.held, short.peak), "{short:?} {long:?}");
@@ -205,6 +205,6 @@ fn echo(client: &mut McpClient, bytes: usize) {
     struct Echo {
         bytes: usize,
     }
-    let result = client.call_tool("echo", Echo { bytes }).call().expect("it answers");
+    let result = client.call_tool("echo", Echo { bytes }).send().expect("it answers");
     assert_eq!(text(&result).len(), bytes);
 }
