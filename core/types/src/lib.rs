@@ -41,6 +41,7 @@ mod call_result;
 mod capabilities;
 mod client_capabilities;
 mod completion;
+mod constructors;
 mod content;
 mod elicitation;
 mod elicitation_check;

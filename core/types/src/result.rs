@@ -104,6 +104,20 @@ macro_rules! page {
         }
 
         $crate::result::paged_list!($Name, $entries: $Item);
+
+        impl $Name {
+            /// Creates the last page of a list, with these entries.
+            pub fn new(entries: impl IntoIterator<Item = $Item>) -> Self {
+                $Name { $entries: entries.into_iter().collect(), ..$Name::default() }
+            }
+
+            /// Sets the cursor with which clients request the next page.
+            #[must_use]
+            pub fn with_next_cursor(mut self, cursor: impl Into<String>) -> Self {
+                self.next_cursor = Some(cursor.into());
+                self
+            }
+        }
     };
 }
 pub(crate) use page;
