@@ -3,15 +3,11 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::future::Future;
-use core::pin::Pin;
+use core::future::ready;
 
 use mcpwire_types::{CallToolResult, Json, Tool};
 
-use crate::ToolError;
-
-/// A boxed future, as returned by the methods of [`ToolClient`].
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+use crate::{BoxFuture, CallOptions, ToolError, unless_cancelled};
 
 /// A client that lists and calls tools.
 ///
@@ -30,6 +26,35 @@ pub trait ToolClient: Send + Sync {
     /// If the call has no result. A tool that ran and failed is not an error: its result has
     /// [`is_error`](CallToolResult::is_error) set, and its text describes the failure for the model.
     fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>>;
+
+    /// Calls the tool named `name`, as [`Self::call_tool`] does, with options such as a timeout.
+    ///
+    /// The clients and the hub of mcpwire apply all options. The default implementation applies what needs neither a clock nor the
+    /// connection:
+    ///
+    /// | option | default implementation |
+    /// |---|---|
+    /// | [`cancel_when`](CallOptions::cancel_when) | drops the future of [`Self::call_tool`] when the signal completes |
+    /// | [`on_progress`](CallOptions::on_progress) | never calls the callback |
+    /// | [`timeout`](CallOptions::timeout), [`total_timeout`](CallOptions::total_timeout), [`meta`](CallOptions::meta) | fails with [`ToolErrorKind::Usage`](crate::ToolErrorKind::Usage), without calling the tool |
+    ///
+    /// # Errors
+    /// Those of [`Self::call_tool`]; [`ToolErrorKind::Cancelled`](crate::ToolErrorKind::Cancelled) if the signal of the options
+    /// completes; [`ToolErrorKind::Usage`](crate::ToolErrorKind::Usage) if the client does not support an option.
+    fn call_tool_with<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a Json,
+        mut options: CallOptions<'a>,
+    ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
+        let cancel = options.take_cancel();
+        // Reports of progress are voluntary, so that a caller cannot rely on them.
+        drop(options.take_on_progress());
+        match options.check_all_taken(name) {
+            Ok(()) => unless_cancelled(name, cancel, self.call_tool(name, arguments)),
+            Err(error) => Box::pin(ready(Err(error))),
+        }
+    }
 }
 
 macro_rules! impl_for_pointers {
@@ -45,6 +70,15 @@ macro_rules! impl_for_pointers {
                 arguments: &'a Json,
             ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
                 (**self).call_tool(name, arguments)
+            }
+
+            fn call_tool_with<'a>(
+                &'a self,
+                name: &'a str,
+                arguments: &'a Json,
+                options: CallOptions<'a>,
+            ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
+                (**self).call_tool_with(name, arguments, options)
             }
         }
     )* };

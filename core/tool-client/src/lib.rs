@@ -19,6 +19,8 @@
 //! | file | content |
 //! |---|---|
 //! | `client` | [`ToolClient`] |
+//! | `call_options` | [`CallOptions`]: timeouts, progress, cancellation and metadata of one call |
+//! | `filtered`, `renamed` | [`Filtered`], [`Renamed`]: clients that offer some tools of another client, or other names of them |
 //! | `error` | [`ToolError`]: the error of [`ToolClient`] |
 //! | `model_tools` | [`ModelTools`]: renames tools for the APIs of language models |
 //! | `openai`, `anthropic`, `text` | tool definitions and tool results in the formats of these APIs |
@@ -31,16 +33,26 @@ extern crate alloc;
 extern crate std;
 
 pub mod anthropic;
+mod call_options;
 mod client;
 mod error;
+#[cfg(test)]
+mod fake;
+mod filtered;
+mod future;
 mod model_tools;
 pub mod openai;
+mod renamed;
 mod text;
 
-pub use client::{BoxFuture, ToolClient};
+pub use call_options::{CallOptions, OnProgress};
+pub use client::ToolClient;
 pub use error::{ToolError, ToolErrorKind};
+pub use filtered::Filtered;
+pub use future::{BoxFuture, CancelSignal, unless_cancelled};
 pub use mcpwire_types as types;
 pub use model_tools::ModelTools;
+pub use renamed::Renamed;
 
 /// Compiles the example of the crate's README.
 #[cfg(doctest)]

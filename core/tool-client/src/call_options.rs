@@ -1,0 +1,217 @@
+//! [`CallOptions`]: the options of one call of a tool.
+
+use alloc::boxed::Box;
+use alloc::format;
+use core::fmt;
+use core::future::Future;
+use core::time::Duration;
+
+use mcpwire_types::{Json, Progress};
+
+use crate::{CancelSignal, ToolError, ToolErrorKind};
+
+/// The callback of [`CallOptions::on_progress`].
+pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
+
+/// The options of one call of a tool, for [`ToolClient::call_tool_with`](crate::ToolClient::call_tool_with).
+///
+/// ```
+/// use std::time::Duration;
+/// use mcpwire_tool_client::types::{CallToolResult, Json};
+/// use mcpwire_tool_client::{CallOptions, ToolClient, ToolError};
+///
+/// async fn build(client: &dyn ToolClient) -> Result<CallToolResult, ToolError> {
+///     let mut percent = 0.0;
+///     let options = CallOptions::new()
+///         .timeout(Duration::from_secs(120))
+///         .on_progress(|progress| percent = 100.0 * progress.fraction().unwrap_or_default());
+///     client.call_tool_with("build", &Json::parse("{}").unwrap(), options).await
+/// }
+/// ```
+///
+/// # For implementors
+///
+/// Take the options that the client applies with the `take_` methods, and call [`CallOptions::check_all_taken`] then: it rejects a
+/// call with an option that is left, such as one that a later version of this crate adds. [`unless_cancelled`](crate::unless_cancelled) applies a
+/// cancellation signal to any future.
+#[derive(Default)]
+#[must_use]
+pub struct CallOptions<'a> {
+    timeout: Option<Duration>,
+    total_timeout: Option<Duration>,
+    meta: Option<Json>,
+    on_progress: Option<OnProgress<'a>>,
+    cancel: Option<CancelSignal<'a>>,
+}
+
+impl<'a> CallOptions<'a> {
+    /// Creates options that change nothing: the call has the timeouts of its client, no callback, no cancellation signal and no
+    /// additional metadata.
+    pub fn new() -> Self {
+        CallOptions::default()
+    }
+
+    /// Sets the maximum time without a response or progress. Default: that of the client.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the maximum total duration of the call, regardless of progress. Default: that of the client.
+    pub fn total_timeout(mut self, timeout: Duration) -> Self {
+        self.total_timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the callback for the progress of the call, and asks the server to report progress. The task that polls the future of
+    /// the call calls it.
+    ///
+    /// The callback may never be called: servers need not report progress, and a client may not pass it on.
+    pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
+        self.on_progress = Some(Box::new(f));
+        self
+    }
+
+    /// Cancels the call when the future `cancel` completes. The call then fails with [`ToolErrorKind::Cancelled`].
+    ///
+    /// Dropping the future of the call cancels it, too.
+    pub fn cancel_when(mut self, cancel: impl Future<Output = ()> + Send + 'a) -> Self {
+        self.cancel = Some(Box::pin(cancel));
+        self
+    }
+
+    /// Adds members to the `_meta` of the request. `meta` must be an object.
+    pub fn meta(mut self, meta: impl Into<Json>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
+
+    /// Removes and returns the maximum time without a response or progress.
+    pub fn take_timeout(&mut self) -> Option<Duration> {
+        self.timeout.take()
+    }
+
+    /// Removes and returns the maximum total duration of the call.
+    pub fn take_total_timeout(&mut self) -> Option<Duration> {
+        self.total_timeout.take()
+    }
+
+    /// Removes and returns the callback for progress.
+    pub fn take_on_progress(&mut self) -> Option<OnProgress<'a>> {
+        self.on_progress.take()
+    }
+
+    /// Removes and returns the future that cancels the call.
+    pub fn take_cancel(&mut self) -> Option<CancelSignal<'a>> {
+        self.cancel.take()
+    }
+
+    /// Removes and returns the members for the `_meta` of the request.
+    pub fn take_meta(&mut self) -> Option<Json> {
+        self.meta.take()
+    }
+
+    /// Checks that the client has taken all options of a call of the tool `name`.
+    ///
+    /// # Errors
+    /// [`ToolErrorKind::Usage`] with the name of an option that is left.
+    pub fn check_all_taken(&self, name: &str) -> Result<(), ToolError> {
+        let CallOptions { timeout, total_timeout, meta, on_progress, cancel } = self;
+        let left = [
+            ("timeout", timeout.is_some()),
+            ("total_timeout", total_timeout.is_some()),
+            ("meta", meta.is_some()),
+            ("on_progress", on_progress.is_some()),
+            ("cancel_when", cancel.is_some()),
+        ];
+        match left.into_iter().find(|(_, is_left)| *is_left) {
+            None => Ok(()),
+            Some((option, _)) => {
+                let message = format!("tool `{name}`: this client does not support the option `{option}` of a call");
+                Err(ToolError::new(ToolErrorKind::Usage, message))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for CallOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallOptions")
+            .field("timeout", &self.timeout)
+            .field("total_timeout", &self.total_timeout)
+            .field("meta", &self.meta)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use core::future::pending;
+    use core::task::{Context, Poll, Waker};
+
+    use mcpwire_types::CallToolResult;
+
+    use super::*;
+    use crate::ToolClient;
+    use crate::fake::{FakeClient, block_on};
+
+    /// Calls a tool through the default implementation of `call_tool_with`.
+    fn call(client: &FakeClient, options: CallOptions<'_>) -> Result<CallToolResult, ToolError> {
+        let client: &dyn ToolClient = client;
+        block_on(client.call_tool_with("t", &Json::default(), options))
+    }
+
+    #[test]
+    fn an_option_that_the_default_cannot_apply_is_rejected() {
+        let second = Duration::from_secs(1);
+        for (option, options) in [
+            ("timeout", CallOptions::new().timeout(second)),
+            ("total_timeout", CallOptions::new().total_timeout(second)),
+            ("meta", CallOptions::new().meta(Json::parse("{}").unwrap())),
+        ] {
+            let client = FakeClient::new(["t"]);
+            let error = call(&client, options).unwrap_err();
+            assert_eq!(error.kind(), ToolErrorKind::Usage);
+            assert!(error.to_string().contains(option) && error.to_string().contains("`t`"), "{error}");
+            assert!(client.called().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_call_without_a_signal_or_with_one_that_never_comes_has_its_result() {
+        let client = FakeClient::new(["t"]);
+        assert_eq!(call(&client, CallOptions::new()).unwrap().text(), "t");
+        let options = CallOptions::new().cancel_when(pending()).on_progress(|_| panic!("there is no progress"));
+        assert_eq!(call(&client, options).unwrap().text(), "t");
+    }
+
+    #[test]
+    fn a_call_whose_signal_has_come_is_not_sent() {
+        let client = FakeClient::new(["t"]);
+        assert_eq!(
+            call(&client, CallOptions::new().cancel_when(async {})).unwrap_err().kind(),
+            ToolErrorKind::Cancelled
+        );
+        assert!(client.called().is_empty());
+    }
+
+    #[test]
+    fn a_signal_ends_a_running_call() {
+        let mut client = FakeClient::new(["t"]);
+        client.is_slow = true;
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        let signal = core::future::poll_fn(move |_| match receiver.try_recv() {
+            Ok(()) => Poll::Ready(()),
+            Err(_) => Poll::Pending,
+        });
+        let arguments = Json::default();
+        let mut call = client.call_tool_with("t", &arguments, CallOptions::new().cancel_when(signal));
+        let context = &mut Context::from_waker(Waker::noop());
+        assert!(call.as_mut().poll(context).is_pending());
+        assert_eq!(client.called(), ["t"]);
+        sender.send(()).unwrap();
+        let Poll::Ready(Err(error)) = call.as_mut().poll(context) else { panic!("the call goes on") };
+        assert_eq!(error.kind(), ToolErrorKind::Cancelled);
+    }
+}

@@ -1,0 +1,159 @@
+//! [`Filtered`]: offers some of the tools of another client.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+use core::fmt;
+
+use mcpwire_types::{CallToolResult, Json, Tool};
+
+use crate::{BoxFuture, CallOptions, ToolClient, ToolError, ToolErrorKind};
+
+/// A client that offers some of the tools of another client. Calls of all others fail with [`ToolErrorKind::NotFound`].
+///
+/// ```
+/// use mcpwire_tool_client::{Filtered, ToolClient};
+///
+/// fn read_only(client: impl ToolClient) -> impl ToolClient {
+///     Filtered::new(client, |tool| tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true))
+/// }
+///
+/// fn without_shell(client: impl ToolClient) -> impl ToolClient {
+///     Filtered::by_name(client, |name| name != "shell")
+/// }
+/// ```
+pub struct Filtered<C> {
+    client: C,
+    filter: Filter,
+}
+
+enum Filter {
+    Tool(Box<dyn Fn(&Tool) -> bool + Send + Sync>),
+    Name(Box<dyn Fn(&str) -> bool + Send + Sync>),
+}
+
+impl<C> Filtered<C> {
+    /// Offers the tools for which `filter` returns `true`.
+    ///
+    /// Each call lists the tools before it is sent, so that the filter sees the definition that the tool has now. Clients answer
+    /// from a cache if they can. [`Filtered::by_name`] needs no list.
+    pub fn new(client: C, filter: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> Self {
+        Filtered { client, filter: Filter::Tool(Box::new(filter)) }
+    }
+
+    /// Offers the tools for whose names `filter` returns `true`.
+    pub fn by_name(client: C, filter: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Filtered { client, filter: Filter::Name(Box::new(filter)) }
+    }
+
+    /// Returns the client that offers all tools.
+    pub fn into_inner(self) -> C {
+        self.client
+    }
+
+    fn accepts(&self, tool: &Tool) -> bool {
+        match &self.filter {
+            Filter::Tool(filter) => filter(tool),
+            Filter::Name(filter) => filter(&tool.name),
+        }
+    }
+}
+
+impl<C: ToolClient> Filtered<C> {
+    /// Returns an error if the filter does not accept the tool `name`, or if the client has no such tool.
+    async fn check(&self, name: &str) -> Result<(), ToolError> {
+        let is_offered = match &self.filter {
+            Filter::Name(filter) => filter(name),
+            Filter::Tool(filter) => {
+                self.client.list_tools().await?.iter().any(|tool| tool.name == name && filter(tool))
+            }
+        };
+        let not_found = || ToolError::new(ToolErrorKind::NotFound, format!("there is no tool `{name}`"));
+        if is_offered { Ok(()) } else { Err(not_found()) }
+    }
+}
+
+impl<C: ToolClient> ToolClient for Filtered<C> {
+    fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
+        Box::pin(async move {
+            let mut tools = self.client.list_tools().await?;
+            tools.retain(|tool| self.accepts(tool));
+            Ok(tools)
+        })
+    }
+
+    fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
+        Box::pin(async move {
+            self.check(name).await?;
+            self.client.call_tool(name, arguments).await
+        })
+    }
+
+    /// The timeouts of the options do not apply to the list of tools that [`Filtered::new`] needs; its cancellation does.
+    fn call_tool_with<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a Json,
+        mut options: CallOptions<'a>,
+    ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
+        let cancel = options.take_cancel();
+        let call = Box::pin(async move {
+            self.check(name).await?;
+            self.client.call_tool_with(name, arguments, options).await
+        });
+        crate::unless_cancelled(name, cancel, call)
+    }
+}
+
+impl<C: fmt::Debug> fmt::Debug for Filtered<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Filtered").field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{FakeClient, block_on, names};
+
+    fn filters() -> [Filtered<FakeClient>; 2] {
+        [
+            Filtered::new(FakeClient::new(["read", "write"]), |tool| tool.description.as_deref() == Some("read")),
+            Filtered::by_name(FakeClient::new(["read", "write"]), |name| name == "read"),
+        ]
+    }
+
+    #[test]
+    fn only_accepted_tools_are_listed() {
+        for client in filters() {
+            assert_eq!(names(&client), ["read"]);
+        }
+    }
+
+    #[test]
+    fn other_tools_are_not_called() {
+        for client in filters() {
+            let arguments = Json::default();
+            assert_eq!(block_on(client.call_tool("read", &arguments)).unwrap().text(), "read");
+            for options in [None, Some(CallOptions::new())] {
+                let call = match options {
+                    None => client.call_tool("write", &arguments),
+                    Some(options) => client.call_tool_with("write", &arguments, options),
+                };
+                assert_eq!(block_on(call).unwrap_err().kind(), ToolErrorKind::NotFound);
+            }
+            assert_eq!(client.into_inner().called(), ["read"]);
+        }
+    }
+
+    #[test]
+    fn a_call_can_be_cancelled_while_the_tools_are_listed() {
+        let mut client = FakeClient::new(["read"]);
+        client.is_slow = true;
+        let client = Filtered::new(client, |_| true);
+        let arguments = Json::default();
+        let options = CallOptions::new().cancel_when(async {});
+        let error = block_on(client.call_tool_with("read", &arguments, options)).unwrap_err();
+        assert_eq!(error.kind(), ToolErrorKind::Cancelled);
+    }
+}

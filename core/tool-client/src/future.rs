@@ -1,0 +1,39 @@
+//! The futures of calls and of their cancellation.
+
+use alloc::boxed::Box;
+use alloc::format;
+use core::future::{Future, poll_fn};
+use core::pin::Pin;
+use core::task::Poll;
+
+use mcpwire_types::CallToolResult;
+
+use crate::{ToolError, ToolErrorKind};
+
+/// A boxed future, as returned by the methods of [`ToolClient`](crate::ToolClient).
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The future of [`CallOptions::cancel_when`](crate::CallOptions::cancel_when).
+pub type CancelSignal<'a> = BoxFuture<'a, ()>;
+
+/// Returns the future of a call of the tool `name` that ends early, with [`ToolErrorKind::Cancelled`], when `cancel` completes.
+///
+/// Both futures are polled together, and `cancel` first: a call whose signal has already completed is not sent.
+pub fn unless_cancelled<'a>(
+    name: &'a str,
+    cancel: Option<CancelSignal<'a>>,
+    call: BoxFuture<'a, Result<CallToolResult, ToolError>>,
+) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
+    let Some(mut cancel) = cancel else { return call };
+    // Dropped at once when cancelled, and not with the whole future, which its owner may keep.
+    let mut call = Some(call);
+    Box::pin(poll_fn(move |cx| {
+        let Some(running) = &mut call else { return Poll::Pending };
+        if cancel.as_mut().poll(cx).is_ready() {
+            call = None;
+            let message = format!("tool `{name}`: the call was cancelled");
+            return Poll::Ready(Err(ToolError::new(ToolErrorKind::Cancelled, message)));
+        }
+        running.as_mut().poll(cx)
+    }))
+}

@@ -1,0 +1,162 @@
+//! [`Renamed`]: offers the tools of another client under other names.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mcpwire_types::{CallToolResult, Json, Tool};
+
+use crate::{BoxFuture, CallOptions, ToolClient, ToolError, ToolErrorKind};
+
+/// A client that offers the tools of another client under other names.
+///
+/// Calls of the old names fail with [`ToolErrorKind::NotFound`]. The errors of the other client contain its own names.
+///
+/// ```
+/// use mcpwire_tool_client::{Renamed, ToolClient};
+///
+/// fn both(github: impl ToolClient + 'static, files: impl ToolClient + 'static) -> [Box<dyn ToolClient>; 2] {
+///     [
+///         Box::new(Renamed::with_prefix(github, "github_")), // `search` is called `github_search`
+///         Box::new(Renamed::with_names(files, [("search", "find_file")])), // other names stay
+///     ]
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Renamed<C> {
+    client: C,
+    renaming: Renaming,
+}
+
+#[derive(Debug)]
+enum Renaming {
+    Prefix(String),
+    /// Pairs of the tool's own name and its new name.
+    Names(Vec<(String, String)>),
+}
+
+impl<C> Renamed<C> {
+    /// Puts `prefix` before the name of each tool.
+    pub fn with_prefix(client: C, prefix: impl Into<String>) -> Self {
+        Renamed { client, renaming: Renaming::Prefix(prefix.into()) }
+    }
+
+    /// Renames some tools. The pairs are the tool's own name and its new name. All other tools keep their names.
+    ///
+    /// If a new name is also the own name of another tool that is not renamed, the other tool is not offered.
+    pub fn with_names<N: Into<String>, M: Into<String>>(client: C, names: impl IntoIterator<Item = (N, M)>) -> Self {
+        let names = names.into_iter().map(|(own, new)| (own.into(), new.into())).collect();
+        Renamed { client, renaming: Renaming::Names(names) }
+    }
+
+    /// Returns the client that offers the tools under their own names.
+    pub fn into_inner(self) -> C {
+        self.client
+    }
+}
+
+impl Renaming {
+    /// Returns the new name of a tool, or `None` if the tool is not offered.
+    fn new_name(&self, own: &str) -> Option<String> {
+        match self {
+            Renaming::Prefix(prefix) => Some(format!("{prefix}{own}")),
+            Renaming::Names(names) => match names.iter().find(|(name, _)| name == own) {
+                Some((_, new)) => Some(new.clone()),
+                None => names.iter().all(|(_, new)| new != own).then(|| own.into()),
+            },
+        }
+    }
+
+    /// Returns the tool's own name for a new name.
+    ///
+    /// # Errors
+    /// [`ToolErrorKind::NotFound`] if no tool can have the new name.
+    fn own_name<'n>(&'n self, new: &'n str) -> Result<&'n str, ToolError> {
+        let own = match self {
+            Renaming::Prefix(prefix) => new.strip_prefix(&**prefix),
+            Renaming::Names(names) => match names.iter().find(|(_, name)| name == new) {
+                Some((own, _)) => Some(&**own),
+                None => names.iter().all(|(own, _)| own != new).then_some(new),
+            },
+        };
+        own.ok_or_else(|| ToolError::new(ToolErrorKind::NotFound, format!("there is no tool `{new}`")))
+    }
+}
+
+impl<C: ToolClient> ToolClient for Renamed<C> {
+    fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
+        Box::pin(async move {
+            let tools = self.client.list_tools().await?.into_iter();
+            let renamed = tools.filter_map(|mut tool| {
+                tool.name = self.renaming.new_name(&tool.name)?;
+                Some(tool)
+            });
+            Ok(renamed.collect())
+        })
+    }
+
+    fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
+        Box::pin(async move { self.client.call_tool(self.renaming.own_name(name)?, arguments).await })
+    }
+
+    fn call_tool_with<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a Json,
+        options: CallOptions<'a>,
+    ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
+        Box::pin(async move { self.client.call_tool_with(self.renaming.own_name(name)?, arguments, options).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{FakeClient, block_on, names};
+
+    /// Asserts that a call of each name in the list runs the tool with the own name at the same place in `own`.
+    fn assert_calls(client: &Renamed<FakeClient>, own: &[&str]) {
+        for (name, own) in names(client).iter().zip(own) {
+            let (arguments, options) = (Json::default(), CallOptions::new());
+            assert_eq!(block_on(client.call_tool(name, &arguments)).unwrap().text(), *own);
+            assert_eq!(block_on(client.call_tool_with(name, &arguments, options)).unwrap().text(), *own);
+        }
+    }
+
+    fn assert_not_found(client: &Renamed<FakeClient>, name: &str) {
+        let arguments = Json::default();
+        assert_eq!(block_on(client.call_tool(name, &arguments)).unwrap_err().kind(), ToolErrorKind::NotFound);
+        assert!(client.client.called().iter().all(|called| called != name));
+    }
+
+    #[test]
+    fn a_prefix_is_added_to_all_names() {
+        let client = Renamed::with_prefix(FakeClient::new(["a", "b"]), "x_");
+        assert_eq!(names(&client), ["x_a", "x_b"]);
+        assert_not_found(&client, "c");
+        assert_calls(&client, &["a", "b"]);
+    }
+
+    #[test]
+    fn names_are_exchanged() {
+        let client = Renamed::with_names(FakeClient::new(["a", "b", "c"]), [("a", "b"), ("b", "a")]);
+        assert_eq!(names(&client), ["b", "a", "c"]);
+        assert_calls(&client, &["a", "b", "c"]);
+    }
+
+    #[test]
+    fn an_old_name_is_not_found() {
+        let client = Renamed::with_names(FakeClient::new(["a", "b"]), [("a", "z")]);
+        assert_eq!(names(&client), ["z", "b"]);
+        assert_not_found(&client, "a");
+        assert_calls(&client, &["a", "b"]);
+    }
+
+    #[test]
+    fn a_tool_whose_name_is_taken_is_not_offered() {
+        let client = Renamed::with_names(FakeClient::new(["a", "b"]), [("a", "b")]);
+        assert_eq!(names(&client), ["b"]);
+        assert_calls(&client, &["a"]);
+    }
+}
