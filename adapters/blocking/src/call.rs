@@ -126,7 +126,10 @@ impl<'client, 'c> Call<'client, 'c> {
     /// If the arguments do not serialize to a JSON object or a list of pairs, or if the call fails. A tool that fails is not an
     /// error: [`CallToolResult::is_error`].
     pub fn send(self) -> Result<CallToolResult, Error> {
-        self.run::<CallTool>().map(|(_, result)| result)
+        let tool = Arc::clone(&self.name);
+        let (client, result) = self.run::<CallTool>()?;
+        client.check_output(&tool, &result)?;
+        Ok(result)
     }
 
     /// Sends the call, and decodes the structured content of its result.
@@ -137,6 +140,7 @@ impl<'client, 'c> Call<'client, 'c> {
     pub fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
         let tool = Arc::clone(&self.name);
         let (client, result) = self.run::<CallTool>()?;
+        client.check_output(&tool, &result)?;
         result
             .structured()
             .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(&*tool).into() }))
@@ -157,7 +161,7 @@ impl<'client, 'c> Call<'client, 'c> {
         let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
         let call = ToolCall::new(Arc::clone(&name), request, options);
         match client.begin_with(|state, calls, now| call.send_now(state, calls, now)) {
-            Ok(pending) => Ok(pending.of_tool(name)),
+            Ok(pending) => Ok(pending.of_tool(name).checked()),
             Err(error) => Err(error.with_tool(&name)),
         }
     }
@@ -178,10 +182,14 @@ impl<'client, 'c> Call<'client, 'c> {
     /// # Ok::<(), mcpwire_blocking::Error>(())
     /// ```
     pub fn as_task(mut self) -> Result<TaskOrResult<'client>, Error> {
+        let tool = Arc::clone(&self.name);
         self.options = self.options.task(TaskMode::Handle);
         let (client, outcome) = self.run::<CallToolAsTask>()?;
         Ok(match outcome {
-            CallToolOutcome::Done(result) => TaskOrResult::Done(Box::new(result)),
+            CallToolOutcome::Done(result) => {
+                client.check_output(&tool, &result)?;
+                TaskOrResult::Done(Box::new(result))
+            }
             CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
         })
     }

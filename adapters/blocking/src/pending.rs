@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcpwire_client::Error;
-use mcpwire_core::{Method, RequestKey, Ticket};
+use mcpwire_core::{CallTool, Method, RequestKey, Ticket};
 
 use crate::client::McpClient;
 use crate::dropped_handles::{DroppedHandle, DroppedHandles};
@@ -18,14 +18,19 @@ pub struct Pending<M: Method> {
     ticket: Ticket<M>,
     /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
     tool: Option<Arc<str>>,
+    /// Checks the result against the output schema of the tool.
+    check: CheckOutput<M::Result>,
     dropped: DroppedHandles,
     is_done: bool,
 }
 
+/// A function that checks the result of a tool with this name.
+type CheckOutput<T> = fn(&mut McpClient, &str, &T) -> Result<(), Error>;
+
 impl<M: Method> Pending<M> {
     pub(crate) fn new(ticket: Ticket<M>, client: &mut McpClient) -> Self {
         client.connection.expect(ticket.key());
-        Pending { ticket, tool: None, dropped: client.dropped.clone(), is_done: false }
+        Pending { ticket, tool: None, check: |_, _, _| Ok(()), dropped: client.dropped.clone(), is_done: false }
     }
 
     /// Sets the tool that the request calls.
@@ -46,16 +51,26 @@ impl<M: Method> Pending<M> {
     pub fn wait(mut self, client: &mut McpClient) -> Result<M::Result, Error> {
         self.is_done = true;
         let result = client.wait(self.ticket, &mut |_| {});
-        result.map_err(|error| match &self.tool {
+        let result = result.map_err(|error| match &self.tool {
             Some(tool) => error.with_tool(tool),
             None => error,
-        })
+        })?;
+        (self.check)(client, self.tool.as_deref().unwrap_or_default(), &result)?;
+        Ok(result)
     }
 
     /// Cancels the request. The server receives the reason.
     pub fn cancel(mut self, client: &mut McpClient, reason: &str) {
         self.is_done = true;
         client.connection.cancel(self.ticket.key(), reason);
+    }
+}
+
+impl Pending<CallTool> {
+    /// Checks the result against the output schema of the tool. Call [`Pending::of_tool`] before.
+    pub(crate) fn checked(mut self) -> Self {
+        self.check = McpClient::check_output;
+        self
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcpwire_core::internal::RequestError;
 use mcpwire_core::shutdown::{GracePeriods, Step};
-use mcpwire_core::{CallError, RequestOptions, SendError};
+use mcpwire_core::{CallError, CallToolResult, RequestOptions, SendError, ToolList, Validator};
 
 use crate::hooks::ConnectionHooks;
 use crate::{
@@ -31,6 +31,8 @@ pub struct ConnectionContext {
     pub hooks: Option<Arc<dyn ConnectionHooks>>,
     /// Starts the server in another way than as a local process.
     pub launcher: Option<Arc<dyn AnyLauncher>>,
+    /// Validates the structured content of tool results.
+    pub output_validator: Option<Arc<dyn Validator + Send + Sync>>,
     /// Authorizes the requests of a connection over HTTP.
     #[cfg(feature = "http")]
     pub authorizer: Option<Arc<dyn crate::http::Authorizer>>,
@@ -85,6 +87,16 @@ impl ConnectionContext {
                 options
             }
         }
+    }
+
+    /// Checks the result of a tool against the tool's output schema, if the program has set a validator. `tools` is the loaded
+    /// list; a result passes if the list does not contain the tool.
+    ///
+    /// # Errors
+    /// If the structured content is missing or does not match the schema, or if the schema cannot be used.
+    pub fn check_output(&self, tools: &ToolList, tool: &str, result: &CallToolResult) -> Result<(), CallError> {
+        let (Some(validator), Some(tool)) = (&self.output_validator, tools.get(tool)) else { return Ok(()) };
+        tool.check_output(result, &**validator).map_err(|error| CallError::Structured { error: error.into() })
     }
 
     /// Returns the report of a shutdown.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl,
-    Implementation, LoggingLevel, Negotiate, Notification, Root, RpcError, ServerRequest, Timestamp,
+    Implementation, LoggingLevel, Negotiate, Notification, Root, RpcError, ServerRequest, Timestamp, Validator,
 };
 
 use crate::handler::{self, AnyClientHandler, ClientHandler, HandlerContext, HandlerSet, Handlers, RequestHandler};
@@ -114,6 +114,7 @@ pub struct ConnectOptions {
     handlers: Option<Box<dyn HandlerSet>>,
     hooks: Option<Box<dyn HookSet>>,
     launcher: Option<Arc<dyn AnyLauncher>>,
+    output_validator: Option<Arc<dyn Validator + Send + Sync>>,
     panics: PanicCallbacks,
 }
 
@@ -255,6 +256,37 @@ impl ConnectOptions {
     /// It has no effect on connections over HTTP or over a pair of streams.
     pub fn launcher(mut self, launcher: impl Launcher) -> Self {
         self.launcher = Some(Arc::new(launcher));
+        self
+    }
+
+    /// Sets the validator of the structured content of tool results. `JsonSchema` of `mcpwire-jsonschema` is one. Default: none.
+    ///
+    /// The specification recommends to validate results (2026-07-28, server/tools, "Output Schema"); a client does it only with a
+    /// validator, because that costs time for each result and adds dependencies. Each call of a tool that has an output schema in
+    /// the loaded list then fails with [`CallError::Structured`](mcpwire_core::CallError::Structured) if the structured content is
+    /// missing or does not match, or if the schema cannot be used. Results of tools that failed are not checked. Neither are calls
+    /// that ask for the unchanged result (`raw`), and results of tasks that are taken by the task's id.
+    ///
+    /// The task that waits for the call validates, without holding a lock. A panic of the validator reaches it.
+    ///
+    /// ```
+    /// use mcpwire_client::ConnectOptions;
+    /// use mcpwire_core::{Json, ValidationError, Validator};
+    ///
+    /// /// Accepts objects only.
+    /// struct Objects;
+    ///
+    /// impl Validator for Objects {
+    ///     fn validate(&self, _schema: &Json, value: &Json) -> Result<(), ValidationError> {
+    ///         if value.is_object() { Ok(()) } else { Err(ValidationError::value("", "it is no object")) }
+    ///     }
+    /// }
+    ///
+    /// let options = ConnectOptions::default().output_validator(Objects);
+    /// ```
+    #[doc(alias = "outputSchema")]
+    pub fn output_validator(mut self, validator: impl Validator + Send + Sync + 'static) -> Self {
+        self.output_validator = Some(Arc::new(validator));
         self
     }
 
@@ -474,6 +506,7 @@ impl ConnectOptions {
             handlers,
             hooks,
             launcher,
+            output_validator,
             panics,
             ..
         } = self;
@@ -513,6 +546,7 @@ impl ConnectOptions {
                 panics,
                 hooks: None,
                 launcher,
+                output_validator,
                 #[cfg(feature = "http")]
                 authorizer: None,
                 #[cfg(feature = "http")]
@@ -580,6 +614,7 @@ impl Clone for ConnectOptions {
             handlers: self.handlers.as_ref().map(|handlers| handlers.clone_box()),
             hooks: self.hooks.as_ref().map(|hooks| hooks.clone_box()),
             launcher: self.launcher.clone(),
+            output_validator: self.output_validator.clone(),
             panics: self.panics.clone(),
         }
     }

@@ -20,9 +20,13 @@ use serde::de::DeserializeOwned;
 use crate::client::McpClient;
 use crate::operation::OperationRunner;
 use crate::pending::Pending;
+use crate::shared::Shared;
 use crate::tasks::TaskOrResult;
 
 type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
+
+/// A function that checks the result of a tool with this name.
+pub(crate) type CheckOutput<T> = fn(&Shared, &str, &T) -> Result<(), Error>;
 
 /// A tool call that was not sent yet. Created by [`McpClient::call_tool`]. Awaiting it sends the call.
 ///
@@ -129,7 +133,7 @@ impl<'c, R> Call<'c, R> {
     /// # Cancel safety
     /// Dropping the future before its end cancels the call, and notifies the server. The tool may have run or may still run.
     pub fn send(self) -> CallFuture<'c, R, CallTool> {
-        CallFuture::new(self)
+        CallFuture { check: Shared::check_output, ..CallFuture::new(self) }
     }
 
     /// Sends the call, and decodes the structured content of its result.
@@ -164,7 +168,7 @@ impl<'c, R> Call<'c, R> {
         let call = ToolCall::new(Arc::clone(&name), request, options);
         let pending = Pending::begin(client.connection(), |state, calls, now| call.send_now(state, calls, now));
         match pending {
-            Ok(pending) => Ok(pending.of_tool(name)),
+            Ok(pending) => Ok(pending.of_tool(name).checked()),
             Err(error) => Err(error.with_tool(&name)),
         }
     }
@@ -173,10 +177,13 @@ impl<'c, R> Call<'c, R> {
     ///
     /// This does not call the callbacks.
     pub async fn as_task(mut self) -> Result<TaskOrResult<R>, Error> {
-        let client = self.client.clone();
+        let (client, tool) = (self.client.clone(), Arc::clone(&self.name));
         self.options = self.options.task(TaskMode::Handle);
         Ok(match CallFuture::<R, CallToolAsTask>::new(self).await? {
-            CallToolOutcome::Done(result) => TaskOrResult::Done(Box::new(result)),
+            CallToolOutcome::Done(result) => {
+                client.connection().shared().check_output(&tool, &result)?;
+                TaskOrResult::Done(Box::new(result))
+            }
             CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
         })
     }
@@ -198,6 +205,8 @@ pub struct CallFuture<'c, R, M: Method> {
     name: Arc<str>,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,
+    /// Checks the result against the output schema of the tool.
+    check: CheckOutput<M::Result>,
     stage: Stage<M>,
 }
 
@@ -210,7 +219,7 @@ enum Stage<M: Method> {
 impl<'c, R, M: Method> CallFuture<'c, R, M> {
     fn new(call: Call<'c, R>) -> Self {
         let Call { client, name, request, options, on_progress, on_status } = call;
-        CallFuture { client, name, on_progress, on_status, stage: Stage::New { request, options } }
+        CallFuture { client, name, on_progress, on_status, check: |_, _, _| Ok(()), stage: Stage::New { request, options } }
     }
 
     fn poll_call(&mut self, cx: &mut Context<'_>) -> Poll<Result<M::Result, Error>> {
@@ -221,7 +230,13 @@ impl<'c, R, M: Method> CallFuture<'c, R, M> {
             Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
             _ => {}
         });
-        result.map_err(|error| error.with_tool(&self.name))
+        match result {
+            Poll::Ready(Ok(result)) => {
+                let checked = (self.check)(self.client.connection().shared(), &self.name, &result);
+                Poll::Ready(checked.map(|()| result))
+            }
+            result => result.map_err(|error| error.with_tool(&self.name)),
+        }
     }
 }
 

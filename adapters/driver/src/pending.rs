@@ -9,9 +9,10 @@ use std::task::{Context, Poll};
 
 use mcpwire_client::Error;
 use mcpwire_core::internal::{ClientState, RequestError};
-use mcpwire_core::{CallError, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
+use mcpwire_core::{CallError, CallTool, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
-use crate::shared::ConnectionRef;
+use crate::call::CheckOutput;
+use crate::shared::{ConnectionRef, Shared};
 use crate::state::SlotPoll;
 
 /// Minimum size of a reply whose buffer is returned to the engine for reuse, in bytes.
@@ -27,6 +28,8 @@ pub struct Pending<M: Method> {
     ticket: Ticket<M>,
     /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
     tool: Option<Arc<str>>,
+    /// Checks the result against the output schema of the tool.
+    check: CheckOutput<M::Result>,
 }
 
 impl<M: Method> Pending<M> {
@@ -43,7 +46,7 @@ impl<M: Method> Pending<M> {
             Ok(ticket)
         });
         let ticket = result.map_err(|error| shared.request_error(error))?;
-        Ok(Pending { reply: PendingReply::new(connection, ticket.key()), ticket, tool: None })
+        Ok(Pending { reply: PendingReply::new(connection, ticket.key()), ticket, tool: None, check: |_, _, _| Ok(()) })
     }
 
     /// Sets the tool that the request calls.
@@ -73,6 +76,14 @@ impl<M: Method> Pending<M> {
     }
 }
 
+impl Pending<CallTool> {
+    /// Checks the result against the output schema of the tool. Call [`Pending::of_tool`] before.
+    pub(crate) fn checked(mut self) -> Self {
+        self.check = Shared::check_output;
+        self
+    }
+}
+
 impl<M: Method> Future for Pending<M> {
     type Output = Result<M::Result, Error>;
 
@@ -82,7 +93,9 @@ impl<M: Method> Future for Pending<M> {
             // Decodes the reply in the caller's task, without holding the lock.
             let result = self.ticket.decode_mut(&mut reply);
             self.reply.recycle(reply);
-            result.map_err(|error| self.error(error))
+            let result = result.map_err(|error| self.error(error))?;
+            let tool = self.tool.as_deref().unwrap_or_default();
+            (self.check)(self.reply.connection.shared(), tool, &result).map(|()| result)
         })
     }
 }

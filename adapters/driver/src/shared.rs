@@ -10,7 +10,7 @@ use mcpwire_client::{
     StderrLines, Tracer,
 };
 use mcpwire_core::internal::{OpeningOutcome, RequestError};
-use mcpwire_core::{CallError, ConnectError, RequestOptions, SendError, ServerInfo};
+use mcpwire_core::{CallError, CallToolResult, ConnectError, RequestOptions, SendError, ServerInfo};
 
 use crate::clock::Clock;
 use crate::runtime::Runtime;
@@ -60,6 +60,16 @@ impl Shared {
     /// Returns the options with the trace context and the observer's data of the calling code.
     pub(crate) fn with_caller_context<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
         self.context.with_caller_context(options)
+    }
+
+    /// Checks the result of a tool against the tool's output schema, if the program has set a validator.
+    pub(crate) fn check_output(&self, tool: &str, result: &CallToolResult) -> Result<(), Error> {
+        if self.context.output_validator.is_none() {
+            return Ok(());
+        }
+        // The list is copied, because the lock must not be held while the program's validator runs.
+        let tools = Arc::clone(self.lock().connection.client.tools.list());
+        self.context.check_output(&tools, tool, result).map_err(|error| self.call_error(error).with_tool(tool))
     }
 
     /// Adds the trace context and the observer's data of the calling code to the options of a tool call.

@@ -147,6 +147,19 @@ pub enum ValidationError {
     },
 }
 
+impl ValidationError {
+    /// Creates the error for a value that does not match its schema. `at` is the JSON pointer (RFC 6901) to the part that does not
+    /// match, or empty for the whole value.
+    pub fn value(at: impl Into<String>, reason: impl Into<String>) -> Self {
+        ValidationError::Value { at: at.into(), reason: reason.into() }
+    }
+
+    /// Creates the error for a schema that cannot be used.
+    pub fn schema(reason: impl Into<String>) -> Self {
+        ValidationError::Schema { reason: reason.into() }
+    }
+}
+
 fn place(at: &str) -> String {
     if at.is_empty() { String::new() } else { alloc::format!(" at `{}`", bounded(at)) }
 }

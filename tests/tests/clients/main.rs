@@ -47,6 +47,7 @@ mod questions_are_answered;
 mod requests_are_within_a_trace;
 mod requests_in_the_background;
 mod requirements;
+mod results_match_their_schemas;
 mod rounds_of_a_request;
 mod server_asks_the_client;
 mod server_dies_between_calls;

@@ -14,10 +14,10 @@ use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::{Hub, HubOptions, McpService};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun};
-use mcpwire_tests::web::Web;
+use mcpwire_tests::web::{Web, said};
 use mcpwire_tests::{Server, server, watched};
 use mcpwire_tool_client::types::Json;
-use mcpwire_tool_client::{ToolClient, ToolError, ToolErrorKind};
+use mcpwire_tool_client::{CallOptions, ToolClient, ToolError, ToolErrorKind};
 
 /// A kind of client.
 trait Kind {
@@ -171,6 +171,74 @@ async fn assert_kind<K: Kind>(client: &dyn ToolClient, tool: &str, kind: ToolErr
     assert!(error.client_error().is_some_and(|client_error| client_error.to_string() == error.to_string()));
 }
 
+/// The call of `ponder` is never answered: only its own timeout ends it.
+fn a_call_has_its_own_timeouts<K: Kind>() {
+    K::run(&server!("well-behaved"), async |client| {
+        let (ponder, arguments) = (name::<K>("ponder"), Json::parse("{}").expect("it is JSON"));
+        let short = Duration::from_millis(50);
+        for (options, says) in [
+            (CallOptions::new().timeout(short), "0.05"),
+            (CallOptions::new().timeout(Duration::from_secs(600)).total_timeout(short), "0.05"),
+        ] {
+            let error = client.call_tool_with(&ponder, &arguments, options).await.expect_err("it is not answered");
+            assert_eq!(error.kind(), ToolErrorKind::Timeout, "{error}");
+            assert!(error.to_string().contains(says), "{error}");
+        }
+    });
+}
+
+fn the_progress_of_a_call_is_reported_in_order<K: Kind>() {
+    K::run(&server!("slow 0"), async |client| {
+        let (echo, mut steps) = (name::<K>("echo"), Vec::new());
+        let arguments = Json::parse(r#"{"message":"hi","steps":5}"#).expect("it is JSON");
+        let options = CallOptions::new().on_progress(|progress| steps.push(progress.message.clone()));
+        let result = client.call_tool_with(&echo, &arguments, options).await.expect("it answers");
+        assert_eq!(result.text().as_str(), "hi");
+        let expected: Vec<_> = (1..=5).map(|step| Some(format!("step {step} of 5"))).collect();
+        assert_eq!(steps, expected);
+        // A call without the callback asks for no progress.
+        let result = client.call_tool_with(&echo, &arguments, CallOptions::new()).await.expect("it answers");
+        assert_eq!(result.text().as_str(), "hi");
+    });
+}
+
+fn a_call_is_cancelled_by_a_signal<K: Kind>() {
+    K::run(&server!("gathers"), async |client| {
+        let (wait, arguments) = (name::<K>("wait"), Json::parse("{}").expect("it is JSON"));
+        let signalled = std::sync::atomic::AtomicBool::new(false);
+        let signal = std::future::poll_fn(|_| match signalled.load(std::sync::atomic::Ordering::Relaxed) {
+            true => std::task::Poll::Ready(()),
+            false => std::task::Poll::Pending,
+        });
+        let mut call = client.call_tool_with(&wait, &arguments, CallOptions::new().cancel_when(signal));
+        assert!(begun(&mut call).await.is_none());
+        assert_eq!(text::<K>(client, "tally", "{}").await.expect("it answers"), "1 waits, 0 cancelled");
+        signalled.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(call.await.expect_err("it is cancelled").kind(), ToolErrorKind::Cancelled);
+        assert_eq!(text::<K>(client, "tally", "{}").await.expect("it answers"), "1 waits, 1 cancelled");
+    });
+}
+
+fn metadata_of_a_call_is_sent<K: Kind>() {
+    let web = Web::modern(|request, reply| {
+        let meta = &request.body["params"]["_meta"];
+        reply.json(200, &request.answer(said(meta["example.com/user"].as_str().unwrap_or("nobody"))));
+    });
+    let server = server!("").defined(|_| web.def());
+    K::run(&server, async |client| {
+        let tools = client.list_tools().await.expect("they are listed");
+        let arguments = Json::parse("{}").expect("it is JSON");
+        let meta = Json::parse(r#"{"example.com/user":"ada"}"#).expect("it is JSON");
+        for (options, user) in [(CallOptions::new().meta(meta), "ada"), (CallOptions::new(), "nobody")] {
+            let result = client.call_tool_with(&tools[0].name, &arguments, options).await.expect("it answers");
+            assert_eq!(result.text().as_str(), user);
+        }
+        let options = CallOptions::new().meta(Json::parse("7").expect("it is JSON"));
+        let error = client.call_tool_with(&tools[0].name, &arguments, options).await.expect_err("it is no object");
+        assert_eq!(error.kind(), ToolErrorKind::Usage, "{error}");
+    });
+}
+
 fn ten_calls_run_at_once<K: Kind>() {
     K::run(&server!("gathers"), async |client| {
         let messages: Vec<String> = (0..10).map(|number| format!(r#"{{"message":"{number}"}}"#)).collect();
@@ -223,6 +291,10 @@ on_every_tool_client!(
     a_tool_that_fails_has_a_result,
     failures_have_a_kind,
     a_timeout_has_a_kind,
+    a_call_has_its_own_timeouts,
+    the_progress_of_a_call_is_reported_in_order,
+    a_call_is_cancelled_by_a_signal,
+    metadata_of_a_call_is_sent,
     ten_calls_run_at_once,
     a_dropped_call_is_cancelled,
     calls_fail_when_the_server_dies,

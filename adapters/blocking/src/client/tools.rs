@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcpwire_client::{Error, Tools};
 use mcpwire_core::internal::ToolListing;
-use mcpwire_core::{InvalidItem, RequestOptions, Tool};
+use mcpwire_core::{CallToolResult, InvalidItem, RequestOptions, Tool};
 use serde::Serialize;
 
 use super::McpClient;
@@ -50,6 +50,12 @@ impl McpClient {
     /// Returns the tool of this name from the stored list.
     pub fn get_tool(&self, name: &str) -> Option<Tool> {
         self.connection.state.client.tools.list().get(name).cloned()
+    }
+
+    /// Checks the result of a tool against the tool's output schema, if the program has set a validator.
+    pub(crate) fn check_output(&mut self, tool: &str, result: &CallToolResult) -> Result<(), Error> {
+        let checked = self.connection.context.check_output(self.connection.state.client.tools.list(), tool, result);
+        checked.map_err(|error| self.call_error(error).with_tool(tool))
     }
 
     /// Returns a builder that sends a tool call.

@@ -6,22 +6,29 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use mcpwire_tool_client::ToolError;
+use mcpwire_tool_client::{OnProgress, ToolError};
 
 use super::command_queue::{ClientCommand, CommandQueue};
-use super::slot::{ResultSender, Slot, lock};
+use super::slot::{ResultSender, Slot, SlotResult, lock};
 
 /// The future of the result of a command. The first poll sends the command.
 pub(super) struct CommandFuture<'q, T, F> {
     queue: &'q CommandQueue,
     /// Creates the command. `None` after the command was sent.
     command: Option<F>,
+    on_progress: Option<OnProgress<'q>>,
     slot: Arc<Mutex<Slot<T>>>,
 }
 
 impl<'q, T, F: FnOnce(ResultSender<T>) -> ClientCommand> CommandFuture<'q, T, F> {
     pub(super) fn new(queue: &'q CommandQueue, command: F) -> Self {
-        CommandFuture { queue, command: Some(command), slot: Arc::new(Mutex::new(Slot::Waiting(None))) }
+        CommandFuture { queue, command: Some(command), on_progress: None, slot: Arc::new(Mutex::new(Slot::new())) }
+    }
+
+    /// Sets the callback for progress. The task that polls the future calls it.
+    pub(super) fn on_progress(mut self, f: Option<OnProgress<'q>>) -> Self {
+        self.on_progress = f;
+        self
     }
 }
 
@@ -32,29 +39,38 @@ impl<T, F: FnOnce(ResultSender<T>) -> ClientCommand + Unpin> Future for CommandF
         if let Some(command) = self.command.take() {
             self.queue.push(command(ResultSender(Arc::clone(&self.slot))));
         }
-        let mut slot = lock(&self.slot);
-        match &mut *slot {
-            Slot::Waiting(waker) => {
-                let old = waker.replace(cx.waker().clone());
-                // Dropped without the lock, because a waker may own a task.
+        let this = &mut *self;
+        loop {
+            let mut slot = lock(&this.slot);
+            if let Some(progress) = slot.progress.pop_front() {
+                // Called without the lock, because the callback may take long.
                 drop(slot);
-                drop(old);
-                Poll::Pending
+                this.on_progress.iter_mut().for_each(|f| f(&progress));
+                continue;
             }
-            Slot::Done(_) => match mem::replace(&mut *slot, Slot::Closed) {
-                Slot::Done(result) => Poll::Ready(result),
-                Slot::Waiting(_) | Slot::Closed => Poll::Pending,
-            },
-            // The future was polled after it was ready.
-            Slot::Closed => Poll::Pending,
+            return match &mut slot.result {
+                SlotResult::Waiting(waker) => {
+                    let old = waker.replace(cx.waker().clone());
+                    // Dropped without the lock, because a waker may own a task.
+                    drop(slot);
+                    drop(old);
+                    Poll::Pending
+                }
+                SlotResult::Done(_) => match mem::replace(&mut slot.result, SlotResult::Closed) {
+                    SlotResult::Done(result) => Poll::Ready(result),
+                    SlotResult::Waiting(_) | SlotResult::Closed => Poll::Pending,
+                },
+                // The future was polled after it was ready.
+                SlotResult::Closed => Poll::Pending,
+            };
         }
     }
 }
 
 impl<T, F> Drop for CommandFuture<'_, T, F> {
     fn drop(&mut self) {
-        let old = mem::replace(&mut *lock(&self.slot), Slot::Closed);
-        if self.command.is_none() && matches!(old, Slot::Waiting(_)) {
+        let old = mem::replace(&mut lock(&self.slot).result, SlotResult::Closed);
+        if self.command.is_none() && matches!(old, SlotResult::Waiting(_)) {
             self.queue.push(ClientCommand::CancelDropped);
         }
     }

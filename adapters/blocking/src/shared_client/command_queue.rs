@@ -3,8 +3,9 @@
 use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use mcpwire_core::{CallToolResult, Json, Tool};
+use mcpwire_core::Tool;
 
+use super::listing::WaitingCall;
 use super::slot::ResultSender;
 use crate::cancel::Canceller;
 
@@ -13,11 +14,7 @@ pub(super) enum ClientCommand {
     List {
         sender: ResultSender<Vec<Tool>>,
     },
-    Call {
-        name: Box<str>,
-        arguments: Json,
-        sender: ResultSender<CallToolResult>,
-    },
+    Call(WaitingCall),
     /// Cancel the calls whose futures were dropped.
     CancelDropped,
 }

@@ -10,10 +10,13 @@ use mcpwire_tool_client::ToolError;
 use super::slot::ResultSender;
 use crate::client::McpClient;
 
-/// A call whose tool is searched for in the list.
+/// A call that was not sent, for example because its tool is searched for in the list.
 pub(super) struct WaitingCall {
     pub(super) name: Box<str>,
     pub(super) arguments: Json,
+    pub(super) options: RequestOptions,
+    /// Whether the caller has a callback for progress.
+    pub(super) wants_progress: bool,
     pub(super) sender: ResultSender<CallToolResult>,
 }
 

@@ -15,17 +15,19 @@ mod slot;
 mod worker;
 
 use std::fmt;
+use std::future::ready;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use mcpwire_client::{Error, ShutdownReport};
-use mcpwire_core::{CallToolResult, Json, Tool};
-use mcpwire_tool_client::{BoxFuture, ToolClient, ToolError};
+use mcpwire_core::{CallToolResult, Json, RequestOptions, Tool};
+use mcpwire_tool_client::{BoxFuture, CallOptions, ToolClient, ToolError, unless_cancelled};
 
 use crate::client::McpClient;
 use command_future::CommandFuture;
 use command_queue::{ClientCommand, CommandQueue};
+use listing::WaitingCall;
 use worker::Worker;
 
 /// A blocking client that any number of threads and tasks share, through the trait [`ToolClient`].
@@ -95,8 +97,40 @@ impl ToolClient for SharedClient {
     }
 
     fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
-        let command = move |sender| ClientCommand::Call { name: name.into(), arguments: arguments.clone(), sender };
-        Box::pin(CommandFuture::new(&self.queue, command))
+        self.call_tool_with(name, arguments, CallOptions::new())
+    }
+
+    fn call_tool_with<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a Json,
+        mut options: CallOptions<'a>,
+    ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
+        let mut request_options = RequestOptions::new();
+        if let Some(timeout) = options.take_timeout() {
+            request_options = request_options.timeout(timeout);
+        }
+        if let Some(timeout) = options.take_total_timeout() {
+            request_options = request_options.total_timeout(timeout);
+        }
+        if let Some(meta) = options.take_meta() {
+            request_options = request_options.meta(meta);
+        }
+        let on_progress = options.take_on_progress();
+        if on_progress.is_some() {
+            request_options = request_options.progress();
+        }
+        let cancel = options.take_cancel();
+        if let Err(error) = options.check_all_taken(name) {
+            return Box::pin(ready(Err(error)));
+        }
+        let wants_progress = on_progress.is_some();
+        let command = move |sender| {
+            let (name, arguments) = (name.into(), arguments.clone());
+            ClientCommand::Call(WaitingCall { name, arguments, options: request_options, wants_progress, sender })
+        };
+        let call = CommandFuture::new(&self.queue, command).on_progress(on_progress);
+        unless_cancelled(name, cancel, Box::pin(call))
     }
 }
 

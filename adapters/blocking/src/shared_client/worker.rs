@@ -3,13 +3,14 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_core::{CallTool, CallToolResult, Phase};
+use mcpwire_core::{CallTool, CallToolResult, Notification, Phase};
 use mcpwire_tool_client::ToolError;
 
 use super::command_queue::{ClientCommand, CommandQueue};
 use super::listing::{EndedListing, Listing, Waiters, WaitingCall};
 use super::slot::ResultSender;
 use crate::client::McpClient;
+use crate::notifications::Notifications;
 use crate::pending::Pending;
 
 /// The reason for the server of a cancelled request.
@@ -22,10 +23,13 @@ pub(super) struct Worker {
     calls: Vec<RunningCall>,
     /// The requests for the list of tools. The last one was begun last.
     listings: Vec<Listing>,
+    /// Receives the progress of the calls. `None` while no running call has a callback for progress.
+    notifications: Option<Notifications>,
 }
 
 struct RunningCall {
     pending: Pending<CallTool>,
+    wants_progress: bool,
     sender: ResultSender<CallToolResult>,
 }
 
@@ -42,7 +46,7 @@ impl Drop for CloseOnDrop {
 
 impl Worker {
     pub(super) fn new(client: McpClient, queue: Arc<CommandQueue>) -> Self {
-        Worker { client, queue: CloseOnDrop(queue), calls: Vec::new(), listings: Vec::new() }
+        Worker { client, queue: CloseOnDrop(queue), calls: Vec::new(), listings: Vec::new(), notifications: None }
     }
 
     /// Runs until the queue is closed, and returns the client.
@@ -61,9 +65,8 @@ impl Worker {
         match command {
             ClientCommand::List { sender } if sender.is_cancelled() => {}
             ClientCommand::List { sender } => self.list(Waiters::of_list(sender)),
-            ClientCommand::Call { sender, .. } if sender.is_cancelled() => {}
-            ClientCommand::Call { name, arguments, sender } => {
-                let call = WaitingCall { name, arguments, sender };
+            ClientCommand::Call(call) if call.sender.is_cancelled() => {}
+            ClientCommand::Call(call) => {
                 // `Call::begin` does not list the tools itself.
                 if self.client.has_tool(&call.name) {
                     self.begin(call);
@@ -108,20 +111,40 @@ impl Worker {
     }
 
     fn begin(&mut self, call: WaitingCall) {
-        let WaitingCall { name, arguments, sender } = call;
+        let WaitingCall { name, arguments, options, wants_progress, sender } = call;
         if sender.is_cancelled() {
             return;
         }
-        match self.client.call_tool(&name, &arguments).begin() {
-            Ok(pending) => self.calls.push(RunningCall { pending, sender }),
+        if wants_progress && self.notifications.is_none() {
+            self.notifications = Some(self.client.notifications());
+        }
+        match self.client.call_tool(&name, &arguments).options(options).begin() {
+            Ok(pending) => self.calls.push(RunningCall { pending, wants_progress, sender }),
             Err(error) => sender.send(Err(error.into())),
         }
     }
 
+    /// Delivers the progress that has arrived to the callers with a callback.
+    fn deliver_progress(&mut self) {
+        let Some(notifications) = &mut self.notifications else { return };
+        while let Some(notification) = notifications.pop() {
+            let Notification::Progress { progress, .. } = &notification else { continue };
+            let of_call = |call: &&RunningCall| notification.request_key() == Some(call.pending.key());
+            if let Some(call) = self.calls.iter().find(of_call).filter(|call| call.wants_progress) {
+                call.sender.report(progress.clone());
+            }
+        }
+        if !self.calls.iter().any(|call| call.wants_progress) {
+            self.notifications = None;
+        }
+    }
+
     fn deliver_results(&mut self) {
+        // A report belongs before the result of its call.
+        self.deliver_progress();
         for at in (0..self.calls.len()).rev() {
             if self.client.connection.has_reply(self.calls[at].pending.key()) {
-                let RunningCall { pending, sender } = self.calls.swap_remove(at);
+                let RunningCall { pending, sender, .. } = self.calls.swap_remove(at);
                 sender.send(pending.wait(&mut self.client).map_err(ToolError::from));
             }
         }
@@ -135,9 +158,10 @@ impl Worker {
     /// Waits for a command or for a result.
     fn wait(&mut self) {
         let queue = &self.queue.0;
-        let (calls, listings) = (&self.calls, &self.listings);
+        let (calls, listings, notifications) = (&self.calls, &self.listings, &self.notifications);
         let waited = self.client.connection.wait_until(|connection| {
             queue.has_changed()
+                || notifications.as_ref().is_some_and(|notifications| !notifications.is_empty())
                 || calls.iter().any(|call| connection.has_reply(call.pending.key()))
                 || listings.iter().any(|listing| connection.has_reply(listing.key()))
         });
@@ -154,7 +178,8 @@ impl Worker {
             let listing = listing.receive_page(&mut self.client);
             self.add_listing(listing);
         }
-        for RunningCall { pending, sender } in self.calls.drain(..) {
+        self.deliver_progress();
+        for RunningCall { pending, sender, .. } in self.calls.drain(..) {
             sender.send(pending.wait(&mut self.client).map_err(ToolError::from));
         }
     }

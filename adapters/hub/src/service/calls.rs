@@ -311,6 +311,9 @@ impl BegunCall {
         if let Some(progress) = options.progress {
             call = call.on_progress(progress);
         }
+        if let Some(meta) = options.meta {
+            call = call.meta(meta);
+        }
         let mut call = pin!(call.send());
         let mut calls_failed = connection.calls_failed.clone();
         let result = poll_fn(|cx| {

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use mcpwire_core::{CallToolResult, Progress};
+use mcpwire_core::{CallToolResult, Json, Progress};
 use mcpwire_supervisor::{ResultLimits, Truncation};
 
 use crate::config::Limits;
@@ -22,11 +22,12 @@ pub struct CallOptions<'a> {
     pub(super) total_timeout: Option<Duration>,
     pub(super) progress: Option<OnProgress<'a>>,
     pub(super) cancel: Option<CancelSignal<'a>>,
+    pub(super) meta: Option<Json>,
 }
 
 impl<'a> CallOptions<'a> {
-    /// Creates options that change nothing: the call has the timeouts in the configuration of the server, no progress callback, and no
-    /// cancellation.
+    /// Creates options that change nothing: the call has the timeouts in the configuration of the server, no progress callback, no
+    /// cancellation, and no additional metadata.
     pub fn new() -> Self {
         CallOptions::default()
     }
@@ -55,6 +56,12 @@ impl<'a> CallOptions<'a> {
     /// future of the call has the same effect.
     pub fn cancel_when(mut self, cancel: impl Future<Output = ()> + Send + 'a) -> Self {
         self.cancel = Some(Box::pin(cancel));
+        self
+    }
+
+    /// Adds members to the `_meta` of the request. `meta` must be an object.
+    pub fn meta(mut self, meta: Json) -> Self {
+        self.meta = Some(meta);
         self
     }
 }
