@@ -20,6 +20,9 @@
 //! | [`RecordedMessage`], [`Cancellation`] | the messages that the server has received |
 //! | `ScriptedHttp`, `HttpAnswer` (feature `http`) | the same server over HTTP: sessions, streams, any HTTP response |
 //! | `authorization` (feature `authorization`) | an authorization server, and MCP servers that want its tokens |
+//! | `simulation` (feature `proptest`) | a client, a handler or a server against generated scripts, which shrink |
+//! | `strategies` (feature `proptest`) | strategies for the protocol's data and messages |
+//! | `from_bytes` (feature `arbitrary`) | the same values for fuzzers |
 //! | [`VirtualTime`] | a clock, timers and tasks; the time advances only while all tasks wait |
 //! | [`duplex`], [`pipe`] | streams in memory |
 //!
@@ -29,6 +32,8 @@
 #[cfg(feature = "authorization")]
 pub mod authorization;
 mod connect;
+#[cfg(feature = "arbitrary")]
+mod from_bytes;
 #[cfg(feature = "http")]
 mod http;
 mod kit;
@@ -39,15 +44,23 @@ mod recorded;
 mod response;
 mod serve_future;
 mod server;
+#[cfg(feature = "proptest")]
+pub mod simulation;
+#[cfg(feature = "proptest")]
+pub mod strategies;
 mod tasks;
 mod time;
 mod timeline;
 mod wire;
 
+#[cfg(feature = "arbitrary")]
+pub use from_bytes::from_bytes;
 #[cfg(feature = "http")]
 pub use http::{HttpAnswer, HttpRequest, ScriptedHttp, ScriptedHttpClient};
 pub use kit::Testkit;
 pub use mcpwire_driver::memory::{Duplex, PipeReader, PipeWriter, duplex, pipe};
+#[cfg(feature = "proptest")]
+pub use mcpwire_driver::protocol::ProtocolVersion;
 pub use recorded::{Cancellation, RecordedMessage};
 pub use response::ScriptedResponse;
 pub use serve_future::ServeFuture;

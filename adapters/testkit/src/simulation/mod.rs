@@ -1,0 +1,41 @@
+//! Simulations: a program's client code, handlers or server against scripts, in virtual time (feature `proptest`).
+//!
+//! A [`Simulation`] generates scripts, runs the code under test against each, and shrinks the first script that makes it fail. The
+//! failure prints the script as a list of steps:
+//!
+//! ```
+//! use mcpwire_testkit::simulation::{Simulation, script};
+//!
+//! // The code under test: it forgets that a tool can fail.
+//! async fn length(client: &mcpwire_driver::McpClient<mcpwire_testkit::VirtualTime>) -> Result<(), String> {
+//!     match client.call_tool("measure", ()).await {
+//!         Ok(result) if result.is_error => Err("the text of a failure was taken for an answer".into()),
+//!         _ => Ok(()),
+//!     }
+//! }
+//!
+//! let failure = Simulation::new().find_client_fault(script(["measure"]), async |client| length(&client).await).unwrap_err();
+//! assert_eq!(failure.script.steps.len(), 1);
+//! assert!(failure.to_string().contains("answers"));
+//! ```
+//!
+//! | code under test | method | script |
+//! |---|---|---|
+//! | code that uses a client | [`Simulation::check_client`] | [`Script`]: what a server does |
+//! | handlers of requests of the server | [`Simulation::check_handler`] | [`Asks`]: what a server asks |
+//! | a server | [`Simulation::check_server`] | [`ClientScript`]: what a client sends |
+//!
+//! `check_` methods panic with the failure, for tests. `find_` methods return it.
+//!
+//! Scripts are bounded in length, and a run in virtual time ([`Simulation::time_limit`]), so that a simulation always ends unless
+//! the code under test blocks its thread. The same seed generates the same scripts.
+
+mod client_script;
+mod run;
+mod script;
+mod server_run;
+
+pub use client_script::{ClientScript, ClientStep, client_script};
+pub use run::{Failure, Simulation};
+pub use script::{Ask, Asks, Script, Step, asks, script, script_of, step};
+pub use server_run::{Exchange, Transcript, serve_lines};

@@ -1,0 +1,313 @@
+//! [`Simulation`]: generates scripts, runs code against them, and shrinks the script that makes the code fail.
+
+use std::any::Any;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use mcpwire_driver::memory::{PipeReader, PipeWriter};
+use mcpwire_driver::protocol::{Era, Json, RpcError};
+use mcpwire_driver::{ConnectOptions, McpClient};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+
+use super::client_script::ClientScript;
+use super::script::{Ask, Asks, Script};
+use super::server_run::{Transcript, transcript};
+use crate::{ScriptedResponse, ScriptedServer, Testkit, VirtualTime};
+
+/// The name of the tool whose call asks the client.
+const ASKING_TOOL: &str = "ask";
+
+/// Runs code against generated scripts, in virtual time.
+#[derive(Clone)]
+#[must_use]
+pub struct Simulation {
+    cases: u32,
+    max_shrinks: u32,
+    time_limit: Duration,
+    seed: u64,
+    options: Arc<dyn Fn() -> ConnectOptions + Send + Sync>,
+}
+
+/// A script that makes the code under test fail, and what it did. `Display` prints both.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Failure<S> {
+    /// The shortest failing script that was found.
+    pub script: S,
+    /// The error or the panic of the code under test.
+    pub reason: String,
+}
+
+impl<S: fmt::Display> fmt::Display for Failure<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\nwith {}", self.reason, self.script)
+    }
+}
+
+impl<S: fmt::Debug + fmt::Display> std::error::Error for Failure<S> {}
+
+impl Simulation {
+    /// Creates a simulation of 256 scripts, each for at most a day of virtual time.
+    pub fn new() -> Self {
+        Simulation {
+            cases: 256,
+            max_shrinks: 4096,
+            time_limit: Duration::from_secs(24 * 3600),
+            seed: 0,
+            options: Arc::new(ConnectOptions::default),
+        }
+    }
+
+    /// Sets the number of scripts. Default: 256.
+    pub fn cases(mut self, cases: u32) -> Self {
+        self.cases = cases;
+        self
+    }
+
+    /// Sets how often a failing script is run again, each time shorter. Default: 4,096.
+    pub fn max_shrinks(mut self, max_shrinks: u32) -> Self {
+        self.max_shrinks = max_shrinks;
+        self
+    }
+
+    /// Sets the virtual time after which a run has failed. Default: a day.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = limit;
+        self
+    }
+
+    /// Sets the seed from which the scripts are generated. Default: 0, so that each run of a test is the same.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets the options of the clients, such as their handlers and timeouts. `options` is called for each run.
+    pub fn client_options(mut self, options: impl Fn() -> ConnectOptions + Send + Sync + 'static) -> Self {
+        self.options = Arc::new(options);
+        self
+    }
+
+    /// Runs client code against servers that follow scripts. The client is open, and has listed the tools.
+    ///
+    /// The code fails if it returns an error, panics, or does not end within the time limit.
+    ///
+    /// # Panics
+    /// With the shortest script that was found, if the code fails.
+    #[track_caller]
+    pub fn check_client<R, E: fmt::Display>(
+        &self,
+        scripts: impl Strategy<Value = Script>,
+        code: impl AsyncFn(McpClient<R>) -> Result<(), E>,
+    ) {
+        or_panic(self.find_client_fault(scripts, code));
+    }
+
+    /// Does the same as [`Simulation::check_client`], and returns the failure.
+    ///
+    /// # Errors
+    /// With the shortest script that was found, if the code fails.
+    pub fn find_client_fault<R, E: fmt::Display>(
+        &self,
+        scripts: impl Strategy<Value = Script>,
+        code: impl AsyncFn(McpClient<R>) -> Result<(), E>,
+    ) -> Result<(), Failure<Script>> {
+        self.find(scripts, |script| {
+            let kit = Testkit::<R>::for_runtime(script.server()).capacity(script.pipe);
+            self.within_limit(kit.time(), async {
+                let client = kit.connect_with((self.options)());
+                client.initialize().await.map_err(|error| format!("the connection does not open: {error}"))?;
+                client.list_tools().await.map_err(|error| format!("the tools are not listed: {error}"))?;
+                code(client).await.map_err(|error| error.to_string())
+            })
+        })
+    }
+
+    /// Runs the handlers of [`Simulation::client_options`] against servers that ask, and checks each answer.
+    ///
+    /// `check` gets the request and the answer that the server receives: the result, or the error. The client sends an error if
+    /// it has no handler for the request, or if the answer of the handler is invalid, such as a form with missing fields.
+    ///
+    /// # Panics
+    /// With the shortest list of requests that was found, if `check` fails, or if a request is not answered.
+    #[track_caller]
+    pub fn check_handler<E: fmt::Display>(
+        &self,
+        asks: impl Strategy<Value = Asks>,
+        check: impl Fn(&Ask, &Result<Json, RpcError>) -> Result<(), E>,
+    ) {
+        or_panic(self.find_handler_fault(asks, check));
+    }
+
+    /// Does the same as [`Simulation::check_handler`], and returns the failure.
+    ///
+    /// # Errors
+    /// With the shortest list of requests that was found, if `check` fails, or if a request is not answered.
+    pub fn find_handler_fault<E: fmt::Display>(
+        &self,
+        asks: impl Strategy<Value = Asks>,
+        check: impl Fn(&Ask, &Result<Json, RpcError>) -> Result<(), E>,
+    ) -> Result<(), Failure<Asks>> {
+        self.find(asks, |asks| {
+            let (server, answers) = asking_server(asks);
+            let kit = Testkit::<VirtualTime>::for_runtime(server);
+            self.within_limit(kit.time(), async {
+                let client = kit.connect_with((self.options)());
+                client.initialize().await.map_err(|error| format!("the connection does not open: {error}"))?;
+                client.call_tool(ASKING_TOOL, ()).timeout(self.time_limit).await.map_err(|error| error.to_string())?;
+                Ok(())
+            })?;
+            let answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            for (ask, answer) in asks.asks.iter().zip(&*answers) {
+                check(ask, answer).map_err(|error| format!("{}: {error}", ask.method))?;
+            }
+            if answers.len() < asks.asks.len() {
+                return Err(format!("{} of {} requests were answered", answers.len(), asks.asks.len()));
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs a server against clients that follow scripts, and checks what the server sends.
+    ///
+    /// `serve` serves one connection: it reads the messages of the client from a pipe and writes its own, one a line, and ends
+    /// when the pipe ends. [`serve_lines`](super::serve_lines) makes such a function from one that answers a line. Before `check`,
+    /// the simulation itself checks what the protocol asks of all servers: [`Transcript::check_protocol`].
+    ///
+    /// # Panics
+    /// With the shortest script that was found, if a check fails, or if the server panics or does not end.
+    #[track_caller]
+    pub fn check_server<F, E>(
+        &self,
+        scripts: impl Strategy<Value = ClientScript>,
+        serve: impl Fn(PipeReader, PipeWriter) -> F,
+        check: impl Fn(&Transcript) -> Result<(), E>,
+    ) where
+        F: Future<Output = ()> + Send + 'static,
+        E: fmt::Display,
+    {
+        or_panic(self.find_server_fault(scripts, serve, check));
+    }
+
+    /// Does the same as [`Simulation::check_server`], and returns the failure.
+    ///
+    /// # Errors
+    /// With the shortest script that was found, if a check fails, or if the server panics or does not end.
+    pub fn find_server_fault<F, E>(
+        &self,
+        scripts: impl Strategy<Value = ClientScript>,
+        serve: impl Fn(PipeReader, PipeWriter) -> F,
+        check: impl Fn(&Transcript) -> Result<(), E>,
+    ) -> Result<(), Failure<ClientScript>>
+    where
+        F: Future<Output = ()> + Send + 'static,
+        E: fmt::Display,
+    {
+        self.find(scripts, |script| {
+            let time = VirtualTime::new();
+            let transcript = self.within_limit(&time, transcript(script, &time, &serve))?;
+            transcript.check_protocol()?;
+            check(&transcript).map_err(|error| error.to_string())
+        })
+    }
+
+    /// Generates values, and shrinks the first for which `run` fails.
+    fn find<S: Clone + fmt::Debug>(
+        &self,
+        strategy: impl Strategy<Value = S>,
+        run: impl Fn(&S) -> Result<(), String>,
+    ) -> Result<(), Failure<S>> {
+        let config = Config {
+            cases: self.cases,
+            max_shrink_iters: self.max_shrinks,
+            failure_persistence: None,
+            ..Config::default()
+        };
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&self.seed.to_le_bytes());
+        let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+        let outcome = runner.run(&strategy, |script| {
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(&script)));
+            outcome.unwrap_or_else(|panic| Err(panic_message(&*panic))).map_err(TestCaseError::fail)
+        });
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(TestError::Fail(reason, script)) => Err(Failure { script, reason: reason.message().to_owned() }),
+            Err(TestError::Abort(reason)) => panic!("the strategy generates nothing: {}", reason.message()),
+        }
+    }
+
+    /// Runs a future in virtual time.
+    ///
+    /// # Errors
+    /// That of the future, or that it has not ended within the time limit.
+    fn within_limit<T>(
+        &self,
+        time: &VirtualTime,
+        future: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, String> {
+        let (mut future, mut limit) = (pin!(future), pin!(time.sleep(self.time_limit)));
+        time.run(poll_fn(|cx| match future.as_mut().poll(cx) {
+            Poll::Ready(result) => Poll::Ready(result),
+            Poll::Pending => {
+                let too_late = || format!("it has not ended within {:?} of virtual time", self.time_limit);
+                limit.as_mut().poll(cx).map(|()| Err(too_late()))
+            }
+        }))
+    }
+}
+
+impl Default for Simulation {
+    fn default() -> Self {
+        Simulation::new()
+    }
+}
+
+impl fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulation")
+            .field("cases", &self.cases)
+            .field("max_shrinks", &self.max_shrinks)
+            .field("time_limit", &self.time_limit)
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}
+
+type Answers = Arc<Mutex<Vec<Result<Json, RpcError>>>>;
+
+/// Returns a server whose only tool asks the client, and the answers that it receives.
+fn asking_server(asks: &Asks) -> (ScriptedServer, Answers) {
+    let answers = Answers::default();
+    let (list, received) = (asks.asks.clone(), Arc::clone(&answers));
+    let server = ScriptedServer::new().era(Era::Legacy).tool(ASKING_TOOL, move |_| {
+        let response = list.iter().fold(ScriptedResponse::new(), |response, ask| {
+            let received = Arc::clone(&received);
+            response.ask(ask.method.clone(), &ask.params, move |answer| {
+                received.lock().unwrap_or_else(PoisonError::into_inner).push(answer);
+                ScriptedResponse::new()
+            })
+        });
+        response.text("all were answered")
+    });
+    (server, answers)
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("it panicked: {}", text.unwrap_or_default())
+}
+
+#[track_caller]
+fn or_panic<S: fmt::Display>(outcome: Result<(), Failure<S>>) {
+    if let Err(failure) = outcome {
+        panic!("{failure}");
+    }
+}

@@ -1,0 +1,224 @@
+//! [`Script`]: what a server does.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mcpwire_driver::protocol::{Era, Json, ProtocolVersion, RpcError, Tool};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::json;
+
+use crate::strategies::{
+    call_tool_result, create_message_params, delay, elicit_params, nearly_valid, notification, number, rpc_error,
+    server_message,
+};
+use crate::{ScriptedResponse, ScriptedServer, wire};
+
+/// Maximum number of steps of a script. 12: enough for several calls with reports before their answers.
+const MAX_STEPS: usize = 12;
+
+/// What a server does while a client calls its tools. The server opens connections and lists its tools as usual.
+///
+/// Each call takes steps up to the next one that answers it or ends the connection. When no step is left, a call is answered with
+/// an empty text.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Script {
+    /// The only revision that the server speaks.
+    pub version: ProtocolVersion,
+    /// The tools that the server lists.
+    pub tools: Vec<Tool>,
+    /// What the server does, in order.
+    pub steps: Vec<Step>,
+    /// Number of bytes that fit into the pipe each way, so that longer messages arrive in parts.
+    pub pipe: usize,
+}
+
+/// A step of a [`Script`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Waits before the next step of the same call.
+    Wait(Duration),
+    /// Reports progress, if the client has asked for it.
+    Progress(f64),
+    /// Sends a notification.
+    Notify {
+        /// The method of the notification.
+        method: String,
+        /// The parameters of the notification.
+        params: Json,
+    },
+    /// Asks the client. From revision 2026-07-28 on, this is the result of the call, which the client then repeats.
+    Ask(Ask),
+    /// Sends a line that may not be a message.
+    Garbage(String),
+    /// Answers the call with this result.
+    Answer(Json),
+    /// Answers the call with an error.
+    Refuse(RpcError),
+    /// Leaves the call unanswered.
+    Silence,
+    /// Closes the connection.
+    Close,
+}
+
+/// A request of a server to its client.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ask {
+    /// The method of the request, such as `elicitation/create`.
+    pub method: String,
+    /// The parameters of the request.
+    pub params: Json,
+}
+
+/// Generates scripts of a server with tools of these names, for any revision.
+pub fn script<N: Into<String>>(tools: impl IntoIterator<Item = N>) -> impl Strategy<Value = Script> {
+    let tools: Vec<Tool> = tools.into_iter().map(|name| Tool::new(name, Json::default())).collect();
+    // The latest revision is the simplest.
+    let versions: Vec<_> = ProtocolVersion::ALL.into_iter().rev().collect();
+    select(versions).prop_flat_map(move |version| script_of(version, tools.clone()))
+}
+
+/// Generates scripts of a server with these tools, for one revision.
+pub fn script_of(version: ProtocolVersion, tools: Vec<Tool>) -> impl Strategy<Value = Script> {
+    let pipe = prop_oneof![3 => Just(64 * 1024), 1 => Just(1), 1 => 2..64_usize];
+    (vec(step(version), 0..MAX_STEPS), pipe).prop_map(move |(steps, pipe)| Script {
+        version,
+        tools: tools.clone(),
+        steps,
+        pipe,
+    })
+}
+
+/// Generates a step of a script.
+pub fn step(version: ProtocolVersion) -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => call_tool_result(version).prop_map(|result| Step::Answer(wire::json(&result))),
+        2 => rpc_error().prop_map(Step::Refuse),
+        2 => delay().prop_map(Step::Wait),
+        1 => number().prop_map(|number| Step::Progress(number.as_f64())),
+        2 => notification().prop_map(|(method, params)| Step::Notify { method, params }),
+        1 => ask(version).prop_map(Step::Ask),
+        1 => nearly_valid(server_message(version, 3)).prop_map(|line| Step::Garbage(line.replace(['\n', '\r'], " "))),
+        1 => Just(Step::Silence),
+        1 => Just(Step::Close),
+    ]
+}
+
+/// Generates a request of a server to its client that the revision defines.
+fn ask(version: ProtocolVersion) -> BoxedStrategy<Ask> {
+    let new = |method: &str, params| Ask { method: method.to_owned(), params };
+    let roots = Just(new("roots/list", wire::json(&json!({}))));
+    let sampling =
+        create_message_params(version).prop_map(move |params| new("sampling/createMessage", wire::json(&params)));
+    if version < ProtocolVersion::V2025_06_18 {
+        return prop_oneof![roots, sampling].boxed();
+    }
+    let elicitation = elicit_params(version).prop_map(move |params| new("elicitation/create", wire::json(&params)));
+    prop_oneof![1 => roots, 1 => sampling, 2 => elicitation].boxed()
+}
+
+impl Script {
+    /// Returns a server that follows the script.
+    pub fn server(&self) -> ScriptedServer {
+        let steps = Arc::new(Mutex::new(VecDeque::from(self.steps.clone())));
+        let version = self.version;
+        let server = ScriptedServer::new().versions([version.as_str()]);
+        self.tools.iter().fold(server, |server, tool| {
+            let steps = Arc::clone(&steps);
+            server.tool_with(tool, move |_| {
+                let mut steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
+                next_response(&mut steps, version.era())
+            })
+        })
+    }
+}
+
+/// Takes the steps of the next call.
+fn next_response(steps: &mut VecDeque<Step>, era: Era) -> ScriptedResponse {
+    let mut response = ScriptedResponse::new();
+    while let Some(step) = steps.pop_front() {
+        response = match step {
+            Step::Wait(duration) => response.wait(duration),
+            Step::Progress(progress) => response.progress_message(progress, "working"),
+            Step::Notify { method, params } => response.notify(&method, params),
+            Step::Ask(ask) if era == Era::Modern => {
+                let request = json!({ "method": ask.method, "params": ask.params });
+                return response.input_required(json!({ "asked": request }), Some("state"));
+            }
+            Step::Ask(ask) => response.ask(ask.method, ask.params, |_| ScriptedResponse::new()),
+            Step::Garbage(line) => response.line(line),
+            Step::Answer(result) => return response.result(result),
+            Step::Refuse(error) => return response.refuse(error),
+            Step::Silence => return response,
+            Step::Close => return response.close(),
+        };
+    }
+    response.text("")
+}
+
+/// What a server asks its client, one request after the other.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Asks {
+    /// The requests, in order.
+    pub asks: Vec<Ask>,
+}
+
+/// Generates up to four requests of a server of revision 2025-11-25: forms, URLs, sampling and roots.
+pub fn asks() -> impl Strategy<Value = Asks> {
+    vec(ask(ProtocolVersion::V2025_11_25), 0..5).prop_map(|asks| Asks { asks })
+}
+
+impl fmt::Display for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tools: Vec<_> = self.tools.iter().map(|tool| format!("`{}`", tool.name)).collect();
+        write!(f, "a server of revision {} with the tools {}", self.version, tools.join(", "))?;
+        if self.pipe < 64 * 1024 {
+            write!(f, ", behind a pipe of {} bytes", self.pipe)?;
+        }
+        write_steps(f, &self.steps)
+    }
+}
+
+impl fmt::Display for Asks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a server of revision {}", ProtocolVersion::V2025_11_25)?;
+        write_steps(f, &self.asks)
+    }
+}
+
+/// Writes numbered steps, one a line.
+pub(super) fn write_steps(f: &mut fmt::Formatter<'_>, steps: &[impl fmt::Display]) -> fmt::Result {
+    for (index, step) in steps.iter().enumerate() {
+        write!(f, "\n  {}. {step}", index + 1)?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Wait(duration) => write!(f, "waits {duration:?}"),
+            Step::Progress(progress) => write!(f, "reports the progress {progress}"),
+            Step::Notify { method, params } => write!(f, "sends the notification {method} {params}"),
+            Step::Ask(ask) => write!(f, "{ask}"),
+            Step::Garbage(line) => write!(f, "sends the line {line:?}"),
+            Step::Answer(result) => write!(f, "answers {result}"),
+            Step::Refuse(error) => write!(f, "answers with the error {} {:?}", error.code, error.message),
+            Step::Silence => f.write_str("leaves the call unanswered"),
+            Step::Close => f.write_str("closes the connection"),
+        }
+    }
+}
+
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "asks {} {}", self.method, self.params)
+    }
+}

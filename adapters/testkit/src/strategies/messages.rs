@@ -1,0 +1,138 @@
+//! Whole messages of a server: notifications and responses, valid and nearly valid.
+
+use mcpwire_driver::protocol::{Json, LogMessage, LoggingLevel, Progress, ProtocolVersion, RpcError};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_json::{Value, json};
+
+use super::basic::value;
+use super::server::to_value;
+use super::{call_tool_result, json, number, text, uri};
+
+/// Generates the parameters of `notifications/progress` without a token, which depends on the request.
+pub fn progress(version: ProtocolVersion) -> impl Strategy<Value = Progress> {
+    let message = super::since(version, ProtocolVersion::V2025_03_26, text());
+    (number(), option::of(number()), message).prop_map(|(progress, total, message)| {
+        let mut report = Progress::new(progress);
+        (report.total, report.message) = (total, message);
+        report
+    })
+}
+
+/// Generates the parameters of `notifications/message`.
+pub fn log_message() -> impl Strategy<Value = LogMessage> {
+    let levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+    (select(levels.to_vec()), option::of(text()), json()).prop_map(|(level, logger, data)| {
+        let mut message = LogMessage::default();
+        (message.level, message.logger, message.data) = (LoggingLevel::from(level), logger, data);
+        message
+    })
+}
+
+/// Generates a notification that a server may send at any time: its method and its parameters.
+pub fn notification() -> impl Strategy<Value = (String, Json)> {
+    let log = log_message().prop_map(|message| ("notifications/message", to_value(&message)));
+    let changed = select(vec!["tools", "prompts", "resources"]).prop_map(|list| match list {
+        "tools" => ("notifications/tools/list_changed", json!({})),
+        "prompts" => ("notifications/prompts/list_changed", json!({})),
+        _ => ("notifications/resources/list_changed", json!({})),
+    });
+    let updated = uri().prop_map(|uri| ("notifications/resources/updated", json!({ "uri": uri })));
+    prop_oneof![log, changed, updated].prop_map(|(method, params)| (method.to_owned(), Json::from(params)))
+}
+
+/// Generates a JSON-RPC error: one of the codes of the specification, or any other.
+pub fn rpc_error() -> impl Strategy<Value = RpcError> {
+    let code = prop_oneof![
+        select(vec![-32700_i64, -32600, -32601, -32602, -32603, -32000, -32002]),
+        any::<i32>().prop_map(i64::from)
+    ];
+    (code, text(), option::of(json())).prop_map(|(code, message, data)| {
+        let mut error = RpcError::new(code, message);
+        error.data = data;
+        error
+    })
+}
+
+/// Generates a response to the request `id`: the result of a tool call, or an error.
+pub fn response(version: ProtocolVersion, id: u64) -> impl Strategy<Value = Json> {
+    prop_oneof![
+        3 => call_tool_result(version).prop_map(move |result| json!({ "jsonrpc": "2.0", "id": id, "result": to_value(&result) })),
+        1 => rpc_error().prop_map(move |error| json!({ "jsonrpc": "2.0", "id": id, "error": to_value(&error) })),
+    ]
+    .prop_map(Json::from)
+}
+
+/// Generates a message of a server: a notification, or a response to the request `id`.
+pub fn server_message(version: ProtocolVersion, id: u64) -> impl Strategy<Value = Json> {
+    let notification = notification().prop_map(|(method, params)| {
+        Json::from(json!({ "jsonrpc": "2.0", "method": method, "params": to_value(&params) }))
+    });
+    prop_oneof![response(version, id), notification]
+}
+
+/// Generates messages that are nearly valid: one change of a message that `valid` generates.
+///
+/// A member is removed, renamed or gets another value, at any depth; or the text ends early. Some changes leave the
+/// message valid, such as the removal of an optional member.
+pub fn nearly_valid<S: Strategy<Value = Json>>(valid: S) -> impl Strategy<Value = String> {
+    (valid, change(), any::<Index>(), value()).prop_map(|(message, change, place, other)| {
+        let text = message.get().to_owned();
+        let Ok(mut message) = message.decode::<Value>() else { return text };
+        if let Change::Truncate = change {
+            let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+            return text[..ends[place.index(ends.len())]].to_owned();
+        }
+        let mut members = Vec::new();
+        collect_members(&message, &mut Vec::new(), &mut members);
+        let (pointer, key) = &members[place.index(members.len())];
+        let Some(Value::Object(object)) = message.pointer_mut(pointer) else { return text };
+        match change {
+            Change::Remove => drop(object.remove(key)),
+            Change::Replace => drop(object.insert(key.clone(), other)),
+            Change::Rename => {
+                if let Some(value) = object.remove(key) {
+                    object.insert(key.to_uppercase(), value);
+                }
+            }
+            Change::Truncate => {}
+        }
+        message.to_string()
+    })
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Remove,
+    Replace,
+    Rename,
+    Truncate,
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    select(vec![Change::Remove, Change::Replace, Change::Rename, Change::Truncate])
+}
+
+/// Collects each member of each object: the JSON pointer of the object, and the key.
+fn collect_members(value: &Value, path: &mut Vec<String>, members: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(object) => {
+            let pointer: String = path.iter().map(|part| format!("/{part}")).collect();
+            members.extend(object.keys().map(|key| (pointer.clone(), key.clone())));
+            for (key, value) in object {
+                path.push(key.replace('~', "~0").replace('/', "~1"));
+                collect_members(value, path, members);
+                path.pop();
+            }
+        }
+        Value::Array(values) => {
+            for (index, value) in values.iter().enumerate() {
+                path.push(index.to_string());
+                collect_members(value, path, members);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}

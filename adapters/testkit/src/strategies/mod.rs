@@ -1,0 +1,74 @@
+//! Strategies of [`proptest`] for the protocol's data, messages and byte streams (feature `proptest`).
+//!
+//! Each function is named after the type that it generates. Functions with a [`ProtocolVersion`] generate values that are valid by
+//! the schema of that revision: they omit members that the revision does not define. Values shrink to few members and short texts.
+//!
+//! ```
+//! use mcpwire_testkit::ProtocolVersion;
+//! use mcpwire_testkit::strategies::tool;
+//! use proptest::prelude::*;
+//!
+//! proptest!(|(tool in tool(ProtocolVersion::V2025_06_18))| {
+//!     prop_assert!(!tool.display_name().is_empty());
+//! });
+//! ```
+//!
+//! | file | strategies |
+//! |---|---|
+//! | `basic` | texts, names, URIs, JSON values, metadata, icons |
+//! | `content` | content blocks and the contents of resources |
+//! | `server` | tools, resources, prompts, the results with them, and what a server declares |
+//! | `client` | what servers ask of clients (elicitation, sampling, roots), and the answers |
+//! | `messages` | whole messages of a server, valid and nearly valid |
+//! | `streams` | how bytes are cut into chunks, and delays |
+//!
+//! [`crate::simulation`] has strategies for servers and clients as scripts.
+
+mod basic;
+mod client;
+mod content;
+mod messages;
+mod server;
+mod streams;
+
+pub use basic::{icon, json, json_object, meta, name, number, text, uri};
+pub use client::{
+    create_message_params, create_message_result, elicit_params, elicit_result, form_schema, list_roots_result, root,
+    sampling_message,
+};
+pub use content::{annotations, content_block, resource_contents};
+pub use messages::{log_message, nearly_valid, notification, progress, response, rpc_error, server_message};
+pub use server::{
+    call_tool_result, complete_result, discover_result, get_prompt_result, implementation, initialize_result,
+    list_prompts_result, list_resource_templates_result, list_resources_result, list_tools_result, prompt,
+    prompt_message, read_resource_result, resource, resource_template, server_capabilities, tool, tool_annotations,
+};
+pub use streams::{chunk_sizes, delay};
+
+use mcpwire_driver::protocol::ProtocolVersion;
+use proptest::option;
+use proptest::prelude::*;
+
+/// Returns a strategy for a member that the revision `first` introduced: always `None` before.
+fn since<S: Strategy + 'static>(
+    version: ProtocolVersion,
+    first: ProtocolVersion,
+    strategy: S,
+) -> BoxedStrategy<Option<S::Value>>
+where
+    S::Value: Clone,
+{
+    if version < first { Just(None).boxed() } else { option::of(strategy).boxed() }
+}
+
+/// Returns a strategy for a member that the revision `after` removed: always `None` from then on.
+fn until<S: Strategy + 'static>(
+    version: ProtocolVersion,
+    after: ProtocolVersion,
+    strategy: S,
+) -> BoxedStrategy<Option<S::Value>>
+where
+    S::Value: Clone,
+{
+    if version >= after { Just(None).boxed() } else { option::of(strategy).boxed() }
+}
