@@ -497,7 +497,7 @@ impl Connection {
 impl ConnectionFacts for Connection {
     fn process_report(&mut self) -> Option<Box<ProcessReport>> {
         let exit = self.process.as_mut()?.observe().copied();
-        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.tail() }))
+        Some(Box::new(ProcessReport::new(exit, self.stderr.tail())))
     }
 
     fn failure(&self) -> Option<Arc<str>> {

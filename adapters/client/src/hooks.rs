@@ -12,9 +12,10 @@ use mcpwire_core::{
     Timestamp,
 };
 
+use crate::error::kind_of_call_error;
 use crate::handler::AnyClientHandler;
 use crate::observer::{CallerData, ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
-use crate::{Direction, ErrorKind, Exit, PanicCallbacks, PanicSource};
+use crate::{Direction, Exit, PanicCallbacks, PanicSource};
 
 type OnNotification = Arc<dyn Fn(&Notification) + Send + Sync>;
 type OnInvalidMessage = Arc<dyn Fn(&str) + Send + Sync>;
@@ -234,7 +235,7 @@ impl Recorder {
 
 fn outcome(reply: &Reply) -> RequestOutcome {
     match reply.error() {
-        Some(error) => RequestOutcome::Failed(ErrorKind::from_call_error(error)),
+        Some(error) => RequestOutcome::Failed(kind_of_call_error(error)),
         None => match reply.rpc_error_code() {
             Some(code) => RequestOutcome::Refused(code),
             None if reply.is_tool_failure() => RequestOutcome::ToolFailed,

@@ -168,12 +168,7 @@ impl<T: Launcher> AnyLauncher for T {
             .unwrap_or_else(|message| Err(io::Error::other(format!("the launcher panicked: {message}"))));
         match launch {
             Ok(ServerLaunch(kind)) => Ok(kind),
-            Err(error) => Err(SpawnError {
-                command: def.command.clone(),
-                cwd: def.cwd.clone(),
-                kind: SpawnErrorKind::Other,
-                error: Arc::new(error),
-            }),
+            Err(error) => Err(SpawnError::new(def, SpawnErrorKind::Other, error)),
         }
     }
 }

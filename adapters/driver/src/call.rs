@@ -219,7 +219,14 @@ enum Stage<M: Method> {
 impl<'c, R, M: Method> CallFuture<'c, R, M> {
     fn new(call: Call<'c, R>) -> Self {
         let Call { client, name, request, options, on_progress, on_status } = call;
-        CallFuture { client, name, on_progress, on_status, check: |_, _, _| Ok(()), stage: Stage::New { request, options } }
+        CallFuture {
+            client,
+            name,
+            on_progress,
+            on_status,
+            check: |_, _, _| Ok(()),
+            stage: Stage::New { request, options },
+        }
     }
 
     fn poll_call(&mut self, cx: &mut Context<'_>) -> Poll<Result<M::Result, Error>> {

@@ -466,7 +466,7 @@ impl ConnectionFacts for &mut State {
             Some(process) => process.observe().copied(),
             None => Some(self.exit?),
         };
-        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.excerpt() }))
+        Some(Box::new(ProcessReport::new(exit, self.stderr.excerpt())))
     }
 
     fn failure(&self) -> Option<Arc<str>> {

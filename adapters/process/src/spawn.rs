@@ -9,12 +9,7 @@ use crate::isolation::isolate;
 use mcpwire_client::{EnvPolicy, McpServerDef, SpawnError, SpawnErrorKind, inherited_env_names};
 
 pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
-    let fail = |kind, error: io::Error| SpawnError {
-        command: def.command.clone(),
-        cwd: def.cwd.clone(),
-        kind,
-        error: error.into(),
-    };
+    let fail = |kind, error: io::Error| SpawnError::new(def, kind, error);
     if def.command.is_empty() {
         let empty = io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
         return Err(fail(SpawnErrorKind::Invalid, empty));

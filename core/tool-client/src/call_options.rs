@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use mcpwire_types::{Json, Progress};
 
-use crate::{CancelSignal, ToolError, ToolErrorKind};
+use crate::{CancelSignal, ErrorKind, ToolError};
 
 /// The callback of [`CallOptions::on_progress`].
 pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
@@ -72,7 +72,7 @@ impl<'a> CallOptions<'a> {
         self
     }
 
-    /// Cancels the call when the future `cancel` completes. The call then fails with [`ToolErrorKind::Cancelled`].
+    /// Cancels the call when the future `cancel` completes. The call then fails with [`ErrorKind::Cancelled`].
     ///
     /// Dropping the future of the call cancels it, too.
     pub fn cancel_when(mut self, cancel: impl Future<Output = ()> + Send + 'a) -> Self {
@@ -114,7 +114,7 @@ impl<'a> CallOptions<'a> {
     /// Checks that the client has taken all options of a call of the tool `name`.
     ///
     /// # Errors
-    /// [`ToolErrorKind::Usage`] with the name of an option that is left.
+    /// [`ErrorKind::Usage`] with the name of an option that is left.
     pub fn check_all_taken(&self, name: &str) -> Result<(), ToolError> {
         let CallOptions { timeout, total_timeout, meta, on_progress, cancel } = self;
         let left = [
@@ -128,7 +128,7 @@ impl<'a> CallOptions<'a> {
             None => Ok(()),
             Some((option, _)) => {
                 let message = format!("tool `{name}`: this client does not support the option `{option}` of a call");
-                Err(ToolError::new(ToolErrorKind::Usage, message))
+                Err(ToolError::new(ErrorKind::Usage, message))
             }
         }
     }
@@ -172,7 +172,7 @@ mod tests {
         ] {
             let client = FakeClient::new(["t"]);
             let error = call(&client, options).unwrap_err();
-            assert_eq!(error.kind(), ToolErrorKind::Usage);
+            assert_eq!(error.kind(), ErrorKind::Usage);
             assert!(error.to_string().contains(option) && error.to_string().contains("`t`"), "{error}");
             assert!(client.called().is_empty());
         }
@@ -189,10 +189,7 @@ mod tests {
     #[test]
     fn a_call_whose_signal_has_come_is_not_sent() {
         let client = FakeClient::new(["t"]);
-        assert_eq!(
-            call(&client, CallOptions::new().cancel_when(async {})).unwrap_err().kind(),
-            ToolErrorKind::Cancelled
-        );
+        assert_eq!(call(&client, CallOptions::new().cancel_when(async {})).unwrap_err().kind(), ErrorKind::Cancelled);
         assert!(client.called().is_empty());
     }
 
@@ -212,6 +209,6 @@ mod tests {
         assert_eq!(client.called(), ["t"]);
         sender.send(()).unwrap();
         let Poll::Ready(Err(error)) = call.as_mut().poll(context) else { panic!("the call goes on") };
-        assert_eq!(error.kind(), ToolErrorKind::Cancelled);
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
 }

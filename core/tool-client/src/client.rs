@@ -36,11 +36,11 @@ pub trait ToolClient: Send + Sync {
     /// |---|---|
     /// | [`cancel_when`](CallOptions::cancel_when) | drops the future of [`Self::call_tool`] when the signal completes |
     /// | [`on_progress`](CallOptions::on_progress) | never calls the callback |
-    /// | [`timeout`](CallOptions::timeout), [`total_timeout`](CallOptions::total_timeout), [`meta`](CallOptions::meta) | fails with [`ToolErrorKind::Usage`](crate::ToolErrorKind::Usage), without calling the tool |
+    /// | [`timeout`](CallOptions::timeout), [`total_timeout`](CallOptions::total_timeout), [`meta`](CallOptions::meta) | fails with [`ErrorKind::Usage`](crate::ErrorKind::Usage), without calling the tool |
     ///
     /// # Errors
-    /// Those of [`Self::call_tool`]; [`ToolErrorKind::Cancelled`](crate::ToolErrorKind::Cancelled) if the signal of the options
-    /// completes; [`ToolErrorKind::Usage`](crate::ToolErrorKind::Usage) if the client does not support an option.
+    /// Those of [`Self::call_tool`]; [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) if the signal of the options
+    /// completes; [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the client does not support an option.
     fn call_tool_with<'a>(
         &'a self,
         name: &'a str,

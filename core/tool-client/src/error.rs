@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use core::error::Error;
 use core::time::Duration;
 
-use mcpwire_types::{CallToolResult, ContentBlock};
+use mcpwire_types::{CallToolResult, ContentBlock, ErrorKind};
 
 /// The error of listing tools, or of a tool call without a result.
 ///
@@ -14,44 +14,21 @@ use mcpwire_types::{CallToolResult, ContentBlock};
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    kind: ToolErrorKind,
+    kind: ErrorKind,
     message: String,
     retry_after: Option<Duration>,
     client_error: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// Kind of a [`ToolError`], for programs that react to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ToolErrorKind {
-    /// No server has a tool of this name.
-    NotFound,
-    /// The server rejected the call, for example because the arguments do not match the tool's schema.
-    Rejected,
-    /// The caller made a mistake: for example, the arguments are not a JSON object.
-    Usage,
-    /// No result arrived in time. The tool may have run.
-    Timeout,
-    /// The call was cancelled.
-    Cancelled,
-    /// The server requires a login or rejected the credentials.
-    Unauthorized,
-    /// The server, or a limit of the client, allows no further calls at the moment.
-    RateLimited,
-    /// The server is not running or cannot be reached. Another attempt may succeed later.
-    Unavailable,
-    /// Any other failure.
-    Other,
-}
-
 impl ToolError {
-    /// Creates an error. `message` should contain the names of the server and the tool.
-    pub fn new(kind: ToolErrorKind, message: impl Into<String>) -> Self {
+    /// Creates an error. `message` should contain the names of the server and the tool. Use [`ErrorKind::Other`] for a failure
+    /// that no other kind describes.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         ToolError { kind, message: message.into(), retry_after: None, client_error: None }
     }
 
     /// Creates an error with the message of a client's error.
-    pub fn from_client(kind: ToolErrorKind, error: impl Error + Send + Sync + 'static) -> Self {
+    pub fn from_client(kind: ErrorKind, error: impl Error + Send + Sync + 'static) -> Self {
         let message = error.to_string();
         ToolError { kind, message, retry_after: None, client_error: Some(Box::new(error)) }
     }
@@ -62,8 +39,8 @@ impl ToolError {
         self
     }
 
-    /// Returns the kind of the error.
-    pub fn kind(&self) -> ToolErrorKind {
+    /// Returns the kind of the error, for programs that act on it. A client or hub reports the same kind for the same failure.
+    pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
@@ -92,7 +69,7 @@ mod tests {
 
     #[test]
     fn the_result_for_the_model_contains_the_message() {
-        let result = ToolError::new(ToolErrorKind::Timeout, "timed out after 30 s").to_result();
+        let result = ToolError::new(ErrorKind::Timeout, "timed out after 30 s").to_result();
         assert!(result.is_error);
         assert_eq!(result.text().as_str(), "timed out after 30 s");
     }

@@ -7,9 +7,9 @@ use core::fmt;
 
 use mcpwire_types::{CallToolResult, Json, Tool};
 
-use crate::{BoxFuture, CallOptions, ToolClient, ToolError, ToolErrorKind};
+use crate::{BoxFuture, CallOptions, ErrorKind, ToolClient, ToolError};
 
-/// A client that offers some of the tools of another client. Calls of all others fail with [`ToolErrorKind::NotFound`].
+/// A client that offers some of the tools of another client. Calls of all others fail with [`ErrorKind::ToolNotFound`].
 ///
 /// ```
 /// use mcpwire_tool_client::{Filtered, ToolClient};
@@ -68,7 +68,7 @@ impl<C: ToolClient> Filtered<C> {
                 self.client.list_tools().await?.iter().any(|tool| tool.name == name && filter(tool))
             }
         };
-        let not_found = || ToolError::new(ToolErrorKind::NotFound, format!("there is no tool `{name}`"));
+        let not_found = || ToolError::new(ErrorKind::ToolNotFound, format!("there is no tool `{name}`"));
         if is_offered { Ok(()) } else { Err(not_found()) }
     }
 }
@@ -140,7 +140,7 @@ mod tests {
                     None => client.call_tool("write", &arguments),
                     Some(options) => client.call_tool_with("write", &arguments, options),
                 };
-                assert_eq!(block_on(call).unwrap_err().kind(), ToolErrorKind::NotFound);
+                assert_eq!(block_on(call).unwrap_err().kind(), ErrorKind::ToolNotFound);
             }
             assert_eq!(client.into_inner().called(), ["read"]);
         }
@@ -154,6 +154,6 @@ mod tests {
         let arguments = Json::default();
         let options = CallOptions::new().cancel_when(async {});
         let error = block_on(client.call_tool_with("read", &arguments, options)).unwrap_err();
-        assert_eq!(error.kind(), ToolErrorKind::Cancelled);
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
 }

@@ -8,7 +8,7 @@ use core::task::Poll;
 
 use mcpwire_types::CallToolResult;
 
-use crate::{ToolError, ToolErrorKind};
+use crate::{ErrorKind, ToolError};
 
 /// A boxed future, as returned by the methods of [`ToolClient`](crate::ToolClient).
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -16,7 +16,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// The future of [`CallOptions::cancel_when`](crate::CallOptions::cancel_when).
 pub type CancelSignal<'a> = BoxFuture<'a, ()>;
 
-/// Returns the future of a call of the tool `name` that ends early, with [`ToolErrorKind::Cancelled`], when `cancel` completes.
+/// Returns the future of a call of the tool `name` that ends early, with [`ErrorKind::Cancelled`], when `cancel` completes.
 ///
 /// Both futures are polled together, and `cancel` first: a call whose signal has already completed is not sent.
 pub fn unless_cancelled<'a>(
@@ -32,7 +32,7 @@ pub fn unless_cancelled<'a>(
         if cancel.as_mut().poll(cx).is_ready() {
             call = None;
             let message = format!("tool `{name}`: the call was cancelled");
-            return Poll::Ready(Err(ToolError::new(ToolErrorKind::Cancelled, message)));
+            return Poll::Ready(Err(ToolError::new(ErrorKind::Cancelled, message)));
         }
         running.as_mut().poll(cx)
     }))

@@ -47,10 +47,11 @@ mod text;
 
 pub use call_options::{CallOptions, OnProgress};
 pub use client::ToolClient;
-pub use error::{ToolError, ToolErrorKind};
+pub use error::ToolError;
 pub use filtered::Filtered;
 pub use future::{BoxFuture, CancelSignal, unless_cancelled};
 pub use mcpwire_types as types;
+pub use mcpwire_types::ErrorKind;
 pub use model_tools::ModelTools;
 pub use renamed::Renamed;
 

@@ -7,11 +7,11 @@ use alloc::vec::Vec;
 
 use mcpwire_types::{CallToolResult, Json, Tool};
 
-use crate::{BoxFuture, CallOptions, ToolClient, ToolError, ToolErrorKind};
+use crate::{BoxFuture, CallOptions, ErrorKind, ToolClient, ToolError};
 
 /// A client that offers the tools of another client under other names.
 ///
-/// Calls of the old names fail with [`ToolErrorKind::NotFound`]. The errors of the other client contain its own names.
+/// Calls of the old names fail with [`ErrorKind::ToolNotFound`]. The errors of the other client contain its own names.
 ///
 /// ```
 /// use mcpwire_tool_client::{Renamed, ToolClient};
@@ -71,7 +71,7 @@ impl Renaming {
     /// Returns the tool's own name for a new name.
     ///
     /// # Errors
-    /// [`ToolErrorKind::NotFound`] if no tool can have the new name.
+    /// [`ErrorKind::ToolNotFound`] if no tool can have the new name.
     fn own_name<'n>(&'n self, new: &'n str) -> Result<&'n str, ToolError> {
         let own = match self {
             Renaming::Prefix(prefix) => new.strip_prefix(&**prefix),
@@ -80,7 +80,7 @@ impl Renaming {
                 None => names.iter().all(|(own, _)| own != new).then_some(new),
             },
         };
-        own.ok_or_else(|| ToolError::new(ToolErrorKind::NotFound, format!("there is no tool `{new}`")))
+        own.ok_or_else(|| ToolError::new(ErrorKind::ToolNotFound, format!("there is no tool `{new}`")))
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
 
     fn assert_not_found(client: &Renamed<FakeClient>, name: &str) {
         let arguments = Json::default();
-        assert_eq!(block_on(client.call_tool(name, &arguments)).unwrap_err().kind(), ToolErrorKind::NotFound);
+        assert_eq!(block_on(client.call_tool(name, &arguments)).unwrap_err().kind(), ErrorKind::ToolNotFound);
         assert!(client.client.called().iter().all(|called| called != name));
     }
 

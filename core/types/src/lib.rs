@@ -49,6 +49,7 @@ mod elicitation_formats;
 mod elicitation_schema;
 mod elicitation_text;
 mod error;
+mod error_kind;
 mod extract;
 #[cfg(feature = "http")]
 #[doc(hidden)]
@@ -110,6 +111,7 @@ pub use elicitation_schema::{
     MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
 };
 pub use error::{PeerError, PeerErrorKind, RpcError};
+pub use error_kind::ErrorKind;
 pub use extract::{ToolFailure, ToolOutput, ToolText};
 pub use implementation::{Icon, Implementation};
 #[doc(hidden)]

@@ -22,7 +22,9 @@ fn advice(error: &Error) -> String {
         ErrorKind::Timeout => "allow more time; the tool may have run".into(),
         ErrorKind::Unauthorized => "log in, and connect again".into(),
         ErrorKind::Server => "correct the arguments".into(),
-        ErrorKind::Start | ErrorKind::Connect | ErrorKind::Closed => "read the server's stderr, and connect again".into(),
+        ErrorKind::Start | ErrorKind::Connect | ErrorKind::Closed => {
+            "read the server's stderr, and connect again".into()
+        }
         _ if error.is_retryable() => {
             format!("try again in {:?}", error.retry_after().unwrap_or(Duration::from_secs(1)))
         }

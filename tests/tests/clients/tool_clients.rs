@@ -17,7 +17,7 @@ use mcpwire_tests::asynchronous::{Async, Host, all, begun};
 use mcpwire_tests::web::{Web, said};
 use mcpwire_tests::{Server, server, watched};
 use mcpwire_tool_client::types::Json;
-use mcpwire_tool_client::{CallOptions, ToolClient, ToolError, ToolErrorKind};
+use mcpwire_tool_client::{CallOptions, ErrorKind, ToolClient, ToolError};
 
 /// A kind of client.
 trait Kind {
@@ -150,22 +150,22 @@ fn a_tool_that_fails_has_a_result<K: Kind>() {
 
 fn failures_have_a_kind<K: Kind>() {
     K::run(&server!("well-behaved"), async |client| {
-        for (tool, kind) in [("nonsense", ToolErrorKind::NotFound), ("picky", ToolErrorKind::Rejected)] {
+        for (tool, kind) in [("nonsense", ErrorKind::ToolNotFound), ("picky", ErrorKind::Rejected)] {
             assert_kind::<K>(client, tool, kind).await;
         }
         assert_eq!(text::<K>(client, "echo", r#"{"message":"still here"}"#).await.expect("it answers"), "still here");
         let error = client.call_tool(&name::<K>("echo"), &Json::parse("7").expect("it is JSON")).await;
-        assert_eq!(error.expect_err("it is no object").kind(), ToolErrorKind::Usage);
+        assert_eq!(error.expect_err("it is no object").kind(), ErrorKind::Usage);
     });
 }
 
 /// Only the call is limited to a short time: the server says nothing at all to it.
 fn a_timeout_has_a_kind<K: Kind>() {
     let server = server!("well-behaved").defined(|def| def.timeout(Duration::from_secs(2)));
-    K::run(&server, async |client| assert_kind::<K>(client, "ponder", ToolErrorKind::Timeout).await);
+    K::run(&server, async |client| assert_kind::<K>(client, "ponder", ErrorKind::Timeout).await);
 }
 
-async fn assert_kind<K: Kind>(client: &dyn ToolClient, tool: &str, kind: ToolErrorKind) {
+async fn assert_kind<K: Kind>(client: &dyn ToolClient, tool: &str, kind: ErrorKind) {
     let error = failure::<K>(client, tool).await;
     assert_eq!(error.kind(), kind, "{tool}: {error}");
     assert!(error.client_error().is_some_and(|client_error| client_error.to_string() == error.to_string()));
@@ -181,7 +181,7 @@ fn a_call_has_its_own_timeouts<K: Kind>() {
             (CallOptions::new().timeout(Duration::from_secs(600)).total_timeout(short), "0.05"),
         ] {
             let error = client.call_tool_with(&ponder, &arguments, options).await.expect_err("it is not answered");
-            assert_eq!(error.kind(), ToolErrorKind::Timeout, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
             assert!(error.to_string().contains(says), "{error}");
         }
     });
@@ -214,7 +214,7 @@ fn a_call_is_cancelled_by_a_signal<K: Kind>() {
         assert!(begun(&mut call).await.is_none());
         assert_eq!(text::<K>(client, "tally", "{}").await.expect("it answers"), "1 waits, 0 cancelled");
         signalled.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(call.await.expect_err("it is cancelled").kind(), ToolErrorKind::Cancelled);
+        assert_eq!(call.await.expect_err("it is cancelled").kind(), ErrorKind::Cancelled);
         assert_eq!(text::<K>(client, "tally", "{}").await.expect("it answers"), "1 waits, 1 cancelled");
     });
 }
@@ -235,7 +235,7 @@ fn metadata_of_a_call_is_sent<K: Kind>() {
         }
         let options = CallOptions::new().meta(Json::parse("7").expect("it is JSON"));
         let error = client.call_tool_with(&tools[0].name, &arguments, options).await.expect_err("it is no object");
-        assert_eq!(error.kind(), ToolErrorKind::Usage, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     });
 }
 
@@ -269,7 +269,7 @@ fn calls_fail_when_the_server_dies<K: Kind>() {
     K::run(&server!("gathers"), async |client| {
         let (waits, dies) = zip(failure::<K>(client, "wait"), failure::<K>(client, "die")).await;
         for error in [waits, dies] {
-            assert_eq!(error.kind(), ToolErrorKind::Unavailable, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
         }
     });
 }
@@ -281,7 +281,7 @@ fn a_rate_limit_says_when_to_call_again<K: Kind>() {
         let tools = client.list_tools().await.expect("they are listed");
         let tool = tools[0].name.strip_prefix(K::PREFIX).expect("it has the prefix");
         let error = failure::<K>(client, tool).await;
-        let expected = (ToolErrorKind::RateLimited, Some(Duration::from_secs(17)));
+        let expected = (ErrorKind::RateLimited, Some(Duration::from_secs(17)));
         assert_eq!((error.kind(), error.retry_after()), expected, "{error}");
     });
 }
@@ -329,7 +329,7 @@ fn a_shared_client_searches_for_tools() {
         client.initialize().expect("it opens");
         let client = SharedClient::new(client).expect("there is a thread");
         block_on(async {
-            assert_eq!(failure::<Shared>(&client, "nonsense").await.kind(), ToolErrorKind::NotFound);
+            assert_eq!(failure::<Shared>(&client, "nonsense").await.kind(), ErrorKind::ToolNotFound);
             assert_eq!(text::<Shared>(&client, "echo", r#"{"message":"hi"}"#).await.expect("it answers"), "hi");
         });
         assert!(client.into_client().has_tool("echo"));
@@ -426,7 +426,7 @@ fn callers_of_a_shared_client_do_not_wait_for_the_list_of_others() {
             for list in [first.await, second.await] {
                 assert_eq!(list.expect("they are listed").len(), 2);
             }
-            assert_eq!(searches.await.expect_err("it is not listed").kind(), ToolErrorKind::NotFound);
+            assert_eq!(searches.await.expect_err("it is not listed").kind(), ErrorKind::ToolNotFound);
         });
         assert_eq!(seen_by(client, server), ["tools/list", "release"]);
     });

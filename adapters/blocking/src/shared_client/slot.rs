@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use mcpwire_core::Progress;
-use mcpwire_tool_client::{ToolError, ToolErrorKind};
+use mcpwire_tool_client::{ErrorKind, ToolError};
 
 /// Maximum number of reports of progress that wait for the future to be polled. 1,024, as in the queues of notifications.
 const MAX_PROGRESS: usize = 1024;
@@ -65,7 +65,7 @@ impl<T> Drop for ResultSender<T> {
     fn drop(&mut self) {
         if matches!(lock(&self.0).result, SlotResult::Waiting(_)) {
             let message = "the thread of the client ended before the call had a result";
-            let error = ToolError::new(ToolErrorKind::Unavailable, message);
+            let error = ToolError::new(ErrorKind::Unavailable, message);
             deliver(&self.0, Err(error));
         }
     }

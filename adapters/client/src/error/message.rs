@@ -39,10 +39,10 @@ impl fmt::Debug for Error {
             fields.field("tool", &tool);
         }
         if let Some(process) = self.process() {
-            if let Some(exit) = &process.exit {
+            if let Some(exit) = process.exit() {
                 fields.field("process", &format_args!("{exit}"));
             }
-            fields.field("stderr_tail", &process.stderr_tail);
+            fields.field("stderr_tail", &process.stderr_tail());
         }
         fields.finish_non_exhaustive()
     }

@@ -3,14 +3,14 @@
 //! | file | content |
 //! |---|---|
 //! | `cause` | [`Cause`]: the underlying error |
-//! | `kind` | [`ErrorKind`]: the kinds of errors, for programs that act on them |
+//! | `kind` | the [`ErrorKind`] of an error |
 //! | `message` | the message of an error |
 //! | `spawn`, `http_setup` | [`SpawnError`], [`HttpSetupError`]: errors before a connection exists |
 //! | `process_report` | [`ProcessReport`]: the exit status and the last output of a server's process |
 //! | `tool_error` | the conversion to the error of `mcpwire-tool-client` (feature `tool-client`) |
 //!
 //! The message of each error contains the message of its cause. Therefore `source()` does not return the cause: programs that print
-//! a chain of sources print each text once. The exception is the error of a program's authorizer, which programs look for by type.
+//! a chain of sources print each text once. Programs get the cause by a method, such as [`Error::authorization_error`].
 
 mod cause;
 mod http_setup;
@@ -29,11 +29,12 @@ use std::time::Duration;
 
 #[cfg(feature = "http")]
 use mcpwire_core::http::HttpError;
-use mcpwire_core::{CallError, ConnectError, SendError};
+use mcpwire_core::{CallError, CloseReason, ConnectError, RpcError, SendError, TaskError};
 
 pub use cause::Cause;
 pub use http_setup::HttpSetupError;
-pub use kind::ErrorKind;
+pub(crate) use kind::from_call_error as kind_of_call_error;
+pub use mcpwire_core::ErrorKind;
 pub use process_report::ProcessReport;
 pub use spawn::{SpawnError, SpawnErrorKind};
 
@@ -150,6 +151,34 @@ impl Error {
         if let Cause::Spawn(error) = &*self.0.cause { Some(error) } else { None }
     }
 
+    /// Returns the JSON-RPC error with which the server answered: its code, message and data. `None` for other causes.
+    ///
+    /// Also returns the error of a request about a task, and that of a tool that the server says not to have.
+    pub fn rpc_error(&self) -> Option<&RpcError> {
+        match &*self.0.cause {
+            Cause::Call(error) => rpc_error_of_call(error),
+            Cause::Connect(ConnectError::Refused { error, .. }) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Returns the error of the program's authorizer, such as that of a login, for programs that look for its type. `None` if the
+    /// authorizer did not fail.
+    ///
+    /// It is not the [`source`](StdError::source), because its text is part of the message.
+    #[cfg(feature = "http")]
+    pub fn authorization_error(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        match &*self.0.cause {
+            Cause::Call(CallError::Http { error, .. }) | Cause::Connect(ConnectError::Http { error, .. }) => {
+                match &**error {
+                    HttpError::Failed(failure) => failure.cause.as_ref().map(|cause| cause.get() as _),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the exit status and last output of the server's process, if they are related to the error.
     pub fn process(&self) -> Option<&ProcessReport> {
         self.0.process.as_deref()
@@ -202,19 +231,26 @@ impl Error {
 }
 
 impl StdError for Error {
-    /// Returns the source of the cause, because the message contains the cause itself. If the authorizer of an HTTP connection
-    /// failed, returns its error, so that programs can downcast it.
+    /// Returns the source of the cause, because the message contains the cause itself.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match &*self.0.cause {
             Cause::Io(error) => error.source(),
-            #[cfg(feature = "http")]
-            Cause::Call(CallError::Http { error, .. }) | Cause::Connect(ConnectError::Http { error, .. }) => {
-                match &**error {
-                    HttpError::Failed(failure) => failure.cause.as_ref().map(|cause| cause.get() as _),
-                    _ => None,
-                }
-            }
             _ => None,
         }
+    }
+}
+
+fn rpc_error_of_call(error: &CallError) -> Option<&RpcError> {
+    match error {
+        CallError::Server { error, .. } | CallError::ToolNotFound { error: Some(error), .. } => Some(error),
+        CallError::Task { fault: TaskError::Unknown { error } | TaskError::AnswersRefused { error }, .. } => {
+            Some(error)
+        }
+        CallError::Task { fault: TaskError::Lost { error }, .. } => rpc_error_of_call(error),
+        CallError::Closed { reason: CloseReason::NotOpened(error), .. } => match &**error {
+            ConnectError::Refused { error, .. } => Some(error),
+            _ => None,
+        },
+        _ => None,
     }
 }

@@ -7,10 +7,25 @@ use crate::Exit;
 /// The exit status and last output of a server's process, as part of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessReport {
-    /// Exit status of the process. `None` if it is still running.
-    pub exit: Option<Exit>,
-    /// The last lines on standard error: at most 12 lines and 2 KiB, without control characters.
-    pub stderr_tail: String,
+    exit: Option<Exit>,
+    stderr_tail: String,
+}
+
+impl ProcessReport {
+    /// Creates a report. `exit` is `None` if the process is still running.
+    pub fn new(exit: Option<Exit>, stderr_tail: impl Into<String>) -> Self {
+        ProcessReport { exit, stderr_tail: stderr_tail.into() }
+    }
+
+    /// Returns the exit status of the process. `None` if it is still running.
+    pub fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+
+    /// Returns the last lines on standard error: at most 12 lines and 2 KiB, without control characters.
+    pub fn stderr_tail(&self) -> &str {
+        &self.stderr_tail
+    }
 }
 
 impl fmt::Display for ProcessReport {

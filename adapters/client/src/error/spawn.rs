@@ -6,18 +6,43 @@ use std::sync::Arc;
 
 use mcpwire_core::printable;
 
+use crate::McpServerDef;
+
 /// The error of a server's process that could not be started.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", message(self))]
 pub struct SpawnError {
-    /// The command of the server.
-    pub command: String,
-    /// Working directory in the definition. `None` means the working directory of this process.
-    pub cwd: Option<PathBuf>,
-    /// Why the process could not be started.
-    pub kind: SpawnErrorKind,
-    /// The error of the operating system.
-    pub error: Arc<io::Error>,
+    command: String,
+    cwd: Option<PathBuf>,
+    kind: SpawnErrorKind,
+    error: Arc<io::Error>,
+}
+
+impl SpawnError {
+    /// Creates an error: the process of the server `def` could not be started because of `error`.
+    pub fn new(def: &McpServerDef, kind: SpawnErrorKind, error: impl Into<Arc<io::Error>>) -> Self {
+        SpawnError { command: def.command.clone(), cwd: def.cwd.clone(), kind, error: error.into() }
+    }
+
+    /// Returns the command of the server.
+    pub fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// Returns the working directory in the definition. `None` means the working directory of this process.
+    pub fn cwd(&self) -> Option<&Path> {
+        self.cwd.as_deref()
+    }
+
+    /// Returns why the process could not be started.
+    pub fn kind(&self) -> SpawnErrorKind {
+        self.kind
+    }
+
+    /// Returns the error of the operating system, or of the program's launcher.
+    pub fn io_error(&self) -> &io::Error {
+        &self.error
+    }
 }
 
 /// The reason why a process could not be started.

@@ -9,7 +9,7 @@ use mcpwire_core::{
 };
 
 use super::*;
-use crate::{CallbackPanic, Exit, PanicSource};
+use crate::{CallbackPanic, Exit, McpServerDef, PanicSource};
 
 /// Returns a unique word, to count its occurrences in messages.
 fn mark(number: usize) -> String {
@@ -122,7 +122,8 @@ fn spawn_errors() -> Vec<SpawnError> {
     };
     let kinds = [NotFound, InterpreterNotFound, DirectoryNotFound, NotExecutable, NotPermitted, Invalid, Other];
     let error = || Arc::new(io::Error::other(mark(1)));
-    kinds.map(|kind| SpawnError { command: mark(2), cwd: Some(mark(3).into()), kind, error: error() }).into()
+    let def = McpServerDef::new(mark(2)).cwd(mark(3));
+    kinds.map(|kind| SpawnError::new(&def, kind, error())).into()
 }
 
 #[cfg(feature = "http")]
@@ -202,7 +203,7 @@ fn a_chain_of_sources_repeats_no_text() {
     for cause in causes() {
         assert_each_text_occurs_once(&cause);
         assert_each_text_occurs_once(&Error::new("here", cause.clone()));
-        let report = ProcessReport { exit: Some(Exit::new(Some(1), None)), stderr_tail: mark(5) };
+        let report = ProcessReport::new(Some(Exit::new(Some(1), None)), mark(5));
         assert_each_text_occurs_once(&Error::new("here", cause).with_process(Some(report.into())));
     }
     for error in call_errors() {
@@ -263,9 +264,9 @@ fn messages_contain_the_server_the_method_the_tool_and_the_reason() {
         of_tool(task(TaskError::Cancelled { message: None }).into()),
         "server `github`: the task \"mark000\" of `tools/call` of `create_issue` was cancelled by the server"
     );
-    let ended = Error::new("git\x1b[31mhub", closed(CloseReason::ByServer)).with_tool("a\x07b").with_process(Some(
-        ProcessReport { exit: Some(Exit::new(Some(7), None)), stderr_tail: "one\ntwo\n".into() }.into(),
-    ));
+    let ended = Error::new("git\x1b[31mhub", closed(CloseReason::ByServer))
+        .with_tool("a\x07b")
+        .with_process(Some(ProcessReport::new(Some(Exit::new(Some(7), None)), "one\ntwo\n").into()));
     assert_eq!(
         ended.to_string(),
         "server `github`: `tools/call` of `a\u{fffd}b` got no answer: the server closed the connection; its process exited \
@@ -288,8 +289,7 @@ fn debug_output_contains_the_parts_by_name() {
          kind: closed, server: \"github\", method: \"tools/call\", tool: \"a\", .. }"
     );
     let exit = Some(Exit::new(Some(7), None));
-    let error = Error::new("x", ConnectError::Closed)
-        .with_process(Some(ProcessReport { exit, stderr_tail: "one\ntwo".into() }.into()));
+    let error = Error::new("x", ConnectError::Closed).with_process(Some(ProcessReport::new(exit, "one\ntwo").into()));
     assert_eq!(
         format!("{error:#?}"),
         "Error {\n    message: server `x`: the connection ended before the server answered,\n    kind: connect,\n    \
@@ -365,7 +365,7 @@ fn http_statuses_have_kinds() {
 
 #[cfg(feature = "http")]
 #[test]
-fn errors_of_an_authorizer_have_kinds_and_are_sources() {
+fn errors_of_an_authorizer_have_kinds_and_occur_once_in_the_chain() {
     use mcpwire_core::http::{Failure, FailureKind, HttpError};
 
     let cases = [
@@ -382,9 +382,10 @@ fn errors_of_an_authorizer_have_kinds_and_are_sources() {
         for error in [call, connect] {
             assert_eq!((error.kind(), error.is_retryable()), (kind, is_retryable));
             assert!(error.to_string().contains("nobody is there"), "{error}");
-            assert!(StdError::source(&error).unwrap().is::<io::Error>());
+            assert!(error.authorization_error().unwrap().is::<io::Error>());
+            assert_each_text_occurs_once(&error);
         }
     }
     let without = Error::new("a", ConnectError::Http { method: "initialize", error: HttpError::SessionLost.into() });
-    assert!(StdError::source(&without).is_none());
+    assert!(without.authorization_error().is_none());
 }

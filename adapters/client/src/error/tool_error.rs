@@ -1,39 +1,13 @@
 //! Converts an [`Error`] to a [`ToolError`].
 
-use mcpwire_core::SendError;
-use mcpwire_tool_client::{ToolError, ToolErrorKind};
+use mcpwire_tool_client::ToolError;
 
-use super::{Cause, Error, ErrorKind};
+use super::Error;
 
 impl From<Error> for ToolError {
     fn from(error: Error) -> Self {
         let retry_after = error.retry_after();
-        ToolError::from_client(error.tool_error_kind(), error).with_retry_after(retry_after)
-    }
-}
-
-impl Error {
-    /// Returns the kind of the [`ToolError`] that this error converts into.
-    pub fn tool_error_kind(&self) -> ToolErrorKind {
-        if let Cause::Send(SendError::TooManyInFlight { .. } | SendError::TransmitFull { .. }) = self.cause() {
-            return ToolErrorKind::RateLimited;
-        }
-        match self.kind() {
-            ErrorKind::ToolNotFound => ToolErrorKind::NotFound,
-            ErrorKind::Server => ToolErrorKind::Rejected,
-            ErrorKind::Usage => ToolErrorKind::Usage,
-            ErrorKind::Timeout => ToolErrorKind::Timeout,
-            ErrorKind::Cancelled => ToolErrorKind::Cancelled,
-            ErrorKind::Unauthorized | ErrorKind::LoginRequired => ToolErrorKind::Unauthorized,
-            ErrorKind::RateLimited => ToolErrorKind::RateLimited,
-            ErrorKind::Start
-            | ErrorKind::Connect
-            | ErrorKind::Unavailable
-            | ErrorKind::EndpointNotFound
-            | ErrorKind::Closed
-            | ErrorKind::Network => ToolErrorKind::Unavailable,
-            ErrorKind::Tool | ErrorKind::Input | ErrorKind::Protocol => ToolErrorKind::Other,
-        }
+        ToolError::from_client(error.kind(), error).with_retry_after(retry_after)
     }
 }
 
@@ -41,7 +15,7 @@ impl Error {
 mod tests {
     use std::time::Duration;
 
-    use mcpwire_core::{CallError, Deadline};
+    use mcpwire_core::{CallError, Deadline, ErrorKind, SendError};
 
     use super::*;
 
@@ -52,7 +26,7 @@ mod tests {
         let error = Error::new("github", timeout).with_tool("search");
         let text = error.to_string();
         let error = ToolError::from(error);
-        assert_eq!((error.kind(), error.to_string()), (ToolErrorKind::Timeout, text));
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::Timeout, text));
         assert!(error.to_string().contains("github") && error.to_string().contains("search"), "{error}");
         let client_error = error.client_error().and_then(|error| error.downcast_ref::<Error>());
         assert_eq!(client_error.map(Error::kind), Some(ErrorKind::Timeout));
@@ -61,8 +35,8 @@ mod tests {
     #[test]
     fn a_limit_of_the_client_is_a_rate_limit() {
         let error = Error::new("github", SendError::TooManyInFlight { limit: 3 });
-        assert_eq!(ToolError::from(error).kind(), ToolErrorKind::RateLimited);
+        assert_eq!(ToolError::from(error).kind(), ErrorKind::RateLimited);
         let error = Error::new("github", SendError::Closed);
-        assert_eq!(ToolError::from(error).kind(), ToolErrorKind::Unavailable);
+        assert_eq!(ToolError::from(error).kind(), ErrorKind::Closed);
     }
 }
