@@ -16,16 +16,16 @@ use crate::store::StoreFailed;
 #[non_exhaustive]
 pub enum LoginError {
     /// A request to the authorization server failed, or its response cannot be used.
-    #[error("{0}")]
+    #[error(transparent)]
     Flow(#[from] oauth::Error),
     /// The store failed.
     #[error("the login cannot be stored or read: {0}")]
-    Store(#[from] StoreFailed),
+    Store(StoreFailed),
     /// The user did not complete the login. Contains the text of the [`LoginPrompt`](crate::LoginPrompt)'s error.
     #[error("{0}")]
     Prompt(String),
     /// A user must log in, and nobody can be asked.
-    #[error("{0}")]
+    #[error(transparent)]
     LoginRequired(#[from] LoginRequired),
     /// No login waits for this response: it was finished or given up, or it began too long ago.
     #[error("no login waits for this response: it was finished, or began too long ago; log in again")]
@@ -40,10 +40,10 @@ pub enum LoginError {
     #[error("the authorization server {} has no login with a code for another device; log in with a browser", printable(.0))]
     NoDeviceLogin(String),
     /// Nothing says at which authorization server the configured client is registered, so its secret was not sent.
-    #[error("{0}")]
+    #[error(transparent)]
     ClientIssuerRequired(#[from] ClientIssuerRequired),
     /// The key of the client or of the tokens cannot be used.
-    #[error("{0}")]
+    #[error(transparent)]
     Key(#[from] KeyError),
     /// The callback of the program that supplies the token of a user or workload failed. Contains its text.
     #[error("the program supplied no token to exchange: {0}")]
@@ -62,6 +62,13 @@ pub enum LoginError {
     /// Another task has logged in at the same time, and has given up.
     #[error("another task has tried to log in at the same time, and has given up; log in again")]
     OtherLoginFailed,
+}
+
+impl From<StoreFailed> for LoginError {
+    // Not `#[from]`, which would make it the source, whose text the message contains already.
+    fn from(error: StoreFailed) -> Self {
+        LoginError::Store(error)
+    }
 }
 
 /// The kinds of [`LoginError`]s, for programs that act on them. `Display` writes the name in snake case.
@@ -163,12 +170,21 @@ pub struct LoginRequired {
 }
 
 impl LoginRequired {
-    /// Finds this error in an error or in its sources.
+    /// Finds this error in an error or in its sources: in the error of a client, or in a [`LoginError`].
+    ///
+    /// A client's error contains it as its [authorization error](mcpwire_driver::Error::authorization_error).
     pub fn find<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e LoginRequired> {
         let mut next = Some(error);
         while let Some(error) = next {
-            if let Some(found) = error.downcast_ref() {
-                return Some(found);
+            let found = error.downcast_ref().or_else(|| {
+                let login = match error.downcast_ref::<mcpwire_driver::Error>() {
+                    Some(error) => error.authorization_error()?,
+                    None => return error.downcast_ref::<LoginError>()?.login_required(),
+                };
+                login.downcast_ref().or_else(|| login.downcast_ref::<LoginError>()?.login_required())
+            });
+            if found.is_some() {
+                return found;
             }
             next = error.source();
         }
@@ -250,6 +266,7 @@ mod tests {
         struct Outer(#[source] LoginRequired);
 
         assert_eq!(LoginRequired::find(&Outer(required())), Some(&required()));
+        assert_eq!(LoginRequired::find(&LoginError::from(required())), Some(&required()));
         assert_eq!(LoginRequired::find(&LoginError::NotPending), None);
     }
 }

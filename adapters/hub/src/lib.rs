@@ -54,7 +54,7 @@ pub use mcpwire_client::McpServerDef;
 pub use mcpwire_core as protocol;
 pub use mcpwire_driver::ConnectOptions;
 pub use mcpwire_supervisor as supervisor;
-pub use mcpwire_supervisor::{ErrorCode, HubError, HubErrorKind, ToolChange, ToolPart};
+pub use mcpwire_supervisor::{ErrorCode, ErrorKind, HubError, ToolChange, ToolPart};
 pub use mcpwire_tool_client as tool_client;
 pub use service::{Hub, HubOptions, McpService, McpStatus};
 pub use uuid::Uuid;

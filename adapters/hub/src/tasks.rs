@@ -15,7 +15,7 @@ use futures_util::task::AtomicWaker;
 use mcpwire_client::catch_panic;
 use mcpwire_driver::{Clock, ConnectOptions, Error, McpClient, McpServerDef, Runtime, Timer};
 
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 /// An MCP client that runs on the asynchronous runtime of the hub.
 pub(crate) type Client = McpClient<()>;
@@ -57,7 +57,7 @@ impl Tasks {
         receiver.map(|ended| match ended {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(message)) => Err(panicked("an operation of the hub", &message)),
-            Err(_) => Err(HubError::new(HubErrorKind::ShuttingDown, "the hub has ended")),
+            Err(_) => Err(HubError::new(ErrorKind::ShuttingDown, "the hub has ended")),
         })
     }
 

@@ -1,211 +1,323 @@
-//! Errors for users: what went wrong, a message, and the configuration field that caused the error.
+//! [`HubError`]: the error of the hub, for users and for programs.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::error::Error;
 use core::fmt;
 use core::time::Duration;
 
+use mcpwire_core::{ErrorKind, RpcError, printable};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::id::ServerId;
-use mcpwire_core::printable;
+use crate::ErrorCode;
 
-/// The category of an error. In JSON, a category is written in upper case, for example `NOT_FOUND`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ErrorCode {
-    /// The server, tool, package or program does not exist.
-    NotFound,
-    /// The user's input is missing or invalid, or the user has to log in.
-    ValidationError,
-    /// The operation conflicts with the current state. For example, the server is disabled, the name is in use or the
-    /// configuration has changed.
-    Conflict,
-    /// The server, or a service that the server requires, is temporarily not available.
-    ServiceUnavailable,
-    /// The connection to the server failed or timed out.
-    NetworkError,
-}
-
-impl ErrorCode {
-    /// All error categories.
-    pub const ALL: [ErrorCode; 5] = [
-        ErrorCode::NotFound,
-        ErrorCode::ValidationError,
-        ErrorCode::Conflict,
-        ErrorCode::ServiceUnavailable,
-        ErrorCode::NetworkError,
-    ];
-
-    /// Returns the category as it is spelled in JSON, such as `NOT_FOUND`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ErrorCode::NotFound => "NOT_FOUND",
-            ErrorCode::ValidationError => "VALIDATION_ERROR",
-            ErrorCode::Conflict => "CONFLICT",
-            ErrorCode::ServiceUnavailable => "SERVICE_UNAVAILABLE",
-            ErrorCode::NetworkError => "NETWORK_ERROR",
-        }
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// What went wrong, for programs that react to an error. Each kind belongs to one [`ErrorCode`]. In JSON, a kind is
-/// written in snake case, for example `unknown_tool`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum HubErrorKind {
-    /// No server has this id.
-    UnknownServer,
-    /// No server offers this tool, or a [`Filter`](crate::Filter) excludes the tool.
-    UnknownTool,
-    /// The package, program or address of a server does not exist.
-    PackageNotFound,
-    /// The program that runs the package of a server is not installed, for example `npx`, `uvx` or `docker`.
-    RunnerNotFound,
-    /// Something else does not exist, such as a file.
-    NotFound,
-    /// A configuration, or another input of the user, is invalid.
-    InvalidConfiguration,
-    /// A value that the server requires is missing, such as an API key.
-    MissingValue,
-    /// The arguments of a tool call are not a JSON object, or are too large to be sent.
-    InvalidArguments,
-    /// The server rejected the arguments of a tool call.
-    RejectedArguments,
-    /// The server rejected the credentials, or requires credentials that the client cannot get by a login.
-    Unauthorized,
-    /// The user must log in to the server.
-    LoginRequired,
-    /// The server is disabled.
-    Disabled,
-    /// The user has not agreed to what the server starts.
-    NeedsConsent,
-    /// The program, or the person that it asked, did not allow the tool call.
-    Denied,
-    /// The operation was cancelled. For a start, the server was stopped or deleted meanwhile.
-    Cancelled,
-    /// The operation conflicts with the current state. For example, the name is in use, or the configuration has changed.
-    Conflict,
-    /// The tool ran and reported an error.
-    ToolFailed,
-    /// A limit allows no further call at the moment.
-    RateLimited,
-    /// The server does not run. It was stopped, has failed, or restarts later.
-    NotRunning,
-    /// The server is still starting.
-    Starting,
-    /// The server ended, and its calls with it.
-    Exited,
-    /// The server answered with an error.
-    ServerError,
-    /// The server sent an invalid message, or supports no protocol version of the client.
-    ProtocolError,
-    /// The hub is shutting down, or has ended.
-    ShuttingDown,
-    /// This service does not support the operation.
-    Unsupported,
-    /// Something that the operation requires is temporarily not available, such as Docker or a file.
-    Unavailable,
-    /// No response arrived in time. A tool may have run.
-    Timeout,
-    /// The connection could not be opened, or was lost.
-    Network,
-}
-
-impl HubErrorKind {
-    /// Returns the category of the kind.
-    pub const fn code(self) -> ErrorCode {
-        use HubErrorKind as Kind;
-        match self {
-            Kind::UnknownServer | Kind::UnknownTool | Kind::PackageNotFound | Kind::RunnerNotFound | Kind::NotFound => {
-                ErrorCode::NotFound
-            }
-            Kind::InvalidConfiguration
-            | Kind::MissingValue
-            | Kind::InvalidArguments
-            | Kind::RejectedArguments
-            | Kind::Unauthorized
-            | Kind::LoginRequired => ErrorCode::ValidationError,
-            Kind::Disabled | Kind::NeedsConsent | Kind::Denied | Kind::Cancelled | Kind::Conflict => {
-                ErrorCode::Conflict
-            }
-            Kind::ToolFailed
-            | Kind::RateLimited
-            | Kind::NotRunning
-            | Kind::Starting
-            | Kind::Exited
-            | Kind::ServerError
-            | Kind::ProtocolError
-            | Kind::ShuttingDown
-            | Kind::Unsupported
-            | Kind::Unavailable => ErrorCode::ServiceUnavailable,
-            Kind::Timeout | Kind::Network => ErrorCode::NetworkError,
-        }
-    }
-
-    /// Derives the kind from the members `code` and `field` of a serialized error, which do not distinguish all kinds.
-    fn from_contract(code: ErrorCode, field: &str) -> Self {
-        match (code, field) {
-            (ErrorCode::NotFound, "mcp_id") => HubErrorKind::UnknownServer,
-            (ErrorCode::NotFound, "tool_name") => HubErrorKind::UnknownTool,
-            (ErrorCode::NotFound, "package.identifier") => HubErrorKind::PackageNotFound,
-            (ErrorCode::NotFound, "package.package_type") => HubErrorKind::RunnerNotFound,
-            (ErrorCode::NotFound, _) => HubErrorKind::NotFound,
-            (ErrorCode::ValidationError, "arguments") => HubErrorKind::RejectedArguments,
-            (ErrorCode::ValidationError, "authorization") => HubErrorKind::Unauthorized,
-            (ErrorCode::ValidationError, "login") => HubErrorKind::LoginRequired,
-            (ErrorCode::ValidationError, _) => HubErrorKind::InvalidConfiguration,
-            (ErrorCode::Conflict, "enabled") => HubErrorKind::Disabled,
-            (ErrorCode::Conflict, "consent") => HubErrorKind::NeedsConsent,
-            (ErrorCode::Conflict, _) => HubErrorKind::Conflict,
-            (ErrorCode::ServiceUnavailable, _) => HubErrorKind::Unavailable,
-            (ErrorCode::NetworkError, "timeout") => HubErrorKind::Timeout,
-            (ErrorCode::NetworkError, _) => HubErrorKind::Network,
-        }
-    }
-}
-
-/// An error to show to the user, serialized as `{"code", "message", "field"}`.
+/// The error of a hub: what went wrong, a message for the user, and the configuration field that caused it.
 ///
-/// All three members are always present, and each is a string. The [`kind`](Self::kind) and the
-/// [`retry_after`](Self::retry_after) are not serialized. An error that was deserialized has a kind that is derived from its
-/// code and field, and no delay.
+/// `{}` shows the name of the server, if one is concerned, and the message. Errors contain no secret values. Clones are cheap and
+/// share the content. Programs act on [`kind`](Self::kind).
+///
+/// The serialized form is `{"code", "message", "field"}`. All three members are always present, and each is a string. An error
+/// that was deserialized has a kind that is derived from its code and field, and no further details.
 ///
 /// ```
-/// use mcpwire_core::Json;
-/// use mcpwire_supervisor::{ErrorCode, HubError, HubErrorKind};
+/// use mcpwire_core::{ErrorKind, Json};
+/// use mcpwire_supervisor::{ErrorCode, HubError};
 ///
-/// let error = HubError::new(HubErrorKind::InvalidConfiguration, "Name is required").at("name");
-/// assert_eq!(error.code(), ErrorCode::ValidationError);
+/// let error = HubError::new(ErrorKind::InvalidConfiguration, "Name is required").at("name");
+/// assert_eq!((error.code(), error.to_string().as_str()), (ErrorCode::ValidationError, "Name is required"));
 /// assert_eq!(
 ///     Json::from_value(&error)?.get(),
 ///     r#"{"code":"VALIDATION_ERROR","message":"Name is required","field":"name"}"#
 /// );
 /// # Ok::<(), mcpwire_core::JsonError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {}{}", kind.code(), printable(message), in_parentheses(field))]
-pub struct HubError {
-    /// What went wrong.
-    pub kind: HubErrorKind,
-    /// The error message for the user. It contains no secret values.
-    pub message: String,
-    /// The path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`. Empty if no field
-    /// caused the error.
-    pub field: String,
-    /// The delay after which the operation may succeed. `None` if it is not known.
-    pub retry_after: Option<Duration>,
-    /// The scopes that the server wants a login with, for [`HubErrorKind::LoginRequired`]. Empty if it named none. Not serialized.
-    pub scopes: Vec<String>,
+#[derive(Clone)]
+pub struct HubError(Arc<Content>);
+
+#[derive(Clone)]
+struct Content {
+    kind: ErrorKind,
+    code: ErrorCode,
+    is_retryable: bool,
+    message: String,
+    /// Empty if no field caused the error.
+    field: String,
+    server: Option<Box<str>>,
+    tool: Option<Box<str>>,
+    rpc_error: Option<Box<RpcError>>,
+    retry_after: Option<Duration>,
+    scopes: Vec<String>,
+    client_error: Option<Arc<dyn Error + Send + Sync>>,
 }
+
+impl HubError {
+    /// Creates an error that no configuration field caused. Its [`field`](Self::field) is empty.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        HubError(Arc::new(Content {
+            kind,
+            code: kind.into(),
+            is_retryable: matches!(
+                kind,
+                ErrorKind::RateLimited
+                    | ErrorKind::Starting
+                    | ErrorKind::Closed
+                    | ErrorKind::Unavailable
+                    | ErrorKind::Timeout
+                    | ErrorKind::Network
+            ),
+            message: message.into(),
+            field: String::new(),
+            server: None,
+            tool: None,
+            rpc_error: None,
+            retry_after: None,
+            scopes: Vec::new(),
+            client_error: None,
+        }))
+    }
+
+    /// Returns the kind of the error, for programs that act on it. The clients report the same kind for the same failure.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Returns the category of the error, as in its JSON form.
+    pub fn code(&self) -> ErrorCode {
+        self.0.code
+    }
+
+    /// Returns the error message for the user, without the name of the server. It may have several lines.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Returns the path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`. Empty if no field
+    /// caused the error.
+    pub fn field(&self) -> &str {
+        &self.0.field
+    }
+
+    /// Returns the name of the server that the error concerns. `None` if it concerns no server, or if the error was deserialized.
+    pub fn server(&self) -> Option<&str> {
+        self.0.server.as_deref()
+    }
+
+    /// Returns the name of the tool whose call failed, as the server calls it. `None` if no call failed, or if the message does not
+    /// depend on the tool.
+    pub fn tool(&self) -> Option<&str> {
+        self.0.tool.as_deref()
+    }
+
+    /// Returns the JSON-RPC error with which the server answered: its code, message and data, without secrets. `None` for other
+    /// causes.
+    pub fn rpc_error(&self) -> Option<&RpcError> {
+        self.0.rpc_error.as_deref()
+    }
+
+    /// Returns the delay after which the operation may succeed, or `None` if it is not known.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// Returns the scopes that the server wants a login with, for [`ErrorKind::LoginRequired`]. Empty if it named none.
+    pub fn scopes(&self) -> &[String] {
+        &self.0.scopes
+    }
+
+    /// Returns the client's error, if a call or the start of a server failed, for example to downcast it to the `Error` of
+    /// `mcpwire-driver`.
+    ///
+    /// `None` if no client failed, or if the client's error contains a secret, which the message does not. It is the
+    /// [`source`](Error::source) only if the message does not contain its text.
+    pub fn client_error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
+        self.0.client_error.as_deref()
+    }
+
+    /// Returns whether the same operation may succeed later, without an action of the user.
+    ///
+    /// A tool may have run before a call failed with [`ErrorKind::Timeout`], [`ErrorKind::Closed`] or [`ErrorKind::Network`].
+    /// Repeat such a call only if the tool may run twice.
+    pub fn is_retryable(&self) -> bool {
+        self.0.is_retryable || self.0.retry_after.is_some()
+    }
+
+    fn content(&mut self) -> &mut Content {
+        Arc::make_mut(&mut self.0)
+    }
+
+    /// Sets the path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`.
+    pub fn at(mut self, field: impl Into<String>) -> Self {
+        self.content().field = field.into();
+        self
+    }
+
+    /// Replaces the kind. The [`code`](Self::code) and [`is_retryable`](Self::is_retryable) stay.
+    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.content().kind = kind;
+        self
+    }
+
+    /// Replaces the code, which otherwise follows from the kind.
+    pub fn with_code(mut self, code: ErrorCode) -> Self {
+        self.content().code = code;
+        self
+    }
+
+    /// Replaces the message. It must contain no secret values.
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.content().message = message.into();
+        self
+    }
+
+    /// Sets the name of the server that the error concerns, unless it is set. `Display` shows it before the message.
+    pub fn with_server(mut self, name: &str) -> Self {
+        if self.0.server.is_none() {
+            self.content().server = Some(name.into());
+        }
+        self
+    }
+
+    /// Sets the name of the tool whose call failed. The message should contain it.
+    pub fn with_tool(mut self, name: &str) -> Self {
+        self.content().tool = Some(name.into());
+        self
+    }
+
+    /// Sets the JSON-RPC error with which the server answered. It must contain no secret values.
+    pub fn with_rpc_error(mut self, error: impl Into<Option<RpcError>>) -> Self {
+        self.content().rpc_error = error.into().map(Box::new);
+        self
+    }
+
+    /// Sets the delay after which the operation may succeed.
+    pub fn with_retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
+        self.content().retry_after = delay.into();
+        self
+    }
+
+    /// Sets the scopes that the server wants a login with.
+    pub fn with_scopes(mut self, scopes: Vec<String>) -> Self {
+        self.content().scopes = scopes;
+        self
+    }
+
+    /// Sets the client's error that this error reports. Neither its texts nor its parts may contain secret values.
+    pub fn with_client_error(mut self, error: impl Error + Send + Sync + 'static) -> Self {
+        self.content().client_error = Some(Arc::new(error));
+        self
+    }
+
+    /// Creates an [`ErrorKind::NotFound`] error. `field` is the configuration field that caused the error, or empty if no field
+    /// did.
+    pub fn not_found(field: impl Into<String>, message: impl Into<String>) -> Self {
+        HubError::new(ErrorKind::NotFound, message).at(field)
+    }
+
+    /// Creates an [`ErrorKind::InvalidConfiguration`] error. `field` is the configuration field that caused the error, or empty
+    /// if no field did.
+    pub fn validation(field: impl Into<String>, message: impl Into<String>) -> Self {
+        HubError::new(ErrorKind::InvalidConfiguration, message).at(field)
+    }
+
+    /// Creates an [`ErrorKind::Conflict`] error. `field` is the configuration field that caused the error, or empty if no field
+    /// did.
+    pub fn conflict(field: impl Into<String>, message: impl Into<String>) -> Self {
+        HubError::new(ErrorKind::Conflict, message).at(field)
+    }
+
+    /// Creates an [`ErrorKind::Unavailable`] error that no configuration field caused.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        HubError::new(ErrorKind::Unavailable, message)
+    }
+
+    /// Creates an [`ErrorKind::Network`] error. `field` is the configuration field that caused the error, or empty if no field
+    /// did.
+    pub fn network(field: impl Into<String>, message: impl Into<String>) -> Self {
+        HubError::new(ErrorKind::Network, message).at(field)
+    }
+
+    /// Creates the error for an id that belongs to no configured server.
+    pub fn unknown_server(id: ServerId) -> Self {
+        HubError::new(ErrorKind::ServerNotFound, alloc::format!("MCP not found: {id}")).at("mcp_id")
+    }
+
+    /// Creates the error for a tool that no server offers, or that a [`Filter`](crate::Filter) excludes.
+    pub fn unknown_tool(name: &str) -> Self {
+        let message = alloc::format!("tool not found: `{}`", printable(name));
+        HubError::new(ErrorKind::ToolNotFound, message).at("tool_name").with_tool(name)
+    }
+
+    /// Creates the error for an operation on a server to which the user must log in first.
+    pub fn login_required(message: impl Into<String>) -> Self {
+        HubError::new(ErrorKind::LoginRequired, message).at("login")
+    }
+
+    /// Creates the error for an operation on a disabled server.
+    pub fn disabled() -> Self {
+        HubError::new(ErrorKind::Disabled, "MCP is disabled").at("enabled")
+    }
+
+    /// Creates the error for a request that did not get its answer in time.
+    pub(crate) fn timeout(message: impl Into<String>) -> Self {
+        HubError::new(ErrorKind::Timeout, message).at("timeout")
+    }
+}
+
+impl fmt::Display for HubError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(server) = self.server() {
+            write!(f, "server `{}`: ", printable(server))?;
+        }
+        printable(self.message()).fmt(f)
+    }
+}
+
+impl fmt::Debug for HubError {
+    /// Begins with the message, because a program whose `main` returns the error prints `{:?}`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("HubError");
+        fields
+            .field("message", &format_args!("{self}"))
+            .field("kind", &format_args!("{}", self.kind()))
+            .field("code", &format_args!("{}", self.code()));
+        if !self.field().is_empty() {
+            fields.field("field", &self.field());
+        }
+        if let Some(tool) = self.tool() {
+            fields.field("tool", &tool);
+        }
+        if let Some(delay) = self.retry_after() {
+            fields.field("retry_after", &delay);
+        }
+        fields.finish_non_exhaustive()
+    }
+}
+
+impl Error for HubError {
+    /// Returns the client's error, unless the message contains its text already: programs that print a chain of sources print
+    /// each text once. [`HubError::client_error`] returns it in both cases.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let error = self.0.client_error.as_deref()?;
+        (!self.to_string().contains(&error.to_string())).then_some(error)
+    }
+}
+
+impl PartialEq for HubError {
+    /// Compares all parts except the client's error.
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |error: &HubError| (error.kind(), error.code(), error.is_retryable(), error.retry_after());
+        parts(self) == parts(other)
+            && (self.message(), self.field()) == (other.message(), other.field())
+            && (self.server(), self.tool()) == (other.server(), other.tool())
+            && (self.rpc_error(), self.scopes()) == (other.rpc_error(), other.scopes())
+    }
+}
+
+impl Eq for HubError {}
 
 /// The serialized form of a [`HubError`].
 #[derive(Serialize, Deserialize)]
@@ -218,7 +330,7 @@ struct Contract<'a> {
 
 impl Serialize for HubError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (message, field) = (Cow::Borrowed(&*self.message), Cow::Borrowed(&*self.field));
+        let (message, field) = (Cow::Borrowed(self.message()), Cow::Borrowed(self.field()));
         Contract { code: self.code(), message, field }.serialize(serializer)
     }
 }
@@ -226,115 +338,29 @@ impl Serialize for HubError {
 impl<'de> Deserialize<'de> for HubError {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Contract { code, message, field } = Contract::deserialize(deserializer)?;
-        let kind = HubErrorKind::from_contract(code, &field);
-        Ok(HubError::new(kind, message).at(field))
+        Ok(HubError::new(kind_of_contract(code, &field), message).with_code(code).at(field))
     }
 }
 
-impl HubError {
-    /// Creates an error that no configuration field caused. Its [`field`](Self::field) is empty.
-    pub fn new(kind: HubErrorKind, message: impl Into<String>) -> Self {
-        HubError { kind, message: message.into(), field: String::new(), retry_after: None, scopes: Vec::new() }
+/// Derives the kind from the members `code` and `field` of a serialized error, which do not distinguish all kinds.
+fn kind_of_contract(code: ErrorCode, field: &str) -> ErrorKind {
+    match (code, field) {
+        (ErrorCode::NotFound, "mcp_id") => ErrorKind::ServerNotFound,
+        (ErrorCode::NotFound, "tool_name") => ErrorKind::ToolNotFound,
+        (ErrorCode::NotFound, "package.identifier") => ErrorKind::PackageNotFound,
+        (ErrorCode::NotFound, "package.package_type") => ErrorKind::Start,
+        (ErrorCode::NotFound, _) => ErrorKind::NotFound,
+        (ErrorCode::ValidationError, "arguments") => ErrorKind::Server,
+        (ErrorCode::ValidationError, "authorization") => ErrorKind::Unauthorized,
+        (ErrorCode::ValidationError, "login") => ErrorKind::LoginRequired,
+        (ErrorCode::ValidationError, _) => ErrorKind::InvalidConfiguration,
+        (ErrorCode::Conflict, "enabled") => ErrorKind::Disabled,
+        (ErrorCode::Conflict, "consent") => ErrorKind::NeedsConsent,
+        (ErrorCode::Conflict, _) => ErrorKind::Conflict,
+        (ErrorCode::ServiceUnavailable, _) => ErrorKind::Unavailable,
+        (ErrorCode::NetworkError, "timeout") => ErrorKind::Timeout,
+        (ErrorCode::NetworkError, _) => ErrorKind::Network,
     }
-
-    /// Sets the path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`.
-    pub fn at(mut self, field: impl Into<String>) -> Self {
-        self.field = field.into();
-        self
-    }
-
-    /// Sets the delay after which the operation may succeed.
-    pub fn with_retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
-        self.retry_after = delay.into();
-        self
-    }
-
-    /// Sets the scopes that the server wants a login with.
-    pub fn with_scopes(mut self, scopes: Vec<String>) -> Self {
-        self.scopes = scopes;
-        self
-    }
-
-    /// Returns the category of the error.
-    pub fn code(&self) -> ErrorCode {
-        self.kind.code()
-    }
-
-    /// Returns the delay after which the operation may succeed, or `None` if it is not known.
-    pub fn retry_after(&self) -> Option<Duration> {
-        self.retry_after
-    }
-
-    /// Returns whether the same operation may succeed later, without an action of the user.
-    ///
-    /// A tool may have run before a call failed with [`HubErrorKind::Timeout`], [`HubErrorKind::Exited`] or
-    /// [`HubErrorKind::Network`]. Repeat such a call only if the tool may run twice.
-    pub fn is_retryable(&self) -> bool {
-        use HubErrorKind as Kind;
-        self.retry_after.is_some()
-            || matches!(
-                self.kind,
-                Kind::RateLimited | Kind::Starting | Kind::Exited | Kind::Unavailable | Kind::Timeout | Kind::Network
-            )
-    }
-
-    /// Creates a [`HubErrorKind::NotFound`] error. `field` is the configuration field that caused the error, or empty if
-    /// no field did.
-    pub fn not_found(field: impl Into<String>, message: impl Into<String>) -> Self {
-        HubError::new(HubErrorKind::NotFound, message).at(field)
-    }
-
-    /// Creates a [`HubErrorKind::InvalidConfiguration`] error. `field` is the configuration field that caused the error,
-    /// or empty if no field did.
-    pub fn validation(field: impl Into<String>, message: impl Into<String>) -> Self {
-        HubError::new(HubErrorKind::InvalidConfiguration, message).at(field)
-    }
-
-    /// Creates a [`HubErrorKind::Conflict`] error. `field` is the configuration field that caused the error, or empty if
-    /// no field did.
-    pub fn conflict(field: impl Into<String>, message: impl Into<String>) -> Self {
-        HubError::new(HubErrorKind::Conflict, message).at(field)
-    }
-
-    /// Creates a [`HubErrorKind::Unavailable`] error that no configuration field caused.
-    pub fn unavailable(message: impl Into<String>) -> Self {
-        HubError::new(HubErrorKind::Unavailable, message)
-    }
-
-    /// Creates a [`HubErrorKind::Network`] error. `field` is the configuration field that caused the error, or empty if
-    /// no field did.
-    pub fn network(field: impl Into<String>, message: impl Into<String>) -> Self {
-        HubError::new(HubErrorKind::Network, message).at(field)
-    }
-
-    /// Creates the error for an id that belongs to no configured server.
-    pub fn unknown_server(id: ServerId) -> Self {
-        HubError::new(HubErrorKind::UnknownServer, alloc::format!("MCP not found: {id}")).at("mcp_id")
-    }
-
-    /// Creates the error for a tool that no server offers, or that a [`Filter`](crate::Filter) excludes.
-    pub fn unknown_tool(name: &str) -> Self {
-        HubError::new(HubErrorKind::UnknownTool, alloc::format!("Tool not found: {name}")).at("tool_name")
-    }
-
-    /// Creates the error for an operation on a server to which the user must log in first.
-    pub fn login_required(message: impl Into<String>) -> Self {
-        HubError::new(HubErrorKind::LoginRequired, message).at("login")
-    }
-
-    /// Creates the error for an operation on a disabled server.
-    pub fn disabled() -> Self {
-        HubError::new(HubErrorKind::Disabled, "MCP is disabled").at("enabled")
-    }
-
-    /// Creates the error for a request that did not get its answer in time.
-    pub(crate) fn timeout(message: impl Into<String>) -> Self {
-        HubError::new(HubErrorKind::Timeout, message).at("timeout")
-    }
-}
-
-fn in_parentheses(field: &str) -> String {
-    if field.is_empty() { String::new() } else { alloc::format!(" ({})", printable(field)) }
 }
 
 #[cfg(test)]
@@ -342,40 +368,62 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_spelled_as_required() {
-        for code in ErrorCode::ALL {
-            let json = serde_json::to_string(&code).expect("it is a string");
-            assert_eq!(json, alloc::format!("\"{code}\""));
-            assert_eq!(serde_json::from_str::<ErrorCode>(&json).expect("it is read"), code);
-        }
-        assert!(serde_json::from_str::<ErrorCode>("\"not_found\"").is_err());
-    }
-
-    #[test]
     fn a_serialized_error_has_three_strings_and_is_read_as_its_code_and_field_tell() {
-        let error = HubError::new(HubErrorKind::RateLimited, "later").with_retry_after(Duration::from_secs(3));
+        let error = HubError::new(ErrorKind::RateLimited, "later").with_retry_after(Duration::from_secs(3));
         let json = serde_json::to_string(&error).expect("it is written");
         assert_eq!(json, r#"{"code":"SERVICE_UNAVAILABLE","message":"later","field":""}"#);
         assert_eq!(serde_json::from_str::<HubError>(&json).expect("it is read"), HubError::unavailable("later"));
         let id = ServerId::from_random(1);
-        for error in [HubError::unknown_server(id), HubError::unknown_tool("x"), HubError::disabled()] {
+        for error in [HubError::unknown_server(id), HubError::login_required("x"), HubError::disabled()] {
             let json = serde_json::to_string(&error).expect("it is written");
             assert_eq!(serde_json::from_str::<HubError>(&json).expect("it is read"), error);
         }
+        let rejected = r#"{"code":"VALIDATION_ERROR","message":"no","field":"arguments"}"#;
+        let read = serde_json::from_str::<HubError>(rejected).expect("it is read");
+        assert_eq!((read.kind(), read.code()), (ErrorKind::Server, ErrorCode::ValidationError));
     }
 
     #[test]
     fn an_operation_may_succeed_later_if_time_alone_can_help() {
         for (error, expected) in [
-            (HubError::new(HubErrorKind::RateLimited, ""), true),
-            (HubError::new(HubErrorKind::Starting, ""), true),
-            (HubError::new(HubErrorKind::NotRunning, ""), false),
-            (HubError::new(HubErrorKind::NotRunning, "").with_retry_after(Duration::ZERO), true),
-            (HubError::new(HubErrorKind::ToolFailed, ""), false),
-            (HubError::new(HubErrorKind::Cancelled, ""), false),
+            (HubError::new(ErrorKind::RateLimited, ""), true),
+            (HubError::new(ErrorKind::Starting, ""), true),
+            (HubError::new(ErrorKind::NotRunning, ""), false),
+            (HubError::new(ErrorKind::NotRunning, "").with_retry_after(Duration::ZERO), true),
+            (HubError::new(ErrorKind::Tool, ""), false),
+            (HubError::new(ErrorKind::Cancelled, ""), false),
             (HubError::disabled(), false),
         ] {
             assert_eq!(error.is_retryable(), expected, "{error:?}");
         }
+    }
+
+    #[test]
+    fn the_text_names_the_server_and_shows_neither_code_nor_field() {
+        let error = HubError::timeout("no answer after 3 s").with_server("a\x1bb").with_server("other");
+        assert_eq!(error.to_string(), "server `a\u{fffd}b`: no answer after 3 s");
+        assert_eq!(
+            (error.message(), error.field(), error.server()),
+            ("no answer after 3 s", "timeout", Some("a\x1bb"))
+        );
+        assert_eq!(
+            alloc::format!("{error:?}"),
+            "HubError { message: server `a\u{fffd}b`: no answer after 3 s, kind: timeout, code: NETWORK_ERROR, \
+             field: \"timeout\", .. }"
+        );
+    }
+
+    #[test]
+    fn the_error_of_the_client_is_the_source_unless_the_message_is_its_text() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("server `a`: no")]
+        struct OfClient;
+
+        let same = HubError::new(ErrorKind::Connect, "no").with_server("a").with_client_error(OfClient);
+        let other =
+            HubError::new(ErrorKind::Connect, "Docker not running").with_server("a").with_client_error(OfClient);
+        assert!(same.source().is_none() && same.client_error().is_some_and(|error| error.is::<OfClient>()));
+        assert!(other.source().is_some_and(|error| error.is::<OfClient>()));
+        assert_eq!(size_of::<HubError>(), size_of::<usize>());
     }
 }

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 /// The condition under which a failed server can be started again, or a failed tool call can be repeated, with success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,7 +56,7 @@ impl Failure {
             message.push_str(&names.join(", "));
         }
         let field = names.first().map(|name| alloc::format!("env_vars.{name}")).unwrap_or_default();
-        Failure::new(HubError::new(HubErrorKind::MissingValue, message).at(field), Retry::Input)
+        Failure::new(HubError::new(ErrorKind::MissingValue, message).at(field), Retry::Input)
     }
 }
 
@@ -69,12 +69,9 @@ mod tests {
     #[test]
     fn missing_credentials_are_named() {
         let failure = Failure::missing_credentials(["A_TOKEN", "B_KEY"]);
-        assert_eq!(failure.error.field, "env_vars.A_TOKEN");
-        assert_eq!(failure.error.message, "Missing required credentials: A_TOKEN, B_KEY");
+        assert_eq!(failure.error.field(), "env_vars.A_TOKEN");
+        assert_eq!(failure.error.message(), "Missing required credentials: A_TOKEN, B_KEY");
         assert_eq!(failure.retry, Retry::Input);
-        assert_eq!(
-            failure.to_string(),
-            "VALIDATION_ERROR: Missing required credentials: A_TOKEN, B_KEY (env_vars.A_TOKEN)"
-        );
+        assert_eq!(failure.to_string(), "Missing required credentials: A_TOKEN, B_KEY");
     }
 }

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
-use super::{HubError, HubErrorKind};
+use super::{ErrorKind, HubError};
 use mcpwire_core::Timestamp;
 
 /// Largest effective value of [`Rate::calls`]. The limit bounds the memory use.
@@ -60,7 +60,7 @@ impl TooManyCalls {
 fn rate_limit_error(Rate { calls, per }: Rate, retry_after: Duration) -> HubError {
     let wait = retry_after.as_millis().div_ceil(1_000);
     let message = alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s");
-    HubError::new(HubErrorKind::RateLimited, message).with_retry_after(retry_after)
+    HubError::new(ErrorKind::RateLimited, message).with_retry_after(retry_after)
 }
 
 impl RateLimiter {

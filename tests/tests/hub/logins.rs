@@ -14,7 +14,7 @@ use mcpwire_hub::logins::{LoginSettings, Logins};
 use mcpwire_hub::runtime::{Clock, Runtime, Smol, Streams, TaskFuture, Timer};
 use mcpwire_hub::secrets::{Secret, SecretRef};
 use mcpwire_hub::service::{HubEvent, StatusDetail};
-use mcpwire_hub::{ConnectOptions, Hub, HubError, HubErrorKind, HubOptions, McpServerDef, McpService, Uuid};
+use mcpwire_hub::{ConnectOptions, ErrorKind, Hub, HubError, HubOptions, McpServerDef, McpService, Uuid};
 use mcpwire_supervisor::State;
 use mcpwire_testkit::authorization::{AuthorizationServer, Client, Deviation, Endpoint, ResourceDeviation};
 use mcpwire_testkit::{HttpAnswer, ScriptedServer};
@@ -156,14 +156,14 @@ fn a_server_that_wants_a_login_is_not_asked_again_until_the_login_is_stored() {
         let waiting = detail(&hub, config.id);
         assert_eq!((waiting.state, waiting.retry_in_ms), (State::NeedsLogin, None));
         let error = waiting.last_error.expect("it says why");
-        assert_eq!(error.kind, HubErrorKind::LoginRequired);
-        assert!(error.message.contains("files:read"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::LoginRequired);
+        assert!(error.message().contains("files:read"), "{error}");
         let required = waiting.login.expect("it says which login");
         assert_eq!((required.server_url, required.scopes), (place.web.server.url(), vec!["files:read".to_owned()]));
 
         let before = place.requests();
         place.sleep(10 * HOUR).await;
-        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);
+        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind(), ErrorKind::LoginRequired);
         assert_eq!(place.requests(), before, "neither a restart nor a health check");
 
         place.log_in_elsewhere_for("files:read").await;
@@ -197,7 +197,7 @@ fn a_server_whose_login_is_deleted_by_another_process_needs_it_again() {
         place.log_out_elsewhere().await;
         place.sleep(2 * SECOND).await;
         assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
-        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);
+        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind(), ErrorKind::LoginRequired);
 
         place.log_in_elsewhere().await;
         place.sleep(2 * SECOND).await;
@@ -216,17 +216,17 @@ fn the_hub_logs_in_and_out() {
         assert_eq!(login.issuer, place.web.authorization.issuer());
         assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
         assert!(hub.logout(config.id, true).await.expect("the login is deleted").had_token);
-        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind, HubErrorKind::LoginRequired);
+        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind(), ErrorKind::LoginRequired);
         assert_eq!(place.web.count(Endpoint::Revocation), 2);
         // The server needs a login again once its connection is closed.
         place.sleep(Duration::from_millis(1)).await;
         let mut states = Vec::new();
         while let Some(event) = events.try_next() {
             if let HubEvent::Status { state: state @ (State::Running | State::NeedsLogin), error, .. } = event {
-                states.push((state, error.map(|error| error.kind)));
+                states.push((state, error.map(|error| error.kind())));
             }
         }
-        assert_eq!(states, [(State::Running, None), (State::NeedsLogin, Some(HubErrorKind::LoginRequired))]);
+        assert_eq!(states, [(State::Running, None), (State::NeedsLogin, Some(ErrorKind::LoginRequired))]);
     });
 }
 
@@ -297,7 +297,7 @@ fn a_server_with_credentials_of_its_own_or_with_logins_turned_off_never_logs_in(
         place.boot(&hub).await;
         for id in [own.id, off.id] {
             assert_eq!(detail(&hub, id).state, State::NeedsAuth);
-            assert_eq!(hub.oauth(id).await.expect_err("no login").field, "oauth");
+            assert_eq!(hub.oauth(id).await.expect_err("no login").field(), "oauth");
         }
         place.sleep(HOUR).await;
         assert_eq!(place.web.authorization.requests().len(), before);
@@ -314,8 +314,8 @@ fn a_tool_that_wants_more_scopes_fails_alone() {
         let config = place.config();
         let hub = place.booted(&config).await;
         let error = call(&hub, config.id, "other").await.expect_err("it wants more");
-        assert_eq!(error.kind, HubErrorKind::LoginRequired, "{error}");
-        assert!(error.message.contains("admin"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::LoginRequired, "{error}");
+        assert!(error.message().contains("admin"), "{error}");
         place.sleep(SECOND).await;
         assert_eq!(detail(&hub, config.id).state, State::Running);
         assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
@@ -329,7 +329,7 @@ fn a_login_that_the_server_refuses_later_is_needed_again_after_the_first_call() 
         let config = place.config();
         let hub = place.booted(&config).await;
         place.web.authorization.revoke_logins();
-        assert_eq!(call(&hub, config.id, "echo").await.expect_err("revoked").kind, HubErrorKind::LoginRequired);
+        assert_eq!(call(&hub, config.id, "echo").await.expect_err("revoked").kind(), ErrorKind::LoginRequired);
         place.sleep(SECOND).await;
         assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
     });
@@ -350,7 +350,7 @@ fn a_refresh_that_fails_for_a_while_does_not_end_the_login() {
             fails.then(|| HttpAnswer::status(503))
         });
         let error = call(&hub, config.id, "echo").await.expect_err("there is no token now");
-        assert_eq!(error.kind, HubErrorKind::Unavailable, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
         place.sleep(60 * SECOND).await;
         assert_ne!(detail(&hub, config.id).state, State::NeedsLogin);
         is_down.store(false, Ordering::Relaxed);
@@ -382,8 +382,8 @@ fn an_error_names_the_setting_that_cures_it_by_its_path() {
         let hub = place.booted(&config).await;
         let log_in = async || hub.login(config.id, &place.user(), LoginRequest::default()).await;
         let error = log_in().await.expect_err("the server does not mention PKCE");
-        assert_eq!((error.kind, error.field.as_str()), (HubErrorKind::InvalidConfiguration, "oauth.assume_pkce"));
-        assert!(error.message.contains("`oauth.assume_pkce`"), "{error}");
+        assert_eq!((error.kind(), error.field()), (ErrorKind::InvalidConfiguration, "oauth.assume_pkce"));
+        assert!(error.message().contains("`oauth.assume_pkce`"), "{error}");
         config = hub.get(config.id).expect("it is configured");
         config.oauth.assume_pkce = true;
         hub.update(config.clone()).await.expect("it is changed");

@@ -125,7 +125,7 @@ fn a_call_is_cancelled_and_what_is_configured_is_there_again() {
             }
         });
         let called = soon(hub.call_tool_full(id, "echo", &json!({}), options)).await;
-        assert!(called.expect_err("it is cancelled").message.contains("cancelled"));
+        assert!(called.expect_err("it is cancelled").message().contains("cancelled"));
         assert_eq!(hub.status_detail(id).expect("it is configured").calls_in_flight, 0);
         let last = pid(&hub, id);
         // Nobody asks it to end: the last clone is dropped.

@@ -2,14 +2,14 @@
 
 use std::borrow::Borrow;
 
-use mcpwire_hub::{ErrorCode, HubError, HubErrorKind};
+use mcpwire_hub::{ErrorCode, ErrorKind, HubError};
 
 use super::{CONNECTION_FAILED, Code, Failure, LOGIN_REQUIRED, NOT_CONNECTED, TIMED_OUT, USAGE};
 use crate::text;
 
 /// Returns the message of a hub error on one line. The message begins in lower case, as all messages of this tool do.
 pub(crate) fn hub_message(error: &HubError) -> String {
-    uncapitalized(text::line(&error.message))
+    uncapitalized(text::line(&error.message()))
 }
 
 /// Changes the first letter of an error message to lower case, unless the first word is a name or an acronym.
@@ -34,13 +34,13 @@ impl Failure {
             ErrorCode::ServiceUnavailable => (Code::Unavailable, NOT_CONNECTED),
             ErrorCode::NetworkError => (Code::Network, NOT_CONNECTED),
         };
-        let (code, exit) = match error.kind {
-            HubErrorKind::Timeout => (code, TIMED_OUT),
-            HubErrorKind::PackageNotFound | HubErrorKind::RunnerNotFound => (code, NOT_CONNECTED),
-            HubErrorKind::LoginRequired => (Code::LoginRequired, LOGIN_REQUIRED),
+        let (code, exit) = match error.kind() {
+            ErrorKind::Timeout => (code, TIMED_OUT),
+            ErrorKind::PackageNotFound | ErrorKind::Start => (code, NOT_CONNECTED),
+            ErrorKind::LoginRequired => (Code::LoginRequired, LOGIN_REQUIRED),
             _ => (code, exit),
         };
-        Self::new((exit, code, &error.field), hub_message(error))
+        Self::new((exit, code, &error.field()), hub_message(error))
     }
 
     /// Converts the hub error of a tool call to the failure of a command.
@@ -48,12 +48,12 @@ impl Failure {
     /// If the server was running, the exit status for a failed connection is `CONNECTION_FAILED` instead of `NOT_CONNECTED`.
     pub(crate) fn from_hub_call(tool: &str, error: &HubError) -> Self {
         let mut failure = Self::from_hub(error);
-        let is_unsent = matches!(error.kind, HubErrorKind::NotRunning | HubErrorKind::Starting);
-        if error.kind == HubErrorKind::UnknownTool || failure.exit == NOT_CONNECTED && !is_unsent {
+        let is_unsent = matches!(error.kind(), ErrorKind::NotRunning | ErrorKind::Starting);
+        if error.kind() == ErrorKind::ToolNotFound || failure.exit == NOT_CONNECTED && !is_unsent {
             failure.exit = CONNECTION_FAILED;
         }
         // The message of this kind contains the name of the tool already.
-        if error.kind != HubErrorKind::UnknownTool {
+        if error.kind() != ErrorKind::ToolNotFound {
             failure.message = format!("`{}`: {}", text::line(tool), failure.message);
         }
         failure
@@ -73,14 +73,14 @@ mod tests {
     #[test]
     fn a_call_fails_with_the_status_of_the_connection_only_if_it_was_sent() {
         for (kind, exit) in [
-            (HubErrorKind::NotRunning, NOT_CONNECTED),
-            (HubErrorKind::Starting, NOT_CONNECTED),
-            (HubErrorKind::UnknownTool, CONNECTION_FAILED),
-            (HubErrorKind::Exited, CONNECTION_FAILED),
-            (HubErrorKind::Network, CONNECTION_FAILED),
-            (HubErrorKind::Timeout, TIMED_OUT),
-            (HubErrorKind::Disabled, USAGE),
-            (HubErrorKind::LoginRequired, LOGIN_REQUIRED),
+            (ErrorKind::NotRunning, NOT_CONNECTED),
+            (ErrorKind::Starting, NOT_CONNECTED),
+            (ErrorKind::ToolNotFound, CONNECTION_FAILED),
+            (ErrorKind::Closed, CONNECTION_FAILED),
+            (ErrorKind::Network, CONNECTION_FAILED),
+            (ErrorKind::Timeout, TIMED_OUT),
+            (ErrorKind::Disabled, USAGE),
+            (ErrorKind::LoginRequired, LOGIN_REQUIRED),
         ] {
             assert_eq!(Failure::from_hub_call("tool", &HubError::new(kind, "")).exit(), exit, "{kind:?}");
         }

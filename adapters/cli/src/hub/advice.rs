@@ -2,7 +2,7 @@
 
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{ErrorCode, HubError, HubErrorKind, ToolChange};
+use mcpwire_hub::{ErrorCode, ErrorKind, HubError, ToolChange};
 
 use crate::failure::{Failure, hub_message};
 use crate::text;
@@ -10,18 +10,18 @@ pub(crate) use crate::text::word;
 
 /// Returns a suggestion for how the user can solve an error of the server `name`.
 pub(crate) fn advice(name: &str, error: &HubError) -> String {
-    use HubErrorKind as Kind;
+    use ErrorKind as Kind;
     let server = word(name);
-    match error.kind {
+    match error.kind() {
         Kind::NeedsConsent => {
             format!("Review and approve it: {} (without a terminal, add --trust)", enable_command(name))
         }
         Kind::Disabled => format!("Enable it: {}", enable_command(name)),
-        Kind::LoginRequired => format!("Log in: {}", login_command(name, &error.scopes)),
+        Kind::LoginRequired => format!("Log in: {}", login_command(name, &error.scopes())),
         Kind::Unauthorized => "Give it credentials: a header with a token, or a secret variable".into(),
         Kind::MissingValue => {
             // The field of the error is the path of the value in the configuration, such as `env_vars.TOKEN`.
-            let (_, variable) = error.field.split_once('.').unwrap_or(("", &error.field));
+            let (_, variable) = error.field().split_once('.').unwrap_or(("", &error.field()));
             format!("Set it: mcpwire secret set {server} {}", word(variable))
         }
         Kind::RunnerNotFound => {
@@ -62,10 +62,10 @@ fn login_command(name: &str, scopes: &[String]) -> String {
 pub(crate) fn with_login_command(name: &str, mut error: HubError) -> HubError {
     // The hub's text, which names no command of this tool.
     const LOG_IN: &str = "log in first";
-    if error.kind == HubErrorKind::LoginRequired && error.message.ends_with(LOG_IN) {
-        let command = login_command(name, &error.scopes);
-        error.message.push_str(": ");
-        error.message.push_str(&command);
+    if error.kind() == ErrorKind::LoginRequired && error.message().ends_with(LOG_IN) {
+        let command = login_command(name, &error.scopes());
+        error.message().push_str(": ");
+        error.message().push_str(&command);
     }
     error
 }
@@ -83,10 +83,10 @@ pub(crate) fn restart_command(name: &str) -> String {
 /// called: the hub then looks whether the user has logged in.
 pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     let name = &detail.name;
-    let not_running = || HubError::new(HubErrorKind::NotRunning, "").at("server");
-    let then_start = |error: &HubError| match error.kind {
+    let not_running = || HubError::new(ErrorKind::NotRunning, "").at("server");
+    let then_start = |error: &HubError| match error.kind() {
         // `mcpwire server enable` starts the server too.
-        HubErrorKind::NeedsConsent => advice(name, error),
+        ErrorKind::NeedsConsent => advice(name, error),
         _ => format!("{}. Then start it: mcpwire server start {}", advice(name, error), word(name)),
     };
     let (what, advice, kind) = match (detail.state, &detail.last_error) {
@@ -113,10 +113,10 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
 
 /// Creates the failure for a server that could not be started, with a suggestion for how the user can solve the error.
 pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
-    if error.kind == HubErrorKind::LoginRequired {
+    if error.kind() == ErrorKind::LoginRequired {
         return Failure::from_hub(with_login_command(server, error.clone()));
     }
-    let what = if error.kind == HubErrorKind::Disabled { "it is disabled".to_owned() } else { hub_message(error) };
+    let what = if error.kind() == ErrorKind::Disabled { "it is disabled".to_owned() } else { hub_message(error) };
     let message = format!("server `{server}`: {what}");
     Failure::from_hub(HubError { message, ..error.clone() }).with_hint(advice(server, error))
 }
@@ -134,13 +134,13 @@ mod tests {
 
     #[test]
     fn advice_depends_on_the_kind_of_an_error_and_not_on_its_text() {
-        let advised = |kind: HubErrorKind, field: &str| advice("calc", &HubError::new(kind, "").at(field));
-        assert_eq!(advised(HubErrorKind::MissingValue, "env_vars.TOKEN"), "Set it: mcpwire secret set calc TOKEN");
-        assert_eq!(advised(HubErrorKind::MissingValue, "headers.X-Key"), "Set it: mcpwire secret set calc X-Key");
+        let advised = |kind: ErrorKind, field: &str| advice("calc", &HubError::new(kind, "").at(field));
+        assert_eq!(advised(ErrorKind::MissingValue, "env_vars.TOKEN"), "Set it: mcpwire secret set calc TOKEN");
+        assert_eq!(advised(ErrorKind::MissingValue, "headers.X-Key"), "Set it: mcpwire secret set calc X-Key");
         // An invalid variable has the same code and field as a missing one.
-        assert_eq!(advised(HubErrorKind::InvalidConfiguration, "env_vars.TOKEN"), "Correct it in servers.json");
-        assert!(advised(HubErrorKind::RunnerNotFound, "").starts_with("Install the program"));
-        assert!(advised(HubErrorKind::PackageNotFound, "").starts_with("Check the spelling"));
+        assert_eq!(advised(ErrorKind::InvalidConfiguration, "env_vars.TOKEN"), "Correct it in servers.json");
+        assert!(advised(ErrorKind::Start, "").starts_with("Install the program"));
+        assert!(advised(ErrorKind::PackageNotFound, "").starts_with("Check the spelling"));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use mcpwire_blocking::protocol::{Json, Progress};
 use mcpwire_hub::service::{StatusDetail, Usage};
-use mcpwire_hub::{HubError, HubErrorKind};
+use mcpwire_hub::{ErrorKind, HubError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -84,13 +84,13 @@ pub(super) enum Response {
 pub(super) struct ErrorWithKind {
     #[serde(flatten)]
     error: HubError,
-    kind: HubErrorKind,
+    kind: ErrorKind,
 }
 
 #[cfg(unix)]
 impl From<HubError> for ErrorWithKind {
     fn from(error: HubError) -> Self {
-        Self { kind: error.kind, error }
+        Self { kind: error.kind(), error }
     }
 }
 
@@ -108,12 +108,12 @@ pub(crate) struct Row {
     pub(crate) detail: StatusDetail,
     pub(crate) usage: Option<Usage>,
     /// The kind of `detail.last_error`. The JSON of a [`HubError`] does not contain the kind.
-    last_error_kind: Option<HubErrorKind>,
+    last_error_kind: Option<ErrorKind>,
 }
 
 impl Row {
     pub(super) fn new(detail: StatusDetail, usage: Option<Usage>) -> Self {
-        let last_error_kind = detail.last_error.as_ref().map(|error| error.kind);
+        let last_error_kind = detail.last_error.as_ref().map(|error| error.kind());
         Row { detail, usage, last_error_kind }
     }
 
@@ -121,7 +121,7 @@ impl Row {
     /// `last_error_kind`.
     pub(super) fn with_error_kind(mut self) -> Self {
         if let (Some(error), Some(kind)) = (&mut self.detail.last_error, self.last_error_kind) {
-            error.kind = kind;
+            error.kind() = kind;
         }
         self
     }
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_kind_of_an_error_reaches_the_command() {
-        for kind in [HubErrorKind::MissingValue, HubErrorKind::NotRunning, HubErrorKind::RunnerNotFound] {
+        for kind in [ErrorKind::MissingValue, ErrorKind::NotRunning, ErrorKind::Start] {
             let error = HubError::new(kind, "message").at("env_vars.TOKEN");
             let line = serde_json::to_string(&ErrorWithKind::from(error.clone())).expect("it is written");
             let received: ErrorWithKind = serde_json::from_str(&line).expect("it is read");

@@ -73,7 +73,7 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     let _ = settled.await;
     reporting.abort();
     // The end of the process names the logins that may be lost.
-    ended.or_else(|error| if error.field == "login" { Ok(()) } else { Err(error) })
+    ended.or_else(|error| if error.field() == "login" { Ok(()) } else { Err(error) })
 }
 
 /// Accepts connections forever, and passes each to `serve`. Pauses after an error. Of several consecutive errors, only the

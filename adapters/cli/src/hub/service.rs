@@ -7,7 +7,7 @@ use mcpwire_blocking::protocol::{Json, Tool};
 use mcpwire_hub::config::{McpConfig, Timeouts, folded};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{Hub, HubError, HubErrorKind, McpService, Uuid};
+use mcpwire_hub::{ErrorKind, Hub, HubError, McpService, Uuid};
 use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
 
@@ -95,8 +95,8 @@ impl HubService {
                 json(&named.collect::<Vec<Tool>>())
             }
             Request::Call { tool, server, arguments, timeout_ms } => {
-                let explained = |error: HubError| match error.kind {
-                    HubErrorKind::UnknownTool => unknown_tool(hub, &tool),
+                let explained = |error: HubError| match error.kind() {
+                    ErrorKind::ToolNotFound => unknown_tool(hub, &tool),
                     _ => error,
                 };
                 let with_login = |id, error| match hub.status_detail(id) {
@@ -155,7 +155,7 @@ impl HubService {
 /// The command that sent `config` has already read the newer file.
 async fn update(hub: &Hub, config: McpConfig) -> Result<(), HubError> {
     match hub.update(config.clone()).await {
-        Err(error) if error.kind == HubErrorKind::Conflict && error.field == "revision" => {
+        Err(error) if error.kind() == ErrorKind::Conflict && error.field() == "revision" => {
             hub.reload().await?;
             hub.update(config).await
         }
@@ -211,16 +211,16 @@ pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
     let alike: Vec<&str> =
         tools.iter().filter(|offered| offered.tool.name == tool).map(|offered| offered.name).collect();
     if !alike.is_empty() {
-        error.message.push_str(". Several servers have one of that name: ");
-        error.message.push_str(&alike.join(", "));
+        error.message().push_str(". Several servers have one of that name: ");
+        error.message().push_str(&alike.join(", "));
         return error;
     }
     // The user may have typed the name of the tool with or without the prefix of the server.
     let names = tools.iter().flat_map(|offered| [offered.name, &*offered.tool.name].map(|name| (name, offered.name)));
     if let Some(nearest) = text::nearest(tool, names) {
-        error.message.push_str(". Did you mean ");
-        error.message.push_str(nearest);
-        error.message.push('?');
+        error.message().push_str(". Did you mean ");
+        error.message().push_str(nearest);
+        error.message().push('?');
         return error;
     }
     let absent = hub.details().into_iter().filter(|detail| detail.enabled && lacks_tools(detail));
@@ -231,7 +231,7 @@ pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
     }
     if !absent.is_empty() {
         let note = format!(". Servers that do not run may have it: {}. See mcpwire status", absent.join(", "));
-        error.message.push_str(&note);
+        error.message().push_str(&note);
     }
     error
 }

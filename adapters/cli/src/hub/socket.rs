@@ -196,7 +196,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let layout = layout(&directory);
         let (first, _listener) = Socket::bind(&layout).unwrap();
-        assert_eq!(Socket::bind(&layout).err().map(|error| error.field), Some("hub".into()));
+        assert_eq!(Socket::bind(&layout).err().map(|error| error.field()), Some("hub".into()));
         assert!(first.path.exists(), "the second has left it alone");
         drop(first);
         assert!(connect(&layout).unwrap().is_none());
@@ -220,7 +220,7 @@ mod tests {
         let lock = layout.state().join("hub.lock");
         assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
         let error = Socket::bind(&layout).err().unwrap();
-        assert!(error.message.contains("it is a named pipe"), "{error}");
+        assert!(error.message().contains("it is a named pipe"), "{error}");
     }
 
     #[test]
@@ -242,11 +242,11 @@ mod tests {
         let elsewhere = directory.path().join("elsewhere.sock");
         let _listener = std::os::unix::net::UnixListener::bind(&elsewhere).unwrap();
         symlink(&elsewhere, &path).unwrap();
-        assert!(connect(&layout).unwrap_err().message.contains("is no socket"));
+        assert!(connect(&layout).unwrap_err().message().contains("is no socket"));
         fs::remove_file(&path).unwrap();
         fs::rename(&elsewhere, &path).unwrap();
         assert!(connect(&layout).unwrap().is_some());
         fs::set_permissions(layout.state(), Permissions::from_mode(0o777)).unwrap();
-        assert!(connect(&layout).unwrap_err().message.contains("written to by others"));
+        assert!(connect(&layout).unwrap_err().message().contains("written to by others"));
     }
 }

@@ -156,6 +156,6 @@ fn unknown_prefix(own: &InProcess, tool: &str) -> HubError {
         Some(nearest) => format!("Did you mean {}__{rest}?", nearest.to_lowercase().replace(' ', "_")),
         None => format!("Configured servers: {}. To call a tool of that name, add --server NAME", names.join(", ")),
     };
-    error.message = format!("tool not found: no configured server has the prefix `{server}`. {instead}");
+    error.message() = format!("tool not found: no configured server has the prefix `{server}`. {instead}");
     error
 }

@@ -11,7 +11,7 @@ use crate::config::{
     EnvVarConfig, EnvVarSpec, McpConfig, McpPackage, McpPackageType, McpTransport, Origin, is_dangerous,
 };
 use crate::secrets::{Secret, SecretRef, is_placeholder, is_secret, is_secret_name, scheme, split_secret};
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 /// An entry of `inputs` in a file of VS Code: a value that the user has to enter.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,7 @@ impl<'a> Builder<'a> {
         let name = self.config.name.clone();
         let read = read(&mut self);
         let (missing, mut wrong): (Vec<_>, Vec<_>) =
-            self.config.problems().into_iter().partition(|problem| problem.kind == HubErrorKind::MissingValue);
+            self.config.problems().into_iter().partition(|problem| problem.kind() == ErrorKind::MissingValue);
         match (read, wrong.is_empty()) {
             (Ok(()), true) => {
                 import.warnings.append(&mut self.warnings);

@@ -31,7 +31,7 @@
 //! let github = &import.servers[0];
 //! assert_eq!(github.config.package.identifier, "@modelcontextprotocol/server-github");
 //! assert_eq!(github.secrets.len(), 1, "the token is not part of the configuration");
-//! assert_eq!(import.refused[0].error.field, "url");
+//! assert_eq!(import.refused[0].error.field(), "url");
 //! # Ok::<(), mcpwire_hub::HubError>(())
 //! ```
 

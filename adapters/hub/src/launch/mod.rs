@@ -32,7 +32,7 @@ use crate::config::{McpConfig, McpPackageType, McpTransport, Origin, Timeouts};
 use crate::logins::LoginSettings;
 use crate::redact::Redactor;
 use crate::secrets::{SecretStore, proxy_secrets};
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 /// Everything that is needed to start a server or to connect to it, with all secrets resolved.
 pub struct Launch {
@@ -163,7 +163,7 @@ fn check_consent(config: &McpConfig, preview: &Preview) -> Result<(), HubError> 
         }
         None => format!("`{name}` was imported and needs your approval"),
     };
-    Err(HubError::new(HubErrorKind::NeedsConsent, format!("{why}. It starts: {preview}")).at("consent"))
+    Err(HubError::new(ErrorKind::NeedsConsent, format!("{why}. It starts: {preview}")).at("consent"))
 }
 
 /// Describes how the hub would start or contact the server that `config` configures. `secrets` contains the environment variables.

@@ -1,13 +1,12 @@
 //! Converts the errors of logins to errors for users, in the terms of the configuration.
 
-use std::error::Error as StdError;
-
 use mcpwire_authorization::oauth::Scopes;
 use mcpwire_authorization::{LoginError, LoginErrorKind, LoginRequired};
+use mcpwire_driver::Error;
 
 use super::required::RequiredLogin;
 use crate::redact::Redactor;
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 /// The settings that an error names as its cure: the name in the error, and the path in the configuration.
 const SETTINGS: [(&str, &str); 8] = [
@@ -27,13 +26,13 @@ const SETTINGS: [(&str, &str); 8] = [
 /// contains no secrets.
 pub fn login_error(error: &LoginError) -> HubError {
     let (kind, field) = match error.kind() {
-        LoginErrorKind::Temporary | LoginErrorKind::Store => (HubErrorKind::Unavailable, ""),
-        LoginErrorKind::LoginRequired => (HubErrorKind::LoginRequired, "login"),
-        LoginErrorKind::NotCompleted => (HubErrorKind::Cancelled, ""),
-        LoginErrorKind::ClientIdRequired => (HubErrorKind::InvalidConfiguration, "oauth.client_id"),
-        LoginErrorKind::ClientIssuerRequired => (HubErrorKind::InvalidConfiguration, "oauth.issuer"),
-        LoginErrorKind::Misconfigured => (HubErrorKind::InvalidConfiguration, "oauth"),
-        _ => (HubErrorKind::Unauthorized, "authorization"),
+        LoginErrorKind::Temporary | LoginErrorKind::Store => (ErrorKind::Unavailable, ""),
+        LoginErrorKind::LoginRequired => (ErrorKind::LoginRequired, "login"),
+        LoginErrorKind::NotCompleted => (ErrorKind::Cancelled, ""),
+        LoginErrorKind::ClientIdRequired => (ErrorKind::InvalidConfiguration, "oauth.client_id"),
+        LoginErrorKind::ClientIssuerRequired => (ErrorKind::InvalidConfiguration, "oauth.issuer"),
+        LoginErrorKind::Misconfigured => (ErrorKind::InvalidConfiguration, "oauth"),
+        _ => (ErrorKind::Unauthorized, "authorization"),
     };
     let text = error.to_string();
     let setting = SETTINGS.into_iter().find(|(setting, _)| text.contains(&quoted(setting)));
@@ -44,16 +43,9 @@ pub fn login_error(error: &LoginError) -> HubError {
     }
 }
 
-/// Returns the error of a login in `error` or in its sources, as an error for the user. Returns `None` if there is none.
-pub(crate) fn find_login_error(error: &(dyn StdError + 'static)) -> Option<HubError> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(found) = error.downcast_ref::<LoginError>() {
-            return Some(login_error(found));
-        }
-        next = error.source();
-    }
-    None
+/// Returns the error of a login that a client's error reports, as an error for the user. Returns `None` if there is none.
+pub(crate) fn find_login_error(error: &Error) -> Option<HubError> {
+    error.authorization_error()?.downcast_ref().map(login_error)
 }
 
 /// Names settings by their paths in the configuration: `oauth.assume_pkce` instead of `assume_pkce`.
@@ -68,7 +60,7 @@ fn quoted(setting: &str) -> String {
 
 impl RequiredLogin {
     /// Returns the login that a request of a client needs, or `None` if `error` is not about a login.
-    pub(crate) fn find(error: &(dyn StdError + 'static)) -> Option<RequiredLogin> {
+    pub(crate) fn find(error: &Error) -> Option<RequiredLogin> {
         let required = LoginRequired::find(error)?;
         let server_url = required.server_url.split(['?', '#']).next().unwrap_or_default().to_owned();
         let scopes = required.scopes.iter().flat_map(Scopes::iter).map(str::to_owned).collect();

@@ -134,7 +134,7 @@ impl SecretKeeper for KeyringSecrets {
 }
 
 fn login_failed(error: Error) -> StoreFailed {
-    StoreFailed(failed(error).message)
+    StoreFailed(failed(error).message().to_owned())
 }
 
 impl fmt::Debug for KeyringSecrets {
@@ -169,8 +169,8 @@ mod tests {
         for error in [Error::NoStorageAccess("locked".into()), Error::BadEncoding(b"hunter22".to_vec())] {
             cred.set_error(error);
             let error = secrets.get(&reference).unwrap_err();
-            assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ServiceUnavailable, "secrets"));
-            assert!(!error.message.contains("hunter"), "{error}");
+            assert_eq!((error.code(), error.field()), (ErrorCode::ServiceUnavailable, "secrets"));
+            assert!(!error.message().contains("hunter"), "{error}");
         }
         assert!(!directory.path().join("secrets").exists());
         assert!(secrets.remove(&reference).unwrap());

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::outcome::ToolOutcome;
 use crate::tasks::panicked;
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 /// Describes a tool call for the callbacks of the program, such as
 /// [`HubOptions::before_call`](super::HubOptions::before_call).
@@ -41,7 +41,7 @@ pub enum CallDecision {
     /// Let the callback of [`HubOptions::on_ask`](super::HubOptions::on_ask) decide about the tool call. Without that
     /// callback, the call is denied.
     Ask,
-    /// Let the tool call fail with [`HubErrorKind::Denied`]. Contains the reason, which the error message shows.
+    /// Let the tool call fail with [`ErrorKind::Denied`]. Contains the reason, which the error message shows.
     Deny(String),
 }
 
@@ -118,12 +118,12 @@ impl CallHooks {
     }
 }
 
-fn denied(message: String) -> HubError {
-    HubError::new(HubErrorKind::Denied, message).at("tool_name")
+fn denied(message: impl Into<String>) -> HubError {
+    HubError::new(ErrorKind::Denied, message).at("tool_name")
 }
 
 fn denied_by_panic(callback: &str, message: &str) -> HubError {
-    denied(panicked(&format!("`HubOptions::{callback}`"), message).message)
+    denied(panicked(&format!("`HubOptions::{callback}`"), message).message())
 }
 
 /// Serializes the arguments of a tool call to JSON.
@@ -144,5 +144,5 @@ pub(super) fn pairs_to_object(arguments: Json) -> Result<Json, HubError> {
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn invalid_arguments(error: JsonError) -> HubError {
-    HubError::new(HubErrorKind::InvalidArguments, error.to_string()).at("arguments")
+    HubError::new(ErrorKind::Usage, error.to_string()).at("arguments")
 }

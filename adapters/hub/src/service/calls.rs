@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use mcpwire_core::{CallToolResult, ContentBlock, Json, Timestamp};
+use mcpwire_core::{CallError, CallToolResult, ContentBlock, Json, Timestamp};
 use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId};
 
 use super::attempts::{Attempts, Connection};
@@ -19,7 +19,7 @@ use super::outcome::{CallOptions, CancelSignal, ToolOutcome};
 use super::state::{State, hub_has_ended};
 use crate::config::{McpConfig, Timeouts};
 use crate::redact::Redactor;
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 /// Maximum number of times that a tool call waits for its server to start. A server may stop again before the call is
 /// sent, but rarely twice in a row.
@@ -61,7 +61,7 @@ impl Calls {
             let tool = of_server.as_deref().map_or(ToolName::Any(name), ToolName::OfServer);
             self.call_server(id, tool, arguments, options).await
         };
-        unless_cancelled(name, cancel, call).await
+        unless_cancelled(cancel, || self.cancelled(self.server_of(name), name), call).await
     }
 
     /// Calls the tool `name` of the server `id`.
@@ -73,7 +73,19 @@ impl Calls {
         mut options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
         let cancel = options.cancel.take();
-        unless_cancelled(name, cancel, self.call_server(id, ToolName::Any(name), arguments, options)).await
+        let call = self.call_server(id, ToolName::Any(name), arguments, options);
+        unless_cancelled(cancel, || self.cancelled(Some(id), name), call).await
+    }
+
+    /// Returns the error of a call that the program has cancelled. Its text is that of a client.
+    fn cancelled(&self, id: Option<ServerId>, name: &str) -> HubError {
+        let tool = id.map_or_else(|| name.to_owned(), |id| self.name_of_server(id, ToolName::Any(name)));
+        let text = CallError::Cancelled { method: "tools/call".into() }.of_tool(&tool).to_string();
+        let error = HubError::new(ErrorKind::Cancelled, text).with_tool(&tool);
+        match id.and_then(|id| self.state.read(|servers| servers.config(id)).ok()) {
+            Some(config) => error.with_server(config.name.trim()),
+            None => error,
+        }
     }
 
     /// Returns the server to which a tool name belongs, even if that server does not run. Returns `None` if the name
@@ -103,7 +115,7 @@ impl Calls {
     /// waits for servers that are starting, as long as their `Policy::call_wait_start` allows, but at most for `limit`.
     ///
     /// # Errors
-    /// [`HubErrorKind::UnknownTool`] if no server has the tool, or [`HubErrorKind::Starting`] if a server that is still
+    /// [`ErrorKind::ToolNotFound`] if no server has the tool, or [`ErrorKind::Starting`] if a server that is still
     /// starting may have the tool.
     pub(super) async fn find(&self, name: &str, limit: Duration) -> Result<(ServerId, Option<String>), HubError> {
         if let Some(found) = self.find_now(name) {
@@ -130,20 +142,20 @@ impl Calls {
     }
 
     fn unknown_tool(&self, name: &str, starting: &[(String, Duration)]) -> HubError {
-        let mut error = HubError::unknown_tool(name);
+        let error = HubError::unknown_tool(name);
         let catalogue = self.state.catalogue();
         let same: Vec<&str> =
             catalogue.tools().filter(|offered| offered.tool.name == name).map(|offered| offered.exposed).collect();
         if !same.is_empty() {
-            error.message.push_str("; several servers have a tool of this name: ");
-            error.message.push_str(&same.join(", "));
+            let message = format!("{}; several servers have a tool of this name: {}", error.message(), same.join(", "));
+            return error.with_message(message);
         } else if !starting.is_empty() {
             let names: Vec<&str> = starting.iter().map(|(name, _)| name.as_str()).collect();
             let message = format!(
                 "the tool `{name}` is not known yet: servers that may have it are still starting: {}; try again in a moment",
                 names.join(", ")
             );
-            return HubError::new(HubErrorKind::Starting, message).at("tool_name");
+            return HubError::new(ErrorKind::Starting, message).at("tool_name");
         }
         error
     }
@@ -156,21 +168,33 @@ impl Calls {
         options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
         let config = self.state.read(|servers| servers.config(id))?;
+        let result = self.call_configured(id, &config, name, arguments, options).await;
+        result.map_err(|error| error.with_server(config.name.trim()))
+    }
+
+    async fn call_configured(
+        &self,
+        id: ServerId,
+        config: &McpConfig,
+        name: ToolName<'_>,
+        arguments: &(impl Serialize + Sync),
+        options: CallOptions<'_>,
+    ) -> Result<ToolOutcome, HubError> {
         let total = options.total_timeout.or(config.timeouts.call_max).unwrap_or(Timeouts::CALL_MAX);
         let deadline = self.state.now() + total;
         let hooks = &self.settings.call_hooks;
         if hooks.is_empty() {
             let call = self.begin(id, name, deadline).await?;
-            return call.send(&config, &arguments, options, total).await;
+            return call.send(config, &arguments, options, total).await;
         }
         let arguments = pairs_to_object(arguments)?;
-        let call = self.describe(id, &config, name, arguments, deadline).await?;
+        let call = self.describe(id, config, name, arguments, deadline).await?;
         hooks.before(&call).await?;
         // The callback may have asked a person, who may have taken longer than the timeout of the call. So the time
         // starts again.
         let deadline = self.state.now() + total;
         let outcome = match self.begin(id, ToolName::OfServer(&call.tool), deadline).await {
-            Ok(begun) => begun.send(&config, &call.arguments, options, total).await,
+            Ok(begun) => begun.send(config, &call.arguments, options, total).await,
             Err(error) => Err(error),
         };
         hooks.after(&call, outcome).await
@@ -211,7 +235,7 @@ impl Calls {
     async fn prepare(&self, id: ServerId, deadline: Timestamp) -> Result<(), HubError> {
         let prepare = || self.state.command(id, Command::PrepareCall { by: deadline });
         let error = match prepare().await {
-            Err(error) if matches!(error.kind, HubErrorKind::LoginRequired | HubErrorKind::Unauthorized) => error,
+            Err(error) if matches!(error.kind(), ErrorKind::LoginRequired | ErrorKind::Unauthorized) => error,
             result => return result,
         };
         if !login_watch::look_at(&self.state, &self.settings, id).await {
@@ -325,14 +349,14 @@ impl BegunCall {
             Pin::new(&mut calls_failed).poll(cx).map(|error| Err(error.unwrap_or_else(|_| hub_has_ended())))
         });
         let result = result.await;
-        if matches!(&result, Err(error) if error.kind == HubErrorKind::LoginRequired) {
+        if matches!(&result, Err(error) if error.kind() == ErrorKind::LoginRequired) {
             counted.end_and_probe();
         }
         let mut result = result?;
         if result.is_error {
             redact_error(&mut result, &connection.redactor);
         }
-        Ok(ToolOutcome::within(result, &config.limits))
+        Ok(ToolOutcome::within(result, &config.limits).of_tool(config.name.trim(), &tool))
     }
 }
 
@@ -353,11 +377,10 @@ fn redact_error(result: &mut CallToolResult, redactor: &Redactor) {
     }
 }
 
-/// Waits for the result of `call`. If the future `cancel` completes first, returns an error that the call of the tool
-/// `name` was cancelled.
+/// Waits for the result of `call`. If the future `cancel` completes first, returns the error `cancelled`.
 async fn unless_cancelled<T>(
-    name: &str,
     cancel: Option<CancelSignal<'_>>,
+    cancelled: impl Fn() -> HubError,
     call: impl Future<Output = Result<T, HubError>>,
 ) -> Result<T, HubError> {
     let Some(mut cancel) = cancel else { return call.await };
@@ -366,7 +389,6 @@ async fn unless_cancelled<T>(
         if let Poll::Ready(result) = call.as_mut().poll(cx) {
             return Poll::Ready(result);
         }
-        let cancelled = || HubError::new(HubErrorKind::Cancelled, format!("the call of `{name}` was cancelled"));
         cancel.as_mut().poll(cx).map(|()| Err(cancelled()))
     })
     .await

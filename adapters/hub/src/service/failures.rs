@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use mcpwire_authorization::LoginRequired;
 use mcpwire_core::http::HttpError;
-use mcpwire_core::{CallError, CloseReason, ConnectError, SendError};
-use mcpwire_driver::{Cause as ErrorCause, Error, ErrorKind, ProcessReport, SpawnErrorKind};
+use mcpwire_core::{CallError, CloseReason, ConnectError, Json, RpcError, SendError, printable};
+use mcpwire_driver::{Cause as ErrorCause, Error, ProcessReport, SpawnErrorKind};
 use mcpwire_supervisor::{Cause, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
 use super::server_spec::package_kind;
@@ -13,18 +13,19 @@ use crate::config::McpConfig;
 use crate::logins::{RequiredLogin, find_login_error, in_terms_of_configuration};
 use crate::redact::Redactor;
 use crate::tasks::Client;
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 /// Converts an error to a failure for the supervisor. The error occurred while a server was started, or while its tools
 /// were listed.
 pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor: &Redactor) -> Failure {
-    if let Some(failure) = of_login(error, redactor) {
-        return failure;
+    let failure = of_login(error, redactor)
+        .or_else(|| of_client(error, redactor).map(|error| Failure::new(error, Retry::Never)))
+        .unwrap_or_else(|| classify(error, stage, package_kind(config), redactor));
+    let mut reported = with_details(failure.error, error, redactor);
+    if let ErrorCause::Spawn(_) = error.cause() {
+        reported = reported.with_message(text_of(error, redactor));
     }
-    if let Some(error) = of_client(error, redactor) {
-        return Failure::new(error, Retry::Never);
-    }
-    classify(error, stage, package_kind(config), redactor)
+    Failure::new(reported, failure.retry)
 }
 
 /// Returns the reason why the connection of `client` to its server has ended, as a failure for the supervisor.
@@ -37,23 +38,52 @@ pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor
     }
 }
 
-/// Converts the error of a tool call that returned no result to an error for the user.
+/// Converts the error of a tool call that returned no result to an error for the user. It has the kind and the text of the
+/// client's error, unless a login is needed: then the text says how the configuration has to change.
 pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> HubError {
-    let own = |kind: HubErrorKind| HubError::new(kind, redactor.redact(&error.to_string()));
+    let reported = match of_login(error, redactor) {
+        Some(failure) => failure.error,
+        None => {
+            of_failed_call(error, tool, config, redactor).with_kind(error.kind()).with_message(text_of(error, redactor))
+        }
+    };
+    with_details(reported, error, redactor).with_tool(tool)
+}
+
+/// Returns an error with the code and the field of a failed tool call.
+fn of_failed_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> HubError {
     match error.cause() {
-        ErrorCause::Call(CallError::ToolNotFound { .. }) => return HubError::unknown_tool(tool),
-        ErrorCause::Send(SendError::Closed) => {}
+        ErrorCause::Call(CallError::ToolNotFound { .. }) => HubError::unknown_tool(tool),
         ErrorCause::Send(SendError::TooManyInFlight { .. } | SendError::TransmitFull { .. }) => {
-            return own(HubErrorKind::RateLimited);
+            HubError::new(ErrorKind::RateLimited, "")
         }
         // The arguments are not a JSON object, or are too large.
-        ErrorCause::Send(_) => return own(HubErrorKind::InvalidArguments).at("arguments"),
-        _ => {}
+        ErrorCause::Send(cause) if *cause != SendError::Closed => HubError::new(ErrorKind::Usage, "").at("arguments"),
+        _ => classify(error, Stage::Call, package_kind(config), redactor).error,
     }
-    if let Some(failure) = of_login(error, redactor) {
-        return failure.error;
-    }
-    classify(error, Stage::Call, package_kind(config), redactor).error
+}
+
+/// Returns the text of the client's error without the name of the server and without secrets.
+fn text_of(error: &Error, redactor: &Redactor) -> String {
+    let text = error.to_string();
+    let prefix = format!("server `{}`: ", printable(error.server()));
+    redactor.redact(text.strip_prefix(&prefix).unwrap_or(&text))
+}
+
+/// Adds the server, the server's JSON-RPC error and the client's error to an error for the user. Secrets are removed from the
+/// JSON-RPC error. A client's error that contains a secret is not added, because a program could print it.
+fn with_details(reported: HubError, error: &Error, redactor: &Redactor) -> HubError {
+    let rpc_error = error.rpc_error().map(|error| without_secrets(error, redactor));
+    let reported = reported.with_server(&redactor.redact(error.server())).with_rpc_error(rpc_error);
+    let everything = format!("{error} {error:?} {:?}", error.cause());
+    if redactor.redact(&everything) == everything { reported.with_client_error(error.clone()) } else { reported }
+}
+
+fn without_secrets(error: &RpcError, redactor: &Redactor) -> RpcError {
+    let mut clean = RpcError::new(error.code, redactor.redact(&error.message));
+    // If a number was a secret, its replacement is not valid JSON, and the data is removed.
+    clean.data = error.data.as_ref().and_then(|data| Json::parse(redactor.redact(data.get())).ok());
+    clean
 }
 
 /// Returns the failure of a request that needs a login, or whose login has failed for good. Returns `None` for all other errors.
@@ -67,8 +97,9 @@ pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
         let scopes = RequiredLogin::find(error).map(|required| required.redacted(redactor).scopes).unwrap_or_default();
         return Some(Failure::new(HubError::login_required(message).with_scopes(scopes), Retry::Login));
     }
-    let mut error = find_login_error(error)?;
-    error.message = redactor.redact(&error.message);
+    let error = find_login_error(error)?;
+    let message = redactor.redact(error.message());
+    let error = error.with_message(message);
     let retry = if error.is_retryable() { Retry::Backoff } else { Retry::Login };
     Some(Failure::new(error, retry))
 }
@@ -76,23 +107,23 @@ pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
 /// Returns an error for the user if the configuration caused the error, for example a missing working directory.
 /// Returns `None` if the server may have caused it.
 fn of_client(error: &Error, redactor: &Redactor) -> Option<HubError> {
-    let text = || redactor.redact(&error.to_string());
-    match error.cause() {
-        ErrorCause::Http(_) => Some(HubError::validation("transport", text())),
-        ErrorCause::Spawn(error) => match error.kind {
-            SpawnErrorKind::DirectoryNotFound => Some(HubError::validation("cwd", text())),
-            SpawnErrorKind::Invalid => Some(HubError::validation("package.identifier", text())),
-            _ => None,
+    let field = match error.cause() {
+        ErrorCause::Http(_) => "transport",
+        ErrorCause::Spawn(error) => match error.kind() {
+            SpawnErrorKind::DirectoryNotFound => "cwd",
+            SpawnErrorKind::Invalid => "package.identifier",
+            _ => return None,
         },
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(HubError::validation(field, text_of(error, redactor)).with_kind(error.kind()))
 }
 
 fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor) -> Failure {
     let without_secrets = |text: String| Cow::Owned(redactor.redact(&text));
     let process = error.process();
     let cause = match error.cause() {
-        ErrorCause::Spawn(error) => Cause::Spawn(match error.kind {
+        ErrorCause::Spawn(error) => Cause::Spawn(match error.kind() {
             SpawnErrorKind::NotFound | SpawnErrorKind::InterpreterNotFound => SpawnFailure::NotFound,
             SpawnErrorKind::NotPermitted => SpawnFailure::NotPermitted,
             SpawnErrorKind::NotExecutable => SpawnFailure::NotExecutable,
@@ -128,12 +159,12 @@ fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor)
         },
         _ => Cause::Network(without_secrets(error.to_string())),
     };
-    let stderr = process.map(|process| redactor.redact(&process.stderr_tail)).unwrap_or_default();
+    let stderr = process.map(|process| redactor.redact(process.stderr_tail())).unwrap_or_default();
     Evidence::new(kind, stage, cause).stderr(&stderr).classify()
 }
 
 fn closed<'a>(process: Option<&ProcessReport>, kind: PackageKind) -> Cause<'a> {
-    match process.and_then(|process| process.exit) {
+    match process.and_then(ProcessReport::exit) {
         Some(exit) => Cause::Exit { code: exit.code, signal: exit.signal },
         None if kind == PackageKind::Http => Cause::Network("the server closed the connection".into()),
         None => Cause::Closed,

@@ -164,7 +164,7 @@ impl Hub {
     ///
     /// If the server sleeps, the call starts the server and waits for it. If the server is already starting, the call
     /// waits for at most [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start), and then fails with
-    /// [`HubErrorKind::Starting`](crate::HubErrorKind::Starting).
+    /// [`ErrorKind::Starting`](crate::ErrorKind::Starting).
     ///
     /// ```no_run
     /// # async fn run(hub: mcpwire_hub::Hub) -> Result<(), mcpwire_hub::HubError> {
@@ -206,8 +206,8 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// [`HubErrorKind::UnknownTool`](crate::HubErrorKind::UnknownTool) if no server has the tool, or
-    /// [`HubErrorKind::Starting`](crate::HubErrorKind::Starting) if a server that is still starting may have the tool.
+    /// [`ErrorKind::ToolNotFound`](crate::ErrorKind::ToolNotFound) if no server has the tool, or
+    /// [`ErrorKind::Starting`](crate::ErrorKind::Starting) if a server that is still starting may have the tool.
     pub async fn wait_for_tool_server(&self, tool_name: &str, timeout: Duration) -> Result<Uuid, HubError> {
         self.0.calls.find_server(tool_name, timeout).await.map(uuid)
     }
@@ -299,7 +299,7 @@ impl McpService for Hub {
     fn status(&self, id: Uuid) -> McpStatus {
         let id = server_id(id);
         let status = self.0.state.read(|servers| servers.status(id));
-        status.unwrap_or_else(|| McpStatus::Error { message: HubError::unknown_server(id).message })
+        status.unwrap_or_else(|| McpStatus::Error { message: HubError::unknown_server(id).message().to_owned() })
     }
 
     fn status_detail(&self, id: Uuid) -> Option<StatusDetail> {

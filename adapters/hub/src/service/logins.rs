@@ -28,7 +28,7 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Launch::compose`], and [`HubErrorKind::InvalidConfiguration`](crate::HubErrorKind) if the server has
+    /// Returns the errors of [`Launch::compose`], and [`ErrorKind::InvalidConfiguration`](crate::ErrorKind) if the server has
     /// no login: see [`Launch::login`].
     pub async fn oauth(&self, id: Uuid) -> Result<OAuth, HubError> {
         let config = self.0.state.read(|servers| servers.config(server_id(id)))?;

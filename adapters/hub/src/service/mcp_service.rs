@@ -12,7 +12,7 @@ use super::outcome::{CallOptions, ToolOutcome};
 use super::status::StatusDetail;
 use crate::config::McpConfig;
 use crate::launch::Preview;
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 pub use mcpwire_supervisor::Status as McpStatus;
 
@@ -25,7 +25,7 @@ pub type ServiceFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HubError>>
 /// [`Hub`](super::Hub) implements this trait. A program can implement the trait itself, to test its own code without
 /// servers. Only [`list`](Self::list), [`available_tools`](Self::available_tools) and
 /// [`call_tool_full`](Self::call_tool_full) are required. By default, methods that change a server fail with
-/// [`HubErrorKind::Unsupported`].
+/// [`ErrorKind::Unsupported`].
 ///
 /// Methods that are not asynchronous return a snapshot, and never wait for a server. Errors never contain the value of
 /// a secret.
@@ -63,7 +63,7 @@ pub trait McpService: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`call_tool_full`](Self::call_tool_full), and [`HubErrorKind::ToolFailed`] with the text
+    /// Returns the errors of [`call_tool_full`](Self::call_tool_full), and [`ErrorKind::Tool`] with the text
     /// of the result if the tool failed.
     fn call_tool<'a>(&'a self, mcp_id: Uuid, tool_name: &'a str, arguments: &'a Value) -> ServiceFuture<'a, String> {
         let outcome = self.call_tool_full(mcp_id, tool_name, arguments, CallOptions::new());
@@ -79,7 +79,7 @@ pub trait McpService: Send + Sync {
     /// that the server is unknown.
     fn status(&self, id: Uuid) -> McpStatus {
         match self.get(id) {
-            None => McpStatus::Error { message: HubError::unknown_server(server_id(id)).message },
+            None => McpStatus::Error { message: HubError::unknown_server(server_id(id)).message().to_owned() },
             Some(config) if !config.enabled => McpStatus::Disabled,
             Some(_) => {
                 let tools = self.available_tools();
@@ -97,8 +97,8 @@ pub trait McpService: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`HubErrorKind::Disabled`] if the server is disabled, [`HubErrorKind::NeedsConsent`] if the user has not agreed
-    /// to what the server starts, [`HubErrorKind::MissingValue`] if a required value such as a secret is missing, or
+    /// [`ErrorKind::Disabled`] if the server is disabled, [`ErrorKind::NeedsConsent`] if the user has not agreed
+    /// to what the server starts, [`ErrorKind::MissingValue`] if a required value such as a secret is missing, or
     /// the error with which the start failed.
     fn start(&self, _id: Uuid) -> ServiceFuture<'_, ()> {
         unsupported("start")
@@ -149,7 +149,7 @@ pub trait McpService: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`HubErrorKind::InvalidConfiguration`] with the name of the invalid field, or [`HubErrorKind::Conflict`] if
+    /// [`ErrorKind::InvalidConfiguration`] with the name of the invalid field, or [`ErrorKind::Conflict`] if
     /// another server has the same id or name. After an error, nothing is saved.
     fn create(&self, _config: McpConfig) -> ServiceFuture<'_, ()> {
         unsupported("create")
@@ -220,7 +220,7 @@ pub trait McpService: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`HubErrorKind::Conflict`] if `hash` is not the hash of the current preview, because the configuration has
+    /// [`ErrorKind::Conflict`] if `hash` is not the hash of the current preview, because the configuration has
     /// changed.
     fn consent<'a>(&'a self, _id: Uuid, _hash: &'a str) -> ServiceFuture<'a, ()> {
         unsupported("consent")
@@ -234,6 +234,6 @@ pub trait McpService: Send + Sync {
 }
 
 fn unsupported<'a, T: Send + 'a>(method: &'static str) -> ServiceFuture<'a, T> {
-    let error = HubError::new(HubErrorKind::Unsupported, format!("this service does not support `{method}`"));
+    let error = HubError::new(ErrorKind::Unsupported, format!("this service does not support `{method}`"));
     Box::pin(std::future::ready(Err(error)))
 }

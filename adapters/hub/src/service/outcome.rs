@@ -5,11 +5,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use mcpwire_core::{CallToolResult, Json, Progress};
+use mcpwire_core::{CallToolResult, Json, Progress, printable};
 use mcpwire_supervisor::{ResultLimits, Truncation};
 
 use crate::config::Limits;
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 pub(super) type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 pub(super) type CancelSignal<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
@@ -84,12 +84,14 @@ pub struct ToolOutcome {
     /// The sizes of the result before and after truncation, or `None` if the result was small enough. A note in the
     /// text of a truncated result also reports the truncation.
     pub truncated: Option<Truncation>,
+    /// The names of the server and of the tool, for the error of a tool that failed. `None` if they are not known.
+    names: Option<(Box<str>, Box<str>)>,
 }
 
 impl ToolOutcome {
     /// Creates an outcome from a result that was not truncated.
     pub fn new(result: CallToolResult) -> Self {
-        ToolOutcome { result, truncated: None }
+        ToolOutcome { result, truncated: None, names: None }
     }
 
     /// Creates an outcome from a result. If the result exceeds the size limits in the server's configuration, it is
@@ -99,7 +101,12 @@ impl ToolOutcome {
         let size = |limit: Option<u64>| limit.and_then(|limit| usize::try_from(limit).ok());
         let limits = ResultLimits { bytes: size(limits.result_bytes), tokens: size(limits.result_tokens) };
         let truncated = limits.apply(&mut result);
-        ToolOutcome { result, truncated }
+        ToolOutcome { result, truncated, names: None }
+    }
+
+    pub(super) fn of_tool(mut self, server: &str, tool: &str) -> Self {
+        self.names = Some((server.into(), tool.into()));
+        self
     }
 
     /// Returns the text blocks of the result, joined by line breaks.
@@ -110,9 +117,20 @@ impl ToolOutcome {
     /// Returns the text blocks of the result, joined by line breaks, or an error if the tool failed.
     ///
     /// # Errors
-    /// [`HubErrorKind::ToolFailed`] with the text of the result, if the tool failed.
+    /// [`ErrorKind::Tool`] with the text of the result, if the tool failed.
     pub fn into_text(self) -> Result<String, HubError> {
         let text = self.text();
-        if self.result.is_error { Err(HubError::new(HubErrorKind::ToolFailed, text)) } else { Ok(text) }
+        if !self.result.is_error {
+            return Ok(text);
+        }
+        let text = if text.is_empty() { "(empty)" } else { &text };
+        let failed = |message| HubError::new(ErrorKind::Tool, message);
+        Err(match self.names {
+            None => failed(format!("the tool failed: {text}")),
+            Some((server, tool)) => {
+                let message = format!("tool `{}`: the tool failed: {text}", printable(&tool));
+                failed(message).with_server(&server).with_tool(&tool)
+            }
+        })
     }
 }

@@ -1,12 +1,12 @@
 //! Implements [`ToolClient`] for [`Hub`] and for `dyn` [`McpService`].
 
 use mcpwire_core::{CallToolResult, Json, Tool};
-use mcpwire_tool_client::{BoxFuture, CallOptions, ToolClient, ToolError, ToolErrorKind};
+use mcpwire_tool_client::{BoxFuture, CallOptions, ToolClient, ToolError};
 
 use super::hub::Hub;
 use super::mcp_service::McpService;
 use super::outcome::CallOptions as HubCallOptions;
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 /// Offers the available tools of all servers, under the exposed names that [`McpService::available_tools`] returns. The
 /// limits and timeouts in the configuration of each server apply to its tools.
@@ -53,8 +53,7 @@ impl ToolClient for dyn McpService + '_ {
         Box::pin(async move {
             let options = hub_options(name, options)?;
             let server = self.find_tool_server(name).ok_or_else(|| tool_error(HubError::unknown_tool(name)))?;
-            let arguments =
-                arguments.decode().map_err(|error| ToolError::new(ToolErrorKind::Usage, error.to_string()))?;
+            let arguments = arguments.decode().map_err(|error| ToolError::new(ErrorKind::Usage, error.to_string()))?;
             let outcome = self.call_tool_full(server, name, &arguments, options).await;
             Ok(outcome.map_err(tool_error)?.result)
         })
@@ -78,17 +77,6 @@ fn hub_options<'a>(name: &str, mut options: CallOptions<'a>) -> Result<HubCallOp
 }
 
 fn tool_error(error: HubError) -> ToolError {
-    let kind = match error.kind {
-        HubErrorKind::UnknownServer | HubErrorKind::UnknownTool => ToolErrorKind::NotFound,
-        HubErrorKind::RejectedArguments | HubErrorKind::ServerError | HubErrorKind::Denied => ToolErrorKind::Rejected,
-        HubErrorKind::InvalidArguments => ToolErrorKind::Usage,
-        HubErrorKind::Timeout => ToolErrorKind::Timeout,
-        HubErrorKind::Cancelled => ToolErrorKind::Cancelled,
-        HubErrorKind::Unauthorized | HubErrorKind::LoginRequired => ToolErrorKind::Unauthorized,
-        HubErrorKind::RateLimited => ToolErrorKind::RateLimited,
-        HubErrorKind::ToolFailed | HubErrorKind::ProtocolError => ToolErrorKind::Other,
-        _ => ToolErrorKind::Unavailable,
-    };
-    let retry_after = error.retry_after;
-    ToolError::from_client(kind, error).with_retry_after(retry_after)
+    let retry_after = error.retry_after();
+    ToolError::from_client(error.kind(), error).with_retry_after(retry_after)
 }

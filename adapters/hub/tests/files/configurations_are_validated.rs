@@ -11,8 +11,8 @@ use mcpwire_hub::{ErrorCode, Uuid};
 #[track_caller]
 fn assert_wrong(config: &McpConfig, field: &str) -> String {
     let error = config.validate().expect_err("it is valid");
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ValidationError, field), "{error}");
-    error.message
+    assert_eq!((error.code(), error.field()), (ErrorCode::ValidationError, field), "{error}");
+    error.message()
 }
 
 fn server() -> McpConfig {
@@ -88,11 +88,11 @@ fn what_is_missing_in_a_file_is_named() {
         (r#"{"name":"a","package":{"package_type":"npm","identifier":"a"}}"#, "transport", "Transport required"),
     ] {
         let error = McpConfig::from_json(&serde_json::from_str(text).unwrap()).unwrap_err();
-        assert_eq!((error.field.as_str(), error.message.as_str()), (field, message));
+        assert_eq!((error.field(), error.message()), (field, message));
     }
     let mut value = server().to_json();
     value["timeouts"] = serde_json::json!({"call_ms": "soon"});
-    assert_eq!(McpConfig::from_json(&value).unwrap_err().field, "timeouts");
+    assert_eq!(McpConfig::from_json(&value).unwrap_err().field(), "timeouts");
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn all_problems_are_found_and_none_shows_a_value() {
     config.name = String::new();
     config.timeouts.call = Some(Duration::ZERO);
     let problems = config.problems();
-    let fields: Vec<&str> = problems.iter().map(|problem| problem.field.as_str()).collect();
+    let fields: Vec<&str> = problems.iter().map(|problem| problem.field()).collect();
     assert_eq!(fields, ["name", "env_vars.A", "args.0", "timeouts.call_ms"]);
     assert!(!format!("{problems:?} {:?}", config.env_vars).contains("hunter2"));
 }

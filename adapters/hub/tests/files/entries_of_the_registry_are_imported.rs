@@ -30,8 +30,8 @@ fn mc_nt4_what_the_registry_requires_is_asked_for_before_it_is_kept() {
     let import = read(Dialect::ServerJson, REGISTRY);
     let weather = server(&import, "weather");
     let missing = weather.missing.as_ref().unwrap();
-    assert_eq!(missing.message, "Missing required credentials: API_KEY, dir");
-    assert_eq!(missing.field, "env_vars.API_KEY");
+    assert_eq!(missing.message(), "Missing required credentials: API_KEY, dir");
+    assert_eq!(missing.field(), "env_vars.API_KEY");
     assert!(weather.config.validate().is_err());
     let wrong = read_with(Dialect::ServerJson, REGISTRY, |options| {
         options.answers = [("LEVEL".to_owned(), "high".into())].into();
@@ -40,7 +40,7 @@ fn mc_nt4_what_the_registry_requires_is_asked_for_before_it_is_kept() {
     let fixed = read_with(Dialect::ServerJson, REGISTRY, |options| {
         options.answers = [("MODE".to_owned(), "other".into())].into();
     });
-    assert!(fixed.refused[0].error.message.contains("fixes"), "case 9: {fixed:?}");
+    assert!(fixed.refused[0].error.message().contains("fixes"), "case 9: {fixed:?}");
 }
 
 #[test]
@@ -87,13 +87,13 @@ fn older_entries_containers_and_remotes_of_the_registry() {
         let entry = serde_json::json!({"name": "a/b", "version": "1.0.0", "packages": [package]});
         let import = read(Dialect::ServerJson, &entry.to_string());
         let error = &import.refused[0].error;
-        assert_eq!(error.field, "packages.0.registryType");
-        assert!(error.message.contains(kind) && error.message.contains(advice), "{error}");
+        assert_eq!(error.field(), "packages.0.registryType");
+        assert!(error.message().contains(kind) && error.message().contains(advice), "{error}");
     }
 
     let deleted = REGISTRY.replace("active", "deleted");
     let options = ImportOptions { dialect: Some(Dialect::ServerJson), ..ImportOptions::default() };
-    assert_eq!(import::import(&deleted, &options).unwrap_err().field, "status");
+    assert_eq!(import::import(&deleted, &options).unwrap_err().field(), "status");
     let dangerous = REGISTRY.replace("\"MODE\"", "\"NODE_OPTIONS\"");
     assert_eq!(read(Dialect::ServerJson, &dangerous).servers.len(), 0);
 }

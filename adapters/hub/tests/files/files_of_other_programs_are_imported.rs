@@ -21,7 +21,7 @@ fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {
     }}"#;
     let import = read(Dialect::ClaudeDesktop, text);
     assert!(import.refused.is_empty(), "{import:?}");
-    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field.as_str()).collect();
+    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field()).collect();
     assert_eq!(warned, ["env.PATH"]);
     let files = server(&import, "files");
     assert_eq!(files.config.package.package_type, McpPackageType::Npm);
@@ -67,7 +67,7 @@ fn what_is_not_set_becomes_what_the_dialect_makes_of_it() {
 
     let strict = read(Dialect::McpServers, &dollar);
     let error = launch(&strict.servers[0], &set).unwrap_err();
-    assert_eq!(error.field, "variables.env.NOT", "elsewhere it is an error");
+    assert_eq!(error.field(), "variables.env.NOT", "elsewhere it is an error");
     let def = launch(&strict.servers[0], &[("SET", "1"), ("NOT", "2")]).unwrap();
     assert_eq!(def.args, ["1", "2", "-2-"]);
 }
@@ -87,7 +87,7 @@ fn one_bad_entry_spoils_only_itself() {
     }}"#;
     let import = read(Dialect::McpServers, text);
     let refused: BTreeMap<&str, &str> =
-        import.refused.iter().map(|refused| (refused.name.as_str(), refused.error.field.as_str())).collect();
+        import.refused.iter().map(|refused| (refused.name.as_str(), refused.error.field())).collect();
     let expected = [
         ("both", "url"),
         ("neither", "command"),
@@ -116,7 +116,7 @@ fn secrets_in_headers_addresses_and_arguments_come_apart() {
     assert_eq!(def.url.as_deref(), Some("https://a/mcp?api_key=hunter2222&x=1"));
     assert_eq!(def.headers["Authorization"], "Bearer abcdefgh12345678");
     assert_eq!(import.refused.len(), 1);
-    assert_eq!(import.refused[0].error.field, "args.1");
+    assert_eq!(import.refused[0].error.field(), "args.1");
     assert!(!format!("{:?}", import.refused).contains("hunter"));
     assert_eq!(
         launch(server(&import, "remote"), &[]).unwrap().args[3..],
@@ -140,7 +140,7 @@ fn other_members_of_the_family_are_understood_or_warned_of() {
     assert!(!w.enabled && w.tools.deny == ["x"]);
     let t = &server(&import, "t").config;
     assert_eq!((t.timeouts.call, t.cwd.as_deref()), (Some(Duration::from_secs(60)), Some(Path::new("/w"))));
-    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field.as_str()).collect();
+    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field()).collect();
     assert_eq!(warned, ["timeout", "surprise"]);
 
     let gemini = r#"{"mcp": {"allowed": ["a", "b"], "excluded": ["b"]}, "mcpServers": {
@@ -159,7 +159,7 @@ fn other_members_of_the_family_are_understood_or_warned_of() {
     let import = read_with(Dialect::ClaudeCode, code, |options| options.workspace = Some("/p".into()));
     assert_eq!(import.servers.len(), 2);
     assert_eq!(import.warnings.len(), 1);
-    assert_eq!(import.warnings[0].field, "projects./q");
+    assert_eq!(import.warnings[0].field(), "projects./q");
 }
 
 #[test]
@@ -187,17 +187,17 @@ fn the_variables_of_a_named_file_are_taken_over() {
         assert!(server(&import, "b").config.env_vars.is_empty());
         let of = |name: &str| {
             let warnings = import.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name));
-            warnings.map(|warning| format!("{}: {}", warning.field, warning.message)).collect::<Vec<_>>().join("\n")
+            warnings.map(|warning| format!("{}: {}", warning.field(), warning.message())).collect::<Vec<_>>().join("\n")
         };
         assert!(of("a").contains("env.NODE_OPTIONS: ") && of("a").contains("as they are now"), "{}", of("a"));
         assert!(of("b").contains("cannot be read") && of("b").contains("/w/project/other.env"), "{}", of("b"));
-        assert_eq!((import.refused[0].name.as_str(), import.refused[0].error.field.as_str()), ("c", "envFile"));
+        assert_eq!((import.refused[0].name.as_str(), import.refused[0].error.field()), ("c", "envFile"));
     }
     let cursor = r#"{"mcpServers": {"a": {"command": "x", "envFile": "/e"}}}"#;
     let import = read_with(Dialect::Cursor, cursor, |options| options.read_file = Some(|_| Ok("A=1".into())));
     assert_eq!(launch(server(&import, "a"), &[]).unwrap().env["A"], "1");
     let import = read(Dialect::Cursor, cursor);
-    assert!(import.warnings[0].message.contains("not imported"), "nothing is read by itself");
+    assert!(import.warnings[0].message().contains("not imported"), "nothing is read by itself");
 }
 
 #[test]
@@ -255,11 +255,13 @@ fn vs_code_asks_for_inputs_and_has_comments() {
         options.path = Some("/w/project/.vscode/mcp.json".into());
     };
     let import = read_with(Dialect::VsCode, text, wrong);
-    assert!(import.refused.iter().any(|refused| refused.name == "a" && refused.error.field == "variables.input.mode"));
+    assert!(
+        import.refused.iter().any(|refused| refused.name == "a" && refused.error.field() == "variables.input.mode")
+    );
     let unanswered = server(&import, "b");
     let error = launch(unanswered, &[]).unwrap_err();
-    assert_eq!(error.field, "variables.input.key");
-    assert!(import.warnings.iter().any(|warning| warning.message.contains("`key`")));
+    assert_eq!(error.field(), "variables.input.key");
+    assert!(import.warnings.iter().any(|warning| warning.message().contains("`key`")));
 }
 
 #[test]
@@ -312,7 +314,7 @@ fn zed_and_codex_are_read() {
     let def = launch(b, &[("TOKEN", "hunter33"), ("D", "e")]).unwrap();
     assert_eq!((def.headers["Authorization"].as_str(), def.headers["X-C"].as_str()), ("Bearer hunter33", "e"));
     let refused: Vec<(&str, &str)> =
-        import.refused.iter().map(|refused| (refused.name.as_str(), refused.error.field.as_str())).collect();
+        import.refused.iter().map(|refused| (refused.name.as_str(), refused.error.field())).collect();
     assert_eq!(refused, [("literal", "bearer_token"), ("mixed", "bearer_token_env_var")]);
     assert!(!format!("{import:?}").contains("hunter22"));
 }

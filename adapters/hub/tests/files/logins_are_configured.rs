@@ -69,9 +69,9 @@ fn settings_of_a_login_are_validated_and_an_error_names_the_field() {
         ("oauth.client_credentials", with(|oauth| oauth.client_credentials = true)),
         ("oauth", McpConfig::npm("a", "b").oauth(OAuthConfig { dpop: true, ..OAuthConfig::default() })),
     ] {
-        let error = wrong.problems().into_iter().find(|error| error.field == field).expect(field);
+        let error = wrong.problems().into_iter().find(|error| error.field() == field).expect(field);
         assert_eq!(error.code(), ErrorCode::ValidationError);
-        assert!(!error.message.contains("hunter2"), "{error}");
+        assert!(!error.message().contains("hunter2"), "{error}");
     }
     McpConfig::npm("a", "b").oauth(OAuthConfig::disabled()).validate().unwrap();
 }
@@ -91,8 +91,8 @@ fn settings_of_a_login_survive_a_round_trip_with_unknown_members() {
     assert_eq!((off.oauth.enabled, &off.to_json()["oauth"]), (false, &json!(false)));
     json["oauth"] = json!({"client_id": ["hunter2"]});
     let error = McpConfig::from_json(&json).unwrap_err();
-    assert_eq!(error.field, "oauth");
-    assert!(!error.message.contains("hunter2"), "{error}");
+    assert_eq!(error.field(), "oauth");
+    assert!(!error.message().contains("hunter2"), "{error}");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn the_secret_of_a_client_is_resolved_at_the_start_and_shown_nowhere() {
     config.oauth.client_secret = Some(EnvVarConfig::secret("client_secret", &secret));
     config = config.variable(EnvVarConfig::value("team", "blue"));
     let secrets = no_secrets();
-    assert_eq!(launch(&config, &secrets).unwrap_err().field, "oauth.client_secret");
+    assert_eq!(launch(&config, &secrets).unwrap_err().field(), "oauth.client_secret");
     assert_eq!(Launch::missing(&config, &secrets).unwrap(), ["oauth.client_secret"]);
     secrets.set(&secret, &Secret::new("swordfish")).unwrap();
     let launch = launch(&config, &secrets).unwrap();
@@ -159,7 +159,7 @@ fn imported(import: &Import) -> OAuthConfig {
 }
 
 fn warned(import: &Import) -> Vec<&str> {
-    import.warnings.iter().map(|warning| warning.field.as_str()).collect()
+    import.warnings.iter().map(|warning| warning.field()).collect()
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn an_oauth_section_that_cannot_be_used_is_refused_or_warned_of() {
         (r#"{"issuer": "http://auth.example"}"#, "oauth.issuer"),
     ] {
         let import = read(Dialect::McpServers, &one(oauth));
-        assert_eq!(import.refused[0].error.field, field, "{oauth}");
+        assert_eq!(import.refused[0].error.field(), field, "{oauth}");
     }
     let import =
         read(Dialect::McpServers, &one(r#"{"redirectUri": "cursor://auth", "clientSecret": "hunter2-hunter2"}"#));
@@ -258,7 +258,7 @@ fn an_exported_oauth_section_is_imported_as_the_same_without_the_secret() {
     config.oauth.client_secret =
         Some(EnvVarConfig::secret("client_secret", SecretRef::stored(config.id, "client_secret").unwrap()));
     let exported = export([&config]);
-    let warned: Vec<&str> = exported.warnings.iter().map(|warning| warning.field.as_str()).collect();
+    let warned: Vec<&str> = exported.warnings.iter().map(|warning| warning.field()).collect();
     assert_eq!(warned, ["oauth.assume_pkce", "oauth.client_secret"]);
     let import = read(Dialect::ClaudeCode, &exported.text);
     let again = imported(&import);

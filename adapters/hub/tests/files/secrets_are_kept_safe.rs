@@ -57,8 +57,8 @@ fn a_file_that_cannot_be_read_is_left_alone_and_its_values_are_not_shown() {
             secrets.set(&stored(id, "B"), &"hunter33".into()).unwrap_err(),
             secrets.remove_all(id).unwrap_err(),
         ] {
-            assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ServiceUnavailable, "secrets"));
-            assert!(!error.message.contains("hunter"), "{error}");
+            assert_eq!((error.code(), error.field()), (ErrorCode::ServiceUnavailable, "secrets"));
+            assert!(!error.message().contains("hunter"), "{error}");
         }
         assert_eq!(fs::read_to_string(secrets.path(id)).unwrap(), wrong);
     }
@@ -71,8 +71,8 @@ fn secrets_that_are_too_large_are_refused_and_the_others_stay_usable() {
     let id = Uuid::new_v4();
     let refused = |name: &str, value: &str| {
         let error = secrets.set(&stored(id, name), &value.into()).unwrap_err();
-        assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ValidationError, "secrets"));
-        assert!(error.message.contains("at most 1 MiB") && error.message.len() < 300, "{error}");
+        assert_eq!((error.code(), error.field()), (ErrorCode::ValidationError, "secrets"));
+        assert!(error.message().contains("at most 1 MiB") && error.message().len() < 300, "{error}");
     };
     refused("A", &"x".repeat(1 << 20));
     assert_eq!(secrets.names(id).unwrap(), Vec::<String>::new());
@@ -134,14 +134,14 @@ mod unix {
 
         set_mode(&secrets.path(id), 0o644);
         let error = secrets.get(&stored(id, "A")).unwrap_err();
-        assert!(error.message.contains("chmod 600"), "{error}");
+        assert!(error.message().contains("chmod 600"), "{error}");
         assert_eq!(secrets.audit(), [error]);
         secrets.set(&stored(id, "B"), &"x".into()).unwrap_err();
 
         set_mode(&secrets.path(id), 0o600);
         set_mode(&at, 0o750);
         let error = secrets.get(&stored(id, "A")).unwrap_err();
-        assert!(error.message.contains("chmod 700"), "{error}");
+        assert!(error.message().contains("chmod 700"), "{error}");
         assert_eq!(secrets.audit(), [error]);
     }
 
@@ -154,7 +154,7 @@ mod unix {
         secrets.set(&stored(id, "A"), &"hunter22".into()).unwrap();
         // Only the superuser can give a file away.
         if std::os::unix::fs::chown(secrets.path(id), Some(1), None).is_ok() {
-            assert!(secrets.get(&stored(id, "A")).unwrap_err().message.contains("another user"));
+            assert!(secrets.get(&stored(id, "A")).unwrap_err().message().contains("another user"));
         }
     }
 
@@ -166,14 +166,14 @@ mod unix {
         FileSecrets::new(&real).set(&stored(id, "A"), &"hunter22".into()).unwrap();
         symlink(&real, &at).unwrap();
         let secrets = FileSecrets::new(&at);
-        assert!(secrets.get(&stored(id, "A")).unwrap_err().message.contains("is a link"));
+        assert!(secrets.get(&stored(id, "A")).unwrap_err().message().contains("is a link"));
         secrets.set(&stored(id, "A"), &"x".into()).unwrap_err();
 
         fs::remove_file(&at).unwrap();
         let secrets = FileSecrets::new(&real);
         let other = Uuid::new_v4();
         symlink(secrets.path(id), secrets.path(other)).unwrap();
-        assert!(secrets.get(&stored(other, "A")).unwrap_err().message.contains("is a link"));
+        assert!(secrets.get(&stored(other, "A")).unwrap_err().message().contains("is a link"));
         assert!(secrets.get(&stored(id, "A")).unwrap().is_some());
     }
 }

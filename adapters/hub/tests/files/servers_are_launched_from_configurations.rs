@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcpwire_hub::config::{EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, Origin};
 use mcpwire_hub::launch::{Instance, Launch, Shown, preview};
 use mcpwire_hub::secrets::{EnvSecrets, FileSecrets, SecretRef, SecretStore, Secrets};
-use mcpwire_hub::{ErrorCode, HubError, HubErrorKind};
+use mcpwire_hub::{ErrorCode, ErrorKind, HubError};
 use tempfile::TempDir;
 
 /// Creates a store of secrets in a new directory, with this environment.
@@ -147,8 +147,8 @@ fn missing_and_empty_secrets_are_all_named_and_nothing_is_composed() {
         .env(EnvVarConfig::secret("A_TOKEN", "env:EMPTY"))
         .env(EnvVarConfig::secret("OPTIONAL", "env:ABSENT").spec(EnvVarSpec::default()));
     let error = launch(&config, &fixture).unwrap_err();
-    assert_eq!((error.kind, error.field.as_str()), (HubErrorKind::MissingValue, "env_vars.A_TOKEN"));
-    assert_eq!(error.message, "Missing required credentials: A_TOKEN, B_KEY");
+    assert_eq!((error.kind(), error.field()), (ErrorKind::MissingValue, "env_vars.A_TOKEN"));
+    assert_eq!(error.message(), "Missing required credentials: A_TOKEN, B_KEY");
     let missing = Launch::missing(&config, &fixture.secrets).unwrap();
     assert_eq!(missing, ["env_vars.A_TOKEN", "env_vars.B_KEY"]);
 }
@@ -165,9 +165,9 @@ fn headers_are_made_of_secrets() {
     assert_eq!(composed.def.headers["Authorization"], "Bearer hunter22");
     assert_eq!(composed.redactor.redact("got hunter22"), "got [secret]");
     let error = launch(&config, &with_env(&[])).unwrap_err();
-    assert_eq!(error.field, "variables.token");
+    assert_eq!(error.field(), "variables.token");
     let error = launch(&config, &with_env(&[("T", "a\r\nX: b")])).unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ValidationError, "headers.Authorization"));
+    assert_eq!((error.code(), error.field()), (ErrorCode::ValidationError, "headers.Authorization"));
 }
 
 #[test]
@@ -175,8 +175,8 @@ fn resolved_values_are_held_against_the_registry_and_not_shown() {
     let spec = EnvVarSpec { format: InputFormat::Number, ..EnvVarSpec::default() };
     let config = McpConfig::binary("a", "a").env(EnvVarConfig::secret("PORT", "env:P").spec(spec));
     let error = launch(&config, &with_env(&[("P", "hunter22")])).unwrap_err();
-    assert_eq!(error.field, "env_vars.PORT");
-    assert!(!error.message.contains("hunter22"));
+    assert_eq!(error.field(), "env_vars.PORT");
+    assert!(!error.message().contains("hunter22"));
     launch(&config, &with_env(&[("P", "8080")])).unwrap();
 }
 
@@ -207,15 +207,15 @@ fn what_others_wrote_needs_consent_and_again_when_it_changes() {
     let mut config = McpConfig::npm("a", "b");
     config.origin = Origin::Imported { from: "cursor".into() };
     let error = launch(&config, &none).unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "consent"));
-    assert!(error.message.contains("-y b"), "it shows what would be started: {error}");
+    assert_eq!((error.code(), error.field()), (ErrorCode::Conflict, "consent"));
+    assert!(error.message().contains("-y b"), "it shows what would be started: {error}");
     config.give_consent(&preview(&config, &none.secrets));
     launch(&config, &none).unwrap();
     config.name = "other".into();
     config.enabled = false;
     launch(&config, &none).expect("that changes nothing");
     config.args.push("--more".into());
-    assert_eq!(launch(&config, &none).unwrap_err().field, "consent");
+    assert_eq!(launch(&config, &none).unwrap_err().field(), "consent");
 }
 
 #[test]
@@ -280,8 +280,10 @@ fn a_changed_environment_needs_approval_again() {
         config.give_consent(&preview(&config, &set.secrets));
         launch(&config, &set).unwrap();
         let error = launch(&config, &none).unwrap_err();
-        assert_eq!(error.field, "consent");
-        assert!(error.message.contains("again: since the last one, X changed") && error.message.contains("payload"));
+        assert_eq!(error.field(), "consent");
+        assert!(
+            error.message().contains("again: since the last one, X changed") && error.message().contains("payload")
+        );
     }
 }
 

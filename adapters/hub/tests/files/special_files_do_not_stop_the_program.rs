@@ -48,8 +48,8 @@ fn without_waiting<T: Send + 'static>(function: impl FnOnce() -> T + Send + 'sta
 #[track_caller]
 fn assert_says<T>(result: Result<T, HubError>, path: &Path, expected: &str) {
     let Err(error) = result else { panic!("{} was used", path.display()) };
-    assert!(error.message.contains(expected), "{}: {error}", path.display());
-    assert!(error.message.contains(path.file_name().unwrap().to_str().unwrap()), "{error}");
+    assert!(error.message().contains(expected), "{}: {error}", path.display());
+    assert!(error.message().contains(path.file_name().unwrap().to_str().unwrap()), "{error}");
 }
 
 #[test]
@@ -74,7 +74,10 @@ fn the_lock_must_be_regular() {
         without_waiting(move || {
             let store = Store::new(directory.path().join("servers.json"));
             let error = store.create(&McpConfig::binary("a", "a")).unwrap_err();
-            assert!(error.message.contains("servers.lock") && error.message.contains("not a regular file"), "{error}");
+            assert!(
+                error.message().contains("servers.lock") && error.message().contains("not a regular file"),
+                "{error}"
+            );
         });
     }
 }
@@ -121,7 +124,7 @@ fn secrets_must_be_in_regular_files() {
                 secrets.set(&secret, &"hunter22".into()).unwrap_err(),
                 secrets.remove_all(id).unwrap_err(),
             ] {
-                assert!(error.message.contains("so the secrets there are not used"), "{error}");
+                assert!(error.message().contains("so the secrets there are not used"), "{error}");
             }
         });
     }
@@ -156,7 +159,7 @@ fn a_configuration_that_others_can_change_is_not_used() {
     set_mode(&folder, 0o777);
     assert_says(store.load(), store.path(), &format!("{} can be changed by every user (mode 0777)", folder.display()));
     fs::remove_file(store.path()).unwrap();
-    assert!(add("b").unwrap_err().message.contains("chmod o-w"));
+    assert!(add("b").unwrap_err().message().contains("chmod o-w"));
     set_mode(&folder, 0o1777);
     add("b").expect("nobody can replace files in a directory with the sticky bit");
 

@@ -15,8 +15,8 @@ fn store(directory: &TempDir) -> Store {
 #[track_caller]
 fn assert_error<T>(result: Result<T, HubError>, code: ErrorCode, field: &str) -> String {
     let Err(error) = result else { panic!("it worked") };
-    assert_eq!((error.code(), error.field.as_str()), (code, field), "{error}");
-    error.message
+    assert_eq!((error.code(), error.field()), (code, field), "{error}");
+    error.message()
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn what_a_change_is_not_about_stays_as_it_is() {
     assert_eq!(loaded.configs.len(), 2);
     assert_eq!(loaded.broken.len(), 1, "one entry that cannot be read spoils only itself");
     assert_eq!(loaded.broken[0].name.as_deref(), Some("from the future"));
-    assert_eq!(loaded.broken[0].error.field, "package");
+    assert_eq!(loaded.broken[0].error.field(), "package");
 
     let mut second = loaded.get(two).unwrap().clone();
     second.enabled = false;

@@ -35,8 +35,8 @@ async fn ac_003_an_unknown_tool_is_named() {
     let config = good("source");
     let hub = place.running(&config).await;
     let error = call(&hub, config.id, "missing_tool", json!({})).await.unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::NotFound, "tool_name"));
-    assert_eq!(error.message, "Tool not found: missing_tool");
+    assert_eq!((error.code(), error.field()), (ErrorCode::NotFound, "tool_name"));
+    assert_eq!(error.message(), "Tool not found: missing_tool");
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn ac_004_a_crash_is_told_and_cleaned_up() {
     soon(hub.start(config.id)).await.unwrap();
     let error = call(&hub, config.id, "crash", json!({})).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
-    assert!(error.message.contains('3'), "the exit code is told: {error}");
+    assert!(error.message().contains('3'), "the exit code is told: {error}");
     until(&mut events, config.id, State::Failed).await;
     let error = call(&hub, config.id, "fetch_data", json!({})).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");

@@ -28,7 +28,7 @@ async fn ids_and_names_are_taken_once() {
     same_id.id = config.id;
     for (twin, field) in [(same_id, "id"), (good(" fILES "), "name")] {
         let error = soon(hub.create(twin)).await.unwrap_err();
-        assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, field));
+        assert_eq!((error.code(), error.field()), (ErrorCode::Conflict, field));
     }
     assert_eq!(fs::read(place.layout().servers()).unwrap(), before);
     assert_eq!(hub.list(), [config]);
@@ -44,7 +44,7 @@ async fn servers_are_added_at_once_and_those_that_cannot_be_are_named() {
     for hub in [place.hub_with([]).await, Hub::open(in_memory).await.unwrap()] {
         let configs = vec![good("a"), good("b"), good(" A"), good(""), good("c")];
         let results = soon(hub.create_all(configs.clone())).await.unwrap();
-        let fields: Vec<_> = results.iter().map(|result| result.as_ref().err().map(|error| &*error.field)).collect();
+        let fields: Vec<_> = results.iter().map(|result| result.as_ref().err().map(|error| error.field())).collect();
         assert_eq!(fields, [None, None, Some("name"), Some("name"), None]);
         let expected = [&configs[0], &configs[1], &configs[4]];
         assert!(hub.list().iter().eq(expected), "{:?}", hub.list());
@@ -98,7 +98,7 @@ async fn an_edit_by_somebody_else_is_not_overwritten() {
     let mut ours = config.clone();
     ours.lazy = true;
     let error = soon(hub.update(ours)).await.unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "revision"));
+    assert_eq!((error.code(), error.field()), (ErrorCode::Conflict, "revision"));
     assert_eq!(fs::read_to_string(&file).unwrap(), edited);
     soon(hub.reload()).await.unwrap();
     assert_eq!(hub.get(config.id).unwrap().name, "edited");
@@ -114,7 +114,7 @@ async fn a_change_is_compared_with_the_file_and_not_with_what_the_hub_read() {
     other.enabled = !config.enabled;
     Store::new(place.layout().servers()).update(&other).unwrap();
     let error = soon(hub.update(config.clone())).await.unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "revision"));
+    assert_eq!((error.code(), error.field()), (ErrorCode::Conflict, "revision"));
     soon(hub.reload()).await.unwrap();
     soon(hub.update(config.clone())).await.unwrap();
     let saved = Store::new(place.layout().servers()).load().unwrap();
@@ -222,7 +222,7 @@ async fn a_reload_with_one_name_for_two_servers_changes_nothing() {
     rename_in_file(&place, &[(a, "renamed"), (b, "same"), (c, " SAME")]);
     for _ in 0..2 {
         let error = soon(hub.reload()).await.unwrap_err();
-        assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "name"));
+        assert_eq!((error.code(), error.field()), (ErrorCode::Conflict, "name"));
         assert_eq!(hub.list(), configs);
     }
     // The hub keeps a server whose entry is unreadable, so the name of this server is not free.
@@ -231,7 +231,7 @@ async fn a_reload_with_one_name_for_two_servers_changes_nothing() {
     json["servers"][1]["package"] = 1.into();
     json["servers"][2]["name"] = "b".into();
     fs::write(&file, json.to_string()).unwrap();
-    assert_eq!(soon(hub.reload()).await.unwrap_err().field, "name");
+    assert_eq!(soon(hub.reload()).await.unwrap_err().field(), "name");
     assert_eq!(hub.list(), configs);
     rename_in_file(&place, &[(c, "free")]);
     soon(hub.reload()).await.unwrap();
@@ -246,10 +246,10 @@ async fn what_somebody_else_wrote_is_started_with_consent_only() {
     config.origin = Origin::Imported { from: "claude-desktop".into() };
     let hub = place.hub_with([config.clone()]).await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "consent"));
+    assert_eq!((error.code(), error.field()), (ErrorCode::Conflict, "consent"));
     let preview = hub.preview_command(config.id).unwrap();
     assert!(preview.command.iter().any(|word| word == "server::serve"));
-    assert_eq!(soon(hub.consent(config.id, "another")).await.unwrap_err().field, "consent");
+    assert_eq!(soon(hub.consent(config.id, "another")).await.unwrap_err().field(), "consent");
     soon(hub.consent(config.id, &preview.hash)).await.unwrap();
     soon(hub.start(config.id)).await.unwrap();
 }

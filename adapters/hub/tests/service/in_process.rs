@@ -12,7 +12,7 @@ use mcpwire_driver::{ConnectionInfo, Exit, McpServerDef, Observer, ServerLaunch}
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::secrets::{Secret, SecretRef};
 use mcpwire_hub::service::{AvailableTools, CallOptions, ServiceFuture, ToolOutcome};
-use mcpwire_hub::{ConnectOptions, ErrorCode, Hub, HubErrorKind, HubOptions, McpService, McpStatus, Uuid};
+use mcpwire_hub::{ConnectOptions, ErrorCode, ErrorKind, Hub, HubOptions, McpService, McpStatus, Uuid};
 use mcpwire_supervisor::State;
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, duplex};
 use mcpwire_tokio::Tokio;
@@ -64,7 +64,7 @@ async fn a_hub_without_files_configures_calls_and_keeps_secrets() {
     config.tools.deny.push("fail".into());
     soon(hub.update(config)).await.unwrap();
     assert!(hub.resolve("a__fail").is_none());
-    assert_eq!(hub.create(hub.get(id).unwrap()).await.unwrap_err().kind, HubErrorKind::Conflict);
+    assert_eq!(hub.create(hub.get(id).unwrap()).await.unwrap_err().kind(), ErrorKind::Conflict);
     soon(hub.reload()).await.unwrap();
     let (secrets, token) = (hub.secrets(), SecretRef::stored(id, "TOKEN").unwrap());
     secrets.set(&token, &Secret::new("hunter22")).unwrap();
@@ -83,7 +83,7 @@ async fn arguments_are_those_of_the_clients() {
     assert_eq!(soon(hub.call("echo", &object).text()).await.unwrap(), "json");
     assert_eq!(soon(hub.call("a__echo", ())).await.unwrap().text(), "");
     let error = soon(hub.call("a__echo", "text")).await.unwrap_err();
-    assert_eq!((error.kind, error.field.as_str()), (HubErrorKind::InvalidArguments, "arguments"), "{error}");
+    assert_eq!((error.kind(), error.field()), (ErrorKind::Usage, "arguments"), "{error}");
 }
 
 #[tokio::test]
@@ -92,36 +92,33 @@ async fn each_failure_of_a_call_has_its_own_kind() {
     let id = hub.list()[0].id;
     assert!(soon(hub.call("a__fail", ())).await.unwrap().result.is_error, "a failed tool has a result");
     let failed = soon(hub.call("a__fail", ()).text()).await.unwrap_err();
-    assert_eq!(
-        (failed.kind, failed.message.as_str(), failed.is_retryable()),
-        (HubErrorKind::ToolFailed, "no luck", false)
-    );
+    assert_eq!((failed.kind(), failed.message(), failed.is_retryable()), (ErrorKind::Tool, "no luck", false));
     let cancelled = soon(hub.call("a__silence", ()).cancel_when(async {})).await.unwrap_err();
-    assert_eq!((cancelled.kind, cancelled.is_retryable()), (HubErrorKind::Cancelled, false), "{cancelled}");
+    assert_eq!((cancelled.kind(), cancelled.is_retryable()), (ErrorKind::Cancelled, false), "{cancelled}");
     let quick = Duration::from_millis(20);
     let late = soon(hub.call("a__silence", ()).timeout(quick)).await.unwrap_err();
-    assert_eq!((late.kind, late.is_retryable()), (HubErrorKind::Timeout, true), "{late}");
-    assert_eq!(soon(hub.call("a__nothing", ())).await.unwrap_err().kind, HubErrorKind::UnknownTool);
-    assert_eq!(soon(hub.call("nothing", ())).await.unwrap_err().kind, HubErrorKind::UnknownTool);
+    assert_eq!((late.kind(), late.is_retryable()), (ErrorKind::Timeout, true), "{late}");
+    assert_eq!(soon(hub.call("a__nothing", ())).await.unwrap_err().kind(), ErrorKind::ToolNotFound);
+    assert_eq!(soon(hub.call("nothing", ())).await.unwrap_err().kind(), ErrorKind::ToolNotFound);
     let nobody = Uuid::new_v4();
-    assert_eq!(soon(hub.call_tool(nobody, "x", &json!({}))).await.unwrap_err().kind, HubErrorKind::UnknownServer);
+    assert_eq!(soon(hub.call_tool(nobody, "x", &json!({}))).await.unwrap_err().kind(), ErrorKind::ServerNotFound);
 
     let mut limited = hub.get(id).unwrap();
     limited.limits.calls_per_minute = Some(1);
     soon(hub.update(limited.clone())).await.unwrap();
     soon(hub.call("a__echo", ())).await.unwrap();
     let often = soon(hub.call("a__echo", ())).await.unwrap_err();
-    assert_eq!((often.kind, often.is_retryable()), (HubErrorKind::RateLimited, true), "{often}");
+    assert_eq!((often.kind(), often.is_retryable()), (ErrorKind::RateLimited, true), "{often}");
     assert!(often.retry_after().is_some_and(|after| after.as_secs() > 30), "{often:?}");
 
     soon(hub.stop(id)).await.unwrap();
     let stopped = soon(hub.call("a__echo", ())).await.unwrap_err();
-    assert_eq!((stopped.kind, stopped.is_retryable()), (HubErrorKind::NotRunning, false), "{stopped}");
+    assert_eq!((stopped.kind(), stopped.is_retryable()), (ErrorKind::NotRunning, false), "{stopped}");
     limited.enabled = false;
     soon(hub.update(limited)).await.unwrap();
-    assert_eq!(soon(hub.call("a__echo", ())).await.unwrap_err().kind, HubErrorKind::Disabled);
+    assert_eq!(soon(hub.call("a__echo", ())).await.unwrap_err().kind(), ErrorKind::Disabled);
     soon(hub.shutdown_all()).await.unwrap();
-    assert_eq!(soon(hub.start(id)).await.unwrap_err().kind, HubErrorKind::ShuttingDown);
+    assert_eq!(soon(hub.start(id)).await.unwrap_err().kind(), ErrorKind::ShuttingDown);
 }
 
 #[tokio::test]
@@ -322,7 +319,7 @@ async fn a_service_for_tests_needs_three_methods() {
     assert_eq!(mock.get(id).unwrap().name, "mock");
     assert!(matches!(mock.status(Uuid::new_v4()), McpStatus::Error { .. }));
     let error = mock.start(id).await.unwrap_err();
-    assert_eq!((error.kind, error.code()), (HubErrorKind::Unsupported, ErrorCode::ServiceUnavailable));
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Unsupported, ErrorCode::ServiceUnavailable));
     mock.shutdown_all().await.unwrap();
     assert!(mock.events().try_next().is_none());
 }

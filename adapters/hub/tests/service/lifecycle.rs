@@ -140,7 +140,7 @@ async fn a_crash_loop_comes_to_an_end() {
     let mut events = hub.events();
     soon(hub.start(config.id)).await.unwrap_err();
     let error = until(&mut events, config.id, State::Failed).await.expect("it says why");
-    assert!(error.message.contains("crash loop"), "{error}");
+    assert!(error.message().contains("crash loop"), "{error}");
     assert_eq!(hub.status_detail(config.id).unwrap().restarts, 5);
     assert!(processes_with(&mark).is_empty());
 }
@@ -152,7 +152,7 @@ async fn a_server_that_ends_without_a_word_is_said_to() {
     let hub = place.hub_with([config.clone()]).await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
-    assert!(error.message.contains("code 0") && error.message.contains("no stderr captured"), "{error}");
+    assert!(error.message().contains("code 0") && error.message().contains("no stderr captured"), "{error}");
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn the_last_words_of_a_server_are_in_its_error() {
     let config = server("a", "exit=9").env(EnvVarConfig::value("LAST_WORDS", "no database here"));
     let hub = place.hub_with([config.clone()]).await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert!(error.message.contains("code 9") && error.message.contains("no database here"), "{error}");
+    assert!(error.message().contains("code 9") && error.message().contains("no database here"), "{error}");
     assert!(hub.logs(config.id).iter().any(|line| line == "no database here"));
     let log = fs::read_to_string(place.layout().log(config.id)).expect("there is a file");
     assert!(log.contains("no database here"));
@@ -181,7 +181,7 @@ async fn programs_that_cannot_be_started_are_told_apart() {
     let mut failed = Vec::new();
     for config in [missing, locked, nonsense] {
         let error = soon(hub.start(config.id)).await.unwrap_err();
-        assert_eq!(error.field, "package.identifier", "{error}");
+        assert_eq!(error.field(), "package.identifier", "{error}");
         assert_eq!(state(&hub, config.id), State::Failed, "another attempt would not help");
         failed.push(error.code());
     }

@@ -53,7 +53,7 @@ async fn connect_that_panics_fails_its_start_only() {
     let error = soon(hub.start(bad.id)).await.expect_err("it cannot be started");
     assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
     assert!(
-        error.message.contains("`HubOptions::connect` panicked: ") && error.message.contains("on purpose"),
+        error.message().contains("`HubOptions::connect` panicked: ") && error.message().contains("on purpose"),
         "{error}"
     );
     soon(hub.start(good.id)).await.expect("it starts");
@@ -70,7 +70,7 @@ async fn policy_that_panics_fails_the_change_only() {
     .await;
     let mut config = good("a");
     let error = hub.create(config.clone()).await.expect_err("there are no rules for it");
-    assert_eq!(error.message, "`HubOptions::policy` panicked: on purpose");
+    assert_eq!(error.message(), "`HubOptions::policy` panicked: on purpose");
     assert!(hub.list().is_empty());
     panics.store(false, Ordering::SeqCst);
     hub.create(config.clone()).await.expect("nothing was saved before");
@@ -102,6 +102,6 @@ async fn a_store_of_secrets_that_panics_fails_what_it_is_asked_for() {
         soon(hub.secrets_status(config.id)).await.expect_err("it cannot be told"),
     ] {
         assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
-        assert!(error.message.contains("panicked: on purpose"), "{error}");
+        assert!(error.message().contains("panicked: on purpose"), "{error}");
     }
 }

@@ -94,8 +94,8 @@ async fn mc_t7_secrets_come_from_the_store() {
     let hub = place.hub_with([config.clone()]).await;
     assert_eq!(soon(hub.secrets_status(config.id)).await.unwrap(), ["env_vars.TOKEN"]);
     let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ValidationError, "env_vars.TOKEN"));
-    assert!(error.message.contains("Missing required credentials"), "{error}");
+    assert_eq!((error.code(), error.field()), (ErrorCode::ValidationError, "env_vars.TOKEN"));
+    assert!(error.message().contains("Missing required credentials"), "{error}");
     assert_eq!(state(&hub, config.id), State::NeedsInput);
 
     hub.secrets().set(&reference, &"hunter22".into()).unwrap();
@@ -159,10 +159,10 @@ async fn mc_nt1_a_disabled_server_is_not_started() {
     config.enabled = false;
     let hub = place.hub_with([config.clone()]).await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "enabled"));
+    assert_eq!((error.code(), error.field()), (ErrorCode::Conflict, "enabled"));
     assert_eq!(hub.status(config.id), McpStatus::Disabled);
     let error = call(&hub, config.id, "echo", json!({})).await.unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::Conflict, "enabled"));
+    assert_eq!((error.code(), error.field()), (ErrorCode::Conflict, "enabled"));
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn mc_nt2_a_call_of_an_unknown_server_is_not_found() {
     let place = Place::new();
     let hub = place.hub_with([good("files")]).await;
     let error = call(&hub, Uuid::new_v4(), "echo", json!({})).await.unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::NotFound, "mcp_id"));
+    assert_eq!((error.code(), error.field()), (ErrorCode::NotFound, "mcp_id"));
 }
 
 #[tokio::test]
@@ -179,8 +179,8 @@ async fn mc_nt3_a_server_without_a_name_is_not_saved() {
     let hub = place.hub().await;
     for name in ["", "   ", "\u{a0}\t"] {
         let error = soon(hub.create(good(name))).await.unwrap_err();
-        assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ValidationError, "name"));
-        assert_eq!(error.message, "Name is required");
+        assert_eq!((error.code(), error.field()), (ErrorCode::ValidationError, "name"));
+        assert_eq!(error.message(), "Name is required");
     }
     assert!(hub.list().is_empty() && !place.layout().servers().exists());
 }
@@ -193,7 +193,7 @@ async fn mc_nt4_a_required_variable_that_is_not_provided_blocks_the_save() {
     let variable = EnvVarConfig { name: "API_KEY".into(), ..EnvVarConfig::default() }.spec(required);
     let config = good("files").env(variable);
     let error = soon(hub.create(config)).await.unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::ValidationError, "env_vars.API_KEY"));
-    assert!(error.message.contains("Missing required credentials"), "{error}");
+    assert_eq!((error.code(), error.field()), (ErrorCode::ValidationError, "env_vars.API_KEY"));
+    assert!(error.message().contains("Missing required credentials"), "{error}");
     assert!(hub.list().is_empty() && !place.layout().servers().exists());
 }

@@ -88,7 +88,7 @@ async fn a_secret_in_the_last_words_of_a_start_is_not_passed_on() {
     let place = Place::new();
     let (hub, config) = with_secret(&place, "exit=5").await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert!(error.message.contains("code 5") && error.message.contains("[secret]"), "{error}");
+    assert!(error.message().contains("code 5") && error.message().contains("[secret]"), "{error}");
     assert!(!format!("{:?}", hub.status_detail(config.id)).contains("hunter2"));
 }
 

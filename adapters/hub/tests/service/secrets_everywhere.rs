@@ -156,7 +156,7 @@ async fn no_output_contains_a_secret_of_a_process() {
     let words = words.join(" | ");
     call(&hub, config.id, "say", json!({"words": words.replace('\n', " ")})).await.unwrap();
     let failed = call(&hub, config.id, "fail", json!({"message": words})).await.unwrap_err();
-    assert!(failed.message.contains("[secret]"), "{failed}");
+    assert!(failed.message().contains("[secret]"), "{failed}");
     let echo = call(&hub, config.id, "echo", json!({"message": words})).await.unwrap();
     assert_eq!(echo, words, "results are data, and stay as they are");
     let unknown = call(&hub, config.id, option, json!({})).await.unwrap_err();
@@ -166,7 +166,7 @@ async fn no_output_contains_a_secret_of_a_process() {
     assert!(outputs.iter().any(|output| output.contains("[secret] | [secret]")), "{outputs:?}");
     outputs.extend([&failed, &crashed].map(|error| format!("{error} {error:?} {}", json!(error))));
     // The name of the tool is the caller's, not the hub's.
-    assert!(unknown.message.contains(option.as_str()));
+    assert!(unknown.message().contains(option.as_str()));
     Leaks::of(&secrets).assert_none_in(&outputs);
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::service::CallOptions;
-use mcpwire_hub::{Hub, HubErrorKind, HubOptions, McpService};
+use mcpwire_hub::{ErrorKind, Hub, HubOptions, McpService};
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ async fn a_server_of_an_unknown_revision_is_refused() {
     let hub = place.hub_with([config.clone()]).await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
-    assert!(error.message.contains("2099-01-01"), "{error}");
+    assert!(error.message().contains("2099-01-01"), "{error}");
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn a_tool_that_is_denied_is_not_there() {
     assert!(hub.resolve("a__crash").is_none() && hub.resolve("crash").is_none());
     for name in ["crash", "a__crash"] {
         let error = call(&hub, config.id, name, json!({})).await.unwrap_err();
-        assert_eq!((error.code(), error.field.as_str()), (ErrorCode::NotFound, "tool_name"));
+        assert_eq!((error.code(), error.field()), (ErrorCode::NotFound, "tool_name"));
     }
     assert_eq!(state(&hub, config.id), State::Running, "nothing was sent");
     // In place: the server goes on.
@@ -137,7 +137,7 @@ async fn a_call_of_a_server_that_does_not_run_says_so_and_what_to_do() {
         for name in ["echo", &exposed] {
             let error = call(&hub, config.id, name, json!({})).await.unwrap_err();
             assert_eq!(error.code(), code, "{error}");
-            assert!(error.message.contains(says), "{error}");
+            assert!(error.message().contains(says), "{error}");
         }
     }
     assert_eq!(hub.find_tool_server("nobody__echo"), None);
@@ -174,7 +174,7 @@ async fn a_call_waits_for_a_server_that_starts_or_is_told_that_it_does() {
         } else {
             let error = called.unwrap_err();
             assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
-            assert!(error.message.contains("is still starting; try again"), "{error}");
+            assert!(error.message().contains("is still starting; try again"), "{error}");
         }
         assert_eq!(soon(booting).await.unwrap().unwrap().ready, 1);
     }
@@ -204,8 +204,8 @@ async fn a_call_while_the_hub_boots_waits_for_the_server_or_says_that_it_is_star
             let called = soon(hub.call(name, [("message", "hi")]).text()).await;
             if wait.is_zero() {
                 let error = called.unwrap_err();
-                assert_eq!((error.kind, error.is_retryable()), (HubErrorKind::Starting, true), "{name}: {error}");
-                assert!(error.message.contains("still starting"), "{error}");
+                assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Starting, true), "{name}: {error}");
+                assert!(error.message().contains("still starting"), "{error}");
             } else {
                 assert_eq!(called.unwrap(), "hi", "{name}");
             }
@@ -224,8 +224,8 @@ async fn calls_end_with_the_server_and_with_their_time() {
     let options = CallOptions::new().timeout(Duration::from_millis(50));
     let (id, none) = (config.id, json!({}));
     let error = soon(hub.call_tool_full(id, "silence", &none, options)).await.unwrap_err();
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::NetworkError, "timeout"));
-    assert!(error.message.contains("Tool call timed out"), "{error}");
+    assert_eq!((error.code(), error.field()), (ErrorCode::NetworkError, "timeout"));
+    assert!(error.message().contains("Tool call timed out"), "{error}");
     assert_eq!(call(&hub, id, "cancelled", json!({})).await.unwrap(), "1", "the server was told");
 
     let waiting = {
@@ -255,7 +255,7 @@ async fn a_call_can_be_cancelled() {
     let called = hub.call_tool_full(config.id, "silence", &none, options);
     drop(cancel);
     let error = soon(called).await.unwrap_err();
-    assert!(error.message.contains("cancelled"), "{error}");
+    assert!(error.message().contains("cancelled"), "{error}");
     assert_eq!(hub.status_detail(config.id).unwrap().calls_in_flight, 0);
 }
 
@@ -277,7 +277,7 @@ async fn the_whole_result_is_there_and_progress_is_told() {
     let outcome = soon(hub.call_tool_full(config.id, "fail", &json!({"message": "no luck"}), CallOptions::new())).await;
     assert!(outcome.unwrap().result.is_error);
     let error = call(&hub, config.id, "fail", json!({"message": "no luck"})).await.unwrap_err();
-    assert_eq!((error.code(), error.message.as_str()), (ErrorCode::ServiceUnavailable, "no luck"));
+    assert_eq!((error.code(), error.message()), (ErrorCode::ServiceUnavailable, "no luck"));
 }
 
 #[tokio::test]
@@ -294,7 +294,7 @@ async fn calls_are_kept_to_a_rate_and_results_to_a_size() {
     call(&hub, config.id, "echo", json!({})).await.unwrap();
     let error = call(&hub, config.id, "echo", json!({})).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
-    assert!(error.message.contains("Rate limit"), "{error}");
+    assert!(error.message().contains("Rate limit"), "{error}");
 }
 
 #[tokio::test]
@@ -363,7 +363,7 @@ async fn an_engine_that_does_not_run_is_said_not_to() {
     let hub = place.hub_with([config.clone(), absent.clone()]).await;
     let error = soon(hub.start(config.id)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
-    assert!(error.message.starts_with("Docker not running"), "{error}");
+    assert!(error.message().starts_with("Docker not running"), "{error}");
     let error = soon(hub.start(absent.id)).await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::NotFound, "{error}");
 }

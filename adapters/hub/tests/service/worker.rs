@@ -77,14 +77,14 @@ async fn a_server_that_does_not_run_is_told_from_a_tool_that_is_not_there() {
     let none = |tool: &str| Perception::NoSuchTool(tool.into());
     let perceived = soon(worker.perceive()).await;
     assert!(
-        matches!(&perceived[0], Perception::NotNow(error) if error.message.contains("is stopped; start it")),
+        matches!(&perceived[0], Perception::NotNow(error) if error.message().contains("is stopped; start it")),
         "{perceived:?}"
     );
     assert_eq!(perceived[1..], [none(tools[1]), none(tools[2])]);
     config.enabled = false;
     soon(hub.update(config)).await.unwrap();
     let perceived = soon(worker.perceive()).await;
-    assert!(matches!(&perceived[0], Perception::Refused(error) if error.field == "enabled"), "{perceived:?}");
+    assert!(matches!(&perceived[0], Perception::Refused(error) if error.field() == "enabled"), "{perceived:?}");
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn a_worker_that_asks_too_often_is_told_to_wait() {
     assert_eq!(soon(worker.perceive()).await.len(), 1);
     let perceived = soon(worker.perceive()).await;
     assert!(
-        matches!(&perceived[..], [Perception::NotNow(error)] if error.message.contains("Rate limit")),
+        matches!(&perceived[..], [Perception::NotNow(error)] if error.message().contains("Rate limit")),
         "{perceived:?}"
     );
     assert_eq!(worker.memory().len(), 1);

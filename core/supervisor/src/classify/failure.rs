@@ -3,8 +3,8 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::{Failure, HubError, HubErrorKind, Retry};
-use mcpwire_core::printable;
+use crate::{ErrorCode, Failure, HubError, Retry};
+use mcpwire_core::{ErrorKind, printable};
 
 /// Maximum length of the server output in an error message, in bytes. 300 bytes have room for one long log line.
 const MAX_QUOTE: usize = 300;
@@ -23,6 +23,11 @@ pub(super) fn quote(text: &str) -> String {
     out
 }
 
-pub(super) fn failure_at_field(kind: HubErrorKind, field: &str, text: String, retry: Retry) -> Failure {
-    Failure::new(HubError::new(kind, text).at(field), retry)
+pub(super) fn failure_at_field(kind: ErrorKind, field: &str, text: String, retry: Retry) -> Failure {
+    let mut error = HubError::new(kind, text).at(field);
+    if kind == ErrorKind::Start {
+        // Package managers report that they do not find the program that the package needs.
+        error = error.with_code(ErrorCode::NotFound);
+    }
+    Failure::new(error, retry)
 }

@@ -5,10 +5,8 @@
 use alloc::format;
 
 use super::failure::{failure_at_field, quote};
-use crate::HubErrorKind::{
-    InvalidConfiguration, Network, PackageNotFound, RateLimited, RunnerNotFound, Unauthorized, Unavailable,
-};
-use crate::{Failure, HubErrorKind, PackageKind, Retry};
+use crate::ErrorKind::{InvalidConfiguration, Network, PackageNotFound, RateLimited, Start, Unauthorized, Unavailable};
+use crate::{ErrorKind, Failure, PackageKind, Retry};
 
 const IDENTIFIER: &str = "package.identifier";
 const RUNNER: &str = "package.package_type";
@@ -16,7 +14,7 @@ const RUNNER: &str = "package.package_type";
 struct MessageRule {
     /// Substrings of the message, in lower case. The rule matches a line that contains all of them, ignoring case.
     contains: &'static [&'static str],
-    kind: HubErrorKind,
+    kind: ErrorKind,
     field: &'static str,
     /// The error message for the user. A colon and the matching line of the server's output are appended.
     text: &'static str,
@@ -25,7 +23,7 @@ struct MessageRule {
 
 const fn rule(
     contains: &'static [&'static str],
-    kind: HubErrorKind,
+    kind: ErrorKind,
     field: &'static str,
     text: &'static str,
     retry: Retry,
@@ -142,7 +140,7 @@ const PYPI: &[MessageRule] = &[
     rule(&["not a valid package"], InvalidConfiguration, IDENTIFIER, "invalid package name; correct it", Retry::Never),
     rule(
         &["no interpreter found for python"],
-        RunnerNotFound,
+        Start,
         RUNNER,
         "the required Python version is not installed; install it",
         Retry::Never,

@@ -12,8 +12,8 @@ use core::time::Duration;
 
 use self::failure::quote;
 use self::stderr::error_line;
-use super::{Failure, HubError, HubErrorKind, PackageKind, Retry};
-use mcpwire_core::RpcError;
+use super::{ErrorCode, Failure, HubError, PackageKind, Retry};
+use mcpwire_core::{ErrorKind, RpcError};
 
 /// The operation during which a server failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +32,10 @@ pub enum Stage {
 }
 
 impl Stage {
+    const fn is_opening(self) -> bool {
+        matches!(self, Stage::Launch | Stage::Negotiate)
+    }
+
     const fn is_start(self) -> bool {
         matches!(self, Stage::Launch | Stage::Negotiate | Stage::List)
     }
@@ -103,7 +107,7 @@ pub enum Cause<'a> {
 ///     .stderr("docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?")
 ///     .classify();
 /// assert_eq!(failure.error.code(), ErrorCode::ServiceUnavailable);
-/// assert!(failure.error.message.starts_with("Docker not running"));
+/// assert!(failure.error.message().starts_with("Docker not running"));
 /// assert_eq!(failure.retry, Retry::Backoff);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,29 +145,35 @@ impl<'a> Evidence<'a> {
             }
             Cause::Exit { .. } | Cause::Closed => self.exit_failure(),
             Cause::Timeout(after) => self.timeout_failure(*after),
-            Cause::Http { status, retry_after } => http_failure(*status, *retry_after),
+            Cause::Http { status, retry_after } => self.http_failure(*status, *retry_after),
             Cause::Network(text) => {
                 let what = if self.stage.is_start() { "Connection failed" } else { "Connection lost" };
-                Failure::new(HubError::network("transport", format!("{what}: {}", quote(text))), Retry::Backoff)
+                let error = HubError::network("transport", format!("{what}: {}", quote(text)));
+                Failure::new(self.opening(error), Retry::Backoff)
             }
             Cause::Rpc { code, message } => self.rpc_failure(*code, message),
             Cause::NoCommonVersion(versions) => {
                 let text = format!("Unsupported protocol version (server: {})", quote(versions));
-                Failure::new(protocol_error(text).at("protocol_version"), Retry::Never)
+                Failure::new(self.opening(protocol_error(text)).at("protocol_version"), Retry::Never)
             }
             Cause::Unreadable(text) => {
                 let text = format!("the MCP server sent an invalid message: {}", quote(text));
-                Failure::new(protocol_error(text), Retry::Backoff)
+                Failure::new(self.opening(protocol_error(text)), Retry::Backoff)
             }
             // A failed tool does not mean that the server is unhealthy.
             Cause::Tool(text) => {
                 let text = if text.is_empty() { "the tool failed without a message".into() } else { quote(text) };
-                Failure::new(HubError::new(HubErrorKind::ToolFailed, text), Retry::Never)
+                Failure::new(HubError::new(ErrorKind::Tool, text), Retry::Never)
             }
             Cause::Cancelled => {
-                Failure::new(HubError::new(HubErrorKind::Cancelled, "the operation was cancelled"), Retry::Never)
+                Failure::new(HubError::new(ErrorKind::Cancelled, "the operation was cancelled"), Retry::Never)
             }
         }
+    }
+
+    /// Changes the kind of an error to that of the client, which reports that the connection could not be opened.
+    fn opening(&self, error: HubError) -> HubError {
+        if self.stage.is_opening() { error.with_kind(ErrorKind::Connect) } else { error }
     }
 
     fn spawn_failure(&self, failure: &SpawnFailure<'_>) -> Failure {
@@ -174,12 +184,11 @@ impl<'a> Evidence<'a> {
         };
         let error = match failure {
             SpawnFailure::NotFound => {
-                let (kind, what) = if self.kind.runner().is_some() {
-                    (HubErrorKind::RunnerNotFound, "is not installed, or not on the PATH; install it")
-                } else {
-                    (HubErrorKind::PackageNotFound, "does not exist; check its path")
+                let what = match self.kind.runner() {
+                    Some(_) => "is not installed, or not on the PATH; install it",
+                    None => "does not exist; check its path",
                 };
-                HubError::new(kind, format!("Package not found: {program} {what}")).at(field)
+                HubError::not_found(field, format!("{program} {what}"))
             }
             SpawnFailure::NotPermitted => HubError::validation(
                 field,
@@ -191,10 +200,10 @@ impl<'a> Evidence<'a> {
             ),
             SpawnFailure::Other(text) => {
                 let text = format!("the MCP server could not be started: {}", quote(text));
-                return Failure::new(HubError::unavailable(text), Retry::Backoff);
+                return Failure::new(HubError::unavailable(text).with_kind(ErrorKind::Start), Retry::Backoff);
             }
         };
-        Failure::new(error, Retry::Never)
+        Failure::new(error.with_kind(ErrorKind::Start), Retry::Never)
     }
 
     fn stderr_failure(&self) -> Option<Failure> {
@@ -218,9 +227,9 @@ impl<'a> Evidence<'a> {
                 (package_not_found(format!("Package not found: {text}")), Retry::Never)
             }
             Cause::Exit { code: Some(126), .. } if self.stage.is_start() => {
-                (HubError::validation("package.identifier", text), Retry::Never)
+                (self.opening(HubError::validation("package.identifier", text)), Retry::Never)
             }
-            _ => (HubError::new(HubErrorKind::Exited, text), Retry::Backoff),
+            _ => (self.opening(HubError::new(ErrorKind::Closed, text)), Retry::Backoff),
         };
         Failure::new(error, retry)
     }
@@ -251,15 +260,51 @@ impl<'a> Evidence<'a> {
         match code {
             UNSUPPORTED_VERSION => {
                 let text = format!("Unsupported protocol version: {text}");
-                Failure::new(protocol_error(text).at("protocol_version"), Retry::Never)
+                Failure::new(self.opening(protocol_error(text)).at("protocol_version"), Retry::Never)
             }
             _ if in_call && code == RpcError::INVALID_PARAMS => {
-                Failure::new(HubError::new(HubErrorKind::RejectedArguments, text).at("arguments"), Retry::Never)
+                let error = server_error(text).with_code(ErrorCode::ValidationError);
+                Failure::new(error.at("arguments"), Retry::Never)
             }
             // A server that rejects the opening request will reject it again, except after an internal error.
-            _ if !in_call && code != RpcError::INTERNAL_ERROR => Failure::new(server_error(text), Retry::Never),
-            _ => Failure::new(server_error(text), Retry::Backoff),
+            _ if !in_call && code != RpcError::INTERNAL_ERROR => {
+                Failure::new(self.opening(server_error(text)), Retry::Never)
+            }
+            _ => Failure::new(self.opening(server_error(text)), Retry::Backoff),
         }
+    }
+
+    fn http_failure(&self, status: u16, retry_after: Option<Duration>) -> Failure {
+        let (error, retry) = match status {
+            401 | 403 => {
+                let text = format!("Missing required credentials: authorization required (HTTP {status}); log in");
+                (HubError::new(ErrorKind::Unauthorized, text).at("authorization"), Retry::Login)
+            }
+            404 | 410 => {
+                let text =
+                    format!("Package not found: no MCP server at this address (HTTP {status}); check the address");
+                (HubError::new(ErrorKind::EndpointNotFound, text).at("package.identifier"), Retry::Never)
+            }
+            407 => {
+                let text = "the proxy requires a login (HTTP 407); set its user name and password";
+                (HubError::network("transport", text).with_kind(ErrorKind::Unauthorized), Retry::Never)
+            }
+            408 | 425 | 429 | 500..=599 => {
+                let when = retry_after.map(|wait| format!("; it asks to try again after {} s", wait.as_secs()));
+                let text = format!("the MCP server is not available (HTTP {status}){}", when.unwrap_or_default());
+                let kind = if status == 429 { ErrorKind::RateLimited } else { ErrorKind::Unavailable };
+                let error = HubError::new(kind, text).with_retry_after(retry_after);
+                (error, retry_after.map_or(Retry::Backoff, Retry::After))
+            }
+            _ => {
+                let text = format!("the address is not an MCP endpoint (HTTP {status}); check the address");
+                let error = HubError::validation("transport", text);
+                let kind = if status == 405 { ErrorKind::EndpointNotFound } else { ErrorKind::Server };
+                let error = error.with_kind(kind);
+                (if status == 405 { error } else { self.opening(error) }, Retry::Never)
+            }
+        };
+        Failure::new(error, retry)
     }
 }
 
@@ -267,42 +312,13 @@ impl<'a> Evidence<'a> {
 const UNSUPPORTED_VERSION: i64 = -32_022;
 
 fn server_error(text: String) -> HubError {
-    HubError::new(HubErrorKind::ServerError, text)
+    HubError::new(ErrorKind::Server, text)
 }
 
 fn protocol_error(text: String) -> HubError {
-    HubError::new(HubErrorKind::ProtocolError, text)
+    HubError::new(ErrorKind::Protocol, text)
 }
 
 fn package_not_found(text: String) -> HubError {
-    HubError::new(HubErrorKind::PackageNotFound, text).at("package.identifier")
-}
-
-fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
-    let (error, retry) = match status {
-        401 | 403 => {
-            let text = format!("Missing required credentials: authorization required (HTTP {status}); log in");
-            (HubError::new(HubErrorKind::Unauthorized, text).at("authorization"), Retry::Login)
-        }
-        404 | 410 => {
-            let text = format!("Package not found: no MCP server at this address (HTTP {status}); check the address");
-            (package_not_found(text), Retry::Never)
-        }
-        407 => (
-            HubError::network("transport", "the proxy requires a login (HTTP 407); set its user name and password"),
-            Retry::Never,
-        ),
-        408 | 425 | 429 | 500..=599 => {
-            let when = retry_after.map(|wait| format!("; it asks to try again after {} s", wait.as_secs()));
-            let text = format!("the MCP server is not available (HTTP {status}){}", when.unwrap_or_default());
-            let kind = if status == 429 { HubErrorKind::RateLimited } else { HubErrorKind::Unavailable };
-            let error = HubError::new(kind, text).with_retry_after(retry_after);
-            (error, retry_after.map_or(Retry::Backoff, Retry::After))
-        }
-        _ => {
-            let text = format!("the address is not an MCP endpoint (HTTP {status}); check the address");
-            (HubError::validation("transport", text), Retry::Never)
-        }
-    };
-    Failure::new(error, retry)
+    HubError::new(ErrorKind::PackageNotFound, text).at("package.identifier")
 }

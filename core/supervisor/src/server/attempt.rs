@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::restarts::RestartDecision;
 use super::stopping::{NextState, StopPhase, StopProgress};
 use super::{Effect, Generation, ProcessState, Server, State};
-use crate::{Failure, HubError, HubErrorKind, Retry};
+use crate::{ErrorKind, Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
 
 /// Maximum time to wait for the end of a killed process. A kill normally takes milliseconds.
@@ -41,10 +41,12 @@ impl Server {
         let then = match (decision, failure.retry) {
             (RestartDecision::After(wait), _) if !self.host_closing => NextState::Backoff(wait),
             (RestartDecision::CrashLoop, _) => {
-                error.message.push_str("; it failed too often (crash loop). Start it again manually.");
+                let advice = "it failed too often (crash loop). Start it again manually.";
+                let message = alloc::format!("{}; {advice}", error.message());
+                error = error.with_message(message);
                 NextState::WaitForUser(State::Failed)
             }
-            (_, Retry::Login) if error.kind == HubErrorKind::LoginRequired => NextState::WaitForUser(State::NeedsLogin),
+            (_, Retry::Login) if error.kind() == ErrorKind::LoginRequired => NextState::WaitForUser(State::NeedsLogin),
             (_, Retry::Login) => NextState::WaitForUser(State::NeedsAuth),
             (_, Retry::Input) => NextState::WaitForUser(State::NeedsInput),
             _ => NextState::WaitForUser(State::Failed),

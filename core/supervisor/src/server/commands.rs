@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::stopping::{NextState, StopPhase};
 use super::{Command, CommandId, Server, State};
-use crate::{HubError, HubErrorKind, Policy};
+use crate::{ErrorKind, HubError, Policy};
 use mcpwire_core::Timestamp;
 
 impl Server {
@@ -76,7 +76,7 @@ impl Server {
         } else if self.state == State::Running || self.state.is_starting() {
             self.stop_attempt(
                 NextState::Start,
-                &HubError::new(HubErrorKind::Exited, "the MCP server is being restarted"),
+                &HubError::new(ErrorKind::Closed, "the MCP server is being restarted"),
                 now,
             );
         }
@@ -124,9 +124,9 @@ impl Server {
 
     fn handle_stop(&mut self, id: CommandId, then: NextState, now: Timestamp) {
         let error = match then {
-            NextState::Deleted => HubError::new(HubErrorKind::Cancelled, "the MCP server is deleted"),
-            NextState::Disabled => HubError::new(HubErrorKind::Disabled, "the MCP server is disabled").at("enabled"),
-            _ => HubError::new(HubErrorKind::Cancelled, "the MCP server is stopped"),
+            NextState::Deleted => HubError::new(ErrorKind::Cancelled, "the MCP server is deleted"),
+            NextState::Disabled => HubError::new(ErrorKind::Disabled, "the MCP server is disabled").at("enabled"),
+            _ => HubError::new(ErrorKind::Cancelled, "the MCP server is stopped"),
         };
         self.fail_start_waiters(&error);
         // `end_attempt` answers the command, possibly before this function returns.
@@ -175,7 +175,7 @@ impl Server {
                 State::Stopped | State::Disabled | State::Deleted => {}
                 _ if self.host_closing => {}
                 State::Running | State::Launching | State::Negotiating | State::Listing => {
-                    let error = HubError::new(HubErrorKind::Exited, "the MCP server restarts with a new configuration");
+                    let error = HubError::new(ErrorKind::Closed, "the MCP server restarts with a new configuration");
                     self.stop_attempt(NextState::Start, &error, now);
                 }
                 _ => self.start(now),
@@ -191,14 +191,14 @@ impl Server {
         }
         match self.stopping.map(|stopping| stopping.then) {
             Some(NextState::Disabled) => Some(HubError::disabled()),
-            Some(NextState::Deleted) => Some(HubError::new(HubErrorKind::Cancelled, "the MCP server is deleted")),
+            Some(NextState::Deleted) => Some(HubError::new(ErrorKind::Cancelled, "the MCP server is deleted")),
             _ if self.state == State::Disabled => Some(HubError::disabled()),
             _ => None,
         }
     }
 
     fn call_error(&self, now: Timestamp) -> HubError {
-        let not_running = |message: String| HubError::new(HubErrorKind::NotRunning, message);
+        let not_running = |message: String| HubError::new(ErrorKind::NotRunning, message);
         match (self.state, &self.error) {
             (State::Disabled, _) => HubError::disabled(),
             // The error of the start names the missing value, so it is shown unchanged.
@@ -206,17 +206,17 @@ impl Server {
             (State::Stopping, Some(error)) if self.requires_login() => error.clone(),
             (State::Backoff, Some(error)) => {
                 let delay = self.deadline.map(|at| at.duration_since(now));
-                not_running(alloc::format!("the MCP server failed and restarts soon: {}", error.message))
+                not_running(alloc::format!("the MCP server failed and restarts soon: {}", error.message()))
                     .with_retry_after(delay)
             }
             (State::Failed, Some(error)) => {
-                not_running(alloc::format!("the MCP server has failed; start it again first: {}", error.message))
+                not_running(alloc::format!("the MCP server has failed; start it again first: {}", error.message()))
             }
             (State::Stopping, Some(error)) => {
-                not_running(alloc::format!("the MCP server is not running: {}", error.message))
+                not_running(alloc::format!("the MCP server is not running: {}", error.message()))
             }
             (state, _) if state.is_starting() => {
-                HubError::new(HubErrorKind::Starting, "the MCP server is still starting; try again in a moment")
+                HubError::new(ErrorKind::Starting, "the MCP server is still starting; try again in a moment")
             }
             _ => not_running("the MCP server is stopped; start it first".into()),
         }
@@ -224,5 +224,5 @@ impl Server {
 }
 
 fn host_closing() -> HubError {
-    HubError::new(HubErrorKind::ShuttingDown, "the host of the MCP server is shutting down")
+    HubError::new(ErrorKind::ShuttingDown, "the host of the MCP server is shutting down")
 }

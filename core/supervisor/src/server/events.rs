@@ -3,7 +3,7 @@
 //! The caller has checked that each event belongs to the current generation.
 
 use super::{Effect, Event, ProcessState, Server, State};
-use crate::{Failure, HubError, HubErrorKind, Retry};
+use crate::{ErrorKind, Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
 
 impl Server {
@@ -138,7 +138,7 @@ impl Server {
     /// Handles an [`Event::Removed`] that follows neither an [`Event::Failed`] nor an [`Event::Closed`].
     fn handle_unexplained_exit(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
-        let error = HubError::new(HubErrorKind::Exited, "MCP server exited");
+        let error = HubError::new(ErrorKind::Closed, "MCP server exited");
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 }

@@ -278,7 +278,7 @@ impl Server {
             }
             state if state.is_starting() => Status::Starting,
             State::Backoff | State::NeedsInput | State::NeedsAuth | State::NeedsLogin | State::Failed => {
-                Status::Error { message: self.error.as_ref().map(|error| error.message.clone()).unwrap_or_default() }
+                Status::Error { message: self.error.as_ref().map(|error| error.message().into()).unwrap_or_default() }
             }
             _ => Status::Stopped,
         }

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::stopping::NextState;
 use super::{Effect, Server, State};
-use crate::{Failure, HubError, HubErrorKind, Retry};
+use crate::{ErrorKind, Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
 
 impl Server {
@@ -14,7 +14,7 @@ impl Server {
             self.reply(
                 command,
                 Err(HubError::new(
-                    HubErrorKind::Starting,
+                    ErrorKind::Starting,
                     "the MCP server did not start in time for the call; try again in a moment",
                 )),
             );
@@ -57,7 +57,7 @@ impl Server {
 
     fn maintain(&mut self, now: Timestamp) {
         if self.sleep_deadline().is_some_and(|at| at <= now) {
-            let error = HubError::new(HubErrorKind::NotRunning, "the MCP server is idle and is being stopped");
+            let error = HubError::new(ErrorKind::NotRunning, "the MCP server is idle and is being stopped");
             return self.stop_attempt(NextState::Sleep, &error, now);
         }
         if self.refreshes.is_due(&self.policy, now) {

@@ -1,8 +1,10 @@
 //! Admits tool calls, and records their end.
 
+use alloc::string::ToString;
+
 use super::Supervisor;
-use crate::{Event, Generation, HubError, HubErrorKind, ServerId, TooManyCalls};
-use mcpwire_core::Timestamp;
+use crate::{ErrorKind, Event, Generation, HubError, ServerId, TooManyCalls};
+use mcpwire_core::{CallError, Timestamp};
 
 /// The reason why a tool call is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ impl CallRejection {
             CallRejection::Error(error) => error.clone(),
             CallRejection::TooManyCalls(error) => error.to_hub_error(),
             CallRejection::NotRunning => {
-                HubError::new(HubErrorKind::NotRunning, "the MCP server is not running; start it first")
+                HubError::new(ErrorKind::NotRunning, "the MCP server is not running; start it first")
             }
         }
     }
@@ -44,7 +46,12 @@ impl Supervisor {
         };
         // The tools of a stopped server are unknown, so `NotRunning` is the more precise error.
         let Some(tools) = managed.server.tools() else { return Err(CallRejection::NotRunning) };
-        if tools.get(tool).is_none() || !managed.filter.permits(tool) {
+        if tools.get(tool).is_none() {
+            // The text is that of a client, whose list does not have the tool.
+            let error = CallError::ToolNotFound { tool: tool.into(), error: None };
+            return Err(CallRejection::Error(HubError::unknown_tool(tool).with_message(error.to_string())));
+        }
+        if !managed.filter.permits(tool) {
             return Err(CallRejection::Error(HubError::unknown_tool(tool)));
         }
         if !managed.server.is_ready() {

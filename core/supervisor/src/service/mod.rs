@@ -28,7 +28,7 @@ use self::progress::{BootProgress, ShutdownProgress};
 use self::server_names::ServerNames;
 use self::start_queue::{QueuedStart, StartQueue};
 use super::{
-    CatalogueBuilder, Command, CommandId, Effect, Event, Generation, HubError, HubErrorKind, RateLimiter, Server,
+    CatalogueBuilder, Command, CommandId, Effect, ErrorKind, Event, Generation, HubError, RateLimiter, Server,
     ServerId, State,
 };
 use mcpwire_core::Timestamp;
@@ -118,7 +118,7 @@ impl Supervisor {
     /// ([`ErrorCode::ServiceUnavailable`](crate::ErrorCode::ServiceUnavailable)).
     pub fn add(&mut self, id: ServerId, spec: ServerSpec, now: Timestamp) -> Result<(), HubError> {
         if self.is_closing {
-            return Err(HubError::new(HubErrorKind::ShuttingDown, "the host is shutting down"));
+            return Err(HubError::new(ErrorKind::ShuttingDown, "the host is shutting down"));
         }
         if self.servers.contains_key(&id) {
             return Err(HubError::conflict(
@@ -413,7 +413,7 @@ impl Supervisor {
             self.names.remove(id);
             self.deadlines.set(id, None);
             if let Some(change) = managed.enabled_change {
-                self.reply(change.command(), Err(HubError::new(HubErrorKind::Cancelled, "the MCP server is deleted")));
+                self.reply(change.command(), Err(HubError::new(ErrorKind::Cancelled, "the MCP server is deleted")));
             }
         }
         self.catalogue.remove(id);

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::action::Action;
-use crate::{CommandId, HubError, HubErrorKind};
+use crate::{CommandId, ErrorKind, HubError};
 
 /// The progress of [`Supervisor::boot`](crate::Supervisor::boot). All counts are 0 when no boot is in progress.
 #[derive(Debug, Default)]
@@ -77,5 +77,5 @@ impl ShutdownProgress {
 
 /// Returns whether a start ended because another command stopped, disabled or deleted the server.
 pub(super) fn ended_by_command(error: &HubError) -> bool {
-    matches!(error.kind, HubErrorKind::Cancelled | HubErrorKind::Disabled)
+    matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Disabled)
 }

@@ -1,6 +1,6 @@
 //! `mcpwire server add`: adds a server to the configuration.
 
-use mcpwire_hub::HubErrorKind;
+use mcpwire_hub::ErrorKind;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::secrets::SecretRef;
 
@@ -18,8 +18,8 @@ pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Re
     if let Err(error) = added {
         handle.close();
         let failure = Failure::from_hub(&error);
-        return Err(match error.kind {
-            HubErrorKind::Conflict => failure
+        return Err(match error.kind() {
+            ErrorKind::Conflict => failure
                 .with_hint(format!("Choose another name, or remove that server: mcpwire server remove {}", word(name))),
             _ => failure,
         });

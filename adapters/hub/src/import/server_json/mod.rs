@@ -41,8 +41,8 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
             if is_package { package::read(builder, members) } else { remote(builder, members) }
         });
         if let Some(refused) = trial.refused.pop() {
-            let field = format!("{}.{at}.{}", if is_package { "packages" } else { "remotes" }, refused.error.field);
-            reasons.push(HubError { field: field.trim_end_matches('.').to_owned(), ..refused.error });
+            let field = format!("{}.{at}.{}", if is_package { "packages" } else { "remotes" }, refused.error.field());
+            reasons.push(refused.error.at(field.trim_end_matches('.')));
             continue;
         }
         import.servers.append(&mut trial.servers);
@@ -54,8 +54,8 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
         1 => reasons.swap_remove(0),
         _ => {
             let all: Vec<String> =
-                reasons.iter().map(|reason| format!("{}: {}", reason.field, reason.message)).collect();
-            HubError::validation(reasons[0].field.clone(), all.join("; "))
+                reasons.iter().map(|reason| format!("{}: {}", reason.field(), reason.message())).collect();
+            HubError::validation(reasons[0].field().to_owned(), all.join("; "))
         }
     };
     import.refused.push(Refused { name: name.to_owned(), error });

@@ -25,7 +25,7 @@ use crate::config::McpConfig;
 use crate::launch::{Container, Instance, Launch};
 use crate::process_registry::ServerProcess;
 use crate::tasks::{Client, panicked};
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 /// Extra time that a connection has to open, beyond the timeout of the supervisor. So the supervisor times out first,
 /// and its error is more precise.
@@ -80,7 +80,7 @@ pub(super) fn launch(context: &Context, servers: &mut Servers, key: AttemptKey) 
         let event = if let Some(launch) = launch {
             start_client(&context, key, launch, &config, &logs)
         } else {
-            let error = HubError::new(HubErrorKind::Conflict, "the command to start is not known");
+            let error = HubError::new(ErrorKind::Conflict, "the command to start is not known");
             Event::Failed(Failure::new(error, Retry::Never))
         };
         context.state.event(id, generation, event);

@@ -17,7 +17,7 @@ use mcpwire_supervisor::{
 use self::deliveries::Deliveries;
 use super::events::{Events, HubEvent, Listeners};
 use crate::tasks::Alarm;
-use crate::{HubError, HubErrorKind};
+use crate::{ErrorKind, HubError};
 
 pub use self::deliveries::BootReport;
 pub(super) use self::servers::Servers;
@@ -239,5 +239,5 @@ impl State {
 }
 
 pub(super) fn hub_has_ended() -> HubError {
-    HubError::new(HubErrorKind::ShuttingDown, "the hub has ended")
+    HubError::new(ErrorKind::ShuttingDown, "the hub has ended")
 }

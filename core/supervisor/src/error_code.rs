@@ -1,0 +1,91 @@
+//! [`ErrorCode`]: the categories of errors in the JSON form of a [`HubError`](crate::HubError).
+
+use core::fmt;
+
+use mcpwire_core::ErrorKind;
+use serde::{Deserialize, Serialize};
+
+/// The category of an error. In JSON, a category is written in upper case, for example `NOT_FOUND`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ErrorCode {
+    /// The server, tool, package or program does not exist.
+    NotFound,
+    /// The user's input is missing or invalid, or the user has to log in.
+    ValidationError,
+    /// The operation conflicts with the current state. For example, the server is disabled, the name is in use or the
+    /// configuration has changed.
+    Conflict,
+    /// The server, or a service that the server requires, is temporarily not available.
+    ServiceUnavailable,
+    /// The connection to the server failed or timed out.
+    NetworkError,
+}
+
+impl ErrorCode {
+    /// All error categories.
+    pub const ALL: [ErrorCode; 5] = [
+        ErrorCode::NotFound,
+        ErrorCode::ValidationError,
+        ErrorCode::Conflict,
+        ErrorCode::ServiceUnavailable,
+        ErrorCode::NetworkError,
+    ];
+
+    /// Returns the category as it is spelled in JSON, such as `NOT_FOUND`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ErrorCode::NotFound => "NOT_FOUND",
+            ErrorCode::ValidationError => "VALIDATION_ERROR",
+            ErrorCode::Conflict => "CONFLICT",
+            ErrorCode::ServiceUnavailable => "SERVICE_UNAVAILABLE",
+            ErrorCode::NetworkError => "NETWORK_ERROR",
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<ErrorKind> for ErrorCode {
+    /// Returns the category of a kind. A [`HubError`](crate::HubError) may have another one, which says more: for example, a
+    /// program that cannot be started because it does not exist has [`ErrorCode::NotFound`].
+    fn from(kind: ErrorKind) -> Self {
+        use ErrorKind as Kind;
+        match kind {
+            Kind::ServerNotFound
+            | Kind::ToolNotFound
+            | Kind::PackageNotFound
+            | Kind::EndpointNotFound
+            | Kind::NotFound => ErrorCode::NotFound,
+            Kind::InvalidConfiguration
+            | Kind::MissingValue
+            | Kind::Usage
+            | Kind::Unauthorized
+            | Kind::LoginRequired => ErrorCode::ValidationError,
+            Kind::Disabled | Kind::NeedsConsent | Kind::Denied | Kind::Cancelled | Kind::Conflict => {
+                ErrorCode::Conflict
+            }
+            Kind::Timeout | Kind::Network => ErrorCode::NetworkError,
+            _ => ErrorCode::ServiceUnavailable,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_spelled_as_required() {
+        for code in ErrorCode::ALL {
+            let json = serde_json::to_string(&code).expect("it is a string");
+            assert_eq!(json, alloc::format!("\"{code}\""));
+            assert_eq!(serde_json::from_str::<ErrorCode>(&json).expect("it is read"), code);
+        }
+        assert!(serde_json::from_str::<ErrorCode>("\"not_found\"").is_err());
+    }
+}
