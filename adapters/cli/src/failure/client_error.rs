@@ -14,7 +14,7 @@ impl Failure {
     /// what the server wrote to standard error.
     pub(crate) fn from_client(error: &Error, hide_stderr: bool) -> Self {
         let kind = match error.cause() {
-            Cause::Spawn(error) => spawn_kind(error.kind),
+            Cause::Spawn(error) => spawn_kind(error.kind()),
             Cause::Http(HttpSetupError::Client(_)) => (NOT_CONNECTED, Code::Unavailable, "connection"),
             Cause::Http(HttpSetupError::Settings(
                 SettingsError::HeaderName { .. } | SettingsError::HeaderValue { .. },
@@ -93,7 +93,7 @@ fn call_kind(error: &CallError, process_ended: bool) -> Kind<'static> {
 
 /// Returns the message of the error and how the server process exited, but not what the server wrote to standard error.
 fn without_stderr(error: &Error) -> String {
-    let exit = error.process().and_then(|process| process.exit);
+    let exit = error.process().and_then(mcpwire_blocking::ProcessReport::exit);
     let exit = exit.map(|exit| format!("; its process {exit}")).unwrap_or_default();
     format!("{}{exit}", error.message())
 }

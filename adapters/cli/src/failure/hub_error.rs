@@ -9,7 +9,7 @@ use crate::text;
 
 /// Returns the message of a hub error on one line. The message begins in lower case, as all messages of this tool do.
 pub(crate) fn hub_message(error: &HubError) -> String {
-    uncapitalized(text::line(&error.message()))
+    uncapitalized(text::line(error.message()))
 }
 
 /// Changes the first letter of an error message to lower case, unless the first word is a name or an acronym.
@@ -36,11 +36,14 @@ impl Failure {
         };
         let (code, exit) = match error.kind() {
             ErrorKind::Timeout => (code, TIMED_OUT),
-            ErrorKind::PackageNotFound | ErrorKind::Start => (code, NOT_CONNECTED),
+            // The server, and not an argument of the command, does not exist.
+            ErrorKind::PackageNotFound | ErrorKind::EndpointNotFound | ErrorKind::Start if code == Code::NotFound => {
+                (code, NOT_CONNECTED)
+            }
             ErrorKind::LoginRequired => (Code::LoginRequired, LOGIN_REQUIRED),
             _ => (code, exit),
         };
-        Self::new((exit, code, &error.field()), hub_message(error))
+        Self::new((exit, code, error.field()), hub_message(error))
     }
 
     /// Converts the hub error of a tool call to the failure of a command.
@@ -52,9 +55,14 @@ impl Failure {
         if error.kind() == ErrorKind::ToolNotFound || failure.exit == NOT_CONNECTED && !is_unsent {
             failure.exit = CONNECTION_FAILED;
         }
-        // The message of this kind contains the name of the tool already.
-        if error.kind() != ErrorKind::ToolNotFound {
-            failure.message = format!("`{}`: {}", text::line(tool), failure.message);
+        match error.kind() {
+            // The message of this kind contains the name of the tool already.
+            ErrorKind::ToolNotFound => {}
+            // The text of the client says which request failed.
+            kind if kind != ErrorKind::LoginRequired && error.server().is_some() && error.tool().is_some() => {
+                failure.message = error.to_string();
+            }
+            _ => failure.message = format!("`{}`: {}", text::line(tool), failure.message),
         }
         failure
     }

@@ -17,28 +17,39 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
             format!("Review and approve it: {} (without a terminal, add --trust)", enable_command(name))
         }
         Kind::Disabled => format!("Enable it: {}", enable_command(name)),
-        Kind::LoginRequired => format!("Log in: {}", login_command(name, &error.scopes())),
-        Kind::Unauthorized => "Give it credentials: a header with a token, or a secret variable".into(),
+        Kind::LoginRequired => format!("Log in: {}", login_command(name, error.scopes())),
+        Kind::Unauthorized if error.code() == ErrorCode::ValidationError => {
+            "Give it credentials: a header with a token, or a secret variable".into()
+        }
         Kind::MissingValue => {
             // The field of the error is the path of the value in the configuration, such as `env_vars.TOKEN`.
-            let (_, variable) = error.field().split_once('.').unwrap_or(("", &error.field()));
+            let (_, variable) = error.field().split_once('.').unwrap_or(("", error.field()));
             format!("Set it: mcpwire secret set {server} {}", word(variable))
         }
-        Kind::RunnerNotFound => {
+        // The program that runs the package is missing, and not the one that the configuration names.
+        Kind::Start if error.code() == ErrorCode::NotFound && error.field() == "package.package_type" => {
             "Install the program that runs such packages (Node.js for npx, uv for uvx, Docker), or add it to the PATH"
                 .into()
         }
-        Kind::PackageNotFound => format!("Check the spelling: mcpwire server show {server}"),
+        Kind::Start | Kind::PackageNotFound | Kind::EndpointNotFound if error.code() == ErrorCode::NotFound => {
+            format!("Check the spelling: mcpwire server show {server}")
+        }
         Kind::Timeout => {
             "Try again: a first start may have to download much. Or allow more time (timeouts.start_ms)".into()
         }
         Kind::RateLimited => "Try again later".into(),
-        Kind::Unavailable | Kind::Network => "When that is solved, try again: mcpwire server doctor".into(),
+        Kind::Start if error.code() == ErrorCode::ServiceUnavailable => when_solved(),
+        Kind::Unavailable => when_solved(),
         _ => match error.code() {
+            ErrorCode::NetworkError => when_solved(),
             ErrorCode::ValidationError | ErrorCode::Conflict => "Correct it in servers.json".into(),
             _ => format!("See its output: mcpwire server logs {server}"),
         },
     }
+}
+
+fn when_solved() -> String {
+    "When that is solved, try again: mcpwire server doctor".into()
 }
 
 /// Returns the suggestion to start the server `name` in the running hub with `mcpwire server start`.
@@ -59,15 +70,17 @@ fn login_command(name: &str, scopes: &[String]) -> String {
 }
 
 /// Adds the command that logs in to the server `name` to an error that asks for a login. Returns other errors unchanged.
-pub(crate) fn with_login_command(name: &str, mut error: HubError) -> HubError {
-    // The hub's text, which names no command of this tool.
-    const LOG_IN: &str = "log in first";
-    if error.kind() == ErrorKind::LoginRequired && error.message().ends_with(LOG_IN) {
-        let command = login_command(name, &error.scopes());
-        error.message().push_str(": ");
-        error.message().push_str(&command);
+pub(crate) fn with_login_command(name: &str, error: HubError) -> HubError {
+    if error.kind() != ErrorKind::LoginRequired {
+        return error;
     }
-    error
+    let command = login_command(name, error.scopes());
+    let message = error.message();
+    let message = match message.strip_suffix(&command) {
+        Some(_) => message.to_owned(),
+        None => format!("{message}: {command}"),
+    };
+    error.with_message(message)
 }
 
 /// Returns the command line `mcpwire server restart NAME`. A server of the running hub receives a changed secret only after a
@@ -108,7 +121,7 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
         }
         _ => return None,
     };
-    Some(HubError { message: format!("server `{name}` {what}. {advice}"), ..kind })
+    Some(kind.with_message(format!("server `{name}` {what}. {advice}")))
 }
 
 /// Creates the failure for a server that could not be started, with a suggestion for how the user can solve the error.
@@ -118,7 +131,7 @@ pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
     }
     let what = if error.kind() == ErrorKind::Disabled { "it is disabled".to_owned() } else { hub_message(error) };
     let message = format!("server `{server}`: {what}");
-    Failure::from_hub(HubError { message, ..error.clone() }).with_hint(advice(server, error))
+    Failure::from_hub(error.clone().with_message(message)).with_hint(advice(server, error))
 }
 
 /// Returns the warning that the definition of a tool has changed. `change` contains text of the server, so control characters
@@ -135,11 +148,13 @@ mod tests {
     #[test]
     fn advice_depends_on_the_kind_of_an_error_and_not_on_its_text() {
         let advised = |kind: ErrorKind, field: &str| advice("calc", &HubError::new(kind, "").at(field));
+        let missing = |field: &str| HubError::not_found(field, "").with_kind(ErrorKind::Start);
         assert_eq!(advised(ErrorKind::MissingValue, "env_vars.TOKEN"), "Set it: mcpwire secret set calc TOKEN");
         assert_eq!(advised(ErrorKind::MissingValue, "headers.X-Key"), "Set it: mcpwire secret set calc X-Key");
         // An invalid variable has the same code and field as a missing one.
         assert_eq!(advised(ErrorKind::InvalidConfiguration, "env_vars.TOKEN"), "Correct it in servers.json");
-        assert!(advised(ErrorKind::Start, "").starts_with("Install the program"));
+        assert!(advice("calc", &missing("package.package_type")).starts_with("Install the program"));
+        assert!(advice("calc", &missing("package.identifier")).starts_with("Check the spelling"));
         assert!(advised(ErrorKind::PackageNotFound, "").starts_with("Check the spelling"));
     }
 
@@ -147,7 +162,7 @@ mod tests {
     fn an_error_that_asks_for_a_login_names_the_command_once() {
         let error = HubError::login_required("the server https://a.example wants a login: there is none; log in first");
         let told = with_login_command("my notes", error);
-        assert!(told.message.ends_with("; log in first: mcpwire login 'my notes'"), "{told}");
+        assert!(told.message().ends_with("; log in first: mcpwire login 'my notes'"), "{told}");
         assert_eq!(with_login_command("my notes", told.clone()), told);
         assert_eq!(login_command("notes", &["a".into(), "b:c".into()]), "mcpwire login notes --scope a --scope b:c");
         let other = HubError::unavailable("log in first");

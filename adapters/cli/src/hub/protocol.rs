@@ -78,26 +78,33 @@ pub(super) enum Response {
     Error(ErrorWithKind),
 }
 
-/// A [`HubError`] together with its kind. The JSON of a `HubError` alone does not contain the kind.
+/// A [`HubError`] together with its kind and the names in its text. The JSON of a `HubError` alone does not contain them.
 #[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ErrorWithKind {
     #[serde(flatten)]
     error: HubError,
     kind: ErrorKind,
+    #[serde(default)]
+    server: Option<String>,
+    #[serde(default)]
+    tool: Option<String>,
 }
 
 #[cfg(unix)]
 impl From<HubError> for ErrorWithKind {
     fn from(error: HubError) -> Self {
-        Self { kind: error.kind(), error }
+        let (server, tool) = (error.server().map(str::to_owned), error.tool().map(str::to_owned));
+        Self { kind: error.kind(), server, tool, error }
     }
 }
 
 #[cfg(unix)]
 impl From<ErrorWithKind> for HubError {
-    fn from(ErrorWithKind { error, kind }: ErrorWithKind) -> Self {
-        HubError { kind, ..error }
+    fn from(ErrorWithKind { error, kind, server, tool }: ErrorWithKind) -> Self {
+        let error = error.with_kind(kind);
+        let error = server.iter().fold(error, |error, name| error.with_server(name));
+        tool.iter().fold(error, |error, name| error.with_tool(name))
     }
 }
 
@@ -121,7 +128,7 @@ impl Row {
     /// `last_error_kind`.
     pub(super) fn with_error_kind(mut self) -> Self {
         if let (Some(error), Some(kind)) = (&mut self.detail.last_error, self.last_error_kind) {
-            error.kind() = kind;
+            *error = error.clone().with_kind(kind);
         }
         self
     }
@@ -146,10 +153,12 @@ mod tests {
     #[test]
     fn the_kind_of_an_error_reaches_the_command() {
         for kind in [ErrorKind::MissingValue, ErrorKind::NotRunning, ErrorKind::Start] {
-            let error = HubError::new(kind, "message").at("env_vars.TOKEN");
+            let error = HubError::new(kind, "message").at("env_vars.TOKEN").with_server("a").with_tool("b");
             let line = serde_json::to_string(&ErrorWithKind::from(error.clone())).expect("it is written");
             let received: ErrorWithKind = serde_json::from_str(&line).expect("it is read");
-            assert_eq!(HubError::from(received), error);
+            let received = HubError::from(received);
+            assert_eq!((received.kind(), received.to_string()), (kind, error.to_string()));
+            assert_eq!(received.tool(), Some("b"));
         }
     }
 }

@@ -206,22 +206,18 @@ async fn try_all(hub: &Hub) {
 /// Creates the error for a call of an unknown tool. The error suggests a similar name, or else names servers that may have the
 /// tool but are not running.
 pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
-    let mut error = HubError::unknown_tool(tool);
+    let error = HubError::unknown_tool(tool);
+    let with_note = |note: String| error.clone().with_message(format!("{}. {note}", error.message()));
     let tools = hub.available_tools();
     let alike: Vec<&str> =
         tools.iter().filter(|offered| offered.tool.name == tool).map(|offered| offered.name).collect();
     if !alike.is_empty() {
-        error.message().push_str(". Several servers have one of that name: ");
-        error.message().push_str(&alike.join(", "));
-        return error;
+        return with_note(format!("Several servers have one of that name: {}", alike.join(", ")));
     }
     // The user may have typed the name of the tool with or without the prefix of the server.
     let names = tools.iter().flat_map(|offered| [offered.name, &*offered.tool.name].map(|name| (name, offered.name)));
     if let Some(nearest) = text::nearest(tool, names) {
-        error.message().push_str(". Did you mean ");
-        error.message().push_str(nearest);
-        error.message().push('?');
-        return error;
+        return with_note(format!("Did you mean {nearest}?"));
     }
     let absent = hub.details().into_iter().filter(|detail| detail.enabled && lacks_tools(detail));
     let mut absent: Vec<String> = absent.map(|detail| format!("{} ({})", detail.name, detail.state)).collect();
@@ -230,8 +226,8 @@ pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
         absent.splice(MOST_ABSENT.., [more]);
     }
     if !absent.is_empty() {
-        let note = format!(". Servers that do not run may have it: {}. See mcpwire status", absent.join(", "));
-        error.message().push_str(&note);
+        let absent = absent.join(", ");
+        return with_note(format!("Servers that do not run may have it: {absent}. See mcpwire status"));
     }
     error
 }

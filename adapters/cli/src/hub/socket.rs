@@ -196,7 +196,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let layout = layout(&directory);
         let (first, _listener) = Socket::bind(&layout).unwrap();
-        assert_eq!(Socket::bind(&layout).err().map(|error| error.field()), Some("hub".into()));
+        assert_eq!(Socket::bind(&layout).err().map(|error| error.field().to_owned()), Some("hub".into()));
         assert!(first.path.exists(), "the second has left it alone");
         drop(first);
         assert!(connect(&layout).unwrap().is_none());

@@ -23,7 +23,7 @@ impl ServerLogin {
         };
         // Names settings as servers.json does.
         let told = login_error(error);
-        let failure = Failure::login(kind, format!("{}: {}", self.title(), text::line(&told.message)));
+        let failure = Failure::login(kind, format!("{}: {}", self.title(), text::line(&told.message())));
         let failure = failure.redacted(&self.redactor());
         match (error, error.kind()) {
             (LoginError::NoDeviceLogin(_), _) => {
@@ -38,10 +38,10 @@ impl ServerLogin {
             (_, LoginErrorKind::ClientIssuerRequired) => failure.with_hint(
                 "Name the authorization server that has issued the secret with --issuer URL, or as `oauth.issuer` in servers.json",
             ),
-            _ if self.name.is_none() && told.field == "oauth.auth_method" => {
+            _ if self.name.is_none() && told.field() == "oauth.auth_method" => {
                 failure.with_hint("Name the method of the client with --client-auth-method")
             }
-            _ if self.name.is_none() && told.field.starts_with("oauth.") => failure.with_hint(
+            _ if self.name.is_none() && told.field().starts_with("oauth.") => failure.with_hint(
                 "Configure the server first (mcpwire server add NAME --url URL), and change this setting in servers.json",
             ),
             _ => failure,

@@ -148,7 +148,7 @@ pub(crate) fn warn_of_changes<'a>(console: &Console, details: impl IntoIterator<
 /// would not find such a tool.
 fn unknown_prefix(own: &InProcess, tool: &str) -> HubError {
     let hub = own.hub();
-    let mut error = unknown_tool(hub, tool);
+    let error = unknown_tool(hub, tool);
     let configs = hub.list();
     let (server, rest) = tool.split_once("__").unwrap_or((tool, ""));
     let names: Vec<&str> = configs.iter().map(|config| config.name.trim()).collect();
@@ -156,6 +156,5 @@ fn unknown_prefix(own: &InProcess, tool: &str) -> HubError {
         Some(nearest) => format!("Did you mean {}__{rest}?", nearest.to_lowercase().replace(' ', "_")),
         None => format!("Configured servers: {}. To call a tool of that name, add --server NAME", names.join(", ")),
     };
-    error.message() = format!("tool not found: no configured server has the prefix `{server}`. {instead}");
-    error
+    error.with_message(format!("tool not found: no configured server has the prefix `{server}`. {instead}"))
 }

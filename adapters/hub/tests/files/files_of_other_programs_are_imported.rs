@@ -21,7 +21,7 @@ fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {
     }}"#;
     let import = read(Dialect::ClaudeDesktop, text);
     assert!(import.refused.is_empty(), "{import:?}");
-    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field()).collect();
+    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field.as_str()).collect();
     assert_eq!(warned, ["env.PATH"]);
     let files = server(&import, "files");
     assert_eq!(files.config.package.package_type, McpPackageType::Npm);
@@ -140,7 +140,7 @@ fn other_members_of_the_family_are_understood_or_warned_of() {
     assert!(!w.enabled && w.tools.deny == ["x"]);
     let t = &server(&import, "t").config;
     assert_eq!((t.timeouts.call, t.cwd.as_deref()), (Some(Duration::from_secs(60)), Some(Path::new("/w"))));
-    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field()).collect();
+    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field.as_str()).collect();
     assert_eq!(warned, ["timeout", "surprise"]);
 
     let gemini = r#"{"mcp": {"allowed": ["a", "b"], "excluded": ["b"]}, "mcpServers": {
@@ -187,7 +187,7 @@ fn the_variables_of_a_named_file_are_taken_over() {
         assert!(server(&import, "b").config.env_vars.is_empty());
         let of = |name: &str| {
             let warnings = import.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name));
-            warnings.map(|warning| format!("{}: {}", warning.field(), warning.message())).collect::<Vec<_>>().join("\n")
+            warnings.map(|warning| format!("{}: {}", warning.field, warning.message)).collect::<Vec<_>>().join("\n")
         };
         assert!(of("a").contains("env.NODE_OPTIONS: ") && of("a").contains("as they are now"), "{}", of("a"));
         assert!(of("b").contains("cannot be read") && of("b").contains("/w/project/other.env"), "{}", of("b"));
@@ -261,7 +261,7 @@ fn vs_code_asks_for_inputs_and_has_comments() {
     let unanswered = server(&import, "b");
     let error = launch(unanswered, &[]).unwrap_err();
     assert_eq!(error.field(), "variables.input.key");
-    assert!(import.warnings.iter().any(|warning| warning.message().contains("`key`")));
+    assert!(import.warnings.iter().any(|warning| warning.message.contains("`key`")));
 }
 
 #[test]

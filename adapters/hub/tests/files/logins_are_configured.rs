@@ -159,7 +159,7 @@ fn imported(import: &Import) -> OAuthConfig {
 }
 
 fn warned(import: &Import) -> Vec<&str> {
-    import.warnings.iter().map(|warning| warning.field()).collect()
+    import.warnings.iter().map(|warning| warning.field.as_str()).collect()
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn an_exported_oauth_section_is_imported_as_the_same_without_the_secret() {
     config.oauth.client_secret =
         Some(EnvVarConfig::secret("client_secret", SecretRef::stored(config.id, "client_secret").unwrap()));
     let exported = export([&config]);
-    let warned: Vec<&str> = exported.warnings.iter().map(|warning| warning.field()).collect();
+    let warned: Vec<&str> = exported.warnings.iter().map(|warning| warning.field.as_str()).collect();
     assert_eq!(warned, ["oauth.assume_pkce", "oauth.client_secret"]);
     let import = read(Dialect::ClaudeCode, &exported.text);
     let again = imported(&import);

@@ -34,7 +34,7 @@ pub(super) fn run(
     let imported = import(&content, &reading).map_err(Failure::from_hub)?;
     for warning in &imported.warnings {
         let server = warning.server.as_deref().unwrap_or("the file");
-        console.warn(&text::line(&format!("{server}: {} ({})", warning.message(), warning.field())));
+        console.warn(&text::line(&format!("{server}: {} ({})", warning.message, warning.field)));
     }
     let mut refused: Vec<(String, String)> =
         imported.refused.into_iter().map(|refused| (refused.name, hub_message(&refused.error))).collect();
