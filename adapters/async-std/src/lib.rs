@@ -1,8 +1,10 @@
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `async-std`; its API may change in any release.
+//!
 //! The Model Context Protocol client for [async-std](async_std).
 //!
 //! This crate connects [`mcpwire_driver`] to async-std's tasks, and to the timers and pipes of async-io, on which async-std is built.
-//! async-std is no longer maintained (RUSTSEC-2025-0052): this crate is for programs that use it already. New programs should use
-//! `mcpwire-smol` or `mcpwire-tokio`.
+//! async-std is no longer maintained (RUSTSEC-2025-0052): this client is for programs that use it already. New programs should use
+//! smol or tokio.
 //!
 //! ```no_run
 //! use mcpwire_async_std::{McpClient, McpServerDef};
@@ -82,8 +84,3 @@ impl http::Net for AsyncStd {
         Smol.connect_unix(path)
     }
 }
-
-/// Compiles the example of the crate's README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

@@ -1,3 +1,5 @@
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `oauth`; its API may change in any release.
+//!
 //! OAuth for the clients of mcpwire: logs users in, keeps their tokens, refreshes them, and signs DPoP proofs.
 //!
 //! The state machines are those of [`mcpwire_oauth`]. This crate carries out their actions: it sends requests, signs, listens for
@@ -47,8 +49,3 @@ pub use signer::Signer;
 pub use signing_key::{KeyError, SigningKey, random_seed};
 pub use status::{LoggedOut, LoginStatus, RevocationOutcome};
 pub use store::{MemoryStore, StoreFailed, StoreLock, TokenStore};
-
-/// Compiles the examples of the crate's README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

@@ -1,3 +1,5 @@
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `blocking`; its API may change in any release.
+//!
 //! The Model Context Protocol client for blocking programs.
 //!
 //! [`McpClient`] starts a server, negotiates the protocol version, and calls tools. There is no runtime: on Unix, the calling thread
@@ -68,8 +70,3 @@ pub use pending::Pending;
 pub use shared_client::SharedClient;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, TaskOrResult};
-
-/// Compiles the example of the crate's README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

@@ -1,6 +1,6 @@
-//! Types and traits that all clients of mcpwire share, without processes and async runtimes.
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), which always contains it; its API may change in any release.
 //!
-//! Applications use one of the adapters (`mcpwire-blocking`, `mcpwire-tokio`, ...), which re-export the items of this crate.
+//! Types and traits that all clients of mcpwire share, without processes and async runtimes.
 //!
 //! | file | content |
 //! |---|---|

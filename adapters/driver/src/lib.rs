@@ -1,7 +1,9 @@
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `async`, as `mcpwire::runtime`; its API may change in any release.
+//!
 //! The async client of the Model Context Protocol, for any runtime.
 //!
-//! Applications use the crate of their runtime: `mcpwire-tokio`, `mcpwire-smol` or `mcpwire-async-std`. These crates implement
-//! [`Runtime`] and re-export this crate. For another runtime, implement [`Runtime`]: tasks, threads, timers, and pipes.
+//! `mcpwire-tokio`, `mcpwire-smol` and `mcpwire-async-std` implement [`Runtime`] and re-export this crate. For another runtime,
+//! implement [`Runtime`]: tasks, threads, timers, and pipes.
 //!
 //! ```text
 //!   tasks that call              behind a short lock               one task per connection

@@ -1,4 +1,6 @@
-//! Files that survive crashes and stay private. Programs use the crates that are built on this one, such as `mcpwire-hub`.
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its features `http`, `file-store` and `hub`; its API may change in any release.
+//!
+//! Files that survive crashes and stay private.
 //!
 //! | file | content |
 //! |---|---|

@@ -1,7 +1,8 @@
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `http`; its API may change in any release.
+//!
 //! The HTTP client of mcpwire: hyper and rustls, on any runtime.
 //!
-//! Applications enable the feature `http` of `mcpwire-tokio`, `mcpwire-smol`, `mcpwire-async-std` or `mcpwire-blocking` instead of using
-//! this crate. Use it to change limits, certificates or proxies ([`ClientOptions`]), and on other runtimes ([`Net`]).
+//! [`ClientOptions`] sets limits, certificates and proxies. Another runtime implements [`Net`].
 //!
 //! * HTTP/1.1 on a bounded number of connections, which are reused, and HTTP/2 if the server selects it by ALPN (with TLS only).
 //! * TLS 1.2 and 1.3 by rustls with ring. Trusts the CA certificates of `webpki-roots` (feature `webpki-roots`, on by default),
@@ -49,8 +50,3 @@ pub use client::Client;
 /// The version of rustls that [`ClientOptions::tls_config`] takes.
 pub use futures_rustls::rustls;
 pub use options::ClientOptions;
-
-/// Compiles the example of the crate's README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

@@ -145,20 +145,16 @@ pub mod http {
 }
 
 #[cfg(feature = "oauth")]
-#[doc(inline)]
-pub use mcpwire_authorization as oauth;
+pub mod oauth;
 #[cfg(feature = "hub")]
 #[doc(inline)]
 pub use mcpwire_hub as hub;
 #[cfg(feature = "jsonschema")]
-#[doc(inline)]
-pub use mcpwire_jsonschema as jsonschema;
+pub mod jsonschema;
 #[cfg(feature = "opentelemetry")]
-#[doc(inline)]
-pub use mcpwire_opentelemetry as opentelemetry;
+pub mod opentelemetry;
 #[cfg(feature = "reqwest")]
-#[doc(inline)]
-pub use mcpwire_reqwest as reqwest;
+pub mod reqwest;
 #[cfg(feature = "testkit")]
 #[doc(inline)]
 pub use mcpwire_testkit as testkit;

@@ -1,3 +1,5 @@
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its features `blocking` and `async`; its API may change in any release.
+//!
 //! Starts and ends the processes of MCP servers, for the adapters of mcpwire.
 //!
 //! An adapter starts a server from an [`McpServerDef`] with [`RunningServer::start`], converts its [`Pipes`] to streams of its

@@ -1,3 +1,5 @@
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `reqwest`; its API may change in any release.
+//!
 //! Sends the HTTP requests of mcpwire's clients with [reqwest].
 //!
 //! ```no_run
@@ -186,8 +188,3 @@ impl fmt::Debug for ReqwestClient {
         f.debug_struct("ReqwestClient").finish_non_exhaustive()
     }
 }
-
-/// Compiles the example of the crate's README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

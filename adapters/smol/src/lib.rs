@@ -1,3 +1,5 @@
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `smol`; its API may change in any release.
+//!
 //! The Model Context Protocol client for [smol](https://docs.rs/smol) and other executors on [async-io](async_io).
 //!
 //! This crate connects [`mcpwire_driver`] to async-io's timers and pipes. One background thread drives all connections, so a client works
@@ -111,8 +113,3 @@ impl Timer for SmolTimer {
         Pin::new(&mut self.0).poll(cx).map(drop)
     }
 }
-
-/// Compiles the example of the crate's README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

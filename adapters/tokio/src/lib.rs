@@ -1,3 +1,5 @@
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `tokio`; its API may change in any release.
+//!
 //! The Model Context Protocol client for [tokio](https://tokio.rs).
 //!
 //! This crate connects [`mcpwire_driver`] to tokio's tasks, timers and pipes, on current-thread and multi-thread runtimes. The runtime
@@ -149,8 +151,3 @@ impl Timer for TokioTimer {
         self.0.as_mut().poll(cx)
     }
 }
-
-/// Compiles the example of the crate's README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;

@@ -1,3 +1,5 @@
+//! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `hub`; its API may change in any release.
+//!
 //! Manages many MCP servers: lifecycles, restarts, a common tool catalogue, and error messages for users.
 //!
 //! The crate performs no I/O: it starts no process, writes no file and reads no clock. The embedder performs the
