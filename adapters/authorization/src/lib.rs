@@ -7,6 +7,7 @@
 //!
 //! Specification: protocol revision 2026-07-28, basic/authorization.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod addresses;

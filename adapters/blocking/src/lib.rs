@@ -31,6 +31,8 @@
 //! | `SharedClient` (feature `tool-client`) | a client that many tasks share, for agent frameworks |
 //! | [`Error`] | an error, with the server's exit status and the end of its standard error |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod answers;
 mod call;
 mod cancel;

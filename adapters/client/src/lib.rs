@@ -24,6 +24,8 @@
 //! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
 //! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "tracing")]
 mod call_site;
 mod connection_end;

@@ -17,6 +17,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "http"), allow(dead_code, reason = "the state machine knows more than lines need"))]
 
 mod greet;

@@ -28,6 +28,8 @@
 //! | `memory` (feature `futures-io`) | in-memory streams, for a server in the same process |
 //! | [`Runtime`], [`CurrentRuntime`], [`Timer`], [`Clock`], [`Streams`] | the interface to a runtime |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod answers;
 mod call;
 mod client;

@@ -14,6 +14,7 @@
 //! | `leftovers` | `remove_leftovers`: removes the temporary files of killed programs |
 //! | `faults` | `FaultyFs`: a file system for tests that fails or loses power |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "replace")]

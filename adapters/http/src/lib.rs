@@ -28,6 +28,8 @@
 //! | `meter` | limits the data of a server, and yields to other tasks |
 //! | `full_body`, `body_reader`, `io`, `time` | implement hyper's traits for bytes and time |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod applied_settings;
 mod body_reader;
 mod client;

@@ -14,6 +14,7 @@
 //! | [`runtime`] | [`Runtime`](runtime::Runtime): the asynchronous runtime of a hub: tokio, smol, or another |
 //! | [`layout`] | [`Layout`](layout::Layout): the directories in which a hub stores its files |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 pub mod config;

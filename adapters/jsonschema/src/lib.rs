@@ -16,6 +16,7 @@
 //! # Ok::<(), mcpwire_core::JsonError>(())
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod cost;

@@ -30,6 +30,9 @@
 //! assert!(error.to_string().contains("tool `add`") && error.to_string().contains("/sum"));
 //! # Ok::<(), mcpwire::types::JsonError>(())
 //! ```
+//!
+//! [`ValidationError::Schema`]: crate::types::ValidationError::Schema
+//! [`ValidationError::Value`]: crate::types::ValidationError::Value
 
 #[doc(inline)]
 pub use mcpwire_jsonschema::*;

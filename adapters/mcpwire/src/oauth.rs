@@ -1,5 +1,5 @@
 //! OAuth for the clients: logs users in, keeps their tokens, renews them before they expire and when a server refuses them, and signs
-//! DPoP proofs. The state machines are those of the crate `mcpwire-oauth`, which does no I/O; [`oauth`](self::oauth) re-exports it.
+//! DPoP proofs. The state machines are those of the crate `mcpwire-oauth`, which does no I/O; [`oauth`] re-exports it.
 //!
 //! Specification: protocol revision 2026-07-28, basic/authorization.
 //!

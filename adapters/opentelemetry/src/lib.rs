@@ -9,6 +9,8 @@
 //! let options = ConnectOptions::default().observer(mcpwire_opentelemetry::observer());
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod attributes;
 mod observer;
 mod propagation;

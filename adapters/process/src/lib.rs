@@ -40,6 +40,8 @@
 //!
 //! [`McpServerDef`]: mcpwire_client::McpServerDef
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod descriptors;
 mod isolation;
 mod local;

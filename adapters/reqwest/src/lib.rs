@@ -27,6 +27,8 @@
 //!   again. A DNS server that answers differently the second time is not noticed; `mcpwire-http` checks the address that it connects to.
 //! * reqwest does not limit the data that a server sends outside of responses. `mcpwire-http` does.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod address;
 mod body;
 #[cfg(test)]

@@ -22,6 +22,8 @@
 //!
 //! With the feature `http`, a server may be a URL: `McpServerDef::http("https://example.com/mcp")`. All else stays the same.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod executor;
 #[cfg(feature = "http")]
 mod net;

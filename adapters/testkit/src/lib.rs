@@ -29,6 +29,8 @@
 //! To run on another runtime, in its time, connect a client with [`ScriptedServer::connect`]. Code that sleeps on tokio needs
 //! this. [`ScriptedServer::serve`] serves a client over any other streams.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "authorization")]
 pub mod authorization;
 mod connect;

@@ -81,6 +81,7 @@
 //! | `end_of_stream` | detects the end of a connection to a server process |
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 extern crate alloc;

@@ -9,6 +9,7 @@
 //! Specification: protocol revision 2026-07-28, basic/authorization.
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 extern crate alloc;

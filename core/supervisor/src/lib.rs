@@ -6,6 +6,7 @@
 //! effects that the state machines request, and reports their outcomes as events.
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 extern crate alloc;

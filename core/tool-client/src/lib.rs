@@ -26,6 +26,7 @@
 //! | `openai`, `anthropic`, `text` | tool definitions and tool results in the formats of these APIs |
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 extern crate alloc;

@@ -1,6 +1,6 @@
 //! Calls of a hub that are spawned: they borrow neither the hub nor the names and arguments of the caller.
 
-use mcpwire_hub::{HubErrorKind, HubOptions};
+use mcpwire_hub::{ErrorKind, HubOptions};
 use serde::{Serialize, Serializer, ser};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -44,7 +44,7 @@ async fn the_error_of_serializing_arguments_is_that_of_sending() {
         let hub = hub(options, echo()).await;
         let call = hub.call("a__echo", Broken);
         let error = soon(call.send()).await.expect_err("it cannot be sent");
-        assert_eq!((error.kind, error.field.as_str()), (HubErrorKind::InvalidArguments, "arguments"), "{error}");
-        assert!(error.message.contains("the disk is gone"), "{error}");
+        assert_eq!((error.kind(), error.field()), (ErrorKind::Usage, "arguments"), "{error}");
+        assert!(error.message().contains("the disk is gone"), "{error}");
     }
 }
