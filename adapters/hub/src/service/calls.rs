@@ -177,7 +177,7 @@ impl Calls {
         id: ServerId,
         config: &McpConfig,
         name: ToolName<'_>,
-        arguments: &(impl Serialize + Sync),
+        arguments: Json,
         options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
         let total = options.total_timeout.or(config.timeouts.call_max).unwrap_or(Timeouts::CALL_MAX);

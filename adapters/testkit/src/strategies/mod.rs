@@ -60,15 +60,3 @@ where
 {
     if version < first { Just(None).boxed() } else { option::of(strategy).boxed() }
 }
-
-/// Returns a strategy for a member that the revision `after` removed: always `None` from then on.
-fn until<S: Strategy + 'static>(
-    version: ProtocolVersion,
-    after: ProtocolVersion,
-    strategy: S,
-) -> BoxedStrategy<Option<S::Value>>
-where
-    S::Value: Clone,
-{
-    if version >= after { Just(None).boxed() } else { option::of(strategy).boxed() }
-}
