@@ -11,12 +11,13 @@ fn main() {
     });
     let mut blocks = readme.split("```rust,no_run\n").skip(1).filter_map(|rest| rest.split("```").next());
     let example = blocks.find(|block| block.contains("Hub::open")).expect("the README has an example of a hub");
-    assert!(of_hub.contains(example), "the README of the hub has another example");
+    let with_crate = replaced(example, "mcpwire::hub::", "mcpwire_hub::");
+    assert!(of_hub.contains(&with_crate), "the README of the hub has another example");
     let on_current_thread = replaced(example, "#[tokio::main]", "#[tokio::main(flavor = \"current_thread\")]");
     let on_smol = replaced(
         &replaced(example, "#[tokio::main]", ""),
         "HubOptions::new(",
-        "HubOptions::on(mcpwire_hub::runtime::Smol, ",
+        "HubOptions::on(mcpwire::hub::runtime::Smol, ",
     );
     let out = env::var("OUT_DIR").expect("cargo sets it");
     for (runtime, source) in [("multi_thread", example), ("current_thread", &on_current_thread), ("smol", &on_smol)] {
