@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcpwire_core::internal::{Prepared, ToolCall};
 use mcpwire_core::{
     CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
-    Notification, Progress, RequestOptions, SendError, Task, TaskMode,
+    Progress, RequestOptions, SendError, Task, TaskMode,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,11 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::client::McpClient;
 use crate::pending::Pending;
 use crate::tasks::TaskOrResult;
-use mcpwire_client::Error;
-
-type OnProgress<'c> = Box<dyn FnMut(&Progress) + 'c>;
-
-type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
+use mcpwire_client::{Error, ReportCallbacks};
 
 /// A tool call that was not sent yet. Returned by [`McpClient::call_tool`].
 ///
@@ -42,20 +38,19 @@ pub struct Call<'client, 'c> {
     /// The serialized name and arguments, or why they could not be serialized.
     request: Result<Prepared<CallTool>, SendError>,
     options: RequestOptions,
-    on_progress: Option<OnProgress<'c>>,
-    on_status: Option<OnStatus<'c>>,
+    callbacks: ReportCallbacks<'c>,
 }
 
 impl<'client, 'c> Call<'client, 'c> {
     pub(crate) fn new(client: &'client mut McpClient, name: &str, arguments: &impl Serialize) -> Self {
         let request = Prepared::new(&CallToolParams { name, arguments });
         let options = RequestOptions::new();
-        Call { client, name: name.into(), request, options, on_progress: None, on_status: None }
+        Call { client, name: name.into(), request, options, callbacks: ReportCallbacks::default() }
     }
 
     /// Replaces all options of the request. The callbacks stay.
     pub fn options(mut self, options: RequestOptions) -> Self {
-        let wants_progress = self.on_progress.is_some();
+        let wants_progress = self.callbacks.on_progress.is_some();
         self.options = if wants_progress { options.progress() } else { options };
         self
     }
@@ -74,16 +69,16 @@ impl<'client, 'c> Call<'client, 'c> {
 
     /// Requests progress notifications, and calls `f` with each. Progress restarts the timeout.
     #[doc(alias = "notifications/progress")]
-    pub fn on_progress(mut self, f: impl FnMut(&Progress) + 'c) -> Self {
+    pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'c) -> Self {
         self.options = self.options.progress();
-        self.on_progress = Some(Box::new(f));
+        self.callbacks.on_progress = Some(Box::new(f));
         self
     }
 
     /// Calls `f` whenever the status of the task changes, if the server executes the call as a task.
     #[doc(alias = "notifications/tasks/status")]
-    pub fn on_status(mut self, f: impl FnMut(&Task) + 'c) -> Self {
-        self.on_status = Some(Box::new(f));
+    pub fn on_status(mut self, f: impl FnMut(&Task) + Send + 'c) -> Self {
+        self.callbacks.on_status = Some(Box::new(f));
         self
     }
 
@@ -151,24 +146,10 @@ impl<'client, 'c> Call<'client, 'c> {
         self.run::<CallToolRaw>().map(|(_, result)| result)
     }
 
-    /// Sends the call without waiting for its result.
-    ///
-    /// Unlike [`Call::send`], this does not list the tools first. If the tool requires a task, call [`McpClient::list_tools`] before.
-    /// The callbacks are not used: [`McpClient::notifications`] reports the progress, with the key of the request.
-    pub fn begin(self) -> Result<Pending<CallTool>, Error> {
-        let Call { client, name, request, options, .. } = self;
-        let options = client.connection.context.with_tool_caller_context(&options, Some(&name)).into_owned();
-        let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
-        let call = ToolCall::new(Arc::clone(&name), request, options);
-        match client.begin_with(|state, calls, now| call.send_now(state, calls, now)) {
-            Ok(pending) => Ok(pending.of_tool(name).checked()),
-            Err(error) => Err(error.with_tool(&name)),
-        }
-    }
-
     /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
     ///
-    /// The callbacks are not used.
+    /// The callbacks are called until the server responds. [`RunningTask::wait_with`](crate::RunningTask::wait_with) reports the
+    /// status of the task.
     ///
     /// ```no_run
     /// # use mcpwire_blocking::{McpClient, McpServerDef, TaskOrResult};
@@ -195,17 +176,35 @@ impl<'client, 'c> Call<'client, 'c> {
     }
 
     fn run<M: Method>(self) -> Result<(&'client mut McpClient, M::Result), Error> {
-        let Call { client, name, request, options, mut on_progress, mut on_status } = self;
+        let Call { client, name, request, options, mut callbacks } = self;
         let options = client.connection.context.with_tool_caller_context(&options, Some(&name)).into_owned();
         let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
         let mut call = ToolCall::<M, _>::new(Arc::clone(&name), request.with_method(), options);
-        let result = client.run(&mut call, &mut |report| match (report, &mut on_progress, &mut on_status) {
-            (Notification::Progress { progress, .. }, Some(on_progress), _) => on_progress(progress),
-            (Notification::TaskStatus { task, .. }, _, Some(on_status)) => on_status(task),
-            _ => {}
-        });
+        let result = client.run(&mut call, &mut |report| callbacks.call(report));
         let result = result.map_err(|error| error.with_tool(&name))?;
         Ok((client, result))
+    }
+}
+
+impl Call<'_, 'static> {
+    /// Sends the call without waiting for its result.
+    ///
+    /// Unlike [`Call::send`], this does not list the tools first. If the tool requires a task, call [`McpClient::list_tools`] before.
+    ///
+    /// The callbacks must be `'static`, because the client keeps them. It calls them while any of its methods reads, not only
+    /// [`Pending::wait`]. If a callback panics, the call is cancelled, and [`Pending::wait`] panics.
+    ///
+    /// # Errors
+    /// If the arguments do not serialize to a JSON object or a list of pairs, or if the call cannot be sent.
+    pub fn begin(self) -> Result<Pending<CallTool>, Error> {
+        let Call { client, name, request, options, callbacks } = self;
+        let options = client.connection.context.with_tool_caller_context(&options, Some(&name)).into_owned();
+        let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
+        let call = ToolCall::new(Arc::clone(&name), request, options);
+        match client.begin_with(callbacks, |state, calls, now| call.send_now(state, calls, now)) {
+            Ok(pending) => Ok(pending.of_tool(name).checked()),
+            Err(error) => Err(error.with_tool(&name)),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! [`Connection`]: an engine, its transport, and the process at the other end, with the loop that drives them.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use mcpwire_client::{
     ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, OutgoingAnswer,
-    ProcessReport, ShutdownReport, Stderr, Tracer,
+    ProcessReport, ReportCallbacks, ShutdownReport, Stderr, Tracer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::shutdown::GracePeriods;
@@ -17,6 +16,7 @@ use mcpwire_process::{Process, ProcessShutdown, ShutdownAction};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
+use crate::pending_replies::{PendingReplies, PendingReply};
 use crate::transport::{Clock, IoContext, Transport};
 
 pub(crate) struct Connection {
@@ -31,8 +31,7 @@ pub(crate) struct Connection {
     /// The current time, if the caller has just read the clock. Saves the next wait from reading the clock again.
     recent_time: Option<Timestamp>,
     canceller: Option<Canceller>,
-    /// The [`Pending`](crate::Pending) requests, with the replies that have already arrived. Replies to other requests are dropped.
-    replies: BTreeMap<RequestKey, Option<Reply>>,
+    replies: PendingReplies,
     /// The queues of [`Notifications`](crate::Notifications) and [`Events`](crate::Events).
     queues: Vec<Weak<Mutex<EventQueue>>>,
     pub(crate) state: ConnectionState,
@@ -72,7 +71,7 @@ impl Connection {
             clock,
             recent_time: None,
             canceller: None,
-            replies: BTreeMap::new(),
+            replies: PendingReplies::default(),
             queues: Vec::new(),
             state: ConnectionState::default(),
         }
@@ -87,9 +86,10 @@ impl Connection {
         self.recent_time = now;
     }
 
-    /// Registers a request whose reply is stored until the program waits for it.
-    pub(crate) fn expect(&mut self, key: RequestKey) {
-        self.replies.insert(key, None);
+    /// Registers a request whose reply is stored until the program waits for it. Its callbacks are called whenever the
+    /// connection reads.
+    pub(crate) fn expect(&mut self, key: RequestKey, callbacks: ReportCallbacks<'static>) {
+        self.replies.add(key, callbacks);
     }
 
     /// Returns whether [`Connection::expect`] was called for requests whose replies were not taken.
@@ -135,9 +135,16 @@ impl Connection {
         on_report: &mut dyn FnMut(&Notification),
     ) -> io::Result<Option<Reply>> {
         let mut recent_time = self.recent_time.take();
-        if let Some(Some(reply)) = self.replies.remove(&key) {
-            return Ok(Some(reply));
-        }
+        let mut callbacks = match self.replies.take(key) {
+            Some(PendingReply::Arrived(reply)) => return Ok(Some(reply)),
+            Some(PendingReply::Panicked(panic)) => resume_unwind(panic),
+            Some(PendingReply::Waiting(callbacks)) => Some(callbacks),
+            None => None,
+        };
+        let mut on_report = |report: &Notification| match &mut callbacks {
+            Some(callbacks) => callbacks.call(report),
+            None => on_report(report),
+        };
         loop {
             while let Some(event) = self.next_event() {
                 match event {
@@ -148,10 +155,8 @@ impl Connection {
                         }
                         return Ok(Some(reply));
                     }
-                    Event::Notification(ref report) => {
-                        if report.request_key() == Some(key)
-                            && let Err(panic) = catch_unwind(AssertUnwindSafe(|| on_report(report)))
-                        {
+                    Event::Notification(ref report) if report.request_key() == Some(key) => {
+                        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| on_report(report))) {
                             // `on_report` has panicked, so the caller no longer waits for the reply.
                             self.cancel(key, "the caller has panicked");
                             resume_unwind(panic);
@@ -176,7 +181,7 @@ impl Connection {
 
     /// Cancels a request. The server receives the reason.
     pub(crate) fn cancel(&mut self, key: RequestKey, reason: &str) {
-        self.replies.remove(&key);
+        drop(self.replies.take(key));
         let now = self.now();
         self.engine.calls().cancel(key, Some(reason), now);
         // The engine reports the end of the request at once.
@@ -211,9 +216,9 @@ impl Connection {
     /// Returns whether a wait for this reply would return at once.
     #[cfg(feature = "tool-client")]
     pub(crate) fn has_reply(&self, key: RequestKey) -> bool {
-        match self.replies.get(&key) {
-            Some(reply) => reply.is_some() || !self.engine.session().is_waiting(key),
-            None => true,
+        match self.replies.get(key) {
+            Some(PendingReply::Waiting(_)) => !self.engine.session().is_waiting(key),
+            Some(PendingReply::Arrived(_) | PendingReply::Panicked(_)) | None => true,
         }
     }
 
@@ -398,10 +403,14 @@ impl Connection {
 
     fn handle_event(&mut self, event: Event) {
         match event {
-            Event::Reply(reply) => {
-                if let Some(expected) = self.replies.get_mut(&reply.key()) {
-                    *expected = Some(reply);
+            Event::Reply(reply) => self.replies.receive(reply),
+            Event::Notification(ref report) => {
+                if let Some(key) = self.replies.report(report) {
+                    let now = self.now();
+                    self.engine.calls().cancel(key, Some("the caller has panicked"), now);
+                    self.flush();
                 }
+                self.update(&event);
             }
             Event::ServerRequest(request) => {
                 let answered = self.answers.start(request);

@@ -44,6 +44,7 @@ pub mod http;
 mod messages;
 mod notifications;
 mod pending;
+mod pending_replies;
 mod prompts;
 mod resources;
 #[cfg(feature = "tool-client")]

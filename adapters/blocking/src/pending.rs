@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcpwire_client::Error;
+use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::{CallTool, Method, RequestKey, Ticket};
 
 use crate::client::McpClient;
@@ -28,8 +28,8 @@ pub struct Pending<M: Method> {
 type CheckOutput<T> = fn(&mut McpClient, &str, &T) -> Result<(), Error>;
 
 impl<M: Method> Pending<M> {
-    pub(crate) fn new(ticket: Ticket<M>, client: &mut McpClient) -> Self {
-        client.connection.expect(ticket.key());
+    pub(crate) fn new(ticket: Ticket<M>, callbacks: ReportCallbacks<'static>, client: &mut McpClient) -> Self {
+        client.connection.expect(ticket.key(), callbacks);
         Pending { ticket, tool: None, check: |_, _, _| Ok(()), dropped: client.dropped.clone(), is_done: false }
     }
 
@@ -48,6 +48,9 @@ impl<M: Method> Pending<M> {
     ///
     /// # Errors
     /// If the request fails, or the wait is cancelled by a [`Canceller`](crate::Canceller).
+    ///
+    /// # Panics
+    /// If a callback of the call has panicked: with its panic. The call was cancelled.
     pub fn wait(mut self, client: &mut McpClient) -> Result<M::Result, Error> {
         self.is_done = true;
         let result = client.wait(self.ticket, &mut |_| {});

@@ -12,6 +12,7 @@
 //! | `handler` | [`ClientHandler`], [`RequestHandler`]: the program's code that answers requests of servers |
 //! | `observer`, `hooks` | [`Observer`]: receives the events of connections and their requests |
 //! | `launcher` | [`Launcher`]: starts servers in containers, over ssh, or in this process |
+//! | `report_callbacks` | [`ReportCallbacks`]: the callbacks of a tool call |
 //! | `panics` | [`PanicCallbacks`], [`CallbackPanic`]: panics in the program's handlers and callbacks |
 //! | `stderr` | [`Stderr`]: the last output of a server on standard error |
 //! | `trace` | [`Tracer`]: passes the messages on the wire to a callback |
@@ -46,6 +47,7 @@ mod observer;
 mod options;
 mod package_name;
 mod panics;
+mod report_callbacks;
 mod shutdown_report;
 mod stderr;
 mod streams;
@@ -73,6 +75,7 @@ pub use messages::{LinesToMessages, MessagesToLines};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};
 pub use panics::{CallbackPanic, HandlerError, PanicCallbacks, PanicSource, catch_panic};
+pub use report_callbacks::ReportCallbacks;
 pub use shutdown_report::ShutdownReport;
 pub use stderr::{Stderr, StderrLines, StderrListener, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcpwire_client::Error;
+use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::internal::{Prepared, ToolCall};
 use mcpwire_core::{
-    CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
-    Notification, Progress, RequestOptions, SendError, Task, TaskMode,
+    CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Calls, Json,
+    Method, Progress, RequestOptions, SendError, Task, TaskMode,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,8 +22,6 @@ use crate::operation::OperationRunner;
 use crate::pending::Pending;
 use crate::shared::Shared;
 use crate::tasks::TaskOrResult;
-
-type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
 /// A function that checks the result of a tool with this name.
 pub(crate) type CheckOutput<T> = fn(&Shared, &str, &T) -> Result<(), Error>;
@@ -40,20 +38,19 @@ pub struct Call<'c, R> {
     /// The serialized name and arguments, or why they could not be serialized.
     request: Result<Prepared<CallTool>, SendError>,
     options: RequestOptions,
-    on_progress: Option<OnReport<'c, Progress>>,
-    on_status: Option<OnReport<'c, Task>>,
+    callbacks: ReportCallbacks<'c>,
 }
 
 impl<'c, R> Call<'c, R> {
     pub(crate) fn new(client: McpClient<R>, name: &str, arguments: &impl Serialize) -> Self {
         let request = Prepared::new(&CallToolParams { name, arguments });
         let options = RequestOptions::new();
-        Call { client, name: name.into(), request, options, on_progress: None, on_status: None }
+        Call { client, name: name.into(), request, options, callbacks: ReportCallbacks::default() }
     }
 
     /// Replaces all options of the request. Callbacks are not replaced.
     pub fn options(mut self, options: RequestOptions) -> Self {
-        let wants_progress = self.on_progress.is_some();
+        let wants_progress = self.callbacks.on_progress.is_some();
         self.options = if wants_progress { options.progress() } else { options };
         self
     }
@@ -76,7 +73,7 @@ impl<'c, R> Call<'c, R> {
     #[doc(alias = "notifications/progress")]
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'c) -> Self {
         self.options = self.options.progress();
-        self.on_progress = Some(Box::new(f));
+        self.callbacks.on_progress = Some(Box::new(f));
         self
     }
 
@@ -85,7 +82,7 @@ impl<'c, R> Call<'c, R> {
     /// The task of this program that awaits the call calls `f`.
     #[doc(alias = "notifications/tasks/status")]
     pub fn on_status(mut self, f: impl FnMut(&Task) + Send + 'c) -> Self {
-        self.on_status = Some(Box::new(f));
+        self.callbacks.on_status = Some(Box::new(f));
         self
     }
 
@@ -155,27 +152,10 @@ impl<'c, R> Call<'c, R> {
         CallFuture::new(self)
     }
 
-    /// Sends the call without waiting for its result.
-    ///
-    /// Unlike [`Call::send`], this does not request the list of tools, so a tool that requires a task must be in the loaded
-    /// list. It does not call the callbacks: find
-    /// the progress among the [`McpClient::notifications`] by [`Pending::key`].
-    pub fn begin(self) -> Result<Pending<CallTool>, Error> {
-        let Call { client, name, request, mut options, .. } = self;
-        let shared = client.connection().shared();
-        shared.add_caller_context(&mut options, &name);
-        let request = request.map_err(|error| shared.not_sent_error(error).with_tool(&name))?;
-        let call = ToolCall::new(Arc::clone(&name), request, options);
-        let pending = Pending::begin(client.connection(), |state, calls, now| call.send_now(state, calls, now));
-        match pending {
-            Ok(pending) => Ok(pending.of_tool(name).checked()),
-            Err(error) => Err(error.with_tool(&name)),
-        }
-    }
-
     /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
     ///
-    /// This does not call the callbacks.
+    /// The callbacks are called until the server responds. [`RunningTask::wait_with`](crate::RunningTask::wait_with) reports the
+    /// status of the task.
     pub async fn as_task(mut self) -> Result<TaskOrResult<R>, Error> {
         let (client, tool) = (self.client.clone(), Arc::clone(&self.name));
         self.options = self.options.task(TaskMode::Handle);
@@ -186,6 +166,30 @@ impl<'c, R> Call<'c, R> {
             }
             CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
         })
+    }
+}
+
+impl<R> Call<'static, R> {
+    /// Sends the call without waiting for its result.
+    ///
+    /// Unlike [`Call::send`], this does not request the list of tools, so a tool that requires a task must be in the loaded
+    /// list.
+    ///
+    /// The callbacks must be `'static`, because the returned [`Pending`] keeps them. It calls them when it is polled.
+    ///
+    /// # Errors
+    /// If the arguments do not serialize to a JSON object or a list of pairs, or if the call cannot be sent.
+    pub fn begin(self) -> Result<Pending<CallTool>, Error> {
+        let Call { client, name, request, mut options, callbacks } = self;
+        let shared = client.connection().shared();
+        shared.add_caller_context(&mut options, &name);
+        let request = request.map_err(|error| shared.not_sent_error(error).with_tool(&name))?;
+        let call = ToolCall::new(Arc::clone(&name), request, options);
+        let send = |state: &mut _, calls: &mut Calls<'_>, now| call.send_now(state, calls, now);
+        match Pending::begin(client.connection(), callbacks, send) {
+            Ok(pending) => Ok(pending.of_tool(name).checked()),
+            Err(error) => Err(error.with_tool(&name)),
+        }
     }
 }
 
@@ -203,8 +207,7 @@ impl<'c, R> IntoFuture for Call<'c, R> {
 pub struct CallFuture<'c, R, M: Method> {
     client: McpClient<R>,
     name: Arc<str>,
-    on_progress: Option<OnReport<'c, Progress>>,
-    on_status: Option<OnReport<'c, Task>>,
+    callbacks: ReportCallbacks<'c>,
     /// Checks the result against the output schema of the tool.
     check: CheckOutput<M::Result>,
     stage: Stage<M>,
@@ -218,25 +221,14 @@ enum Stage<M: Method> {
 
 impl<'c, R, M: Method> CallFuture<'c, R, M> {
     fn new(call: Call<'c, R>) -> Self {
-        let Call { client, name, request, options, on_progress, on_status } = call;
-        CallFuture {
-            client,
-            name,
-            on_progress,
-            on_status,
-            check: |_, _, _| Ok(()),
-            stage: Stage::New { request, options },
-        }
+        let Call { client, name, request, options, callbacks } = call;
+        CallFuture { client, name, callbacks, check: |_, _, _| Ok(()), stage: Stage::New { request, options } }
     }
 
     fn poll_call(&mut self, cx: &mut Context<'_>) -> Poll<Result<M::Result, Error>> {
         let Stage::Running { call, runner } = &mut self.stage else { return Poll::Pending };
-        let (on_progress, on_status) = (&mut self.on_progress, &mut self.on_status);
-        let result = runner.poll(self.client.connection(), call, cx, &mut |report| match report {
-            Notification::Progress { progress, .. } => on_progress.iter_mut().for_each(|f| f(progress)),
-            Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
-            _ => {}
-        });
+        let callbacks = &mut self.callbacks;
+        let result = runner.poll(self.client.connection(), call, cx, &mut |report| callbacks.call(report));
         match result {
             Poll::Ready(Ok(result)) => {
                 let checked = (self.check)(self.client.connection().shared(), &self.name, &result);
@@ -259,7 +251,7 @@ impl<R, M: Method> Future for CallFuture<'_, R, M> {
             shared.add_caller_context(&mut options, &this.name);
             let request = request.map_err(|error| shared.not_sent_error(error).with_tool(&this.name))?;
             let call = ToolCall::new(Arc::clone(&this.name), request.with_method(), options);
-            let runner = OperationRunner::new(this.on_progress.is_some() || this.on_status.is_some());
+            let runner = OperationRunner::new(!this.callbacks.is_empty());
             this.stage = Stage::Running { call, runner };
         }
         let result = this.poll_call(cx);

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcpwire_client::Error;
+use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::internal::{ClientState, RequestError};
 use mcpwire_core::{CallError, CallTool, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
@@ -28,6 +28,8 @@ pub struct Pending<M: Method> {
     ticket: Ticket<M>,
     /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
     tool: Option<Arc<str>>,
+    /// The callbacks of a tool call, called when this future is polled.
+    callbacks: ReportCallbacks<'static>,
     /// Checks the result against the output schema of the tool.
     check: CheckOutput<M::Result>,
 }
@@ -36,17 +38,19 @@ impl<M: Method> Pending<M> {
     /// Sends a request by calling `send` under the lock.
     pub(crate) fn begin(
         connection: &ConnectionRef,
+        callbacks: ReportCallbacks<'static>,
         send: impl FnOnce(&mut ClientState, &mut Calls<'_>, Timestamp) -> Result<Ticket<M>, RequestError>,
     ) -> Result<Self, Error> {
         let shared = connection.shared();
         let now = shared.clock.now();
         let result = shared.with_state(|state| {
             let ticket = send(&mut state.connection.client, &mut state.engine.calls(), now)?;
-            state.add_slot(ticket.key(), false);
+            state.add_slot(ticket.key(), !callbacks.is_empty());
             Ok(ticket)
         });
         let ticket = result.map_err(|error| shared.request_error(error))?;
-        Ok(Pending { reply: PendingReply::new(connection, ticket.key()), ticket, tool: None, check: |_, _, _| Ok(()) })
+        let reply = PendingReply::new(connection, ticket.key());
+        Ok(Pending { reply, ticket, tool: None, callbacks, check: |_, _, _| Ok(()) })
     }
 
     /// Sets the tool that the request calls.
@@ -87,15 +91,17 @@ impl Pending<CallTool> {
 impl<M: Method> Future for Pending<M> {
     type Output = Result<M::Result, Error>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.reply.poll(cx, &mut |_| {}).map(|reply| {
-            let Some(mut reply) = reply else { return Err(self.reply.connection.shared().unknown_request_error()) };
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let callbacks = &mut this.callbacks;
+        this.reply.poll(cx, &mut |report| callbacks.call(report)).map(|reply| {
+            let Some(mut reply) = reply else { return Err(this.reply.connection.shared().unknown_request_error()) };
             // Decodes the reply in the caller's task, without holding the lock.
-            let result = self.ticket.decode_mut(&mut reply);
-            self.reply.recycle(reply);
-            let result = result.map_err(|error| self.error(error))?;
-            let tool = self.tool.as_deref().unwrap_or_default();
-            (self.check)(self.reply.connection.shared(), tool, &result).map(|()| result)
+            let result = this.ticket.decode_mut(&mut reply);
+            this.reply.recycle(reply);
+            let result = result.map_err(|error| this.error(error))?;
+            let tool = this.tool.as_deref().unwrap_or_default();
+            (this.check)(this.reply.connection.shared(), tool, &result).map(|()| result)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! `McpClient` methods for requests and notifications of any method.
 
-use mcpwire_client::Error;
+use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::internal::{PageWalk, PingServer, Prepared, RawRequest, SetLogLevel, SingleRequest};
 use mcpwire_core::{ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root};
 
@@ -27,7 +27,9 @@ impl<R> McpClient<R> {
         // Serializes the parameters before the lock is acquired, because large parameters take time.
         let request = Prepared::<M>::new(params).map_err(|error| shared.not_sent_error(error))?;
         let options = shared.with_caller_context(options);
-        Pending::begin(&self.connection, |_, calls, now| Ok(calls.request_prepared(&request, &options, now)?))
+        Pending::begin(&self.connection, ReportCallbacks::default(), |_, calls, now| {
+            Ok(calls.request_prepared(&request, &options, now)?)
+        })
     }
 
     /// Sends a request of any method, and returns its result as the server sent it.

@@ -9,6 +9,7 @@ mod any_pair_of_streams_async;
 mod big_results_arrive;
 mod both_pipes_full;
 mod callbacks_may_call_the_client;
+mod callbacks_of_begun_calls;
 mod deadlines_fire;
 mod deadlines_of_many_calls;
 mod deep_nesting;

@@ -38,8 +38,6 @@ const ARGUMENT_DIFFERENCES: &[(&str, &str)] = &[
         "McpClient::over_messages",
         "blocking receivers and senders wait; those of async clients are a `Stream` and a `Sink`",
     ),
-    ("Call::on_progress", "async callbacks are called by any thread, so they must be `Send`"),
-    ("Call::on_status", "async callbacks are called by any thread, so they must be `Send`"),
 ];
 
 /// The methods whose results differ, and why.

@@ -9,6 +9,8 @@ use std::io;
 #[cfg(feature = "tool-client")]
 use std::ops::ControlFlow;
 
+#[cfg(feature = "tool-client")]
+use mcpwire_client::ReportCallbacks;
 use mcpwire_client::{
     ConnectionContext, ConnectionEnd, ConnectionFacts, Error, InvalidMessages, McpServerDef, ShutdownReport,
 };
@@ -219,7 +221,7 @@ impl McpClient {
             let Connection { engine, state, .. } = &mut self.connection;
             match operation.poll(&mut state.client, &mut engine.calls(), now) {
                 Step::Wait(key) => {
-                    self.connection.expect(key);
+                    self.connection.expect(key, ReportCallbacks::default());
                     return Ok(ControlFlow::Continue(key));
                 }
                 Step::Drain => self.connection.catch_up(),

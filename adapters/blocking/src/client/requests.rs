@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_client::Error;
+use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::internal::{
     ClientState, PageWalk, PingServer, RawRequest, RequestError, SendRequest, SetLogLevel, SingleRequest, Unprepared,
 };
@@ -30,7 +30,7 @@ impl McpClient {
     /// Any number of requests may be pending. [`Pending::wait`] returns their results, in any order.
     pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
         let options = self.connection.context.with_caller_context(options).into_owned();
-        self.begin_with(|_, calls, now| Ok(calls.request(params, &options, now)?))
+        self.begin_with(ReportCallbacks::default(), |_, calls, now| Ok(calls.request(params, &options, now)?))
     }
 
     /// Sends a request of any method, and returns its result as the server sent it.
@@ -134,6 +134,7 @@ impl McpClient {
     /// Sends a request, and returns its handle.
     pub(crate) fn begin_with<M: Method>(
         &mut self,
+        callbacks: ReportCallbacks<'static>,
         send: impl FnOnce(&mut ClientState, &mut Calls<'_>, Timestamp) -> Result<Ticket<M>, RequestError>,
     ) -> Result<Pending<M>, Error> {
         self.cancel_dropped();
@@ -147,6 +148,6 @@ impl McpClient {
         let ticket = send(&mut state.client, &mut engine.calls(), now).map_err(|error| self.request_error(error))?;
         // The program may wait for the result much later, so the time is no longer recent.
         self.connection.set_recent_time(None);
-        Ok(Pending::new(ticket, self))
+        Ok(Pending::new(ticket, callbacks, self))
     }
 }

@@ -1,0 +1,34 @@
+//! [`ReportCallbacks`]: the callbacks of a tool call.
+
+use std::fmt;
+
+use mcpwire_core::{Notification, Progress, Task};
+
+/// The callbacks of a tool call for its progress and the status of its task. `'c` is what they borrow.
+#[derive(Default)]
+pub struct ReportCallbacks<'c> {
+    pub on_progress: Option<Box<dyn FnMut(&Progress) + Send + 'c>>,
+    pub on_status: Option<Box<dyn FnMut(&Task) + Send + 'c>>,
+}
+
+impl ReportCallbacks<'_> {
+    /// Returns whether no callback is set.
+    pub fn is_empty(&self) -> bool {
+        self.on_progress.is_none() && self.on_status.is_none()
+    }
+
+    /// Calls the callback for a progress notification or a task status of the call. Ignores other notifications.
+    pub fn call(&mut self, report: &Notification) {
+        match report {
+            Notification::Progress { progress, .. } => self.on_progress.iter_mut().for_each(|f| f(progress)),
+            Notification::TaskStatus { task, .. } => self.on_status.iter_mut().for_each(|f| f(task)),
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for ReportCallbacks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReportCallbacks").finish_non_exhaustive()
+    }
+}
