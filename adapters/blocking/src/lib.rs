@@ -21,7 +21,7 @@
 //! | item | purpose |
 //! |---|---|
 //! | [`McpServerDef`] | defines how to start or reach a server |
-//! | [`McpClient`], [`with_client`], [`Call`] | use a server |
+//! | [`open`], [`McpClient`], [`with_client`], [`Call`] | use a server |
 //! | [`McpClient::over`], [`McpClient::over_messages`] | connect over any pair of streams, such as pipes to a thread ([`std::io::pipe`]), or over a WebSocket |
 //! | [`Pending`] | a request in flight, whose result the program takes later |
 //! | [`Notifications`], [`Events`], [`Subscription`] | notifications, events, changes |
@@ -43,6 +43,7 @@ mod dropped_handles;
 pub mod http;
 mod messages;
 mod notifications;
+mod open;
 mod pending;
 mod pending_replies;
 mod prompts;
@@ -68,6 +69,7 @@ pub use mcpwire_core as protocol;
 pub use mcpwire_tool_client as tool_client;
 pub use messages::{MessageReceiver, MessageSender};
 pub use notifications::{Events, Notifications};
+pub use open::{Open, open};
 pub use pending::Pending;
 #[cfg(feature = "tool-client")]
 pub use shared_client::SharedClient;

@@ -327,6 +327,13 @@ fn is_loopback(host: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
+/// A copy, for functions that take a definition or a reference to one.
+impl From<&McpServerDef> for McpServerDef {
+    fn from(def: &McpServerDef) -> Self {
+        def.clone()
+    }
+}
+
 impl Serialize for McpServerDef {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Members::serialize(self, serializer)

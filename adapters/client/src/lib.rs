@@ -9,6 +9,7 @@
 //! | `error` | [`Error`]: the error of all methods of the clients |
 //! | `exit`, `shutdown_report` | [`Exit`], [`ShutdownReport`]: the exit status of a server, and how the server was ended |
 //! | `options` | [`ConnectOptions`]: the options of a connection |
+//! | `open` | the options of a connection as methods of the builders `Open` |
 //! | `handler` | [`ClientHandler`], [`RequestHandler`]: the program's code that answers requests of servers |
 //! | `observer`, `hooks` | [`Observer`]: receives the events of connections and their requests |
 //! | `launcher` | [`Launcher`]: starts servers in containers, over ssh, or in this process |
@@ -44,6 +45,7 @@ mod invalid_messages;
 mod launcher;
 mod messages;
 mod observer;
+mod open;
 mod options;
 mod package_name;
 mod panics;
@@ -71,6 +73,8 @@ pub use handler::{
 pub use hooks::{ConnectionHooks, NewHooks};
 pub use invalid_messages::InvalidMessages;
 pub use launcher::{AnyLauncher, LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, ServerLaunch};
+#[doc(hidden)]
+pub use mcpwire_core as protocol;
 pub use messages::{LinesToMessages, MessagesToLines};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};

@@ -7,7 +7,9 @@ use mcpwire_core::{Notification, Progress, Task};
 /// The callbacks of a tool call for its progress and the status of its task. `'c` is what they borrow.
 #[derive(Default)]
 pub struct ReportCallbacks<'c> {
+    /// Receives the progress notifications of the call.
     pub on_progress: Option<Box<dyn FnMut(&Progress) + Send + 'c>>,
+    /// Receives the status of the call's task when it changes.
     pub on_status: Option<Box<dyn FnMut(&Task) + Send + 'c>>,
 }
 

@@ -43,6 +43,7 @@ pub mod memory;
 #[cfg(feature = "messages")]
 mod messages;
 mod notifications;
+mod open;
 mod opening;
 mod operation;
 mod pending;
@@ -78,6 +79,7 @@ pub use mcpwire_process as process;
 #[cfg(feature = "tool-client")]
 pub use mcpwire_tool_client as tool_client;
 pub use notifications::{Events, Notifications};
+pub use open::{Open, open};
 pub use pending::Pending;
 #[cfg(feature = "http")]
 pub use runtime::BlockingTask;

@@ -53,6 +53,30 @@ pub struct Tokio(Handle);
 /// A client on tokio.
 pub type McpClient = mcpwire_driver::McpClient<Tokio>;
 
+/// The builder of a client: see [`open`].
+pub type Open = mcpwire_driver::Open<Tokio>;
+
+/// Returns a builder that connects to a server. Awaiting the builder starts the server, opens the connection and lists the tools.
+///
+/// Each option of [`ConnectOptions`] is a method of the builder.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use mcpwire_tokio::{McpServerDef, open};
+///
+/// # async fn run() -> Result<(), mcpwire_tokio::Error> {
+/// let def = McpServerDef::new("my-server");
+/// let client = open(&def).client_info("my-app", "1.0").timeout(Duration::from_secs(30)).await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Panics
+/// The first poll panics outside of a tokio runtime.
+pub fn open(def: impl Into<McpServerDef>) -> Open {
+    mcpwire_driver::open(def)
+}
+
 /// Starts a server, runs `f` with its client, and ends the server, also if `f` panics or the future is dropped.
 pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) -> T) -> Result<T, Error> {
     mcpwire_driver::with_client(def, f).await

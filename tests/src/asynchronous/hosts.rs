@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpwire_driver::http::{HttpClient, Net};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{
-    Clock, ConnectOptions, CurrentRuntime, Error, HttpSetupError, McpClient, McpServerDef, Runtime, Streams,
+    Clock, ConnectOptions, CurrentRuntime, Error, HttpSetupError, McpClient, McpServerDef, Open, Runtime, Streams,
     TaskFuture, Timer,
 };
 use mcpwire_reqwest::ReqwestClient;
@@ -29,6 +29,8 @@ pub trait Host: Sized + Send + 'static {
     fn net() -> Arc<dyn Net>;
     /// A client over a socket, made within the runtime.
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime>;
+    /// The function of this name.
+    fn open(def: impl Into<McpServerDef>) -> Open<Self::Runtime>;
     /// The function of this name.
     fn with_client<T>(
         def: &McpServerDef,
@@ -79,6 +81,10 @@ impl<const THREADS: usize> Host for Tokio<THREADS> {
 
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
         over_tokio(socket, options)
+    }
+
+    fn open(def: impl Into<McpServerDef>) -> Open<Self::Runtime> {
+        mcpwire_tokio::open(def)
     }
 
     async fn with_client<T>(
@@ -153,6 +159,10 @@ impl Host for TokioReqwest {
         McpClient::over(mcpwire_tokio::Compat(reader), mcpwire_tokio::Compat(writer), options)
     }
 
+    fn open(def: impl Into<McpServerDef>) -> Open<Self::Runtime> {
+        mcpwire_driver::open(def)
+    }
+
     async fn with_client<T>(
         def: &McpServerDef,
         f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
@@ -190,6 +200,10 @@ impl Host for Smol {
         McpClient::over(stream(reader), stream(socket), options)
     }
 
+    fn open(def: impl Into<McpServerDef>) -> Open<Self::Runtime> {
+        mcpwire_smol::open(def)
+    }
+
     async fn with_client<T>(
         def: &McpServerDef,
         f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
@@ -224,6 +238,10 @@ impl Host for AsyncStd {
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
         let socket = async_std::net::TcpStream::from(socket);
         McpClient::over(socket.clone(), socket, options)
+    }
+
+    fn open(def: impl Into<McpServerDef>) -> Open<Self::Runtime> {
+        mcpwire_async_std::open(def)
     }
 
     async fn with_client<T>(

@@ -42,6 +42,7 @@ mod one_api_for_all_clients;
 mod one_bad_tool_spoils_only_itself;
 mod one_client_many_callers;
 mod opening_from_many_sides;
+mod opening_in_one_call;
 mod outside_of_the_runtime;
 mod panics_of_the_program;
 mod questions_are_answered;

@@ -1,0 +1,121 @@
+//! The methods that the builders `Open` of all clients share: one for each option of a connection.
+
+/// Defines the methods of a builder `Open` that set options of the connection.
+///
+/// Expands inside of an `impl` block. The builder has the fields `options: ConnectOptions`, `timeout` and `connect_timeout`. A
+/// macro, because the blocking and the async builder are different types with the same options.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! open_options {
+    () => {
+        /// Replaces all options of the connection, including those that earlier methods of this builder have set.
+        pub fn options(mut self, options: $crate::ConnectOptions) -> Self {
+            self.options = options;
+            (self.timeout, self.connect_timeout) = (None, None);
+            self
+        }
+
+        /// Sets the maximum time that a request waits for a response or a progress notification. This takes precedence over
+        /// [`McpServerDef::timeout`](crate::McpServerDef::timeout).
+        pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
+            self.timeout = Some(timeout);
+            self
+        }
+
+        /// Sets the maximum time for opening the connection. This takes precedence over
+        /// [`McpServerDef::connect_timeout`](crate::McpServerDef::connect_timeout).
+        pub fn connect_timeout(mut self, timeout: ::std::time::Duration) -> Self {
+            self.connect_timeout = Some(timeout);
+            self
+        }
+
+        $crate::open_options! {
+            /// Sets the client's name and version, which are sent to the server.
+            fn client_info(name: impl Into<String>, version: impl Into<String>);
+            /// Sets the protocol versions that the client accepts.
+            fn negotiate(negotiate: $crate::protocol::Negotiate);
+            /// Sets the maximum total duration of a request, regardless of progress.
+            fn total_timeout(timeout: ::std::time::Duration);
+            /// Sets the maximum size of a received message, in bytes.
+            fn max_message_bytes(bytes: usize);
+            /// Sets the minimum level of the log messages that a modern server sends.
+            fn log_level(level: $crate::protocol::LoggingLevel);
+            /// Allows calls of tools that require a task.
+            fn follow_tasks();
+            /// Sets the durations of the steps of the shutdown.
+            fn grace_periods(grace_periods: $crate::protocol::shutdown::GracePeriods);
+            /// Sets the options of a connection over HTTP.
+            #[cfg(feature = "http")]
+            fn http(http: $crate::http::HttpOptions);
+            /// Sets the callback that adds headers to each HTTP request.
+            #[cfg(feature = "http")]
+            fn on_request(
+                f: impl Fn(&$crate::http::CallInfo, &mut $crate::http::RequestHead<'_>) + Send + Sync + 'static,
+            );
+            /// Sets the object or closure that starts servers in another way than as a local process.
+            fn launcher(launcher: impl $crate::Launcher);
+            /// Sets the callback for lines that the server writes to standard error.
+            fn stderr(f: impl FnMut(&str) + Send + 'static);
+            /// Sets the callback for messages on the wire.
+            fn trace(f: impl FnMut($crate::Direction, &[u8]) + Send + 'static);
+            /// Sets the source of the trace contexts that requests carry in `_meta`.
+            fn trace_context(source: $crate::TraceSource);
+            /// Sets the object that answers requests of the server and receives its notifications.
+            fn handler(handler: impl $crate::ClientHandler);
+            /// Sets the handler that asks the user to fill in a form, and declares the capability `elicitation.form`.
+            fn on_elicitation [
+                F: Future<Output = Result<$crate::protocol::ElicitResult, $crate::protocol::RpcError>> + Send + 'static,
+            ] (
+                handler: impl Fn($crate::protocol::ElicitForm, $crate::HandlerContext) -> F + Send + Sync + 'static,
+            );
+            /// Sets the handler that asks the user to visit a URL, and declares the capability `elicitation.url`.
+            fn on_url_elicitation [
+                F: Future<Output = Result<$crate::protocol::ElicitAction, $crate::protocol::RpcError>> + Send + 'static,
+            ] (
+                handler: impl Fn($crate::protocol::ElicitUrl, $crate::HandlerContext) -> F + Send + Sync + 'static,
+            );
+            /// Sets the handler that requests a message from a language model, and declares the capability `sampling`.
+            fn on_sampling [
+                F: Future<Output = Result<$crate::protocol::CreateMessageResult, $crate::protocol::RpcError>>
+                    + Send
+                    + 'static,
+            ] (
+                handler: impl Fn($crate::protocol::CreateMessageParams, $crate::HandlerContext) -> F
+                    + Send
+                    + Sync
+                    + 'static,
+            );
+            /// Sets the root directories that the server may list, and declares the capability `roots`.
+            fn roots(roots: impl IntoIterator<Item = $crate::protocol::Root>);
+            /// Adds a handler for requests with these methods.
+            fn answer [S: Into<String>] (
+                methods: impl IntoIterator<Item = S>,
+                handler: impl $crate::RequestHandler,
+            );
+            /// Sets the callback for requests of the server that failed.
+            fn on_answer_error(
+                f: impl Fn(&$crate::protocol::ServerRequest, &$crate::protocol::RpcError) + Send + Sync + 'static,
+            );
+            /// Sets the callback for the notifications of the server.
+            fn on_notification(f: impl FnMut(&$crate::protocol::Notification) + Send + 'static);
+            /// Sets the callback for invalid messages of the server.
+            fn on_invalid_message(f: impl FnMut(&str) + Send + 'static);
+            /// Adds an object that observes the connection and its requests.
+            fn observer(observer: impl $crate::Observer);
+            /// Adds a callback for panics in the program's handlers and callbacks.
+            fn on_panic(f: impl Fn(&$crate::CallbackPanic) + Send + Sync + 'static);
+        }
+    };
+    ($(
+        $(#[$attribute:meta])*
+        fn $name:ident $([$($generics:tt)*])? ($($argument:ident: $type:ty),* $(,)?);
+    )*) => {$(
+        $(#[$attribute])*
+        ///
+        #[doc = concat!("See [`ConnectOptions::", stringify!($name), "`](crate::ConnectOptions::", stringify!($name), ").")]
+        pub fn $name $(<$($generics)*>)? (mut self, $($argument: $type),*) -> Self {
+            self.options = self.options.$name($($argument),*);
+            self
+        }
+    )*};
+}

@@ -1,0 +1,84 @@
+//! [`Open`]: connects to a server, opens the connection and lists the tools.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use mcpwire_client::{ConnectOptions, Error, McpServerDef};
+
+use crate::client::McpClient;
+use crate::operation::BoxFuture;
+use crate::runtime::CurrentRuntime;
+
+/// Returns a builder that connects to a server. Awaiting the builder starts the server, opens the connection and lists the
+/// tools.
+///
+/// This is [`McpClient::connect_and_initialize_with`], with the options as methods. The crates of the runtimes, such as
+/// `mcpwire-tokio`, have this function for their runtime.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use mcpwire_driver::{CurrentRuntime, Error, McpServerDef};
+/// # async fn run<R: CurrentRuntime>() -> Result<(), Error> {
+/// let def = McpServerDef::new("my-server");
+/// let client = mcpwire_driver::open::<R>(&def).client_info("my-app", "1.0").timeout(Duration::from_secs(30)).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn open<R: CurrentRuntime>(def: impl Into<McpServerDef>) -> Open<R> {
+    Open {
+        def: def.into(),
+        options: ConnectOptions::default(),
+        timeout: None,
+        connect_timeout: None,
+        runtime: PhantomData,
+    }
+}
+
+/// Connects to a server with options. Created by [`open`]. Awaiting it starts the server, opens the connection and lists the
+/// tools.
+///
+/// Its future is `'static` and can be spawned: `set.spawn(open(&def).into_future())`.
+///
+/// # Errors
+/// If the server cannot be started or reached, if it has no protocol version in common with the client, or if one of the
+/// requests fails. A server without tools is not an error: [`McpClient::tools`] returns an empty list.
+///
+/// # Panics
+/// The first poll panics outside of a runtime, if the runtime `R` needs one, as tokio does.
+///
+/// # Cancel safety
+/// Dropping the future before its end kills the server and all processes that it started.
+#[doc(alias = "connect")]
+#[must_use = "a connection is opened when it is awaited"]
+pub struct Open<R> {
+    def: McpServerDef,
+    options: ConnectOptions,
+    /// The timeouts that were set here. They take precedence over those of the definition.
+    timeout: Option<Duration>,
+    connect_timeout: Option<Duration>,
+    runtime: PhantomData<fn() -> R>,
+}
+
+impl<R> Open<R> {
+    mcpwire_client::open_options!();
+}
+
+impl<R: CurrentRuntime> IntoFuture for Open<R> {
+    type Output = Result<McpClient<R>, Error>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let Open { mut def, options, timeout, connect_timeout, .. } = self;
+        def.timeout = timeout.or(def.timeout);
+        def.connect_timeout = connect_timeout.or(def.connect_timeout);
+        Box::pin(async move { McpClient::connect_and_initialize_with(&def, options).await })
+    }
+}
+
+impl<R> fmt::Debug for Open<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Open").field("definition", &self.def).field("options", &self.options).finish_non_exhaustive()
+    }
+}
