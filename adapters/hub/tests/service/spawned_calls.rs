@@ -1,5 +1,6 @@
 //! Calls of a hub that are spawned: they borrow neither the hub nor the names and arguments of the caller.
 
+use mcpwire_hub::service::CallDecision;
 use mcpwire_hub::{ErrorKind, HubOptions};
 use serde::{Serialize, Serializer, ser};
 use serde_json::json;
@@ -40,7 +41,7 @@ impl Serialize for Broken {
 async fn the_error_of_serializing_arguments_is_that_of_sending() {
     for hooks in [false, true] {
         let options = HubOptions::in_memory();
-        let options = if hooks { options.before_call(|_| mcpwire_hub::CallDecision::Allow) } else { options };
+        let options = if hooks { options.before_call(|_| CallDecision::Allow) } else { options };
         let hub = hub(options, echo()).await;
         let call = hub.call("a__echo", Broken);
         let error = soon(call.send()).await.expect_err("it cannot be sent");
