@@ -260,6 +260,26 @@ mod tests {
     }
 
     #[test]
+    fn each_text_occurs_once_in_the_chain_of_an_error() {
+        let issuer = ClientIssuerRequired {
+            server_url: "https://a.example".into(),
+            client_id: "c".into(),
+            issuer: "https://b.example".into(),
+        };
+        for error in [
+            LoginError::from(required()),
+            LoginError::from(issuer),
+            LoginError::from(StoreFailed("the disk is full".into())),
+            LoginError::from(KeyError::NotPem),
+        ] {
+            let sources = std::iter::successors(std::error::Error::source(&error), |error| error.source());
+            for source in sources {
+                assert!(!error.to_string().contains(&source.to_string()), "{error} contains {source}");
+            }
+        }
+    }
+
+    #[test]
     fn a_missing_login_is_found_among_the_sources_of_an_error() {
         #[derive(Debug, thiserror::Error)]
         #[error("outer")]

@@ -1,5 +1,6 @@
 //! Errors that say which step failed, where, why, and what to do.
 
+use mcpwire_authorization::{LoginError, LoginRequired};
 use mcpwire_testkit::HttpAnswer;
 use mcpwire_testkit::authorization::{Endpoint, ResourceDeviation};
 use mcpwire_tests::authorization::{Web, echo};
@@ -58,6 +59,25 @@ fn o21_a_server_without_a_challenge_still_leads_to_a_login() {
         web.run(web.oauth(), async |client| echo(&client).await.map(drop)).expect("the user logs in");
         let error = web.refused(web.oauth_without_user().account("nobody"));
         assert!(error.to_string().contains("401"), "it may want something else than OAuth: {error}");
+    });
+}
+
+#[test]
+fn an_authorization_error_occurs_once_in_the_chain_of_a_clients_error() {
+    watched(|| {
+        let web = Web::new();
+        let error = web.refused(web.oauth_without_user().account("nobody"));
+        let required = LoginRequired::find(&error).expect("a login is required");
+        assert_eq!(chain(&error).matches(&required.to_string()).count(), 1, "{}", chain(&error));
+
+        web.authorization.answer_next(Endpoint::Registration, HttpAnswer::status(503));
+        let error = web.refused(web.oauth());
+        let failed = error.authorization_error().and_then(|error| error.downcast_ref::<LoginError>());
+        let failed = failed.expect("the login failed");
+        for error in [chain(&error), chain(failed)] {
+            assert_eq!(error.matches("https://auth.test/register").count(), 1, "{error}");
+            assert_eq!(error.matches(&failed.to_string()).count(), 1, "{error}");
+        }
     });
 }
 

@@ -36,8 +36,8 @@ fn also_while_the_driver_says_that_it_has_gone<H: Host>() {
     let error = host.block_on(::smol::unblock(move || late.join())).expect("it does not panic");
     assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
     let process = error.process().expect("there was a process");
-    assert!(process.exit.is_some(), "{error}");
-    assert!(process.stderr_tail.contains("I shall say no more"), "{error}");
+    assert!(process.exit().is_some(), "{error}");
+    assert!(process.stderr_tail().contains("I shall say no more"), "{error}");
 }
 
 on_every_async_adapter!(also_while_the_driver_says_that_it_has_gone);

@@ -150,7 +150,7 @@ fn a_tool_that_fails_has_a_result<K: Kind>() {
 
 fn failures_have_a_kind<K: Kind>() {
     K::run(&server!("well-behaved"), async |client| {
-        for (tool, kind) in [("nonsense", ErrorKind::ToolNotFound), ("picky", ErrorKind::Rejected)] {
+        for (tool, kind) in [("nonsense", ErrorKind::ToolNotFound), ("picky", ErrorKind::Server)] {
             assert_kind::<K>(client, tool, kind).await;
         }
         assert_eq!(text::<K>(client, "echo", r#"{"message":"still here"}"#).await.expect("it answers"), "still here");
@@ -269,7 +269,7 @@ fn calls_fail_when_the_server_dies<K: Kind>() {
     K::run(&server!("gathers"), async |client| {
         let (waits, dies) = zip(failure::<K>(client, "wait"), failure::<K>(client, "die")).await;
         for error in [waits, dies] {
-            assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
         }
     });
 }

@@ -104,8 +104,8 @@ fn a_blocking_client_says_why_its_connection_has_ended() {
         for end in [client.closed().expect("nobody cancels it"), client.connection_end().expect("it has ended")] {
             assert_eq!(end.reason, CloseReason::ByServer);
             let process = end.process.as_ref().expect("it is known");
-            assert_eq!(process.exit.map(|exit| exit.to_string()).as_deref(), Some("exited with code 9"), "{end}");
-            assert!(process.stderr_tail.contains("that was my last answer"), "{end}");
+            assert_eq!(process.exit().map(|exit| exit.to_string()).as_deref(), Some("exited with code 9"), "{end}");
+            assert!(process.stderr_tail().contains("that was my last answer"), "{end}");
         }
         let last = std::iter::from_fn(|| events.next(&mut client).expect("nobody cancels it")).last();
         assert_eq!(last, Some(Event::Closed(CloseReason::ByServer)));
@@ -137,8 +137,8 @@ fn an_async_client_says_why_its_connection_has_ended<H: Host>() {
         for end in [before.await, client.closed().await, client.connection_end().expect("it has ended")] {
             assert_eq!(end.reason, CloseReason::ByServer);
             let process = end.process.as_ref().expect("it is known");
-            assert_eq!(process.exit.map(|exit| exit.to_string()).as_deref(), Some("exited with code 9"), "{end}");
-            assert!(process.stderr_tail.contains("that was my last answer"), "{end}");
+            assert_eq!(process.exit().map(|exit| exit.to_string()).as_deref(), Some("exited with code 9"), "{end}");
+            assert!(process.stderr_tail().contains("that was my last answer"), "{end}");
         }
         let mut last = None;
         while let Some(event) = events.next().await {

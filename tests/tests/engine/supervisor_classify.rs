@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::{ConnectError, RpcError};
-use mcpwire_supervisor::{Cause, ErrorCode, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
+use mcpwire_supervisor::{Cause, ErrorCode, ErrorKind, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
 use ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
 use PackageKind::{Binary, Docker, Http, Npm, Pypi};
@@ -225,12 +225,12 @@ fn a_process_that_ends_before_it_runs() {
     ] {
         let failure = at_start(kind, exit, stderr);
         assert_eq!(
-            (failure.error.code(), failure.error.field.as_str(), failure.retry),
+            (failure.error.code(), failure.error.field(), failure.retry),
             (code, field, retry),
             "{failure} of {stderr}"
         );
-        assert!(failure.error.message.starts_with(starts), "{failure}");
-        assert!(failure.error.message.len() < 450, "{failure}");
+        assert!(failure.error.message().starts_with(starts), "{failure}");
+        assert!(failure.error.message().len() < 450, "{failure}");
     }
 }
 
@@ -245,8 +245,8 @@ fn a_process_that_ran_has_crashed_whatever_it_says() {
     let crash = |cause| Evidence::new(Npm, Stage::Run, cause).stderr(NPM_404).classify();
     let killed = crash(Cause::Exit { code: None, signal: Some(9) });
     assert_eq!((killed.error.code(), killed.retry), (ServiceUnavailable, Retry::Backoff));
-    assert!(killed.error.message.starts_with("MCP server exited (signal 9): "), "{killed}");
-    assert!(crash(Cause::Closed).error.message.starts_with("the MCP server closed the connection"));
+    assert!(killed.error.message().starts_with("MCP server exited (signal 9): "), "{killed}");
+    assert!(crash(Cause::Closed).error.message().starts_with("the MCP server closed the connection"));
 }
 
 #[test]
@@ -259,9 +259,11 @@ fn a_program_that_cannot_be_started() {
         (Binary, SpawnFailure::NotExecutable, ValidationError, "package.identifier"),
     ] {
         let failure = Evidence::new(kind, Stage::Launch, Cause::Spawn(fault)).classify();
-        assert_eq!((failure.error.code(), failure.error.field.as_str(), failure.retry), (code, field, Retry::Never));
+        assert_eq!((failure.error.code(), failure.error.field(), failure.retry), (code, field, Retry::Never));
+        assert_eq!(failure.error.kind(), ErrorKind::Start);
         if code == NotFound {
-            assert!(failure.error.message.starts_with("Package not found"), "{failure}");
+            let says = if kind == Binary { "the program does not exist" } else { "` is not installed" };
+            assert!(failure.error.message().contains(says), "{failure}");
         }
     }
     let busy = Cause::Spawn(SpawnFailure::Other("Resource temporarily unavailable (os error 11)".into()));
@@ -276,8 +278,8 @@ fn time_runs_out() {
         (Stage::List, "Listing tools timed out after 60s"),
     ] {
         let failure = Evidence::new(Npm, stage, Cause::Timeout(Duration::from_secs(60))).classify();
-        assert_eq!((failure.error.code(), failure.error.field.as_str()), (NetworkError, "timeout"));
-        assert_eq!(failure.error.message, text);
+        assert_eq!((failure.error.code(), failure.error.field()), (NetworkError, "timeout"));
+        assert_eq!(failure.error.message(), text);
     }
 }
 
@@ -293,18 +295,14 @@ fn statuses_of_http() {
     ] {
         let cause = Cause::Http { status, retry_after: Some(Duration::from_secs(7)) };
         let failure = Evidence::new(Http, Stage::Negotiate, cause).classify();
-        assert_eq!(
-            (failure.error.code(), failure.error.field.as_str(), failure.retry),
-            (code, field, retry),
-            "{status}"
-        );
-        let says_when = failure.error.message.contains("try again after 7 s");
+        assert_eq!((failure.error.code(), failure.error.field(), failure.retry), (code, field, retry), "{status}");
+        let says_when = failure.error.message().contains("try again after 7 s");
         assert_eq!(says_when, matches!(retry, Retry::After(_)), "{}", failure.error);
     }
     let refused = Cause::Network("connection refused".into());
     let failure = Evidence::new(Http, Stage::Launch, refused).classify();
     assert_eq!(
-        (failure.error.code(), failure.error.field.as_str(), failure.retry),
+        (failure.error.code(), failure.error.field(), failure.retry),
         (NetworkError, "transport", Retry::Backoff)
     );
 }
@@ -315,13 +313,13 @@ fn answers_that_are_errors() {
         Evidence::new(Binary, stage, Cause::Rpc { code, message: message.into() }).classify()
     };
     let arguments = rpc(Stage::Call, -32_602, "`path` is required");
-    assert_eq!((arguments.error.code(), arguments.error.field.as_str()), (ValidationError, "arguments"));
+    assert_eq!((arguments.error.code(), arguments.error.field()), (ValidationError, "arguments"));
     let internal = rpc(Stage::Call, -32_603, "boom");
-    assert_eq!((internal.error.code(), internal.error.field.as_str()), (ServiceUnavailable, ""));
+    assert_eq!((internal.error.code(), internal.error.field()), (ServiceUnavailable, ""));
     let version = rpc(Stage::Negotiate, -32_022, "no");
-    assert_eq!((version.error.field.as_str(), version.retry), ("protocol_version", Retry::Never));
+    assert_eq!((version.error.field(), version.retry), ("protocol_version", Retry::Never));
     let nameless = rpc(Stage::Call, -32_000, "");
-    assert!(nameless.error.message.contains("-32000"), "{nameless}");
+    assert!(nameless.error.message().contains("-32000"), "{nameless}");
 }
 
 #[test]
@@ -329,9 +327,9 @@ fn errors_of_the_engine_are_evidence() {
     let error =
         ConnectError::UnsupportedVersion { server: vec!["2030-01-01".into()], client: vec!["2026-07-28".into()] };
     let failure = Evidence::new(Binary, Stage::Negotiate, (&error).into()).classify();
-    assert_eq!(failure.error.message, "Unsupported protocol version (server: 2030-01-01)");
+    assert_eq!(failure.error.message(), "Unsupported protocol version (server: 2030-01-01)");
     let error = ConnectError::Refused { method: "initialize", error: RpcError::new(-32_603, "boom").into() };
-    assert_eq!(Evidence::new(Binary, Stage::Negotiate, (&error).into()).classify().error.message, "boom");
+    assert_eq!(Evidence::new(Binary, Stage::Negotiate, (&error).into()).classify().error.message(), "boom");
     assert_eq!(Evidence::new(Binary, Stage::Negotiate, (&ConnectError::Closed).into()).classify(), at_start_closed());
 }
 
@@ -342,7 +340,7 @@ fn at_start_closed() -> Failure {
 #[test]
 fn nothing_that_a_server_says_drives_a_terminal() {
     let failure = at_start(Binary, 1, "Error: \u{1b}[2J\u{1b}]0;title\u{7}bad\u{202e}\n");
-    assert!(!failure.error.message.contains(['\u{1b}', '\u{202e}', '\n']), "{:?}", failure.error.message);
+    assert!(!failure.error.message().contains(['\u{1b}', '\u{202e}', '\n']), "{:?}", failure.error.message());
     let long = at_start(Binary, 1, &format!("Error: {}", "ä".repeat(10_000)));
-    assert!(long.error.message.len() < 400);
+    assert!(long.error.message().len() < 400);
 }

@@ -301,8 +301,8 @@ fn a_first_start_of_a_package_has_more_time() {
     fleet.pass(60 * SECOND);
     let detail = fleet.supervisor.detail(id).expect("it is there");
     let error = detail.last_error.expect("it has failed");
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::NetworkError, "timeout"));
-    assert!(error.message.starts_with("Handshake timed out"), "{error}");
+    assert_eq!((error.code(), error.field()), (ErrorCode::NetworkError, "timeout"));
+    assert!(error.message().starts_with("Handshake timed out"), "{error}");
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn calls_to_a_server_that_does_not_run_fail_at_once() {
     let says = |fleet: &Fleet, call, text: &str| {
         let error = fleet.reply(call).expect("it is answered").clone().expect_err("it does not run");
         assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
-        assert!(error.message.contains(text), "{error}");
+        assert!(error.message().contains(text), "{error}");
     };
     says(&fleet, stopped, "is stopped; start it first");
     fleet.command(id, Command::Start);

@@ -31,7 +31,7 @@ fn ids_and_names_are_unique_and_names_are_not_blank() {
     let mut fleet = Fleet::default();
     let (one, two) = (server_id(1), server_id(2));
     fleet.supervisor.add(one, spec("Files"), fleet.now).expect("it is new");
-    let conflict = |error: HubError| (error.code(), error.field);
+    let conflict = |error: HubError| (error.code(), error.field().to_owned());
     let again = fleet.supervisor.add(one, spec("other"), fleet.now).expect_err("the id is taken");
     assert_eq!(conflict(again), (ErrorCode::Conflict, "id".into()));
     let again = fleet.supervisor.add(two, spec("  fiLES "), fleet.now).expect_err("the name is taken");
@@ -309,7 +309,8 @@ fn a_switch_is_refused_where_it_would_undo_what_others_did() {
     fleet.supervisor.set_enabled(id, first, true, 5, fleet.now);
     fleet.supervisor.set_enabled(id, second, false, 5, fleet.now);
     fleet.drain();
-    let conflict = |reply: Option<&Result<(), HubError>>| reply.map(|reply| reply.clone().unwrap_err().field);
+    let conflict =
+        |reply: Option<&Result<(), HubError>>| reply.map(|reply| reply.clone().unwrap_err().field().to_owned());
     assert_eq!(conflict(fleet.reply(old)), Some("revision".into()));
     assert_eq!(conflict(fleet.reply(second)), Some("enabled".into()));
     fleet.persisted(id, Err(HubError::unavailable("the disk is full")));
@@ -419,7 +420,9 @@ fn a_tool_that_goes_while_it_is_called_is_not_called_again() {
     assert!(fleet.failed_calls.is_empty(), "the call goes on");
     fleet.supervisor.end_call(id, generation, fleet.now);
     let gone = fleet.supervisor.begin_call(id, "a", fleet.now);
-    assert_eq!(gone, Err(CallRejection::Error(HubError::unknown_tool("a"))));
+    // The text is that of a client, whose list does not have the tool.
+    let text = "tool not found: `a` (the server's list of tools does not have it)";
+    assert_eq!(gone, Err(CallRejection::Error(HubError::unknown_tool("a").with_message(text))));
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn a_silent_server_is_asked_and_three_answers_that_do_not_come_end_it() {
     assert_eq!(fleet.state(id), State::Stopping);
     fleet.settle(&tools(["a"]));
     let error = fleet.supervisor.detail(id).expect("it is there").last_error.expect("it has failed");
-    assert_eq!((error.code(), error.field.as_str()), (ErrorCode::NetworkError, "transport"));
+    assert_eq!((error.code(), error.field()), (ErrorCode::NetworkError, "transport"));
 }
 
 #[test]

@@ -46,8 +46,7 @@ pub enum LoopbackError {
     Bind {
         /// The address and the port.
         address: String,
-        /// The error of the operating system.
-        #[source]
+        /// The error of the operating system. It is not the source, because the message contains its text.
         error: io::Error,
     },
     /// Nobody finished the login in time.
@@ -58,7 +57,14 @@ pub enum LoopbackError {
     Cancelled,
     /// The operating system reported another error.
     #[error("cannot receive the answer of the browser: {0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
+}
+
+impl From<io::Error> for LoopbackError {
+    // Not `#[from]`, which would make it the source, whose text the message contains already.
+    fn from(error: io::Error) -> Self {
+        LoopbackError::Io(error)
+    }
 }
 
 fn advice(error: &io::Error) -> &'static str {

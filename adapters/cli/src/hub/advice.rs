@@ -48,6 +48,11 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
     }
 }
 
+/// Returns the text with a full stop, unless it ends with the end of a sentence.
+pub(crate) fn sentence(text: &str) -> String {
+    if text.ends_with(['.', '?', '!']) { text.to_owned() } else { format!("{text}.") }
+}
+
 fn when_solved() -> String {
     "When that is solved, try again: mcpwire server doctor".into()
 }
@@ -121,7 +126,7 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
         }
         _ => return None,
     };
-    Some(kind.with_message(format!("server `{name}` {what}. {advice}")))
+    Some(kind.with_message(format!("server `{name}` {} {advice}", sentence(&what))))
 }
 
 /// Creates the failure for a server that could not be started, with a suggestion for how the user can solve the error.

@@ -15,7 +15,8 @@ mod service;
 mod socket;
 
 pub(crate) use self::advice::{
-    advice, changed_tool, enable_command, not_started, restart_command, start_advice, with_login_command, word,
+    advice, changed_tool, enable_command, not_started, restart_command, sentence, start_advice, with_login_command,
+    word,
 };
 pub(crate) use self::handle::{HubHandle, InProcess, runtime};
 #[cfg(unix)]

@@ -37,7 +37,7 @@ fn one_that_fails_is_told_and_spoils_no_other() {
     at(place.path(), &["server", "add", "bad", "--", "/no/such/program"]);
     let tools = at(place.path(), &["tools"]);
     assert_eq!(tools.code(), 0, "{tools:?}");
-    assert!(tools.stdout.contains("demo__add") && tools.stderr.contains("bad: package not found"), "{tools:?}");
+    assert!(tools.stdout.contains("demo__add") && tools.stderr.contains("bad: command not found"), "{tools:?}");
     let doctor = at(place.path(), &["server", "doctor"]);
     assert_eq!(doctor.code(), 3, "{doctor:?}");
     assert!(doctor.stdout.contains("ok demo") && doctor.stdout.contains("failed bad"), "{doctor:?}");

@@ -83,7 +83,7 @@ fn doctor_tries_again_what_the_running_hub_has_given_up_or_let_sleep() {
     let doctor = at(place, &["server", "doctor"]);
     assert_eq!(doctor.code(), 3, "{doctor:?}");
     assert!(doctor.stdout.starts_with("ok given-up: running, "), "{doctor:?}");
-    assert!(doctor.stdout.contains("failed sleeper: package not found"), "{doctor:?}");
+    assert!(doctor.stdout.contains("failed sleeper: command not found"), "{doctor:?}");
     symlink(MCPWIRE, &sleeper).unwrap();
     let doctor = at(place, &["server", "doctor"]);
     assert_eq!(doctor.code(), 0, "{doctor:?}");
@@ -152,7 +152,7 @@ fn a_server_that_is_added_while_a_hub_runs_is_started_or_it_is_said_why_not() {
 
     let added = at(place, &["server", "add", "my bad", "--", "/no/such/program"]);
     assert_eq!(added.code(), 0, "it is configured: {added:?}");
-    assert!(added.stderr.starts_with("my bad: added, but not started: package not found"), "{added:?}");
+    assert!(added.stderr.starts_with("my bad: added, but not started: command not found"), "{added:?}");
     assert!(added.stderr.ends_with("mcpwire server show 'my bad'\n"), "{added:?}");
 
     // A server that needs a secret, which the test then sets as suggested.
@@ -216,7 +216,7 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
     refused(place, &["two_words__add", SUM], 3, &["`Two words` is stopped", "mcpwire server start 'Two words'"]);
     refused(place, &["add", SUM, "--server", "stopped"], 3, &["mcpwire server start stopped"]);
     refused(place, &["disabled__add", SUM], 2, &["server `disabled` is disabled", "server enable disabled"]);
-    let failed = ["server `failed` has failed: package", "server show failed", "server start failed"];
+    let failed = ["server `failed` has failed: command not found", "server show failed", "server start failed"];
     let call = at(place, &["call", "failed__add", SUM]);
     assert!(call.code() == 3 && failed.iter().all(|says| call.stderr.contains(says)), "{call:?}");
     // The server may be restarting at this moment. Then the call waits, and fails with the error of the start.
@@ -226,14 +226,14 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
 
     let missing = at(place, &["call", "add", SUM]);
     assert_eq!(missing.code(), 4, "{missing:?}");
-    let says = ["tool not found: add", "stopped (stopped)", "Two words (stopped)", "mcpwire status"];
+    let says = ["tool not found: `add`", "stopped (stopped)", "Two words (stopped)", "mcpwire status"];
     assert!(says.iter().all(|says| missing.stderr.contains(says)), "{missing:?}");
     let tools = at(place, &["tools", "--server", "stopped"]);
     assert_eq!(tools.stderr, "stopped: stopped; its tools are not listed\n", "{tools:?}");
     assert_eq!(at(place, &["server", "start", "stopped"]).code(), 0);
     called(place, "stopped__add");
     let missing = at(place, &["call", "stopped__nothing"]);
-    assert!(missing.code() == 4 && missing.stderr.contains("tool not found: stopped__nothing"), "{missing:?}");
+    assert!(missing.code() == 4 && missing.stderr.contains("tool not found: `stopped__nothing`"), "{missing:?}");
     end(hub);
 }
 

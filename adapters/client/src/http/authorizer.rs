@@ -31,8 +31,8 @@ pub trait Authorizer: Send + Sync + 'static {
     ///
     /// # Errors
     /// The request fails with the error, as [`ErrorKind::Unauthorized`](crate::ErrorKind::Unauthorized), or with the kind that an
-    /// [`AuthorizerError`] names. It is the source of the error of the request. The error and its sources must not contain
-    /// secrets.
+    /// [`AuthorizerError`] names. [`Error::authorization_error`](crate::Error::authorization_error) returns it from the error of
+    /// the request. The error and its sources must not contain secrets.
     fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a>;
 
     /// Called when the server has refused a request with status 401 or 403. Returns whether to repeat the request.

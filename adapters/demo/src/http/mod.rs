@@ -78,7 +78,7 @@ pub enum HttpServerError {
     NotLoopback(SocketAddr),
     /// The system cannot listen on the address, for example because the port is in use.
     #[error("cannot listen on {0}: {1}. Use another port, or port 0 for any free one")]
-    Bind(SocketAddr, #[source] io::Error),
+    Bind(SocketAddr, io::Error),
 }
 
 impl HttpServer {

@@ -12,7 +12,7 @@ use mcpwire_hub::{ErrorCode, Uuid};
 fn assert_wrong(config: &McpConfig, field: &str) -> String {
     let error = config.validate().expect_err("it is valid");
     assert_eq!((error.code(), error.field()), (ErrorCode::ValidationError, field), "{error}");
-    error.message()
+    error.message().to_owned()
 }
 
 fn server() -> McpConfig {

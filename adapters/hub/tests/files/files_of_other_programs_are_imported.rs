@@ -159,7 +159,7 @@ fn other_members_of_the_family_are_understood_or_warned_of() {
     let import = read_with(Dialect::ClaudeCode, code, |options| options.workspace = Some("/p".into()));
     assert_eq!(import.servers.len(), 2);
     assert_eq!(import.warnings.len(), 1);
-    assert_eq!(import.warnings[0].field(), "projects./q");
+    assert_eq!(import.warnings[0].field, "projects./q");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn the_variables_of_a_named_file_are_taken_over() {
     let import = read_with(Dialect::Cursor, cursor, |options| options.read_file = Some(|_| Ok("A=1".into())));
     assert_eq!(launch(server(&import, "a"), &[]).unwrap().env["A"], "1");
     let import = read(Dialect::Cursor, cursor);
-    assert!(import.warnings[0].message().contains("not imported"), "nothing is read by itself");
+    assert!(import.warnings[0].message.contains("not imported"), "nothing is read by itself");
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn store(directory: &TempDir) -> Store {
 fn assert_error<T>(result: Result<T, HubError>, code: ErrorCode, field: &str) -> String {
     let Err(error) = result else { panic!("it worked") };
     assert_eq!((error.code(), error.field()), (code, field), "{error}");
-    error.message()
+    error.message().to_owned()
 }
 
 #[test]

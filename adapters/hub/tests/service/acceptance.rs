@@ -36,7 +36,7 @@ async fn ac_003_an_unknown_tool_is_named() {
     let hub = place.running(&config).await;
     let error = call(&hub, config.id, "missing_tool", json!({})).await.unwrap_err();
     assert_eq!((error.code(), error.field()), (ErrorCode::NotFound, "tool_name"));
-    assert_eq!(error.message(), "Tool not found: missing_tool");
+    assert_eq!(error.message(), "tool not found: `missing_tool` (the server's list of tools does not have it)");
 }
 
 #[tokio::test]

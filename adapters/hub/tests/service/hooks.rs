@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use mcpwire_hub::service::{CallDecision, ToolCall};
-use mcpwire_hub::tool_client::{self, ToolErrorKind};
+use mcpwire_hub::tool_client;
 use mcpwire_hub::{ErrorKind, HubOptions, McpService};
 use serde_json::json;
 
@@ -49,7 +49,7 @@ async fn a_call_is_allowed_denied_or_asked_for_before_it_is_sent() {
     }
     let arguments = mcpwire_core::Json::parse(r#"{"message":"deny"}"#).unwrap();
     let denied = soon(tool_client::ToolClient::call_tool(&hub, "a__echo", &arguments)).await.unwrap_err();
-    assert_eq!(denied.kind(), ToolErrorKind::Rejected);
+    assert_eq!(denied.kind(), ErrorKind::Denied);
 }
 
 #[tokio::test]

@@ -92,7 +92,8 @@ async fn each_failure_of_a_call_has_its_own_kind() {
     let id = hub.list()[0].id;
     assert!(soon(hub.call("a__fail", ())).await.unwrap().result.is_error, "a failed tool has a result");
     let failed = soon(hub.call("a__fail", ()).text()).await.unwrap_err();
-    assert_eq!((failed.kind(), failed.message(), failed.is_retryable()), (ErrorKind::Tool, "no luck", false));
+    let text = "tool `fail`: the tool failed: no luck";
+    assert_eq!((failed.kind(), failed.message(), failed.is_retryable()), (ErrorKind::Tool, text, false));
     let cancelled = soon(hub.call("a__silence", ()).cancel_when(async {})).await.unwrap_err();
     assert_eq!((cancelled.kind(), cancelled.is_retryable()), (ErrorKind::Cancelled, false), "{cancelled}");
     let quick = Duration::from_millis(20);

@@ -6,6 +6,7 @@ mod config;
 mod hooks;
 mod in_process;
 mod lifecycle;
+mod one_language;
 mod panics;
 mod process_registry;
 mod redefined;

@@ -68,7 +68,7 @@ async fn mc_t5_a_server_that_fails_blocks_no_other() {
     let runs = |id| matches!(hub.status(id), McpStatus::Running { .. });
     let has_failed = || matches!(hub.status(bad.id), McpStatus::Error { .. });
     crate::support::until_tools(&hub, &mut events, |_| runs(a.id) && runs(b.id) && has_failed()).await;
-    assert!(matches!(hub.status(bad.id), McpStatus::Error { message } if message.contains("Package not found")));
+    assert!(matches!(hub.status(bad.id), McpStatus::Error { message } if message.contains("command not found")));
     assert_eq!(call(&hub, b.id, "echo", json!({"message": "hi"})).await.unwrap(), "hi");
     assert!(hub.available_tools().iter().all(|tool| tool.mcp_id == a.id || tool.mcp_id == b.id));
     booting.abort();

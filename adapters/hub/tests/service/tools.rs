@@ -128,7 +128,7 @@ async fn a_call_of_a_server_that_does_not_run_says_so_and_what_to_do() {
     soon(hub.start(broken.id)).await.unwrap_err();
     for (config, code, says) in [
         (&stopped, ErrorCode::ServiceUnavailable, "is stopped; start it first"),
-        (&broken, ErrorCode::ServiceUnavailable, "has failed; start it again first: Package not found"),
+        (&broken, ErrorCode::ServiceUnavailable, "has failed; start it again first: command not found"),
         (&disabled, ErrorCode::Conflict, "is disabled"),
     ] {
         let exposed = format!("{}__echo", config.name);
@@ -225,7 +225,7 @@ async fn calls_end_with_the_server_and_with_their_time() {
     let (id, none) = (config.id, json!({}));
     let error = soon(hub.call_tool_full(id, "silence", &none, options)).await.unwrap_err();
     assert_eq!((error.code(), error.field()), (ErrorCode::NetworkError, "timeout"));
-    assert!(error.message().contains("Tool call timed out"), "{error}");
+    assert!(error.message().contains("`tools/call` of `silence` timed out after 50 ms"), "{error}");
     assert_eq!(call(&hub, id, "cancelled", json!({})).await.unwrap(), "1", "the server was told");
 
     let waiting = {
@@ -277,7 +277,10 @@ async fn the_whole_result_is_there_and_progress_is_told() {
     let outcome = soon(hub.call_tool_full(config.id, "fail", &json!({"message": "no luck"}), CallOptions::new())).await;
     assert!(outcome.unwrap().result.is_error);
     let error = call(&hub, config.id, "fail", json!({"message": "no luck"})).await.unwrap_err();
-    assert_eq!((error.code(), error.message()), (ErrorCode::ServiceUnavailable, "no luck"));
+    assert_eq!(
+        (error.code(), error.message()),
+        (ErrorCode::ServiceUnavailable, "tool `fail`: the tool failed: no luck")
+    );
 }
 
 #[tokio::test]

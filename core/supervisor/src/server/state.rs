@@ -96,6 +96,7 @@ impl fmt::Display for State {
 /// The simplified state of a server, which hosts show to users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "status")]
+#[non_exhaustive]
 pub enum Status {
     /// The server does not run: it is stopped, stopping, sleeping or deleted.
     Stopped,

@@ -7,7 +7,7 @@ use mcpwire_hub::secrets::SecretRef;
 use crate::args::{AddServer, Options, Place, TlsArgs, Variable};
 use crate::console::{Console, output};
 use crate::failure::{Failure, hub_message};
-use crate::hub::{HubHandle, Request, advice, word};
+use crate::hub::{HubHandle, Request, advice, sentence, word};
 use crate::text;
 
 pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Result<(), Failure> {
@@ -33,7 +33,9 @@ pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Re
         let started = handle.ask::<()>(Request::Start { server: config.id.to_string() });
         let outcome = match started {
             Ok(()) => format!("{name}: started in the running hub"),
-            Err(error) => format!("{name}: added, but not started: {}. {}", hub_message(&error), advice(name, &error)),
+            Err(error) => {
+                format!("{name}: added, but not started: {} {}", sentence(&hub_message(&error)), advice(name, &error))
+            }
         };
         console.warn(&text::line(&outcome));
     }
