@@ -74,8 +74,12 @@ fn text_of(error: &Error, redactor: &Redactor) -> String {
 /// JSON-RPC error. A client's error that contains a secret is not added, because a program could print it.
 fn with_details(reported: HubError, error: &Error, redactor: &Redactor) -> HubError {
     let rpc_error = error.rpc_error().map(|error| without_secrets(error, redactor));
-    let reported = reported.with_server(&redactor.redact(error.server())).with_rpc_error(rpc_error);
-    let everything = format!("{error} {error:?} {:?}", error.cause());
+    let retry_after = reported.retry_after().or(error.retry_after());
+    let reported = reported.with_server(&redactor.redact(error.server()));
+    let reported = reported.with_rpc_error(rpc_error).with_retry_after(retry_after);
+    // `Debug` shows data in part.
+    let data = error.rpc_error().and_then(|error| error.data.as_ref()).map(Json::get);
+    let everything = format!("{error} {error:?} {:?} {}", error.cause(), data.unwrap_or_default());
     if redactor.redact(&everything) == everything { reported.with_client_error(error.clone()) } else { reported }
 }
 

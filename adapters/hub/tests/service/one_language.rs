@@ -34,7 +34,7 @@ fn server() -> ScriptedServer {
         .tool("refused", refused)
         .tool("rejected", rejected)
         .tool("fail", |_: &Json| ScriptedResponse::new().error("no luck"))
-        .tool("garbage", |_: &Json| ScriptedResponse::new().result(json!({"content": 7})))
+        .tool("garbage", |_: &Json| ScriptedResponse::new().result(json!({"resultType": "riddle"})))
 }
 
 /// A client and a hub of a server `a`, in this process.
@@ -230,10 +230,8 @@ async fn a_missing_program_fails_alike() {
     let program = "/nowhere/mcpwire-no-such-program";
     let client = McpClient::connect(&McpServerDef::new(program).name("a")).map(drop).expect_err("there is none");
     let hub = Hub::open(HubOptions::in_memory()).await.expect("the hub opens");
-    let config = McpConfig::binary("a", program);
-    let id = config.id;
-    hub.upsert(config).await.expect("it is added");
-    let hub = soon(hub.start(id)).await.expect_err("there is none");
+    hub.upsert(McpConfig::binary("a", program)).await.expect("it is added");
+    let hub = soon(hub.start(hub.list()[0].id)).await.expect_err("there is none");
     let errors = Errors { tools: vec![ToolError::from(client.clone())], client, hub };
     errors.are(
         ErrorKind::Start,
@@ -255,11 +253,12 @@ async fn the_error_of_a_client_that_contains_a_secret_is_not_handed_out() {
     let server = ScriptedServer::new().tool("refused", refused);
     let options = HubOptions::in_memory().connections(ConnectOptions::default().launcher(launcher(server)));
     let hub = Hub::open(options).await.expect("the hub opens");
-    let mut config = McpConfig::binary("a", "in-process");
+    hub.upsert(McpConfig::binary("a", "in-process")).await.expect("it is added");
+    let mut config = hub.list().remove(0);
     let token = SecretRef::stored(config.id, "TOKEN").expect("it is a name");
     hub.secrets().set(&token, &Secret::new("hunter22")).expect("it is stored");
     config.env_vars.insert("TOKEN".into(), EnvVarConfig::secret("TOKEN", token));
-    hub.upsert(config).await.expect("it is added");
+    hub.upsert(config).await.expect("it is changed");
     assert_eq!(soon(hub.boot()).await.expect("it boots").ready, 1, "{:?}", hub.details());
     let error = soon(hub.call("a__refused", json!({}))).await.expect_err("it is refused");
     assert_eq!((error.kind(), error.message().contains("hunter22")), (ErrorKind::Server, false));
