@@ -45,6 +45,14 @@ no-std:
 features:
     bash .ci/run features
 
+# The packages for crates.io: content, metadata, sizes; `just package verify` builds them.
+package *ARGS:
+    bash .ci/package {{ARGS}}
+
+# The checks that CI runs once a week: packages build, minimal versions, semver, external types.
+full *ARGS:
+    bash .ci/full {{ARGS}}
+
 # It compiles for macOS and Windows, and the tool runs under Wine.
 platforms:
     bash .ci/run platforms
