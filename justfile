@@ -49,6 +49,10 @@ features:
 package *ARGS:
     bash .ci/package {{ARGS}}
 
+# The workflows of GitHub are valid.
+workflows:
+    bash .ci/run workflows
+
 # The checks that CI runs once a week: packages build, minimal versions, semver, external types.
 full *ARGS:
     bash .ci/full {{ARGS}}
