@@ -218,8 +218,8 @@ impl Calls {
         Ok(ToolCall { server: uuid(id), server_name: config.name.trim().to_owned(), tool, definition, arguments })
     }
 
-    /// Returns the name that the server `id` uses for a tool. A name that is not an exposed name of this server is
-    /// returned unchanged.
+    /// Returns the name that the server `id` uses for a tool. A name that is neither an exposed name of this server, nor begins
+    /// with its prefix, is returned unchanged.
     fn name_of_server(&self, id: ServerId, name: ToolName<'_>) -> String {
         let name = match name {
             ToolName::OfServer(name) => return name.to_owned(),
@@ -228,7 +228,13 @@ impl Calls {
         let catalogue = self.state.catalogue();
         let is_of_server = catalogue.tools_of(id).any(|offered| offered.tool.name == name);
         let exposed = catalogue.find(name).filter(|offered| offered.server == id && !is_of_server);
-        exposed.map_or(name, |offered| &offered.tool.name).to_owned()
+        if let Some(offered) = exposed {
+            return offered.tool.name.clone();
+        }
+        // A server that does not have the tool does not have it under the name without the prefix.
+        let is_prefixed = !is_of_server && self.state.server_of_tool(name) == Some(id);
+        let without_prefix = name.split_once("__").filter(|_| is_prefixed).map(|(_, tool)| tool);
+        without_prefix.unwrap_or(name).to_owned()
     }
 
     /// Waits until the server runs. If the server waits for a login, looks first whether the login is stored now.
