@@ -309,6 +309,7 @@ impl Model {
                     )
             }
             Status::Stopped => matches!(state, State::Stopped | State::Sleeping | State::Stopping),
+            _ => false,
         };
         assert!(fits, "{status:?} although it is {state}");
     }
