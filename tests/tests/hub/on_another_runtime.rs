@@ -104,7 +104,7 @@ fn a_server_says_when_to_call_again() {
         soon(hub.start(id)).await.expect("it starts");
         let refused = soon(hub.call_tool(id, "echo", &json!({}))).await.expect_err("it is refused");
         assert_eq!(refused.code(), ErrorCode::ServiceUnavailable, "{refused}");
-        assert!(refused.message.contains("429") && refused.message.contains("try again after 17 s"), "{refused}");
+        assert!(refused.message().contains("429") && refused.message().contains("try again after 17 s"), "{refused}");
         soon(hub.shutdown_all()).await.expect("it ends");
     });
 }
