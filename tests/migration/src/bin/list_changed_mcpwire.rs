@@ -1,14 +1,13 @@
 use std::time::Duration;
 
-use mcpwire_tokio::protocol::Notification;
-use mcpwire_tokio::{McpClient, McpServerDef};
+use mcpwire::{McpServerDef, Notification, tokio::open};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1);
     let server = McpServerDef::new(words.next().unwrap_or_default()).args(words);
 
-    let client = McpClient::connect_and_initialize(&server).await?;
+    let client = open(&server).await?;
     println!("{} tools", client.tools().len());
     let (watched, mut notifications) = (client.clone(), client.notifications());
     tokio::spawn(async move {

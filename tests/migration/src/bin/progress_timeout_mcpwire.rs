@@ -1,13 +1,13 @@
 use std::time::Duration;
 
-use mcpwire_tokio::{McpClient, McpServerDef};
+use mcpwire::{McpServerDef, tokio::open};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1);
     let server = McpServerDef::new(words.next().unwrap_or_default()).args(words);
 
-    let client = McpClient::connect_and_initialize(&server).await?;
+    let client = open(&server).await?;
     let result = client
         .call_tool("slow", [("seconds", 2)])
         .timeout(Duration::from_secs(1))

@@ -1,11 +1,11 @@
-use mcpwire_tokio::{McpClient, McpServerDef};
+use mcpwire::{McpServerDef, tokio::open};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1);
     let server = McpServerDef::new(words.next().unwrap_or_default()).args(words);
 
-    let client = McpClient::connect_and_initialize(&server).await?;
+    let client = open(&server).await?;
     for tool in client.tools() {
         println!("{}", tool.name);
     }
