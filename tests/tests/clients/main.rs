@@ -57,6 +57,7 @@ mod server_dies_in_mid_call;
 mod server_dies_on_the_probe;
 mod server_exits_at_start;
 mod server_is_answered;
+mod servers_that_do_anything;
 mod shutdown_climbs_the_ladder;
 mod shutdown_from_many_sides;
 mod silent_server;

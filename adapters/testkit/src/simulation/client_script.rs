@@ -9,11 +9,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
+use super::MAX_STEPS;
 use super::script::write_steps;
 use crate::strategies::{chunk_sizes, delay, json as any_json, name, nearly_valid, text};
-
-/// Maximum number of steps of a script, as for servers.
-const MAX_STEPS: usize = 12;
 
 /// What a client sends to a server: it opens the connection by `initialize`, takes the steps, and closes its end.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +61,7 @@ pub fn client_script(tools: impl IntoIterator<Item = Tool>) -> impl Strategy<Val
     })
 }
 
-fn client_step(tools: Vec<Tool>) -> impl Strategy<Value = ClientStep> {
+pub(crate) fn client_step(tools: Vec<Tool>) -> impl Strategy<Value = ClientStep> {
     let request = |method: &str, params: Value| ClientStep::Request { method: method.into(), params: params.into() };
     let known = if tools.is_empty() {
         Just(request("ping", json!({}))).boxed()

@@ -30,12 +30,19 @@
 //! Scripts are bounded in length, and a run in virtual time ([`Simulation::time_limit`]), so that a simulation always ends unless
 //! the code under test blocks its thread. The same seed generates the same scripts.
 
+/// Maximum number of steps of a script. 12: enough for several calls with reports before their answers.
+pub(crate) const MAX_STEPS: usize = 12;
+
 mod client_script;
 mod run;
 mod script;
 mod server_run;
 
+#[cfg(feature = "arbitrary")]
+pub(crate) use client_script::client_step;
 pub use client_script::{ClientScript, ClientStep, client_script};
 pub use run::{Failure, Simulation};
+#[cfg(feature = "arbitrary")]
+pub(crate) use script::ask;
 pub use script::{Ask, Asks, Script, Step, asks, script, script_of, step};
 pub use server_run::{Exchange, Transcript, serve_lines};

@@ -11,14 +11,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
+use super::MAX_STEPS;
 use crate::strategies::{
     call_tool_result, create_message_params, delay, elicit_params, nearly_valid, notification, number, rpc_error,
     server_message,
 };
 use crate::{ScriptedResponse, ScriptedServer, wire};
-
-/// Maximum number of steps of a script. 12: enough for several calls with reports before their answers.
-const MAX_STEPS: usize = 12;
 
 /// What a server does while a client calls its tools. The server opens connections and lists its tools as usual.
 ///
@@ -111,7 +109,7 @@ pub fn step(version: ProtocolVersion) -> impl Strategy<Value = Step> {
 }
 
 /// Generates a request of a server to its client that the revision defines.
-fn ask(version: ProtocolVersion) -> BoxedStrategy<Ask> {
+pub(crate) fn ask(version: ProtocolVersion) -> BoxedStrategy<Ask> {
     let new = |method: &str, params| Ask { method: method.to_owned(), params };
     let roots = Just(new("roots/list", wire::json(&json!({}))));
     let sampling =

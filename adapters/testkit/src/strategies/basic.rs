@@ -94,7 +94,7 @@ pub(super) fn value() -> impl Strategy<Value = Value> + Clone {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
-        any::<i32>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
         (-1e9..1e9).prop_map(|number: f64| Value::from(number)),
         text().prop_map(Value::from),
     ];

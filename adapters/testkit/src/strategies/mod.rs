@@ -9,7 +9,7 @@
 //! use proptest::prelude::*;
 //!
 //! proptest!(|(tool in tool(ProtocolVersion::V2025_06_18))| {
-//!     prop_assert!(!tool.display_name().is_empty());
+//!     prop_assert!(!tool.name.is_empty());
 //! });
 //! ```
 //!

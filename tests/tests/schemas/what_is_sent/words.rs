@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mcpwire_core::{Config, Icon, Implementation, Json, LoggingLevel};
+use mcpwire_core::{Config, Implementation, Json, LoggingLevel};
+use mcpwire_testkit::strategies as generate;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -20,19 +21,7 @@ fn level() -> impl Strategy<Value = LoggingLevel> {
 }
 
 pub(crate) fn value() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Into::into),
-        any::<i64>().prop_map(Into::into),
-        (-1e9..1e9).prop_map(|n: f64| n.into()),
-        text().prop_map(Into::into),
-    ];
-    leaf.prop_recursive(4, 24, 4, |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..4).prop_map(Into::into),
-            btree_map(text(), inner, 0..4).prop_map(|members| members.into_iter().collect()),
-        ]
-    })
+    generate::json().prop_map(|json| json.decode().expect("it is JSON"))
 }
 
 pub(crate) fn object() -> impl Strategy<Value = Value> {
@@ -45,7 +34,7 @@ pub(crate) fn uri() -> impl Strategy<Value = String> {
 
 /// Who the client is and what it can do.
 pub(crate) fn config() -> impl Strategy<Value = Config> {
-    let told = (text(), text(), option::of(text()), option::of(text()), option::of(uri()), vec(icon(), 0..2));
+    let told = (text(), text(), option::of(text()), option::of(text()), option::of(uri()), vec(generate::icon(), 0..2));
     let declared = (any::<[bool; 4]>(), option::of(level()));
     (told, declared).prop_map(|((name, version, title, description, website, icons), (declared, level))| {
         let mut info = Implementation::new(name, version);
@@ -65,16 +54,6 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
     })
 }
 
-fn icon() -> impl Strategy<Value = Icon> {
-    (uri(), option::of(text()), vec(text(), 0..2), option::of(select(vec!["light", "dark"]))).prop_map(
-        |(src, mime_type, sizes, theme)| {
-            let mut icon = Icon::default();
-            (icon.src, icon.mime_type, icon.sizes, icon.theme) = (src, mime_type, sizes, theme.map(Into::into));
-            icon
-        },
-    )
-}
-
 /// What requests are made of.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
@@ -89,7 +68,11 @@ pub(crate) struct Words {
 }
 
 pub(crate) fn words() -> impl Strategy<Value = Words> {
-    let maps = (object(), btree_map(text(), text(), 0..4), option::of(object_without_reserved()));
+    let maps = (
+        object(),
+        btree_map(text(), text(), 0..4),
+        option::of(generate::meta().prop_map(|meta| meta.decode().expect("it is JSON"))),
+    );
     (text(), uri(), option::of(text()), maps, level(), any::<bool>()).prop_map(
         |(name, uri, cursor, (arguments, strings, meta), level, progress)| Words {
             name,
@@ -102,9 +85,4 @@ pub(crate) fn words() -> impl Strategy<Value = Words> {
             progress,
         },
     )
-}
-
-/// Metadata of the caller's: names that are not the protocol's.
-fn object_without_reserved() -> impl Strategy<Value = Value> {
-    btree_map("com\\.example/[a-z]{1,5}", value(), 0..3).prop_map(|members| members.into_iter().collect())
 }
