@@ -3,7 +3,7 @@
 //! The Model Context Protocol client for blocking programs.
 //!
 //! [`McpClient`] starts a server, negotiates the protocol version, and calls tools. There is no runtime: on Unix, the calling thread
-//! does all the work. The protocol engine is [`mcpwire_core`], re-exported as [`core`].
+//! does all the work. The protocol engine is [`mcpwire_core`], re-exported as [`protocol`].
 //!
 //! ```no_run
 //! use mcpwire_blocking::protocol::Json;

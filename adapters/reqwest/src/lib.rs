@@ -25,6 +25,8 @@
 //!   A connection with one of them is refused. Configure the `ClientBuilder` instead.
 //! * For requests that must go to public addresses ([`Exchange::public_addresses_only`]), names are resolved before reqwest resolves them
 //!   again. A DNS server that answers differently the second time is not noticed; `mcpwire-http` checks the address that it connects to.
+//! * A user agent of the client ([`reqwest::ClientBuilder::user_agent`]) is sent, unless the definition of the server has that header. A
+//!   client without one sends the name of the program ([`ConnectOptions::client_info`](mcpwire_driver::ConnectOptions::client_info)).
 //! * reqwest does not limit the data that a server sends outside of responses. `mcpwire-http` does.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -33,6 +35,7 @@ mod address;
 mod body;
 #[cfg(test)]
 mod tests;
+mod user_agent;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -52,7 +55,10 @@ use crate::body::BodyReader;
 
 /// An HTTP client that sends the requests with a [`reqwest::Client`]. Clones share its connections.
 #[derive(Clone)]
-pub struct ReqwestClient(Client);
+pub struct ReqwestClient {
+    client: Client,
+    has_user_agent: bool,
+}
 
 impl ReqwestClient {
     /// Builds a client, and replaces the redirect policy of the builder: mcpwire follows redirects to the same origin only.
@@ -60,7 +66,7 @@ impl ReqwestClient {
     /// # Errors
     /// If reqwest cannot build the client, for example because TLS cannot be set up.
     pub fn from_builder(builder: ClientBuilder) -> reqwest::Result<Self> {
-        Ok(ReqwestClient(builder.redirect(Policy::none()).build()?))
+        Ok(Self::without_redirects(builder.redirect(Policy::none()).build()?))
     }
 
     /// Uses an existing client, which must have been built with [`Policy::none`].
@@ -69,13 +75,13 @@ impl ReqwestClient {
     /// expose the policy. If the client has followed a redirect, the request fails with [`FailureKind::Redirect`], but then the headers
     /// have already been sent.
     pub fn without_redirects(client: Client) -> Self {
-        ReqwestClient(client)
+        ReqwestClient { has_user_agent: user_agent::is_set(&client), client }
     }
 }
 
 impl HttpClient for ReqwestClient {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
-        let client = self.0.clone();
+        let client = self.client.clone();
         Box::pin(async move {
             let mut exchange = exchange;
             let body = Bytes::from(std::mem::take(&mut exchange.body));
@@ -84,11 +90,15 @@ impl HttpClient for ReqwestClient {
     }
 
     fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
-        let client = self.0.clone();
+        let client = self.client.clone();
         Box::pin(async move {
             let body = SharedBody(Arc::clone(&exchange));
             send(&client, &exchange, Bytes::from_owner(body)).await
         })
+    }
+
+    fn has_user_agent(&self) -> bool {
+        self.has_user_agent
     }
 }
 

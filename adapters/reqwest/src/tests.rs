@@ -47,3 +47,17 @@ async fn private_addresses_are_refused_for_requests_that_must_go_to_public_ones(
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err(), "nothing was connected");
 }
+
+#[test]
+fn a_user_agent_of_the_program_is_found() {
+    let has = |builder: ClientBuilder| ReqwestClient::from_builder(builder).unwrap().has_user_agent();
+    assert!(!has(Client::builder()));
+    assert!(has(Client::builder().user_agent("my-app/1.0")));
+    let header = |name: &'static str, value| {
+        let mut headers = reqwest::header::HeaderMap::new();
+        headers.insert(name, HeaderValue::from_static(value));
+        Client::builder().default_headers(headers)
+    };
+    assert!(has(header("user-agent", "my-app/1.0")));
+    assert!(!has(header("x-agent", r#"my "user-agent" is another header"#)));
+}

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use ::reqwest::Client;
+use ::reqwest::{Client, ClientBuilder};
+use mcpwire_driver::McpServerDef;
 use mcpwire_driver::http::HttpOptions;
 use mcpwire_reqwest::ReqwestClient;
 use mcpwire_tests::asynchronous::{Async, Smol, TokioMulti};
@@ -47,6 +48,28 @@ fn a_tool_is_called_and_reports_progress() {
     }
     assert_eq!(web.requests().last().unwrap().header("mcp-name"), Some("echo"));
     client.shutdown().expect("it ends");
+}
+
+#[test]
+fn the_user_agent_of_the_program_is_sent() {
+    let web = Web::modern(|request, reply| reply.json(200, &echo(request)));
+    let sent = |def: &McpServerDef, builder: ClientBuilder| {
+        let http = HttpOptions::default().client(ReqwestClient::from_builder(builder).expect("it is built"));
+        let mut client =
+            Async::<TokioMulti>::over_http(def, OverHttp { http, ..OverHttp::default() }).expect("it starts");
+        client.initialize().expect("it opens");
+        let before = web.requests().len();
+        client.call(Call::new("echo")).expect("it answers");
+        web.requests()[before..]
+            .iter()
+            .map(|request| request.header("user-agent").unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(sent(&web.def(), Client::builder().user_agent("my-app/1.0")), ["my-app/1.0"]);
+    let def = web.def().header("User-Agent", "for-this-server/2");
+    assert_eq!(sent(&def, Client::builder().user_agent("my-app/1.0")), ["for-this-server/2"]);
+    let default = sent(&web.def(), Client::builder());
+    assert!(default.len() == 1 && default[0].starts_with("mcpwire/"), "{default:?}");
 }
 
 #[test]

@@ -55,4 +55,8 @@ impl HttpClient for Background {
     fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
         self.0.applies(setting)
     }
+
+    fn has_user_agent(&self) -> bool {
+        self.0.has_user_agent()
+    }
 }

@@ -321,6 +321,10 @@ impl HttpClient for AuthorizingClient {
     fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
         self.client.applies(setting)
     }
+
+    fn has_user_agent(&self) -> bool {
+        self.client.has_user_agent()
+    }
 }
 
 async fn send(

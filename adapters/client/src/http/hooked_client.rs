@@ -122,6 +122,10 @@ impl HttpClient for HookedClient {
     fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
         self.client.applies(setting)
     }
+
+    fn has_user_agent(&self) -> bool {
+        self.client.has_user_agent()
+    }
 }
 
 /// A response body that reports the number of its bytes to the hooks.

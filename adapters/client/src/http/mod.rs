@@ -125,6 +125,14 @@ pub trait HttpClient: Send + Sync + 'static {
         let _ = setting;
         false
     }
+
+    /// Returns whether this client sets a `User-Agent` header itself, for requests that have none. Default: `false`.
+    ///
+    /// If so, requests have that header only if the definition of the server does. Otherwise it has the name and version of the
+    /// program, and those of this library. A client that wraps another one must forward this call.
+    fn has_user_agent(&self) -> bool {
+        false
+    }
 }
 
 /// The future of a response. It resolves when the head of the response has arrived.
@@ -146,6 +154,10 @@ impl<T: HttpClient + ?Sized> HttpClient for Arc<T> {
     fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
         (**self).applies(setting)
     }
+
+    fn has_user_agent(&self) -> bool {
+        (**self).has_user_agent()
+    }
 }
 
 impl HttpClient for Box<dyn HttpClient> {
@@ -163,6 +175,10 @@ impl HttpClient for Box<dyn HttpClient> {
 
     fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
         (**self).applies(setting)
+    }
+
+    fn has_user_agent(&self) -> bool {
+        (**self).has_user_agent()
     }
 }
 

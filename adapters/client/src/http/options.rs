@@ -19,6 +19,7 @@ const PRODUCT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
 /// Options of a connection over HTTP. They have no effect on other connections.
 #[derive(Clone)]
 #[non_exhaustive]
+#[must_use = "options have no effect until they are used"]
 pub struct HttpOptions {
     /// Whether to open a stream for messages of a legacy server that belong to no request of the client. Default: `true`.
     pub listen: bool,
@@ -79,7 +80,7 @@ impl HttpOptions {
     }
 
     /// Returns the engine's settings for this server and these options. The `User-Agent` header has the name and version of the
-    /// client, unless the definition contains the header.
+    /// client, unless the definition contains the header, or the program's own HTTP client sets it.
     ///
     /// # Errors
     /// If the URL or a header of the definition is invalid.
@@ -89,7 +90,9 @@ impl HttpOptions {
         settings.listen = self.listen;
         settings.flavour = self.flavour;
         settings.seed = RandomState::new().build_hasher().finish();
-        settings.header("User-Agent", &user_agent(client)).map_err(setup_error)?;
+        if !self.client.as_ref().is_some_and(|http| http.has_user_agent()) {
+            settings.header("User-Agent", &user_agent(client)).map_err(setup_error)?;
+        }
         for (name, value) in &def.headers {
             settings.header(name, value).map_err(setup_error)?;
         }
