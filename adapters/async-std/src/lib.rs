@@ -57,13 +57,24 @@ pub fn open(def: impl Into<McpServerDef>) -> Open {
 }
 
 /// Starts a server, runs `f` with its client, and ends the server, also if `f` panics or the future is dropped.
+///
+/// # Errors
+/// If the server cannot be started or reached, if the connection cannot be opened, or if the server does not end.
 pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) -> T) -> Result<T, Error> {
     mcpwire_driver::with_client(def, f).await
 }
 
+impl AsyncStd {
+    /// Returns this runtime, for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and other functions that take a
+    /// runtime.
+    pub fn current() -> Arc<dyn Runtime> {
+        Arc::new(AsyncStd)
+    }
+}
+
 impl CurrentRuntime for AsyncStd {
     fn current() -> Arc<dyn Runtime> {
-        Arc::new(AsyncStd)
+        AsyncStd::current()
     }
 }
 

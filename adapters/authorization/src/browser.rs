@@ -33,6 +33,7 @@ pub trait LoginWindow: Send {
 
 /// Logs in with a browser on this machine, and listens for its redirect.
 #[derive(Clone)]
+#[must_use = "a prompt has no effect until it is used"]
 pub struct Browser {
     open: Arc<dyn Fn(&str) + Send + Sync>,
     redirect: Redirect,

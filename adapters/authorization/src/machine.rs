@@ -8,6 +8,7 @@ use mcpwire_oauth::{BearerChallenge, ClientAuthentication, Discovered, Scopes, S
 
 /// How a program gets a token without a user.
 #[derive(Clone)]
+#[must_use = "a grant has no effect until it is used"]
 pub struct MachineGrant {
     pub(crate) kind: Kind,
     scopes: Option<Scopes>,

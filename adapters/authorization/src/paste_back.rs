@@ -23,6 +23,7 @@ type Ask = dyn Fn(&str) -> io::Result<String> + Send + Sync;
 ///
 /// Nobody listens at the redirect URI, so the browser shows that it cannot connect. Its address bar contains what is needed.
 #[derive(Clone)]
+#[must_use = "a prompt has no effect until it is used"]
 pub struct PasteBack {
     ask: Arc<Ask>,
     redirect: Redirect,

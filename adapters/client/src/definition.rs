@@ -40,6 +40,7 @@ use crate::package_name::package_name;
 /// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use = "a definition has no effect until it is used"]
 pub struct McpServerDef {
     /// Name of the server in errors. Default: see [`McpServerDef::display_name`].
     pub name: Option<String>,

@@ -40,6 +40,7 @@ where
 }
 
 /// The result of a [`Launcher`]: a running server, or another command for the client to start.
+#[must_use = "a launch has no effect until it is returned"]
 pub struct ServerLaunch(LaunchKind);
 
 impl ServerLaunch {

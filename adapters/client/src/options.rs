@@ -100,6 +100,7 @@ impl<F: FnMut(Direction, &[u8]) + Send + 'static> TraceCallback for Mutex<F> {
 /// panic. The server never receives the message of a panic. The panic hook of the standard library runs as usual. In a program
 /// built with `panic = "abort"`, a panic ends the process.
 #[derive(Default)]
+#[must_use = "options have no effect until they are used"]
 pub struct ConnectOptions {
     config: Config,
     name: Option<Arc<str>>,

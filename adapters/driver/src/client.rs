@@ -65,7 +65,13 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// Starts a server without opening the connection. Over HTTP, this sends nothing.
     ///
     /// Then call [`McpClient::initialize`] to open the connection. Call this function inside the runtime that drives the
-    /// connection. The methods of the client can be called anywhere.
+    /// connection. The methods of the client can be called anywhere. [`open`](crate::open()) does all in one call.
+    ///
+    /// # Errors
+    /// If the server's process cannot be started, or the definition is invalid.
+    ///
+    /// # Panics
+    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
         Ok(McpClient { connection: connect::connect_with_defaults(R::current(), def)?, runtime: PhantomData })
     }
@@ -73,6 +79,12 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// Starts a server with options, without opening the connection.
     ///
     /// Then call [`McpClient::initialize`] to open the connection, and [`McpClient::list_tools`] to list the tools.
+    ///
+    /// # Errors
+    /// If the server's process cannot be started, or the definition or an option is invalid.
+    ///
+    /// # Panics
+    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         Self::connect_on(R::current(), def, options)
     }
@@ -83,6 +95,9 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// `futures-io`) has streams for that, and tokio has `tokio::io::duplex`. [`ConnectOptions::name`] names the server.
     ///
     /// An error of a stream ends the connection. Pending calls fail with its text.
+    ///
+    /// # Panics
+    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
     #[doc(alias = "from_stream")]
     pub fn over(
         reader: impl ReadStream + Send + 'static,
@@ -94,12 +109,33 @@ impl<R: CurrentRuntime> McpClient<R> {
 
     /// Starts a server, opens the connection and lists the server's tools.
     ///
-    /// A server without tools is not an error: [`McpClient::tools`] returns an empty list.
+    /// A server without tools is not an error: [`McpClient::tools`] returns an empty list. [`open`](crate::open()) does the same, with
+    /// options as methods.
+    ///
+    /// # Errors
+    /// If the server cannot be started or reached, if it has no protocol version in common with the client, or if one of the
+    /// requests fails.
+    ///
+    /// # Panics
+    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    ///
+    /// # Cancel safety
+    /// Dropping the future before its end kills the server and all processes that it started.
     pub async fn connect_and_initialize(def: &McpServerDef) -> Result<Self, Error> {
         Self::open(def, ConnectOptions::default()).await
     }
 
     /// Starts a server with options, opens the connection and lists the server's tools.
+    ///
+    /// # Errors
+    /// If the server cannot be started or reached, if it has no protocol version in common with the client, or if one of the
+    /// requests fails.
+    ///
+    /// # Panics
+    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    ///
+    /// # Cancel safety
+    /// Dropping the future before its end kills the server and all processes that it started.
     pub async fn connect_and_initialize_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         Self::open(def, options).await
     }
@@ -140,8 +176,14 @@ impl<R> McpClient<R> {
     /// If the server exits when it receives `server/discover`, the client restarts it and sends `initialize`. This does not list
     /// the tools: see [`McpClient::list_tools`].
     ///
-    /// Any number of tasks can call this concurrently, and a call whose future was dropped can be repeated. After one call has
-    /// succeeded, a further call fails ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
+    /// Any number of tasks can call this concurrently.
+    ///
+    /// # Errors
+    /// If the server exits, does not answer in time, refuses the connection, or has no protocol version in common with the client.
+    /// After one call has succeeded, a further call fails ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the opening goes on. A later call waits for it.
     #[doc(alias = "server/discover")]
     pub async fn initialize(&self) -> Result<&ServerInfo, Error> {
         let shared = self.connection.shared();
@@ -242,6 +284,9 @@ impl<R> McpClient<R> {
     ///
     /// Returns at once if the connection has already ended. The future does not keep the connection alive: dropping the last
     /// client ends the connection.
+    ///
+    /// # Cancel safety
+    /// The future can be dropped at any time, and `closed` called again.
     pub fn closed(&self) -> impl Future<Output = ConnectionEnd> + Send + use<R> {
         let shared = Arc::clone(self.connection.shared());
         async move {
@@ -258,13 +303,16 @@ impl<R> McpClient<R> {
     /// Ends the server step by step: closes its input, waits, terminates its processes, waits, and kills them.
     ///
     /// This takes at most 5 s with the default [`GracePeriods`](mcpwire_core::shutdown::GracePeriods). Pending requests fail at
-    /// once. The server ends for all clones of this client. If the future is dropped, the shutdown continues.
+    /// once. The server ends for all clones of this client.
     ///
     /// With an authorizer, this then waits for its token refresh, if one was sent, at most 10 s with the `OAuth` of
     /// `mcpwire-authorization`. If the program ends before the new token is stored, the login may be lost.
     ///
     /// # Errors
     /// If the process has not exited after it was killed, or a token refresh has not ended in time.
+    ///
+    /// # Cancel safety
+    /// The shutdown begins with the call of this function. If the future is dropped, it continues.
     pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {
         let connection = self.connection.clone();
         connection.shared().start_shutdown();
@@ -299,6 +347,15 @@ impl<R> McpClient<R> {
 }
 
 /// Starts a server, runs `f` with its client, and ends the server.
+///
+/// # Errors
+/// If the server cannot be started or reached, if the connection cannot be opened, or if the server does not end.
+///
+/// # Panics
+/// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+///
+/// # Cancel safety
+/// Dropping the future before its end kills the server and all processes that it started.
 pub async fn with_client<R: CurrentRuntime, T>(
     def: &McpServerDef,
     f: impl AsyncFnOnce(&McpClient<R>) -> T,

@@ -26,6 +26,9 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// The size limit of messages is [`ConnectOptions::max_message_bytes`]. `receiver` should have a limit too, because it
     /// returns a message as a whole.
     ///
+    /// # Panics
+    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    ///
     /// ```
     /// # use std::convert::Infallible;
     /// # use futures_core::Stream;

@@ -37,6 +37,9 @@ impl Notifications {
     }
 
     /// Waits for the next notification. Returns `None` after the last notification of a connection that has ended.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, no notification is lost.
     pub async fn next(&mut self) -> Option<Notification> {
         poll_fn(|cx| self.0.poll(cx)).await.and_then(notification)
     }
@@ -66,6 +69,9 @@ impl Events {
     }
 
     /// Waits for the next event. Returns `None` after the last event of a connection that has ended.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, no event is lost.
     pub async fn next(&mut self) -> Option<Event> {
         poll_fn(|cx| self.0.poll(cx)).await
     }

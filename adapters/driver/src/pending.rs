@@ -20,8 +20,12 @@ const MIN_RECYCLED: usize = 64 * 1024;
 
 /// The future of the result of a request that was sent. Created by [`McpClient::begin`](crate::McpClient::begin).
 ///
-/// The future is `'static`, so it can be spawned, for example in a `JoinSet`. It keeps the connection alive. Dropping it cancels
-/// the request.
+/// The future is `'static`, so it can be spawned, for example in a `JoinSet`. It keeps the connection alive, and calls the
+/// callbacks of a tool call when it is polled.
+///
+/// # Cancel safety
+/// Dropping it before its end cancels the request, and notifies the server. In a loop with `select!`, poll it by reference:
+/// `result = &mut pending => ..`.
 #[must_use = "a request that is dropped is cancelled"]
 pub struct Pending<M: Method> {
     reply: PendingReply,

@@ -54,6 +54,9 @@ impl<R> McpClient<R> {
     ///
     /// # Errors
     /// If the server refuses the subscription or does not acknowledge it in time, or if the connection ends.
+    ///
+    /// # Cancel safety
+    /// Dropping the future before its end ends the subscription on the server.
     #[doc(alias = "subscriptions/listen")]
     pub async fn subscribe(&self, wanted: &SubscriptionFilter) -> Result<Subscription, Error> {
         self.subscribe_with(wanted, SubscribeOptions::new()).await
@@ -63,6 +66,9 @@ impl<R> McpClient<R> {
     ///
     /// # Errors
     /// As [`McpClient::subscribe`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future before its end ends the subscription on the server.
     #[doc(alias = "subscriptions/listen")]
     pub async fn subscribe_with(
         &self,
@@ -103,6 +109,9 @@ impl Subscription {
     /// Waits for the next change. Returns `None` when the subscription has ended.
     ///
     /// [`SubscriptionEvent::Acknowledged`] occurs only after an interrupted subscription was opened again.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, no change is lost.
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
         poll_fn(|cx| self.poll(cx)).await
     }

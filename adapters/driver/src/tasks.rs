@@ -120,12 +120,24 @@ impl<R> RunningTask<R> {
     /// Waits for the result of the task, which is the result of the call.
     ///
     /// The client polls the task at the interval that the server suggests. Handlers answer the input requests of the task.
+    ///
+    /// # Errors
+    /// If the task has failed or was cancelled, if its status cannot be requested, or if it does not end in time.
+    ///
+    /// # Cancel safety
+    /// Dropping the future before its end asks the server to cancel the task.
     #[doc(alias = "tasks/result")]
     pub async fn wait(&mut self) -> Result<CallToolResult, Error> {
         self.wait_with(|_| {}).await
     }
 
     /// Waits for the result of the task, and calls `on_status` whenever the status of the task has changed.
+    ///
+    /// # Errors
+    /// As [`RunningTask::wait`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future before its end asks the server to cancel the task.
     #[doc(alias = "tasks/result")]
     pub async fn wait_with(&mut self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
         let connection = self.client.connection().clone();

@@ -19,6 +19,12 @@ impl<R> McpClient<R> {
     /// Until then, or until the server reports a change, the client's cache answers. To bypass the cache, use
     /// [`McpClient::list_all_with`] with [`RequestOptions::fresh`]. [`Config::cache`](mcpwire_core::Config::cache) limits the
     /// cache.
+    ///
+    /// # Errors
+    /// If the request for a page fails, or if its response is invalid.
+    ///
+    /// # Cancel safety
+    /// Dropping the future before its end cancels the request. The stored list remains.
     #[doc(alias = "tools/list")]
     pub async fn list_tools(&self) -> Result<Tools, Error> {
         list(&self.connection).await

@@ -15,6 +15,7 @@ use crate::tls::{Authority, Pem, TlsOptions};
 /// Certificates are read and checked by [`Client::new`](crate::Client::new).
 #[derive(Clone)]
 #[non_exhaustive]
+#[must_use = "options have no effect until they are used"]
 pub struct ClientOptions {
     /// Maximum time for the name lookup and the TCP connection, however many addresses the host has. The default is 10 s: enough for
     /// TCP to retransmit a packet twice.

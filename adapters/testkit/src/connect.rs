@@ -35,6 +35,9 @@ impl ScriptedServer {
     /// }
     /// # mcpwire_testkit::VirtualTime::new().run(test()).unwrap();
     /// ```
+    ///
+    /// # Panics
+    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
     pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> McpClient<R> {
         self.connect_on(R::current(), PIPE_CAPACITY, options)
     }
@@ -54,6 +57,9 @@ impl ScriptedServer {
     /// Serves a client over any pair of streams, in the time of the current runtime.
     ///
     /// Spawn the future on this runtime. It ends with the connection, and dropping it closes the connection.
+    ///
+    /// # Panics
+    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
     pub fn serve<R: CurrentRuntime>(
         &self,
         reader: impl AsyncRead + Send + 'static,

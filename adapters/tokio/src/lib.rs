@@ -78,6 +78,12 @@ pub fn open(def: impl Into<McpServerDef>) -> Open {
 }
 
 /// Starts a server, runs `f` with its client, and ends the server, also if `f` panics or the future is dropped.
+///
+/// # Errors
+/// If the server cannot be started or reached, if the connection cannot be opened, or if the server does not end.
+///
+/// # Panics
+/// Outside of a tokio runtime.
 pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) -> T) -> Result<T, Error> {
     mcpwire_driver::with_client(def, f).await
 }
@@ -86,6 +92,15 @@ impl Tokio {
     /// Creates a `Tokio` from a handle of the runtime.
     pub fn new(handle: Handle) -> Self {
         Tokio(handle)
+    }
+
+    /// Returns the runtime in which this function is called, for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and
+    /// other functions that take a runtime.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn current() -> Arc<dyn Runtime> {
+        Arc::new(Tokio(Handle::current()))
     }
 
     /// Enters the runtime: tokio's timers and sockets need a current runtime.
@@ -97,7 +112,7 @@ impl Tokio {
 
 impl CurrentRuntime for Tokio {
     fn current() -> Arc<dyn Runtime> {
-        Arc::new(Tokio(Handle::current()))
+        Tokio::current()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::secret::Secret;
 
 /// Settings of the OAuth flows of one server: the client, and what to do about servers that deviate from the specification.
 #[derive(Clone, Debug)]
+#[must_use = "settings have no effect until they are used"]
 pub struct OAuthSettings {
     pub(crate) client_name: String,
     pub(crate) redirect_uri: String,

@@ -11,7 +11,7 @@ use mcpwire_tests::authorization::{AgreeingUser, Web, echo};
 use mcpwire_tests::watched;
 use mcpwire_tokio::http::{HttpClient, HttpOptions};
 use mcpwire_tokio::protocol::http::{Exchange, Failure, FailureKind};
-use mcpwire_tokio::{ConnectOptions, CurrentRuntime, McpClient, McpServerDef, Tokio};
+use mcpwire_tokio::{ConnectOptions, McpClient, McpServerDef, Tokio};
 
 #[test]
 fn a_login_registers_asks_the_user_and_opens_the_connection_in_simulated_time() {

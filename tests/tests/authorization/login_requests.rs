@@ -10,7 +10,7 @@ use mcpwire_testkit::{HttpRequest, ScriptedServer, Testkit};
 use mcpwire_tests::authorization::{Web, echo};
 use mcpwire_tests::watched;
 use mcpwire_tokio::http::HttpOptions;
-use mcpwire_tokio::{CurrentRuntime, McpServerDef, Tokio};
+use mcpwire_tokio::{McpServerDef, Tokio};
 use serde_json::{Value, json};
 
 use crate::secs;

@@ -8,7 +8,7 @@ use mcpwire_authorization::{OAuth, OAuthBuilder};
 use mcpwire_tests::authorization::AgreeingUser;
 use mcpwire_tests::watched;
 use mcpwire_tokio::http::HttpOptions;
-use mcpwire_tokio::{ConnectOptions, CurrentRuntime, McpClient, McpServerDef, Tokio};
+use mcpwire_tokio::{ConnectOptions, McpClient, McpServerDef, Tokio};
 
 /// The running program, which is killed when this is dropped.
 struct Program {

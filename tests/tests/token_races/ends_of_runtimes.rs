@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mcpwire_authorization::OAuth;
 use mcpwire_tokio::http::HttpOptions;
-use mcpwire_tokio::{ConnectOptions, CurrentRuntime, McpClient, McpServerDef, Tokio};
+use mcpwire_tokio::{ConnectOptions, McpClient, McpServerDef, Tokio};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mcpwire_authorization::{FileStore, OAuth};
-use mcpwire_tokio::{CurrentRuntime, McpServerDef, Tokio};
+use mcpwire_tokio::{McpServerDef, Tokio};
 
 use process::Process;
 use server::Server;

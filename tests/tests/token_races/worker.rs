@@ -10,7 +10,7 @@ use std::{env, process, thread};
 use mcpwire_authorization::{FileStore, OAuth, StoreFailed, StoreLock, TokenStore};
 use mcpwire_tokio::http::HttpOptions;
 use mcpwire_tokio::protocol::Config;
-use mcpwire_tokio::{ConnectOptions, CurrentRuntime, McpClient, McpServerDef, Tokio};
+use mcpwire_tokio::{ConnectOptions, McpClient, McpServerDef, Tokio};
 use serde_json::json;
 
 pub(crate) const URL: &str = "MCPWIRE_RACES_URL";

@@ -24,6 +24,7 @@ use crate::signer::Signer;
 use crate::store::{MemoryStore, TokenStore};
 
 /// Builds an [`OAuth`].
+#[must_use = "a builder has no effect until it is used"]
 pub struct OAuthBuilder {
     /// The server, with the certificates and the proxy for its HTTP client.
     def: McpServerDef,

@@ -75,7 +75,7 @@ impl Inner {
             }
         }
         // Before a window opens: the user may have to be asked first.
-        self.login_settings(&discovered, parameters).await?;
+        let _ = self.login_settings(&discovered, parameters).await?;
         let last = self.documents.load_client(&discovered.metadata.issuer, None).await?;
         let window = prompt
             .prepare(last.as_ref().map(|client| &*client.redirect_uri))

@@ -5,6 +5,7 @@ use mcpwire_oauth::{BearerChallenge, Scopes};
 /// What an explicit login asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use = "a request has no effect until it is sent"]
 pub struct LoginRequest {
     /// The scopes to ask for. `None`: those of the settings, or those that the server names.
     pub scopes: Option<Scopes>,

@@ -20,7 +20,10 @@ use crate::transport::{Clock, Threads, Transport, launched};
 impl McpClient {
     /// Starts a server without opening the connection.
     ///
-    /// [`McpClient::initialize`] opens the connection. Over HTTP, this sends nothing.
+    /// [`McpClient::initialize`] opens the connection. Over HTTP, this sends nothing. [`open`](crate::open()) does all in one call.
+    ///
+    /// # Errors
+    /// If the server's process cannot be started, or the definition is invalid.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
         Self::connect_with(def, ConnectOptions::default())
     }
@@ -28,6 +31,9 @@ impl McpClient {
     /// Starts a server with options, without opening the connection.
     ///
     /// [`McpClient::initialize`] opens it, and [`McpClient::list_tools`] lists the tools.
+    ///
+    /// # Errors
+    /// If the server's process cannot be started, or the definition or an option is invalid.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         let mut options = options.into_parts(Some(Arc::new(def.clone())));
         if def.url.is_some() {
@@ -64,12 +70,19 @@ impl McpClient {
 
     /// Starts a server, opens the connection and lists the server's tools.
     ///
-    /// If the server has no tools, [`McpClient::tools`] is empty.
+    /// If the server has no tools, [`McpClient::tools`] is empty. [`open`](crate::open()) does the same, with options as methods.
+    ///
+    /// # Errors
+    /// If the server cannot be started or reached, if it has no protocol version in common with the client, or if one of the
+    /// requests fails.
     pub fn connect_and_initialize(def: &McpServerDef) -> Result<Self, Error> {
         Self::connect_and_initialize_with(def, ConnectOptions::default())
     }
 
     /// Starts a server with options, opens the connection and lists the server's tools.
+    ///
+    /// # Errors
+    /// As [`McpClient::connect_and_initialize`].
     pub fn connect_and_initialize_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         let mut client = Self::connect_with(def, options)?;
         if OpeningOutcome::lists_tools(client.initialize()?) {
@@ -82,6 +95,9 @@ impl McpClient {
     ///
     /// Some legacy servers exit when they receive `server/discover`. The client restarts such a server, and opens the connection with
     /// `initialize`. This method does not list the tools: see [`McpClient::list_tools`].
+    ///
+    /// # Errors
+    /// If the server exits, does not answer in time, refuses the connection, or has no protocol version in common with the client.
     #[doc(alias = "server/discover")]
     pub fn initialize(&mut self) -> Result<&ServerInfo, Error> {
         let start = self.connection.now();

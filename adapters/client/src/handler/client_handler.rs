@@ -175,6 +175,7 @@ handler_behind_pointer!(Box);
 /// The requests that a [`ClientHandler`] answers. Empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each method of the handler, all independent")]
+#[must_use = "capabilities have no effect until they are returned"]
 pub struct HandlerCapabilities {
     form: bool,
     url: bool,

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// default of the [`spec`](EnvVarConfig::spec) applies. An optional value without a default is omitted. In a file, a plain
 /// string is the `value`.
 #[derive(Clone, Default, PartialEq, Eq, Serialize)]
+#[must_use = "a configuration has no effect until it is used"]
 pub struct EnvVarConfig {
     /// The name of the variable or header. It is also the key in the map that contains this value.
     pub name: String,

@@ -9,6 +9,7 @@ use crate::secrets::Secret;
 
 /// The OAuth settings of one server, with the secret of the client. [`Launch`](crate::launch::Launch) resolves them.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[must_use = "settings have no effect until they are used"]
 pub struct LoginSettings {
     config: OAuthConfig,
     client_secret: Option<Secret>,

@@ -83,6 +83,10 @@ impl Hub {
     ///
     /// Returns the errors of [`Store::load`](crate::store::Store::load). A configuration file that cannot be read is an
     /// error, and does not count as an empty list of servers.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime, unless [`HubOptions::on`] has set a runtime.
     pub async fn open(options: HubOptions) -> Result<Hub, HubError> {
         let settings = Arc::new(Settings::from(options));
         let (store, registry) = (settings.store.clone(), settings.process_registry.clone());

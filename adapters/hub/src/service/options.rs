@@ -45,7 +45,7 @@ impl HubOptions {
     /// the tokio runtime in which it is opened.
     #[cfg(feature = "tokio")]
     pub fn new(layout: Layout) -> Self {
-        Self::with(Some(layout), Box::new(<mcpwire_tokio::Tokio as mcpwire_driver::CurrentRuntime>::current))
+        Self::with(Some(layout), Box::new(mcpwire_tokio::Tokio::current))
     }
 
     /// Creates the options of a hub that keeps configurations, secrets and logs in memory, and writes no files. The hub
@@ -55,7 +55,7 @@ impl HubOptions {
     /// Servers usually end when their standard input is closed.
     #[cfg(feature = "tokio")]
     pub fn in_memory() -> Self {
-        Self::with(None, Box::new(<mcpwire_tokio::Tokio as mcpwire_driver::CurrentRuntime>::current))
+        Self::with(None, Box::new(mcpwire_tokio::Tokio::current))
     }
 
     /// Creates the options of a hub that runs on `runtime`, and keeps its files and secrets in the directories of

@@ -136,6 +136,9 @@ impl ScriptedHttp {
     }
 
     /// Connects a new client on the current runtime of the program. The connection is not open yet.
+    ///
+    /// # Panics
+    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
     pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> Result<McpClient<R>, Error> {
         self.connect_on(R::current(), options)
     }

@@ -224,6 +224,7 @@ impl Default for Config {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[must_use = "options have no effect until they are used"]
 pub struct RequestOptions {
     /// Maximum time the request waits for a response or a progress notification. `None` uses
     /// [`Config::request_timeout`].

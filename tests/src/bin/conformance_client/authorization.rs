@@ -12,7 +12,7 @@ use mcpwire_authorization::oauth::{
 use mcpwire_authorization::{Enterprise, LoginPrompt, LoginWindow, MachineGrant, OAuth, OAuthBuilder, SigningKey};
 use mcpwire_tokio::http::{HttpClient, TokenError};
 use mcpwire_tokio::protocol::http::{Exchange, Verb};
-use mcpwire_tokio::{CurrentRuntime, McpServerDef, Tokio};
+use mcpwire_tokio::{McpServerDef, Tokio};
 use serde_json::Value;
 
 /// The identifier of the client in scenarios with metadata documents. The suite names it, and serves no document.

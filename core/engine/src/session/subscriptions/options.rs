@@ -10,6 +10,7 @@ use super::ResubscribePolicy;
 /// An acknowledged subscription has no deadline: it lasts until the client or the server ends it.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
+#[must_use = "options have no effect until they are used"]
 pub struct SubscribeOptions {
     /// Maximum time until the server acknowledges the subscription. `None` uses
     /// [`Config::request_timeout`](crate::Config::request_timeout).
