@@ -18,7 +18,7 @@ use serde_json::{Value, json, to_value};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     // Any `ToolClient` works. A `Hub` has the tools of many servers.
-    let client = mcpwire_tokio::McpClient::connect_and_initialize(&demo::server()).await?;
+    let client = mcpwire_tokio::open(demo::server()).await?;
     println!("{}", agent(&client, true).await?);
     println!("{}", agent(&client, false).await?);
     client.shutdown().await?;

@@ -12,7 +12,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcpwire_blocking::protocol::Json;
-use mcpwire_blocking::{McpClient, McpServerDef};
+use mcpwire_blocking::{McpServerDef, open};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => demo::server(),
     };
 
-    let mut client = McpClient::connect_and_initialize(&def)?;
+    let mut client = open(&def).wait()?;
     let result = client
         .call_tool(&tool, &arguments)
         .timeout(Duration::from_secs(120))

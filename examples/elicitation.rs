@@ -12,14 +12,11 @@ use std::env;
 use std::error::Error;
 
 use mcpwire_blocking::protocol::{ElicitForm, ElicitResult, RpcError, printable};
-use mcpwire_blocking::{ConnectOptions, HandlerContext, McpClient};
+use mcpwire_blocking::{HandlerContext, open};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The handler also declares the capability `elicitation`. `on_url_elicitation` is for URLs to visit.
-    let options = ConnectOptions::default().on_elicitation(ask);
-
-    let mut client = McpClient::connect_with(&demo::server(), options)?;
-    client.initialize()?;
+    let mut client = open(demo::server()).on_elicitation(ask).wait()?;
     println!("{}", client.call_tool("greet", ()).send()?.text());
     client.shutdown()?;
     Ok(())

@@ -15,7 +15,7 @@ use std::time::Duration;
 use mcpwire_process::Process;
 use mcpwire_reqwest::ReqwestClient;
 use mcpwire_tokio::http::HttpOptions;
-use mcpwire_tokio::{ConnectOptions, McpClient, McpServerDef};
+use mcpwire_tokio::{McpServerDef, open};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -34,10 +34,7 @@ async fn call_slow(url: &str) -> Result<(), Box<dyn Error>> {
     // The program configures TLS, proxies and DNS. mcpwire follows redirects, so that no header reaches another origin.
     let builder = reqwest::Client::builder().connect_timeout(Duration::from_secs(5));
     let http = HttpOptions::default().client(ReqwestClient::from_builder(builder)?);
-    let options = ConnectOptions::default().http(http);
-
-    let client = McpClient::connect_with(&McpServerDef::http(url), options)?;
-    client.initialize().await?;
+    let client = open(McpServerDef::http(url)).http(http).await?;
     let result =
         client.call_tool("slow", [("seconds", 1)]).on_progress(|progress| println!("… {}", progress.progress)).await?;
     println!("{}", result.text());

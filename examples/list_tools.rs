@@ -11,7 +11,7 @@ mod demo;
 use std::error::Error;
 
 use mcpwire_blocking::protocol::{Tool, printable};
-use mcpwire_blocking::{McpClient, McpServerDef};
+use mcpwire_blocking::{McpServerDef, open};
 use serde_json::Value;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
 
     // Starts the server, negotiates the protocol version, and requests all pages of the tool list.
-    let client = McpClient::connect_and_initialize(&def)?;
+    let client = open(&def).wait()?;
     if let Some(server) = client.server_info() {
         println!("{}, MCP {}", printable(server.name()), server.protocol_version);
     }

@@ -9,12 +9,12 @@ mod demo;
 use std::error::Error;
 
 use mcpwire_tokio::protocol::{Notification, Progress};
-use mcpwire_tokio::{McpClient, Notifications};
+use mcpwire_tokio::{Notifications, open};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let client = McpClient::connect_and_initialize(&demo::server()).await?;
+    let client = open(demo::server()).await?;
     // All notifications from now on, in order. Any number of tasks may have such a stream.
     let listener = tokio::spawn(listen(client.notifications()));
 

@@ -11,7 +11,7 @@ mod demo;
 use std::error::Error;
 use std::time::Duration;
 
-use mcpwire_smol::McpClient;
+use mcpwire_smol::open;
 use mcpwire_smol::protocol::printable;
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 async fn run() -> Result<(), Box<dyn Error>> {
     // Starts the server, negotiates the protocol version, and lists the tools.
-    let client = McpClient::connect_and_initialize(&demo::server()).await?;
+    let client = open(demo::server()).await?;
     if let Some(server) = client.server_info() {
         println!("{}, MCP {}", printable(server.name()), server.protocol_version);
     }

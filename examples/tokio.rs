@@ -11,14 +11,14 @@ mod demo;
 use std::error::Error;
 use std::time::Duration;
 
-use mcpwire_tokio::McpClient;
+use mcpwire_tokio::open;
 use mcpwire_tokio::protocol::printable;
 use serde_json::json;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     // Starts the server, negotiates the protocol version, and lists the tools.
-    let client = McpClient::connect_and_initialize(&demo::server()).await?;
+    let client = open(demo::server()).await?;
     if let Some(server) = client.server_info() {
         println!("{}, MCP {}", printable(server.name()), server.protocol_version);
     }

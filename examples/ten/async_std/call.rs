@@ -1,9 +1,9 @@
 //! Calls a tool. Arguments are pairs, `json!`, or anything that serde writes as an object.
 
-use mcpwire_async_std::{Error, McpClient, McpServerDef};
+use mcpwire_async_std::{Error, McpServerDef, open};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
-    let client = McpClient::connect_and_initialize(def).await?;
+    let client = open(def).await?;
     let result = client.call_tool("echo", [("message", "hello")]).send().await?;
     println!("{}", result.text());
 

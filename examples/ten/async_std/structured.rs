@@ -1,6 +1,6 @@
 //! Decodes the structured content of a result into a type.
 
-use mcpwire_async_std::{Error, McpClient, McpServerDef};
+use mcpwire_async_std::{Error, McpServerDef, open};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -10,7 +10,7 @@ struct Weather {
 }
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
-    let client = McpClient::connect_and_initialize(def).await?;
+    let client = open(def).await?;
     // A tool that fails, and content that does not fit the type, are errors here.
     let weather: Weather = client.call_tool("weather", [("city", "Lisbon")]).structured().await?;
     println!("{} °C, {}", weather.temperature, weather.conditions);

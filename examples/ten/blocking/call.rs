@@ -1,9 +1,9 @@
 //! Calls a tool. Arguments are pairs, `json!`, or anything that serde writes as an object.
 
-use mcpwire_blocking::{Error, McpClient, McpServerDef};
+use mcpwire_blocking::{Error, McpServerDef, open};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
-    let mut client = McpClient::connect_and_initialize(def)?;
+    let mut client = open(def).wait()?;
     let result = client.call_tool("echo", [("message", "hello")]).send()?;
     println!("{}", result.text());
 

@@ -1,11 +1,11 @@
 //! Connects to a server, and lists its tools.
 
 use mcpwire_blocking::protocol::printable;
-use mcpwire_blocking::{Error, McpClient, McpServerDef};
+use mcpwire_blocking::{Error, McpServerDef, open};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     // Starts the server, and negotiates the protocol version.
-    let mut client = McpClient::connect_and_initialize(def)?;
+    let mut client = open(def).wait()?;
     if let Some(server) = client.server_info() {
         println!("{}, MCP {}", printable(server.name()), server.protocol_version);
     }

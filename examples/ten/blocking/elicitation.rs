@@ -1,12 +1,11 @@
 //! Answers a server that asks the user for input during a call.
 
 use mcpwire_blocking::protocol::{ElicitForm, ElicitResult, RpcError, printable};
-use mcpwire_blocking::{ConnectOptions, Error, HandlerContext, McpClient, McpServerDef};
+use mcpwire_blocking::{Error, HandlerContext, McpServerDef, open};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     // The handler also declares to the server that the client supports elicitation.
-    let options = ConnectOptions::default().on_elicitation(ask);
-    let mut client = McpClient::connect_and_initialize_with(def, options)?;
+    let mut client = open(def).on_elicitation(ask).wait()?;
     println!("{}", client.call_tool("greet", ()).send()?.text());
     client.shutdown()?;
     Ok(())

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mcpwire_blocking::{Error, ErrorKind, McpClient, McpServerDef};
+use mcpwire_blocking::{Error, ErrorKind, McpServerDef, open};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
-    let mut client = McpClient::connect_and_initialize(def)?;
+    let mut client = open(def).wait()?;
     let unknown = client.call_tool("no-such-tool", ()).send();
     let late = client.call_tool("slow", [("seconds", 60)]).timeout(Duration::from_millis(100)).send();
     for error in [unknown, late].into_iter().filter_map(Result::err) {

@@ -3,12 +3,11 @@
 use std::env;
 
 use mcpwire_blocking::http::{HttpOptions, TokenError};
-use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef};
+use mcpwire_blocking::{Error, McpServerDef, open};
 
 pub(crate) fn run(url: &str) -> Result<(), Error> {
     let def = McpServerDef::http(url).header("X-Client", "example");
-    let options = ConnectOptions::default().http(HttpOptions::default().token(token));
-    let mut client = McpClient::connect_and_initialize_with(&def, options)?;
+    let mut client = open(&def).http(HttpOptions::default().token(token)).wait()?;
     println!("{}", client.call_tool("echo", [("message", "hello over HTTP")]).send()?.text());
     // Ends the session on the server.
     client.shutdown()?;

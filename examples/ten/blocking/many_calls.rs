@@ -1,9 +1,9 @@
 //! Sends ten calls at once, and takes their results.
 
-use mcpwire_blocking::{Error, McpClient, McpServerDef};
+use mcpwire_blocking::{Error, McpServerDef, open};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
-    let mut client = McpClient::connect_and_initialize(def)?;
+    let mut client = open(def).wait()?;
     let mut calls = Vec::new();
     for _ in 0..10 {
         // Sends the call without waiting for its result.

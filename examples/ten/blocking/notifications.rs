@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcpwire_blocking::protocol::{Notification, printable};
-use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef};
+use mcpwire_blocking::{Error, McpServerDef, open};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     let has_changed = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&has_changed);
-    let options = ConnectOptions::default().on_notification(move |notification| match notification {
-        Notification::ToolsChanged => flag.store(true, Ordering::Relaxed),
-        Notification::Log(message) => println!("{}: {}", message.level, printable(&message.text())),
-        _ => {}
-    });
-    let mut client = McpClient::connect_and_initialize_with(def, options)?;
+    let mut client = open(def)
+        .on_notification(move |notification| match notification {
+            Notification::ToolsChanged => flag.store(true, Ordering::Relaxed),
+            Notification::Log(message) => println!("{}: {}", message.level, printable(&message.text())),
+            _ => {}
+        })
+        .wait()?;
     client.call_tool("echo", [("message", "hello")]).send()?;
     if has_changed.swap(false, Ordering::Relaxed) {
         client.list_tools()?;

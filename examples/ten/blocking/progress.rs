@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mcpwire_blocking::{Error, ErrorKind, McpClient, McpServerDef};
+use mcpwire_blocking::{Error, ErrorKind, McpServerDef, open};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
-    let mut client = McpClient::connect_and_initialize(def)?;
+    let mut client = open(def).wait()?;
     // Each progress notification restarts the timeout, and never the total timeout.
     let result = client
         .call_tool("slow", [("seconds", 0.5)])

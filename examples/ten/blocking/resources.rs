@@ -1,10 +1,10 @@
 //! Reads a resource, and gets a prompt.
 
 use mcpwire_blocking::protocol::printable;
-use mcpwire_blocking::{Error, McpClient, McpServerDef};
+use mcpwire_blocking::{Error, McpServerDef, open};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
-    let mut client = McpClient::connect_and_initialize(def)?;
+    let mut client = open(def).wait()?;
     let capabilities = client.capabilities().cloned().unwrap_or_default();
     if capabilities.resources.is_some() {
         let resources = client.list_resources()?;

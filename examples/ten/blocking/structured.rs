@@ -1,6 +1,6 @@
 //! Decodes the structured content of a result into a type.
 
-use mcpwire_blocking::{Error, McpClient, McpServerDef};
+use mcpwire_blocking::{Error, McpServerDef, open};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -10,7 +10,7 @@ struct Weather {
 }
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
-    let mut client = McpClient::connect_and_initialize(def)?;
+    let mut client = open(def).wait()?;
     // A tool that fails, and content that does not fit the type, are errors here.
     let weather: Weather = client.call_tool("weather", [("city", "Lisbon")]).structured()?;
     println!("{} °C, {}", weather.temperature, weather.conditions);

@@ -1,12 +1,11 @@
 //! Answers a server that asks the user for input during a call.
 
 use mcpwire_smol::protocol::{ElicitForm, ElicitResult, RpcError, printable};
-use mcpwire_smol::{ConnectOptions, Error, HandlerContext, McpClient, McpServerDef};
+use mcpwire_smol::{Error, HandlerContext, McpServerDef, open};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     // The handler also declares to the server that the client supports elicitation.
-    let options = ConnectOptions::default().on_elicitation(ask);
-    let client = McpClient::connect_and_initialize_with(def, options).await?;
+    let client = open(def).on_elicitation(ask).await?;
     println!("{}", client.call_tool("greet", ()).send().await?.text());
     client.shutdown().await?;
     Ok(())

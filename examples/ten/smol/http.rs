@@ -3,12 +3,11 @@
 use std::env;
 
 use mcpwire_smol::http::{HttpOptions, TokenError};
-use mcpwire_smol::{ConnectOptions, Error, McpClient, McpServerDef};
+use mcpwire_smol::{Error, McpServerDef, open};
 
 pub(crate) async fn run(url: &str) -> Result<(), Error> {
     let def = McpServerDef::http(url).header("X-Client", "example");
-    let options = ConnectOptions::default().http(HttpOptions::default().token(token));
-    let client = McpClient::connect_and_initialize_with(&def, options).await?;
+    let client = open(&def).http(HttpOptions::default().token(token)).await?;
     println!("{}", client.call_tool("echo", [("message", "hello over HTTP")]).send().await?.text());
     // Ends the session on the server.
     client.shutdown().await?;

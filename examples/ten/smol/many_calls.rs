@@ -1,9 +1,9 @@
 //! Sends ten calls at once, and takes their results.
 
-use mcpwire_smol::{Error, McpClient, McpServerDef};
+use mcpwire_smol::{Error, McpServerDef, open};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
-    let client = McpClient::connect_and_initialize(def).await?;
+    let client = open(def).await?;
     let mut calls = Vec::new();
     for _ in 0..10 {
         // Sends the call without waiting for its result.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mcpwire_smol::{Error, ErrorKind, McpClient, McpServerDef};
+use mcpwire_smol::{Error, ErrorKind, McpServerDef, open};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
-    let client = McpClient::connect_and_initialize(def).await?;
+    let client = open(def).await?;
     // Each progress notification restarts the timeout, and never the total timeout.
     let result = client
         .call_tool("slow", [("seconds", 0.5)])

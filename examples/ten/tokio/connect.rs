@@ -1,11 +1,11 @@
 //! Connects to a server, and lists its tools.
 
 use mcpwire_tokio::protocol::printable;
-use mcpwire_tokio::{Error, McpClient, McpServerDef};
+use mcpwire_tokio::{Error, McpServerDef, open};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     // Starts the server, and negotiates the protocol version.
-    let client = McpClient::connect_and_initialize(def).await?;
+    let client = open(def).await?;
     if let Some(server) = client.server_info() {
         println!("{}, MCP {}", printable(server.name()), server.protocol_version);
     }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mcpwire_tokio::{Error, ErrorKind, McpClient, McpServerDef};
+use mcpwire_tokio::{Error, ErrorKind, McpServerDef, open};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
-    let client = McpClient::connect_and_initialize(def).await?;
+    let client = open(def).await?;
     let unknown = client.call_tool("no-such-tool", ()).send().await;
     let late = client.call_tool("slow", [("seconds", 60)]).timeout(Duration::from_millis(100)).send().await;
     for error in [unknown, late].into_iter().filter_map(Result::err) {

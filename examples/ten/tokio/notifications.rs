@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcpwire_tokio::protocol::{Notification, printable};
-use mcpwire_tokio::{ConnectOptions, Error, McpClient, McpServerDef};
+use mcpwire_tokio::{Error, McpServerDef, open};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     let has_changed = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&has_changed);
-    let options = ConnectOptions::default().on_notification(move |notification| match notification {
-        Notification::ToolsChanged => flag.store(true, Ordering::Relaxed),
-        Notification::Log(message) => println!("{}: {}", message.level, printable(&message.text())),
-        _ => {}
-    });
-    let client = McpClient::connect_and_initialize_with(def, options).await?;
+    let client = open(def)
+        .on_notification(move |notification| match notification {
+            Notification::ToolsChanged => flag.store(true, Ordering::Relaxed),
+            Notification::Log(message) => println!("{}: {}", message.level, printable(&message.text())),
+            _ => {}
+        })
+        .await?;
     client.call_tool("echo", [("message", "hello")]).send().await?;
     if has_changed.swap(false, Ordering::Relaxed) {
         client.list_tools().await?;

@@ -1,10 +1,10 @@
 //! Reads a resource, and gets a prompt.
 
 use mcpwire_tokio::protocol::printable;
-use mcpwire_tokio::{Error, McpClient, McpServerDef};
+use mcpwire_tokio::{Error, McpServerDef, open};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
-    let client = McpClient::connect_and_initialize(def).await?;
+    let client = open(def).await?;
     let capabilities = client.capabilities().cloned().unwrap_or_default();
     if capabilities.resources.is_some() {
         let resources = client.list_resources().await?;

@@ -35,6 +35,11 @@ const CLIENTS: [Client; 3] = [
             ("mcpwire_tokio", "mcpwire_blocking"),
             // The result of a call that was begun is a future, or is waited for with the client.
             ("call.await?", "call.wait(&mut client)?"),
+            // A connection that is opened is awaited, or waited for.
+            ("open(def).await?", "open(def).wait()?"),
+            ("on_elicitation(ask).await?", "on_elicitation(ask).wait()?"),
+            ("token(token)).await?", "token(token)).wait()?"),
+            ("})\n        .await?", "})\n        .wait()?"),
             // Handlers stay `async`.
             ("pub(crate) async fn", "pub(crate) fn"),
             (".await", ""),
