@@ -400,11 +400,11 @@ mod tests {
 
     #[test]
     fn the_text_names_the_server_and_shows_neither_code_nor_field() {
-        let error = HubError::timeout("no answer after 3 s").with_server("a\x1bb").with_server("other");
+        let error = HubError::timeout("no answer after 3 s").with_server("a\x07b").with_server("other");
         assert_eq!(error.to_string(), "server `a\u{fffd}b`: no answer after 3 s");
         assert_eq!(
             (error.message(), error.field(), error.server()),
-            ("no answer after 3 s", "timeout", Some("a\x1bb"))
+            ("no answer after 3 s", "timeout", Some("a\x07b"))
         );
         assert_eq!(
             alloc::format!("{error:?}"),
