@@ -176,13 +176,13 @@ fn a_call_has_its_own_timeouts<K: Kind>() {
     K::run(&server!("well-behaved"), async |client| {
         let (ponder, arguments) = (name::<K>("ponder"), Json::parse("{}").expect("it is JSON"));
         let short = Duration::from_millis(50);
-        for (options, says) in [
-            (CallOptions::new().timeout(short), "0.05"),
-            (CallOptions::new().timeout(Duration::from_secs(600)).total_timeout(short), "0.05"),
+        for options in [
+            CallOptions::new().timeout(short),
+            CallOptions::new().timeout(Duration::from_secs(600)).total_timeout(short),
         ] {
             let error = client.call_tool_with(&ponder, &arguments, options).await.expect_err("it is not answered");
             assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
-            assert!(error.to_string().contains(says), "{error}");
+            assert!(error.to_string().contains("50 ms"), "{error}");
         }
     });
 }
