@@ -10,15 +10,15 @@ mod scripted_model;
 use std::error::Error;
 
 use futures_util::future::join_all;
-use mcpwire_hub::tool_client::types::CallToolResult;
-use mcpwire_hub::tool_client::{ModelTools, ToolClient, anthropic, openai};
+use mcpwire::tool_client::types::CallToolResult;
+use mcpwire::tool_client::{ModelTools, ToolClient, anthropic, openai};
 use scripted_model::{ModelCall, Turn};
 use serde_json::{Value, json, to_value};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     // Any `ToolClient` works. A `Hub` has the tools of many servers.
-    let client = mcpwire_tokio::open(demo::server()).await?;
+    let client = mcpwire::tokio::open(demo::server()).await?;
     println!("{}", agent(&client, true).await?);
     println!("{}", agent(&client, false).await?);
     client.shutdown().await?;

@@ -11,8 +11,8 @@ mod demo;
 use std::error::Error;
 use std::time::Duration;
 
-use mcpwire_async_std::open;
-use mcpwire_async_std::protocol::printable;
+use mcpwire::async_std::open;
+use mcpwire::types::printable;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {

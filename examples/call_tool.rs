@@ -11,8 +11,9 @@ mod demo;
 use std::error::Error;
 use std::time::Duration;
 
-use mcpwire_blocking::protocol::Json;
-use mcpwire_blocking::{McpServerDef, open};
+use mcpwire::Json;
+use mcpwire::McpServerDef;
+use mcpwire::blocking::open;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);

@@ -13,8 +13,9 @@ use std::error::Error;
 use std::io;
 use std::process::Stdio;
 
-use mcpwire_tokio::protocol::printable;
-use mcpwire_tokio::{Compat, ConnectOptions, McpClient};
+use mcpwire::ConnectOptions;
+use mcpwire::tokio::{Compat, McpClient};
+use mcpwire::types::printable;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;

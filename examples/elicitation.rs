@@ -11,8 +11,10 @@ mod demo;
 use std::env;
 use std::error::Error;
 
-use mcpwire_blocking::protocol::{ElicitForm, ElicitResult, RpcError, printable};
-use mcpwire_blocking::{HandlerContext, open};
+use mcpwire::HandlerContext;
+use mcpwire::RpcError;
+use mcpwire::blocking::open;
+use mcpwire::types::{ElicitForm, ElicitResult, printable};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // The handler also declares the capability `elicitation`. `on_url_elicitation` is for URLs to visit.

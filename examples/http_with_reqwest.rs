@@ -12,10 +12,11 @@ use std::error::Error;
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
-use mcpwire_process::Process;
-use mcpwire_reqwest::ReqwestClient;
-use mcpwire_tokio::http::HttpOptions;
-use mcpwire_tokio::{McpServerDef, open};
+use mcpwire::McpServerDef;
+use mcpwire::http::HttpOptions;
+use mcpwire::reqwest::ReqwestClient;
+use mcpwire::runtime::process::Process;
+use mcpwire::tokio::open;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

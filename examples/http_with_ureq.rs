@@ -18,12 +18,12 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use mcpwire::runtime::process::Process;
 use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Failure, FailureKind, Settings, Verb};
 use mcpwire_core::{
     CallTool, CallToolParams, CallToolResult, CloseReason, Config, Event, Json, Notification, RequestOptions, Ticket,
     Timestamp,
 };
-use mcpwire_process::Process;
 use ureq::Agent;
 use ureq::http::Request;
 

@@ -11,7 +11,8 @@ mod small_server;
 use std::error::Error;
 use std::io;
 
-use mcpwire_tokio::{Compat, ConnectOptions, McpClient};
+use mcpwire::ConnectOptions;
+use mcpwire::tokio::{Compat, McpClient};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 

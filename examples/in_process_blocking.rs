@@ -10,7 +10,8 @@ use std::error::Error;
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::thread;
 
-use mcpwire_blocking::{ConnectOptions, McpClient};
+use mcpwire::ConnectOptions;
+use mcpwire::blocking::McpClient;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -11,8 +11,9 @@ mod small_server;
 use std::error::Error;
 use std::io;
 
-use mcpwire_smol::memory::{Duplex, duplex};
-use mcpwire_smol::{ConnectOptions, McpClient};
+use mcpwire::ConnectOptions;
+use mcpwire::runtime::memory::{Duplex, duplex};
+use mcpwire::smol::McpClient;
 use serde_json::json;
 use smol::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use smol::stream::StreamExt;

@@ -10,8 +10,10 @@ mod demo;
 
 use std::error::Error;
 
-use mcpwire_blocking::protocol::{Tool, printable};
-use mcpwire_blocking::{McpServerDef, open};
+use mcpwire::McpServerDef;
+use mcpwire::Tool;
+use mcpwire::blocking::open;
+use mcpwire::types::printable;
 use serde_json::Value;
 
 fn main() -> Result<(), Box<dyn Error>> {

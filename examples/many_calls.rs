@@ -9,7 +9,7 @@ mod demo;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use mcpwire_tokio::{McpClient, with_client};
+use mcpwire::tokio::{McpClient, with_client};
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::timeout;

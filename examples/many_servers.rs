@@ -12,12 +12,12 @@ use std::env;
 use std::fs;
 use std::time::Instant;
 
-use mcpwire_hub::config::{EnvVarConfig, McpConfig};
-use mcpwire_hub::layout::Layout;
-use mcpwire_hub::{Hub, HubOptions, McpService};
-use mcpwire_supervisor::SupervisorSettings;
-use mcpwire_testkit::ScriptedServer;
-use mcpwire_tokio::{Compat, Tokio};
+use mcpwire::hub::config::{EnvVarConfig, McpConfig};
+use mcpwire::hub::layout::Layout;
+use mcpwire::hub::supervisor::SupervisorSettings;
+use mcpwire::hub::{Hub, HubOptions, McpService};
+use mcpwire::testkit::ScriptedServer;
+use mcpwire::tokio::{Compat, Tokio};
 
 const SERVE: &str = "MANY_SERVERS_SERVE";
 const TOOLS: usize = 50;

@@ -8,8 +8,8 @@ mod demo;
 
 use std::error::Error;
 
-use mcpwire_tokio::protocol::{Notification, Progress};
-use mcpwire_tokio::{Notifications, open};
+use mcpwire::tokio::{Notifications, open};
+use mcpwire::{Notification, Progress};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]

@@ -8,8 +8,10 @@
 
 use std::error::Error;
 
-use mcpwire_tokio::protocol::{Config, CreateMessageParams, CreateMessageResult, Negotiate, RpcError};
-use mcpwire_tokio::{Compat, ConnectOptions, HandlerContext, McpClient};
+use mcpwire::tokio::{Compat, McpClient};
+use mcpwire::types::{CreateMessageParams, CreateMessageResult};
+use mcpwire::{Config, Negotiate, RpcError};
+use mcpwire::{ConnectOptions, HandlerContext};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 

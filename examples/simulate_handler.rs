@@ -10,12 +10,12 @@
 
 use std::collections::BTreeMap;
 
-use mcpwire_driver::ConnectOptions;
-use mcpwire_driver::protocol::{
-    CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, FieldSchema, Json, NumberSchema, RpcError,
-    StringFormat,
+use mcpwire::ConnectOptions;
+use mcpwire::testkit::simulation::{Ask, Asks, Failure, Simulation, asks};
+use mcpwire::types::{
+    CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, FieldSchema, NumberSchema, StringFormat,
 };
-use mcpwire_testkit::simulation::{Ask, Asks, Failure, Simulation, asks};
+use mcpwire::{Json, RpcError};
 use serde_json::{Value, json};
 
 /// Fills in a form. With the planted bug, the agent ignores the limits of numbers.

@@ -8,10 +8,10 @@
 //! The server adds numbers, one line of JSON a message, as over standard input and output. In a real project, [`Server`] would be in
 //! `src`, and [`check`] a `#[test]`.
 
-use mcpwire_driver::protocol::{Json, Tool};
-use mcpwire_testkit::simulation::{
+use mcpwire::testkit::simulation::{
     ClientScript, Exchange, Failure, Simulation, Transcript, client_script, serve_lines,
 };
+use mcpwire::{Json, Tool};
 use serde_json::{Value, json};
 
 /// A server with the tools `add`, which adds to a total, and `total`, which returns it.

@@ -11,8 +11,8 @@ mod demo;
 use std::error::Error;
 use std::time::Duration;
 
-use mcpwire_smol::open;
-use mcpwire_smol::protocol::printable;
+use mcpwire::smol::open;
+use mcpwire::types::printable;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -7,9 +7,11 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::protocol::{Era, SubscriptionEvent, SubscriptionFilter};
-use mcpwire_driver::{Error, McpClient};
-use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
+use mcpwire::Error;
+use mcpwire::SubscriptionEvent;
+use mcpwire::runtime::McpClient;
+use mcpwire::testkit::{ScriptedResponse, ScriptedServer, Testkit};
+use mcpwire::types::{Era, SubscriptionFilter};
 use serde_json::json;
 
 const FILE: &str = "file:///project/config.json";

@@ -4,7 +4,7 @@
 //! cargo run --example telemetry
 //! ```
 //!
-//! A real program sets global providers with its exporters, and uses `mcpwire_opentelemetry::observer()`.
+//! A real program sets global providers with its exporters, and uses `mcpwire::opentelemetry::observer()`.
 
 mod demo;
 
@@ -13,8 +13,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use mcpwire_blocking::{ConnectOptions, McpClient, McpServerDef};
-use mcpwire_opentelemetry::OpenTelemetry;
+use mcpwire::blocking::McpClient;
+use mcpwire::opentelemetry::OpenTelemetry;
+use mcpwire::{ConnectOptions, McpServerDef};
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData, ResourceMetrics, ScopeMetrics};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};

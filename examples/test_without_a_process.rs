@@ -9,8 +9,9 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::{Error, ErrorKind, McpClient};
-use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
+use mcpwire::runtime::McpClient;
+use mcpwire::testkit::{ScriptedResponse, ScriptedServer, Testkit};
+use mcpwire::{Error, ErrorKind};
 use serde_json::json;
 
 /// The timeout of each attempt.

@@ -11,8 +11,8 @@ mod demo;
 use std::error::Error;
 use std::time::Duration;
 
-use mcpwire_tokio::open;
-use mcpwire_tokio::protocol::printable;
+use mcpwire::tokio::open;
+use mcpwire::types::printable;
 use serde_json::json;
 
 #[tokio::main]

@@ -13,7 +13,8 @@ use std::error::Error;
 use std::net::SocketAddr;
 
 use futures_util::{SinkExt, StreamExt};
-use mcpwire_tokio::{ConnectOptions, McpClient};
+use mcpwire::ConnectOptions;
+use mcpwire::tokio::McpClient;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};

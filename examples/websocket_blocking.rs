@@ -14,7 +14,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use mcpwire_blocking::{ConnectOptions, McpClient, MessageSender};
+use mcpwire::ConnectOptions;
+use mcpwire::blocking::{McpClient, MessageSender};
 use serde_json::json;
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::http::HeaderValue;

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use mcpwire_client::McpServerDef;
+use mcpwire::McpServerDef;
 
 /// The demo server of this workspace. Another server takes less: `McpServerDef::new("npx").args(["-y", "my-server"])`.
 pub(crate) fn server() -> McpServerDef {

@@ -1,6 +1,6 @@
 //! A scripted model: it calls ten tools in its first turn, and summarizes their results in its second.
 
-use mcpwire_hub::tool_client::types::Json;
+use mcpwire::tool_client::types::Json;
 use serde_json::{Value, json};
 
 const CITIES: [&str; 9] = ["Lisbon", "Oslo", "Rome", "Paris", "Vienna", "Bern", "Prague", "Riga", "Dublin"];

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use mcpwire_client::McpServerDef;
+use mcpwire::McpServerDef;
 
 /// The demo server over HTTP, killed when it is dropped.
 pub(crate) struct HttpServer {

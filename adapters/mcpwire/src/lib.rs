@@ -81,8 +81,8 @@ pub mod blocking {
     pub use mcpwire_blocking::http::{block_on, runtime};
     #[doc(inline)]
     pub use mcpwire_blocking::{
-        Call, Canceller, Changes, Events, McpClient, MessageReceiver, MessageSender, Notifications, Pending,
-        RunningTask, Subscription, TaskOrResult, with_client,
+        Call, Canceller, Changes, Events, McpClient, MessageReceiver, MessageSender, Notifications, Open, Pending,
+        RunningTask, Subscription, TaskOrResult, open, with_client,
     };
 }
 
@@ -91,10 +91,10 @@ pub mod blocking {
 pub mod tokio {
     #[doc(inline)]
     pub use mcpwire_driver::{
-        Call, CallFuture, Events, Notifications, Pending, RunningTask, Subscription, TaskOrResult,
+        Call, CallFuture, Events, Notifications, Open, Pending, RunningTask, Subscription, TaskOrResult,
     };
     #[doc(inline)]
-    pub use mcpwire_tokio::{Compat, McpClient, Tokio, with_client};
+    pub use mcpwire_tokio::{Compat, McpClient, Tokio, open, with_client};
 }
 
 /// The client for [smol](https://docs.rs/smol) and other executors on async-io.
@@ -102,20 +102,20 @@ pub mod tokio {
 pub mod smol {
     #[doc(inline)]
     pub use mcpwire_driver::{
-        Call, CallFuture, Events, Notifications, Pending, RunningTask, Subscription, TaskOrResult,
+        Call, CallFuture, Events, Notifications, Open, Pending, RunningTask, Subscription, TaskOrResult,
     };
     #[doc(inline)]
-    pub use mcpwire_smol::{McpClient, Smol, with_client};
+    pub use mcpwire_smol::{McpClient, Smol, open, with_client};
 }
 
 /// The client for [async-std](https://docs.rs/async-std).
 #[cfg(feature = "async-std")]
 pub mod async_std {
     #[doc(inline)]
-    pub use mcpwire_async_std::{AsyncStd, McpClient, with_client};
+    pub use mcpwire_async_std::{AsyncStd, McpClient, open, with_client};
     #[doc(inline)]
     pub use mcpwire_driver::{
-        Call, CallFuture, Events, Notifications, Pending, RunningTask, Subscription, TaskOrResult,
+        Call, CallFuture, Events, Notifications, Open, Pending, RunningTask, Subscription, TaskOrResult,
     };
 }
 
@@ -130,8 +130,9 @@ pub mod runtime {
     pub use mcpwire_driver::http::Net;
     #[doc(inline)]
     pub use mcpwire_driver::{
-        Call, CallFuture, Clock, CurrentRuntime, Events, ExitWatch, McpClient, Notifications, Pending, Runtime,
-        Streams, Subscription, TaskFuture, TaskOrResult, Timer, process, with_client,
+        Call, CallFuture, Clock, CurrentRuntime, Events, ExitWatch, McpClient, Notifications, Open, Pending,
+        RunningTask, Runtime, Streams, Subscription, TaskFuture, TaskOrResult, Timer, memory, open, process,
+        with_client,
     };
 }
 

@@ -1,6 +1,7 @@
 //! Calls a tool. Arguments are pairs, `json!`, or anything that serde writes as an object.
 
-use mcpwire_async_std::{Error, McpServerDef, open};
+use mcpwire::async_std::open;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     let client = open(def).await?;

@@ -2,8 +2,9 @@
 
 use std::env;
 
-use mcpwire_async_std::http::{HttpOptions, TokenError};
-use mcpwire_async_std::{Error, McpServerDef, open};
+use mcpwire::async_std::open;
+use mcpwire::http::{HttpOptions, TokenError};
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) async fn run(url: &str) -> Result<(), Error> {
     let def = McpServerDef::http(url).header("X-Client", "example");

@@ -1,6 +1,7 @@
 //! Sends ten calls at once, and takes their results.
 
-use mcpwire_async_std::{Error, McpServerDef, open};
+use mcpwire::async_std::open;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     let client = open(def).await?;

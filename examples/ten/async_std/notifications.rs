@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcpwire_async_std::protocol::{Notification, printable};
-use mcpwire_async_std::{Error, McpServerDef, open};
+use mcpwire::Notification;
+use mcpwire::async_std::open;
+use mcpwire::types::printable;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     let has_changed = Arc::new(AtomicBool::new(false));

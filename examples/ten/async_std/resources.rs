@@ -1,7 +1,8 @@
 //! Reads a resource, and gets a prompt.
 
-use mcpwire_async_std::protocol::printable;
-use mcpwire_async_std::{Error, McpServerDef, open};
+use mcpwire::async_std::open;
+use mcpwire::types::printable;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     let client = open(def).await?;

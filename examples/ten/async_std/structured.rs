@@ -1,6 +1,7 @@
 //! Decodes the structured content of a result into a type.
 
-use mcpwire_async_std::{Error, McpServerDef, open};
+use mcpwire::async_std::open;
+use mcpwire::{Error, McpServerDef};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

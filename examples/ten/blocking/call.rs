@@ -1,6 +1,7 @@
 //! Calls a tool. Arguments are pairs, `json!`, or anything that serde writes as an object.
 
-use mcpwire_blocking::{Error, McpServerDef, open};
+use mcpwire::blocking::open;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     let mut client = open(def).wait()?;

@@ -1,7 +1,8 @@
 //! Connects to a server, and lists its tools.
 
-use mcpwire_blocking::protocol::printable;
-use mcpwire_blocking::{Error, McpServerDef, open};
+use mcpwire::blocking::open;
+use mcpwire::types::printable;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     // Starts the server, and negotiates the protocol version.

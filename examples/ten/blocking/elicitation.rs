@@ -1,7 +1,9 @@
 //! Answers a server that asks the user for input during a call.
 
-use mcpwire_blocking::protocol::{ElicitForm, ElicitResult, RpcError, printable};
-use mcpwire_blocking::{Error, HandlerContext, McpServerDef, open};
+use mcpwire::RpcError;
+use mcpwire::blocking::open;
+use mcpwire::types::{ElicitForm, ElicitResult, printable};
+use mcpwire::{Error, HandlerContext, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     // The handler also declares to the server that the client supports elicitation.

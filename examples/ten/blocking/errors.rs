@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mcpwire_blocking::{Error, ErrorKind, McpServerDef, open};
+use mcpwire::blocking::open;
+use mcpwire::{Error, ErrorKind, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     let mut client = open(def).wait()?;

@@ -2,8 +2,9 @@
 
 use std::env;
 
-use mcpwire_blocking::http::{HttpOptions, TokenError};
-use mcpwire_blocking::{Error, McpServerDef, open};
+use mcpwire::blocking::open;
+use mcpwire::http::{HttpOptions, TokenError};
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) fn run(url: &str) -> Result<(), Error> {
     let def = McpServerDef::http(url).header("X-Client", "example");

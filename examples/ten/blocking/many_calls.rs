@@ -1,6 +1,7 @@
 //! Sends ten calls at once, and takes their results.
 
-use mcpwire_blocking::{Error, McpServerDef, open};
+use mcpwire::blocking::open;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     let mut client = open(def).wait()?;

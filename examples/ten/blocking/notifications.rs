@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcpwire_blocking::protocol::{Notification, printable};
-use mcpwire_blocking::{Error, McpServerDef, open};
+use mcpwire::Notification;
+use mcpwire::blocking::open;
+use mcpwire::types::printable;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     let has_changed = Arc::new(AtomicBool::new(false));

@@ -1,7 +1,8 @@
 //! Reads a resource, and gets a prompt.
 
-use mcpwire_blocking::protocol::printable;
-use mcpwire_blocking::{Error, McpServerDef, open};
+use mcpwire::blocking::open;
+use mcpwire::types::printable;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) fn run(def: &McpServerDef) -> Result<(), Error> {
     let mut client = open(def).wait()?;

@@ -1,6 +1,7 @@
 //! Decodes the structured content of a result into a type.
 
-use mcpwire_blocking::{Error, McpServerDef, open};
+use mcpwire::blocking::open;
+use mcpwire::{Error, McpServerDef};
 use serde::Deserialize;
 
 #[derive(Deserialize)]

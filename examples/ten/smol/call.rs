@@ -1,6 +1,7 @@
 //! Calls a tool. Arguments are pairs, `json!`, or anything that serde writes as an object.
 
-use mcpwire_smol::{Error, McpServerDef, open};
+use mcpwire::smol::open;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     let client = open(def).await?;

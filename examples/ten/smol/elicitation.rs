@@ -1,7 +1,9 @@
 //! Answers a server that asks the user for input during a call.
 
-use mcpwire_smol::protocol::{ElicitForm, ElicitResult, RpcError, printable};
-use mcpwire_smol::{Error, HandlerContext, McpServerDef, open};
+use mcpwire::RpcError;
+use mcpwire::smol::open;
+use mcpwire::types::{ElicitForm, ElicitResult, printable};
+use mcpwire::{Error, HandlerContext, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     // The handler also declares to the server that the client supports elicitation.

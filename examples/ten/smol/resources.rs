@@ -1,7 +1,8 @@
 //! Reads a resource, and gets a prompt.
 
-use mcpwire_smol::protocol::printable;
-use mcpwire_smol::{Error, McpServerDef, open};
+use mcpwire::smol::open;
+use mcpwire::types::printable;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     let client = open(def).await?;

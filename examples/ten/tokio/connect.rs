@@ -1,7 +1,8 @@
 //! Connects to a server, and lists its tools.
 
-use mcpwire_tokio::protocol::printable;
-use mcpwire_tokio::{Error, McpServerDef, open};
+use mcpwire::tokio::open;
+use mcpwire::types::printable;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     // Starts the server, and negotiates the protocol version.

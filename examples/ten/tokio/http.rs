@@ -2,8 +2,9 @@
 
 use std::env;
 
-use mcpwire_tokio::http::{HttpOptions, TokenError};
-use mcpwire_tokio::{Error, McpServerDef, open};
+use mcpwire::http::{HttpOptions, TokenError};
+use mcpwire::tokio::open;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) async fn run(url: &str) -> Result<(), Error> {
     let def = McpServerDef::http(url).header("X-Client", "example");

@@ -1,6 +1,7 @@
 //! Sends ten calls at once, and takes their results.
 
-use mcpwire_tokio::{Error, McpServerDef, open};
+use mcpwire::tokio::open;
+use mcpwire::{Error, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     let client = open(def).await?;

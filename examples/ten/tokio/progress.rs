@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mcpwire_tokio::{Error, ErrorKind, McpServerDef, open};
+use mcpwire::tokio::open;
+use mcpwire::{Error, ErrorKind, McpServerDef};
 
 pub(crate) async fn run(def: &McpServerDef) -> Result<(), Error> {
     let client = open(def).await?;
