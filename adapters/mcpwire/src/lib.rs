@@ -91,10 +91,10 @@ pub mod blocking {
 pub mod tokio {
     #[doc(inline)]
     pub use mcpwire_driver::{
-        Call, CallFuture, Events, Notifications, Open, Pending, RunningTask, Subscription, TaskOrResult,
+        Call, CallFuture, Events, Notifications, Pending, RunningTask, Subscription, TaskOrResult,
     };
     #[doc(inline)]
-    pub use mcpwire_tokio::{Compat, McpClient, Tokio, open, with_client};
+    pub use mcpwire_tokio::{Compat, McpClient, Open, Tokio, open, with_client};
 }
 
 /// The client for [smol](https://docs.rs/smol) and other executors on async-io.
@@ -102,20 +102,20 @@ pub mod tokio {
 pub mod smol {
     #[doc(inline)]
     pub use mcpwire_driver::{
-        Call, CallFuture, Events, Notifications, Open, Pending, RunningTask, Subscription, TaskOrResult,
+        Call, CallFuture, Events, Notifications, Pending, RunningTask, Subscription, TaskOrResult,
     };
     #[doc(inline)]
-    pub use mcpwire_smol::{McpClient, Smol, open, with_client};
+    pub use mcpwire_smol::{McpClient, Open, Smol, open, with_client};
 }
 
 /// The client for [async-std](https://docs.rs/async-std).
 #[cfg(feature = "async-std")]
 pub mod async_std {
     #[doc(inline)]
-    pub use mcpwire_async_std::{AsyncStd, McpClient, open, with_client};
+    pub use mcpwire_async_std::{AsyncStd, McpClient, Open, open, with_client};
     #[doc(inline)]
     pub use mcpwire_driver::{
-        Call, CallFuture, Events, Notifications, Open, Pending, RunningTask, Subscription, TaskOrResult,
+        Call, CallFuture, Events, Notifications, Pending, RunningTask, Subscription, TaskOrResult,
     };
 }
 

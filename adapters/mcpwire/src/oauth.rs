@@ -8,7 +8,6 @@
 //! ```no_run
 //! use mcpwire::http::HttpOptions;
 //! use mcpwire::oauth::{Browser, OAuth};
-//! use mcpwire::runtime::CurrentRuntime;
 //! use mcpwire::tokio::{McpClient, Tokio};
 //! use mcpwire::{ConnectOptions, McpServerDef};
 //!
