@@ -4,13 +4,15 @@ use std::fmt;
 
 use mcpwire_core::{Notification, Progress, Task};
 
+type Callback<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
+
 /// The callbacks of a tool call for its progress and the status of its task. `'c` is what they borrow.
 #[derive(Default)]
 pub struct ReportCallbacks<'c> {
     /// Receives the progress notifications of the call.
-    pub on_progress: Option<Box<dyn FnMut(&Progress) + Send + 'c>>,
+    pub on_progress: Option<Callback<'c, Progress>>,
     /// Receives the status of the call's task when it changes.
-    pub on_status: Option<Box<dyn FnMut(&Task) + Send + 'c>>,
+    pub on_status: Option<Callback<'c, Task>>,
 }
 
 impl ReportCallbacks<'_> {
