@@ -23,24 +23,25 @@ use mcpwire_client::{ReadStream, WriteStream};
 ///
 /// # Many calls at once
 ///
-/// A call borrows the name of the tool, but not the client. So a call of a tool that is named by a `&'static str` can be
-/// spawned:
+/// A call borrows neither the client nor the name of the tool nor the arguments. So it can be spawned, whatever they were
+/// borrowed from:
 ///
 /// ```
 /// # use mcpwire_driver::{Error, McpClient};
-/// # use mcpwire_driver::protocol::CallToolResult;
+/// # use mcpwire_driver::protocol::{CallToolResult, Json};
 /// # struct JoinSet;
 /// # impl JoinSet {
 /// #     fn spawn(&mut self, _: impl Future<Output = Result<CallToolResult, Error>> + Send + 'static) {}
 /// # }
-/// # fn start<R: 'static>(client: &McpClient<R>, set: &mut JoinSet) {
-/// for number in 0..10 {
-///     set.spawn(client.call_tool("echo", [("message", number)]).send());
+/// # struct Chosen { name: String, arguments: Json }
+/// # fn start<R: 'static>(client: &McpClient<R>, chosen: &[Chosen], set: &mut JoinSet) {
+/// for tool in chosen {
+///     set.spawn(client.call_tool(&tool.name, &tool.arguments).send());
 /// }
 /// # }
 /// ```
 ///
-/// [`Call::begin`](crate::Call::begin) does the same for a name that does not live long enough.
+/// [`Call::begin`](crate::Call::begin) sends a call at once, before anything polls it.
 ///
 /// # Cancellation
 ///
