@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcpwire_core::{CallError, ErrorKind, Json, RpcError};
 use mcpwire_driver::http::HttpOptions;
-use mcpwire_driver::{CurrentRuntime as _, Error, McpServerDef};
+use mcpwire_driver::{Error, McpServerDef};
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::secrets::{Secret, SecretRef};
 use mcpwire_hub::tool_client::{ToolClient, ToolError};
