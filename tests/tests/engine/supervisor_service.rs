@@ -379,7 +379,7 @@ fn a_tool_that_is_denied_is_not_listed_not_found_and_not_called() {
     assert!(catalogue.find("files__delete_all").is_none() && catalogue.find("delete_all").is_none());
     let denied = fleet.supervisor.begin_call(id, "delete_all", fleet.now);
     assert_eq!(denied, Err(CallRejection::Error(HubError::unknown_tool("delete_all"))));
-    assert_eq!(denied.unwrap_err().to_hub_error().message(), "Tool not found: delete_all");
+    assert_eq!(denied.unwrap_err().to_hub_error().message(), "tool not found: `delete_all`");
     assert_eq!(fleet.supervisor.status(id), Some(Status::Running { tools: vec!["read".into()] }));
     // The filter is taken back without a restart.
     fleet.supervisor.update(id, spec("files"), false, fleet.now).expect("it is there");
