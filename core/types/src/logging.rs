@@ -10,6 +10,7 @@ use crate::open_enum::open_enum;
 open_enum! {
     /// Severity of a log message. The variants are the levels of syslog (RFC 5424, section 6.2.1), from the least
     /// severe to the most severe.
+    #[doc(alias = "LogLevel")]
     pub enum LoggingLevel {
         /// Detailed information for debugging.
         Debug = "debug",
