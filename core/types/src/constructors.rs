@@ -324,12 +324,12 @@ mod tests {
     use crate::ListToolsResult;
 
     /// Asserts that a client reads the value as it was created, and as the specification's example writes it.
-    fn assert_written<T>(value: &T, expected: serde_json::Value)
+    fn assert_written<T>(value: &T, expected: &serde_json::Value)
     where
         T: Serialize + PartialEq + core::fmt::Debug + for<'a> serde::Deserialize<'a>,
     {
         let json = Json::from_value(value).unwrap();
-        assert_eq!(json.decode::<serde_json::Value>().unwrap(), expected);
+        assert_eq!(json.decode::<serde_json::Value>().unwrap(), *expected);
         assert_eq!(json.decode::<T>().unwrap(), *value);
     }
 
@@ -344,7 +344,7 @@ mod tests {
             .with_meta(json!({ "k": 1 }));
         assert_written(
             &tool,
-            json!({ "name": "t", "title": "T", "description": "d", "inputSchema": schema, "outputSchema": schema,
+            &json!({ "name": "t", "title": "T", "description": "d", "inputSchema": schema, "outputSchema": schema,
                 "annotations": { "readOnlyHint": true, "openWorldHint": false }, "_meta": { "k": 1 } }),
         );
         let page = ListToolsResult::new([tool.clone()]).with_next_cursor("2");
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_tool_without_arguments_has_a_schema() {
-        assert_written(&Tool::new("t", Json::default()), json!({ "name": "t", "inputSchema": { "type": "object" } }));
+        assert_written(&Tool::new("t", Json::default()), &json!({ "name": "t", "inputSchema": { "type": "object" } }));
     }
 
     #[test]
@@ -374,7 +374,7 @@ mod tests {
             { "type": "resource", "resource": { "uri": "file:///a", "mimeType": "text/plain", "text": "x" } },
             { "type": "resource", "resource": { "uri": "file:///b", "blob": "AAAA" } },
         ]);
-        assert_written(&result, json!({ "content": content, "isError": true, "_meta": { "k": 1 } }));
+        assert_written(&result, &json!({ "content": content, "isError": true, "_meta": { "k": 1 } }));
     }
 
     #[test]
@@ -382,7 +382,7 @@ mod tests {
         let value = json!({ "rows": [1, "two"] });
         let content = json!([{ "type": "text", "text": "{\"rows\":[1,\"two\"]}" }]);
         let result = CallToolResult::from_structured(&value).unwrap();
-        assert_written(&result, json!({ "content": content, "structuredContent": value, "isError": false }));
+        assert_written(&result, &json!({ "content": content, "structuredContent": value, "isError": false }));
         assert_eq!(result.structured::<serde_json::Value>().unwrap(), value);
     }
 
@@ -391,28 +391,28 @@ mod tests {
         let argument = PromptArgument::required("code").with_description("c");
         assert_written(
             &Prompt::new("review").with_description("r").with_argument(argument),
-            json!({ "name": "review", "description": "r",
+            &json!({ "name": "review", "description": "r",
                 "arguments": [{ "name": "code", "description": "c", "required": true }] }),
         );
         assert_written(
             &GetPromptResult::new([PromptMessage::new(Role::Assistant, "hi")]).with_description("d"),
-            json!({ "description": "d",
+            &json!({ "description": "d",
                 "messages": [{ "role": "assistant", "content": { "type": "text", "text": "hi" } }] }),
         );
         assert_written(
             &Resource::new("file:///a", "a").with_mime_type("text/plain").with_size(3),
-            json!({ "uri": "file:///a", "name": "a", "mimeType": "text/plain", "size": 3 }),
+            &json!({ "uri": "file:///a", "name": "a", "mimeType": "text/plain", "size": 3 }),
         );
         assert_written(
             &ResourceTemplate::new("file:///{path}", "files").with_title("F"),
-            json!({ "uriTemplate": "file:///{path}", "name": "files", "title": "F" }),
+            &json!({ "uriTemplate": "file:///{path}", "name": "files", "title": "F" }),
         );
         let read = ReadResourceResult::new([ResourceContents::from_text("file:///a", "x")]);
         let read = Json::from_value(&read).unwrap();
         assert_eq!(read.get(), r#"{"contents":[{"uri":"file:///a","text":"x"}]}"#);
         assert_written(
             &Progress::new(0.5).with_total(2.0).with_message("m"),
-            json!({ "progress": 0.5, "total": 2.0, "message": "m" }),
+            &json!({ "progress": 0.5, "total": 2.0, "message": "m" }),
         );
     }
 }

@@ -7,6 +7,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Generates a text of any characters, mostly a short one.
@@ -80,6 +81,11 @@ pub(super) fn object_schema() -> impl Strategy<Value = Json> + Clone {
         }
         schema.into()
     })
+}
+
+/// Converts generated JSON to its type.
+pub(super) fn parsed<T: DeserializeOwned>(value: Value) -> T {
+    Json::from(value).decode().expect("the strategies generate JSON of this type")
 }
 
 pub(super) fn object() -> impl Strategy<Value = Value> + Clone {

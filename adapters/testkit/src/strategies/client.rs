@@ -1,8 +1,8 @@
 //! What servers ask of clients (elicitation, sampling, roots), and the answers of clients.
 
 use mcpwire_driver::protocol::{
-    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, FormSchema, Json, ListRootsResult,
-    ProtocolVersion, Role, Root, SamplingContent, SamplingMessage,
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, FormSchema, ListRootsResult, ProtocolVersion,
+    Role, Root, SamplingContent, SamplingMessage,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
+use super::basic::parsed;
 use super::server::to_value;
 use super::{meta, name, since, text};
 
@@ -46,7 +47,7 @@ pub fn form_schema() -> impl Strategy<Value = FormSchema> {
         let properties: Map<String, Value> =
             fields.iter().map(|(name, (field, _))| (name.clone(), field.clone())).collect();
         let schema = json!({ "type": "object", "properties": properties, "required": required });
-        Json::from(schema).decode().expect("it is a form")
+        parsed(schema)
     })
 }
 
@@ -61,7 +62,7 @@ pub fn elicit_params(version: ProtocolVersion) -> BoxedStrategy<ElicitParams> {
         members(json!({ "mode": "url", "message": message, "url": url }), [("elicitationId", id)])
     });
     let params = if version < ProtocolVersion::V2025_11_25 { form.boxed() } else { prop_oneof![form, url].boxed() };
-    params.prop_map(|params| Json::from(params).decode().expect("they are parameters")).boxed()
+    params.prop_map(parsed).boxed()
 }
 
 /// Generates an answer to `elicitation/create`. The content fits no particular form.
@@ -70,7 +71,7 @@ pub fn elicit_result() -> impl Strategy<Value = ElicitResult> {
         prop_oneof![text().prop_map(Value::from), any::<bool>().prop_map(Value::from), (0..100).prop_map(Value::from)];
     let content = btree_map(name(), value, 0..4);
     prop_oneof![
-        content.prop_map(|content| ElicitResult::accept(&content).expect("it is JSON")),
+        content.prop_map(|content| parsed(json!({ "action": "accept", "content": content }))),
         Just(ElicitResult::decline()),
         Just(ElicitResult::cancel()),
     ]

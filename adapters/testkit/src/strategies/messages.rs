@@ -85,7 +85,10 @@ pub fn nearly_valid<S: Strategy<Value = Json>>(valid: S) -> impl Strategy<Value 
             return text[..ends[place.index(ends.len())]].to_owned();
         }
         let mut members = Vec::new();
-        collect_members(&message, &mut Vec::new(), &mut members);
+        collect_members(&message, "", &mut members);
+        if members.is_empty() {
+            return text;
+        }
         let (pointer, key) = &members[place.index(members.len())];
         let Some(Value::Object(object)) = message.pointer_mut(pointer) else { return text };
         match change {
@@ -115,22 +118,18 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 /// Collects each member of each object: the JSON pointer of the object, and the key.
-fn collect_members(value: &Value, path: &mut Vec<String>, members: &mut Vec<(String, String)>) {
+fn collect_members(value: &Value, pointer: &str, members: &mut Vec<(String, String)>) {
     match value {
         Value::Object(object) => {
-            let pointer: String = path.iter().map(|part| format!("/{part}")).collect();
-            members.extend(object.keys().map(|key| (pointer.clone(), key.clone())));
+            members.extend(object.keys().map(|key| (pointer.to_owned(), key.clone())));
             for (key, value) in object {
-                path.push(key.replace('~', "~0").replace('/', "~1"));
-                collect_members(value, path, members);
-                path.pop();
+                let key = key.replace('~', "~0").replace('/', "~1");
+                collect_members(value, &format!("{pointer}/{key}"), members);
             }
         }
         Value::Array(values) => {
             for (index, value) in values.iter().enumerate() {
-                path.push(index.to_string());
-                collect_members(value, path, members);
-                path.pop();
+                collect_members(value, &format!("{pointer}/{index}"), members);
             }
         }
         _ => {}

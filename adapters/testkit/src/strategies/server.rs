@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-use super::basic::{icons, object_schema, value};
+use super::basic::{icons, object_schema, parsed, value};
 use super::{annotations, content_block, json_object, meta, name, resource_contents, since, text, uri};
 
 const V03: ProtocolVersion = ProtocolVersion::V2025_03_26;
@@ -223,7 +223,7 @@ pub fn server_capabilities(version: ProtocolVersion) -> impl Strategy<Value = Se
             if let Some(completions) = completions {
                 capabilities["completions"] = completions;
             }
-            Json::from(capabilities).decode().expect("they are capabilities")
+            parsed(capabilities)
         },
     )
 }
