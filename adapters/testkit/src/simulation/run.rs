@@ -218,7 +218,7 @@ impl Simulation {
     }
 
     /// Generates values, and shrinks the first for which `run` fails.
-    fn find<S: Clone + fmt::Debug>(
+    fn find<S: Clone + fmt::Debug + Steps>(
         &self,
         strategy: impl Strategy<Value = S>,
         run: impl Fn(&S) -> Result<(), String>,
@@ -232,13 +232,16 @@ impl Simulation {
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
         let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
-        let outcome = runner.run(&strategy, |script| {
-            let outcome = catch_unwind(AssertUnwindSafe(|| run(&script)));
-            outcome.unwrap_or_else(|panic| Err(panic_message(&*panic))).map_err(TestCaseError::fail)
-        });
+        let run = |script: &S| {
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(script)));
+            outcome.unwrap_or_else(|panic| Err(panic_message(&*panic)))
+        };
+        let outcome = runner.run(&strategy, |script| run(&script).map_err(TestCaseError::fail));
         match outcome {
             Ok(()) => Ok(()),
-            Err(TestError::Fail(reason, script)) => Err(Failure { script, reason: reason.message().to_owned() }),
+            Err(TestError::Fail(reason, script)) => {
+                Err(remove_steps(Failure { script, reason: reason.message().to_owned() }, run))
+            }
             Err(TestError::Abort(reason)) => panic!("the strategy generates nothing: {}", reason.message()),
         }
     }
@@ -278,6 +281,51 @@ impl fmt::Debug for Simulation {
             .field("seed", &self.seed)
             .finish_non_exhaustive()
     }
+}
+
+/// A script whose steps can be removed.
+trait Steps {
+    fn remove(&mut self, index: usize);
+    fn count(&self) -> usize;
+}
+
+macro_rules! steps {
+    ($( $Script:ty: $steps:ident; )*) => { $(
+        impl Steps for $Script {
+            fn remove(&mut self, index: usize) {
+                self.$steps.remove(index);
+            }
+
+            fn count(&self) -> usize {
+                self.$steps.len()
+            }
+        }
+    )* };
+}
+
+steps! {
+    Script: steps;
+    Asks: asks;
+    ClientScript: steps;
+}
+
+/// Removes each step without which the code still fails. `proptest` removes steps before it simplifies them, and a simple step may
+/// not be needed.
+fn remove_steps<S: Clone + Steps>(mut failure: Failure<S>, run: impl Fn(&S) -> Result<(), String>) -> Failure<S> {
+    let mut index = 0;
+    while index < failure.script.count() {
+        let mut script = failure.script.clone();
+        script.remove(index);
+        match run(&script) {
+            Ok(()) => index += 1,
+            Err(reason) => {
+                failure = Failure { script, reason };
+                // The steps before may no longer be needed.
+                index = 0;
+            }
+        }
+    }
+    failure
 }
 
 type Answers = Arc<Mutex<Vec<Result<Json, RpcError>>>>;

@@ -15,6 +15,9 @@ use crate::VirtualTime;
 /// Number of bytes that fit into a pipe, as on Linux.
 const PIPE_CAPACITY: usize = 64 * 1024;
 
+/// The beginning of the id of each request.
+const ID_PREFIX: &str = "request-";
+
 /// What a client has sent to a server, and what the server has answered.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -65,9 +68,10 @@ impl Transcript {
     pub fn check_protocol(&self) -> Result<(), String> {
         for line in &self.other_lines {
             let message = Json::parse(&**line).map_err(|error| format!("the line {line:?} is not JSON: {error}"))?;
-            let is_message = message.member::<String>("method").is_some() || message.member::<Json>("error").is_some();
+            // A response to none of the requests may answer a line that was nearly a request.
+            let is_message = ["method", "result", "error"].iter().any(|name| message.member::<Json>(name).is_some());
             if !is_message {
-                return Err(format!("the line {line:?} is no message, and answers no request"));
+                return Err(format!("the line {line:?} is no message"));
             }
         }
         for exchange in &self.exchanges {
@@ -153,7 +157,7 @@ async fn send_all(script: &ClientScript, time: &VirtualTime, writer: &mut PipeWr
     for step in opening.iter().chain(&script.steps) {
         let line = match step {
             ClientStep::Request { method, params } => {
-                let id = transcript.exchanges.len();
+                let id = id(transcript.exchanges.len());
                 let (method, params) = (method.clone(), params.clone());
                 let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": value(&params) });
                 transcript.exchanges.push(Exchange { method, params, is_cancelled: false, responses: Vec::new() });
@@ -163,13 +167,13 @@ async fn send_all(script: &ClientScript, time: &VirtualTime, writer: &mut PipeWr
                 json!({ "jsonrpc": "2.0", "method": method, "params": value(params) }).to_string()
             }
             ClientStep::Cancel => {
-                let id = transcript.exchanges.len() - 1;
+                let last = transcript.exchanges.len() - 1;
                 // `initialize` must not be cancelled.
-                if id == 0 {
+                if last == 0 {
                     continue;
                 }
-                transcript.exchanges[id].is_cancelled = true;
-                json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })
+                transcript.exchanges[last].is_cancelled = true;
+                json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id(last) } })
                     .to_string()
             }
             ClientStep::Garbage(line) => line.clone(),
@@ -194,6 +198,11 @@ async fn send_all(script: &ClientScript, time: &VirtualTime, writer: &mut PipeWr
     }
 }
 
+/// Returns the id of a request. A text, because lines that are nearly requests may have any number.
+fn id(index: usize) -> String {
+    format!("{ID_PREFIX}{index}")
+}
+
 fn value(json: &Json) -> Value {
     json.decode().unwrap_or_default()
 }
@@ -203,9 +212,10 @@ fn sort(transcript: &mut Transcript, received: &[u8]) {
     let text = String::from_utf8_lossy(received);
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let message = Json::parse(line).ok();
-        let id = message.as_ref().and_then(|message| message.member::<usize>("id"));
+        let id = message.as_ref().and_then(|message| message.member::<String>("id"));
+        let index = id.and_then(|id| id.strip_prefix(ID_PREFIX)?.parse::<usize>().ok());
         let is_response = message.as_ref().is_some_and(|message| message.member::<String>("method").is_none());
-        match (message, id.filter(|_| is_response).and_then(|id| transcript.exchanges.get_mut(id))) {
+        match (message, index.filter(|_| is_response).and_then(|index| transcript.exchanges.get_mut(index))) {
             (Some(message), Some(exchange)) => exchange.responses.push(message),
             _ => transcript.other_lines.push(line.to_owned()),
         }
