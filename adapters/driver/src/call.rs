@@ -20,11 +20,8 @@ use serde::de::DeserializeOwned;
 use crate::client::McpClient;
 use crate::operation::OperationRunner;
 use crate::pending::Pending;
-use crate::shared::Shared;
+use crate::shared::{CheckOutput, Shared};
 use crate::tasks::TaskOrResult;
-
-/// A function that checks the result of a tool with this name.
-pub(crate) type CheckOutput<T> = fn(&Shared, &str, &T) -> Result<(), Error>;
 
 /// A tool call that was not sent yet. Created by [`McpClient::call_tool`]. Awaiting it sends the call.
 ///

@@ -11,8 +11,7 @@ use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::internal::{ClientState, RequestError};
 use mcpwire_core::{CallError, CallTool, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
-use crate::call::CheckOutput;
-use crate::shared::{ConnectionRef, Shared};
+use crate::shared::{CheckOutput, ConnectionRef, Shared};
 use crate::state::SlotPoll;
 
 /// Minimum size of a reply whose buffer is returned to the engine for reuse, in bytes.

@@ -44,6 +44,9 @@ impl Listeners {
     }
 }
 
+/// A function that checks the result of a tool with this name.
+pub(crate) type CheckOutput<T> = fn(&Shared, &str, &T) -> Result<(), Error>;
+
 impl Shared {
     /// Creates the shared data of a connection.
     pub(crate) fn new(runtime: Arc<dyn Runtime>, mut state: State, mut options: OptionParts) -> Arc<Self> {
