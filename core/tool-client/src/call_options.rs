@@ -6,9 +6,9 @@ use core::fmt;
 use core::future::Future;
 use core::time::Duration;
 
-use mcpwire_types::{Json, Progress};
+use mcpwire_types::{ErrorKind, Json, Progress};
 
-use crate::{CancelSignal, ErrorKind, ToolError};
+use crate::{CancelSignal, ToolError};
 
 /// The callback of [`CallOptions::on_progress`].
 pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;

@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mcpwire_types::{CallToolResult, Json, Tool};
+use mcpwire_types::{CallToolResult, ErrorKind, Json, Tool};
 
-use crate::{BoxFuture, CallOptions, ErrorKind, ToolClient, ToolError};
+use crate::{BoxFuture, CallOptions, ToolClient, ToolError};
 
 /// A client that offers some of the tools of another client. Calls of all others fail with [`ErrorKind::ToolNotFound`].
 ///

@@ -6,9 +6,9 @@ use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::task::Poll;
 
-use mcpwire_types::CallToolResult;
+use mcpwire_types::{CallToolResult, ErrorKind};
 
-use crate::{ErrorKind, ToolError};
+use crate::ToolError;
 
 /// A boxed future, as returned by the methods of [`ToolClient`](crate::ToolClient).
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mcpwire_types::{CallToolResult, Json, Tool};
+use mcpwire_types::{CallToolResult, ErrorKind, Json, Tool};
 
-use crate::{BoxFuture, CallOptions, ErrorKind, ToolClient, ToolError};
+use crate::{BoxFuture, CallOptions, ToolClient, ToolError};
 
 /// A client that offers the tools of another client under other names.
 ///
