@@ -1,4 +1,4 @@
-//! Strategies of [`proptest`] for the protocol's data, messages and byte streams (feature `proptest`).
+//! Strategies of [`proptest`](mod@proptest) for the protocol's data, messages and byte streams (feature `proptest`).
 //!
 //! Each function is named after the type that it generates. Functions with a [`ProtocolVersion`] generate values that are valid by
 //! the schema of that revision: they omit members that the revision does not define. Values shrink to few members and short texts.
