@@ -422,8 +422,10 @@ mod tests {
         let same = HubError::new(ErrorKind::Connect, "no").with_server("a").with_client_error(OfClient);
         let other =
             HubError::new(ErrorKind::Connect, "Docker not running").with_server("a").with_client_error(OfClient);
-        assert!(same.source().is_none() && same.client_error().is_some_and(|error| error.is::<OfClient>()));
-        assert!(other.source().is_some_and(|error| error.is::<OfClient>()));
+        assert!(
+            same.source().is_none() && same.client_error().and_then(|error| error.downcast_ref::<OfClient>()).is_some()
+        );
+        assert!(other.source().and_then(|error| error.downcast_ref::<OfClient>()).is_some());
         assert_eq!(size_of::<HubError>(), size_of::<usize>());
     }
 }

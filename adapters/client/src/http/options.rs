@@ -90,8 +90,8 @@ impl HttpOptions {
         settings.listen = self.listen;
         settings.flavour = self.flavour;
         settings.seed = RandomState::new().build_hasher().finish();
-        if !self.client.as_ref().is_some_and(|http| http.has_user_agent()) {
-            settings.header("User-Agent", &user_agent(client)).map_err(setup_error)?;
+        if self.client.as_ref().is_none_or(|http| !http.has_user_agent()) {
+            settings.header("User-Agent", user_agent(client)).map_err(setup_error)?;
         }
         for (name, value) in &def.headers {
             settings.header(name, value).map_err(setup_error)?;
