@@ -206,9 +206,12 @@ fn a_call_is_cancelled_by_a_signal<K: Kind>() {
     K::run(&server!("gathers"), async |client| {
         let (wait, arguments) = (name::<K>("wait"), Json::parse("{}").expect("it is JSON"));
         let signalled = std::sync::atomic::AtomicBool::new(false);
-        let signal = std::future::poll_fn(|_| match signalled.load(std::sync::atomic::Ordering::Relaxed) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
+        let signal = std::future::poll_fn(|_| {
+            if signalled.load(std::sync::atomic::Ordering::Relaxed) {
+                std::task::Poll::Ready(())
+            } else {
+                std::task::Poll::Pending
+            }
         });
         let mut call = client.call_tool_with(&wait, &arguments, CallOptions::new().cancel_when(signal));
         assert!(begun(&mut call).await.is_none());

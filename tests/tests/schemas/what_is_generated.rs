@@ -112,12 +112,12 @@ impl Revision<'_> {
         );
         // The results within scripts.
         let answers = script_of(version, Vec::new()).prop_map(|script| {
-            let answers = script.steps.into_iter().filter_map(|step| match step {
+            let mut answers = script.steps.into_iter().filter_map(|step| match step {
                 Step::Answer(result) => Some(result),
                 _ => None,
             });
             answers
-                .last()
+                .next_back()
                 .unwrap_or_else(|| Json::parse(r#"{"content":[],"resultType":"complete"}"#).expect("it is JSON"))
         });
         self.compare("CallToolResult", answers);

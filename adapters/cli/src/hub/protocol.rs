@@ -120,7 +120,7 @@ pub(crate) struct Row {
 
 impl Row {
     pub(super) fn new(detail: StatusDetail, usage: Option<Usage>) -> Self {
-        let last_error_kind = detail.last_error.as_ref().map(|error| error.kind());
+        let last_error_kind = detail.last_error.as_ref().map(HubError::kind);
         Row { detail, usage, last_error_kind }
     }
 

@@ -23,7 +23,7 @@ impl ServerLogin {
         };
         // Names settings as servers.json does.
         let told = login_error(error);
-        let failure = Failure::login(kind, format!("{}: {}", self.title(), text::line(&told.message())));
+        let failure = Failure::login(kind, format!("{}: {}", self.title(), text::line(told.message())));
         let failure = failure.redacted(&self.redactor());
         match (error, error.kind()) {
             (LoginError::NoDeviceLogin(_), _) => {

@@ -163,7 +163,8 @@ fn a_server_that_cannot_be_added_does_not_keep_others_out() {
         McpConfig::npm("fourth", "a"),
     ];
     let results = store.create_all(&configs).unwrap();
-    let fields: Vec<_> = results.iter().map(|result| result.as_ref().err().map(|error| error.field())).collect();
+    let fields: Vec<_> =
+        results.iter().map(|result| result.as_ref().err().map(mcpwire_supervisor::HubError::field)).collect();
     assert_eq!(fields, [None, Some("name"), Some("name"), Some("id"), Some("name"), None]);
     let names: Vec<_> = store.load().unwrap().configs.into_iter().map(|config| config.name).collect();
     assert_eq!(names, ["first", "second", "third", "fourth"]);

@@ -292,7 +292,7 @@ fn all_problems_are_found_and_none_shows_a_value() {
     config.name = String::new();
     config.timeouts.call = Some(Duration::ZERO);
     let problems = config.problems();
-    let fields: Vec<&str> = problems.iter().map(|problem| problem.field()).collect();
+    let fields: Vec<&str> = problems.iter().map(mcpwire_hub::HubError::field).collect();
     assert_eq!(fields, ["name", "env_vars.A", "args.0", "timeouts.call_ms"]);
     assert!(!format!("{problems:?} {:?}", config.env_vars).contains("hunter2"));
 }

@@ -44,7 +44,7 @@ async fn servers_are_added_at_once_and_those_that_cannot_be_are_named() {
     for hub in [place.hub_with([]).await, Hub::open(in_memory).await.unwrap()] {
         let configs = vec![good("a"), good("b"), good(" A"), good(""), good("c")];
         let results = soon(hub.create_all(configs.clone())).await.unwrap();
-        let fields: Vec<_> = results.iter().map(|result| result.as_ref().err().map(|error| error.field())).collect();
+        let fields: Vec<_> = results.iter().map(|result| result.as_ref().err().map(HubError::field)).collect();
         assert_eq!(fields, [None, None, Some("name"), Some("name"), None]);
         let expected = [&configs[0], &configs[1], &configs[4]];
         assert!(hub.list().iter().eq(expected), "{:?}", hub.list());

@@ -138,7 +138,7 @@ async fn calls_over_streams_fail_alike() {
     let data = errors.hub.rpc_error().and_then(|error| error.data.as_ref());
     assert_eq!(data.map(Json::get), Some(r#"{"phase":"full"}"#));
     assert_eq!(errors.hub.code(), ErrorCode::ServiceUnavailable);
-    assert!(errors.hub.client_error().is_some_and(|error| error.is::<Error>()));
+    assert!(errors.hub.client_error().and_then(|error| error.downcast_ref::<Error>()).is_some());
 
     let errors = both.errors("rejected").await;
     errors.are(
@@ -245,7 +245,7 @@ async fn a_missing_program_fails_alike() {
         "server `a`: command not found: `/nowhere/mcpwire-no-such-program`. Is it installed, and in a directory of PATH?",
     );
     assert_eq!((errors.hub.code(), errors.hub.field()), (ErrorCode::NotFound, "package.identifier"));
-    assert!(errors.hub.client_error().is_some_and(|error| error.is::<Error>()));
+    assert!(errors.hub.client_error().and_then(|error| error.downcast_ref::<Error>()).is_some());
 }
 
 #[tokio::test]
