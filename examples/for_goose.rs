@@ -1,7 +1,7 @@
 //! Implements the trait `McpClientTrait` of goose (`crates/goose/src/agents/mcp_client.rs`) over the tokio client.
 //!
-//! goose implements it over rmcp. Here the types of mcpwire take the place of rmcp's. Left out: resources and prompts, which are like
-//! `list_tools`; `get_moim`; and goose's answers to sampling, elicitation and roots, which are options of `ConnectOptions`.
+//! goose implements it over rmcp. Here the types of mcpwire take the place of rmcp's. Left out: resources and prompts, which are as
+//! `list_tools` is; `get_moim`; goose's answers to sampling, elicitation and roots, which are options of `ConnectOptions`.
 //!
 //! ```text
 //! cargo run -p mcpwire --example for_goose

@@ -1,8 +1,8 @@
 //! Implements the trait `ErasedTool` of rig (`rig_core::tool`) over any `ToolClient`: a client of one server, or a hub.
 //!
 //! `ErasedTool` is the object-safe form of rig's trait `Tool`, and succeeds `ToolDyn`. As in `rig-rmcp`, the context carries the
-//! `_meta` of a call and the structured content of its result. rig cancels a call by dropping it. Left out: typed values in the
-//! context, some kinds of errors, the registry of tools with its check of liveness, and progress, for which rig has no place.
+//! `_meta` of a call and the structured content of its result. rig cancels a call by dropping it. Left out: the types behind
+//! `ToolContext`, `ToolOutput` and `ToolResult`, some kinds of errors, the check of liveness, and progress, which rig does not have.
 //!
 //! ```text
 //! cargo run -p mcpwire --example for_rig

@@ -2,7 +2,7 @@
 //!
 //! zed implements it in `context_server_registry.rs` over its own client. A task of zed's foreground stays on one thread, and ends
 //! when it is dropped: here, `LocalExecutor` stands for the foreground. zed sends no `_meta`. Left out: titles, kinds, permissions,
-//! schemas for single models, `replay`, reloading the tools on `Notification::ToolsChanged`, and images.
+//! `ToolInput` (here its value), formats of schemas, `replay`, reloading the tools on `Notification::ToolsChanged`, and images.
 //!
 //! ```text
 //! cargo run -p mcpwire --example for_zed
