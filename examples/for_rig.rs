@@ -2,7 +2,7 @@
 //!
 //! `ErasedTool` is the object-safe form of rig's trait `Tool`, and succeeds `ToolDyn`. As in `rig-rmcp`, the context carries the
 //! `_meta` of a call and the structured content of its result. rig cancels a call by dropping it. Left out: the types behind
-//! `ToolContext`, `ToolOutput` and `ToolResult`, some kinds of errors, the check of liveness, and progress, which rig does not have.
+//! `ToolContext`, `ToolOutput` and `ToolResult`, some kinds of errors, the check of liveness, and progress, which rig lacks.
 //!
 //! ```text
 //! cargo run -p mcpwire --example for_rig
