@@ -54,6 +54,8 @@ macro_rules! open_options {
             );
             /// Sets the object or closure that starts servers in another way than as a local process.
             fn launcher(launcher: impl $crate::Launcher);
+            /// Sets the validator of the structured results of tools that have an output schema.
+            fn output_validator(validator: impl $crate::protocol::Validator + Send + Sync + 'static);
             /// Sets the callback for lines that the server writes to standard error.
             fn stderr(f: impl FnMut(&str) + Send + 'static);
             /// Sets the callback for messages on the wire.
