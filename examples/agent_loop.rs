@@ -1,7 +1,7 @@
 //! An agent loop on `dyn ToolClient`, for two model APIs. The model is scripted: it calls ten tools at once.
 //!
 //! ```text
-//! cargo run -p mcpwire-hub --example agent_loop
+//! cargo run -p mcpwire --example agent_loop
 //! ```
 
 mod demo;

@@ -2,8 +2,8 @@
 //! measures operations on that many tools.
 //!
 //! ```text
-//! cargo run --release -p mcpwire-hub --example many_servers -- 200
-//! cargo run --release -p mcpwire-hub --example many_servers -- 200 32 target/release/mcpwire demo-server
+//! cargo run --release -p mcpwire --example many_servers -- 200
+//! cargo run --release -p mcpwire --example many_servers -- 200 32 target/release/mcpwire demo-server
 //! ```
 //!
 //! The second command starts 32 servers at a time, and uses another server with its arguments.

@@ -1,8 +1,8 @@
 //! Tests how an agent answers servers, with generated requests, and shows how a planted bug is found and shrunk.
 //!
 //! ```text
-//! cargo run -p mcpwire-testkit --features proptest --example simulate_handler
-//! cargo run -p mcpwire-testkit --features proptest --example simulate_handler -- planted
+//! cargo run -p mcpwire --example simulate_handler
+//! cargo run -p mcpwire --example simulate_handler -- planted
 //! ```
 //!
 //! The agent fills in forms on its own: servers ask for a name or a number, and the agent has a plausible value for each type of

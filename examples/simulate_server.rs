@@ -1,8 +1,8 @@
 //! Tests a small server with generated clients, and shows how a planted bug is found and shrunk.
 //!
 //! ```text
-//! cargo run -p mcpwire-testkit --features proptest --example simulate_server
-//! cargo run -p mcpwire-testkit --features proptest --example simulate_server -- planted
+//! cargo run -p mcpwire --example simulate_server
+//! cargo run -p mcpwire --example simulate_server -- planted
 //! ```
 //!
 //! The server adds numbers, one line of JSON a message, as over standard input and output. In a real project, [`Server`] would be in

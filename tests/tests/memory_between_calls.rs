@@ -14,8 +14,8 @@ use serde_json::json;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The parameters while they are written, those of the request, the answer's line, and what the caller gets.
-const CALL: usize = 7;
+/// The parameters while they are written, those of the request, the name of the tool, the answer's line, and what the caller gets.
+const CALL: usize = 8;
 
 #[test]
 fn a_call_on_a_busy_connection_takes_what_its_caller_gets_and_little_else() {

@@ -1,7 +1,7 @@
 //! Ten common programs, on async-std.
 //!
 //! ```text
-//! cargo run -p mcpwire-async-std --features http --example ten_async_std
+//! cargo run -p mcpwire --example ten_async_std
 //! ```
 //!
 //! `examples/ten` has the same programs for each client. They differ by `.await`, the import and `mut`, and two lines of

@@ -1,7 +1,7 @@
 //! Ten common programs, with the blocking client.
 //!
 //! ```text
-//! cargo run -p mcpwire-blocking --features http --example ten_blocking
+//! cargo run -p mcpwire --example ten_blocking
 //! ```
 //!
 //! `examples/ten` has the same programs for each client. They differ by `.await`, the import and `mut`, and two lines of

@@ -1,7 +1,7 @@
 //! Ten common programs, on smol.
 //!
 //! ```text
-//! cargo run -p mcpwire-smol --features http --example ten_smol
+//! cargo run -p mcpwire --example ten_smol
 //! ```
 //!
 //! `examples/ten` has the same programs for each client. They differ by `.await`, the import and `mut`, and two lines of

@@ -1,7 +1,7 @@
 //! Ten common programs, on tokio.
 //!
 //! ```text
-//! cargo run -p mcpwire-tokio --features http --example ten_tokio
+//! cargo run -p mcpwire --example ten_tokio
 //! ```
 //!
 //! `examples/ten` has the same programs for each client. They differ by `.await`, the import and `mut`, and two lines of

@@ -27,12 +27,12 @@ struct Client {
 }
 
 const CLIENTS: [Client; 3] = [
-    Client { directory: "smol", replacements: &[("mcpwire_tokio", "mcpwire_smol")] },
-    Client { directory: "async_std", replacements: &[("mcpwire_tokio", "mcpwire_async_std")] },
+    Client { directory: "smol", replacements: &[("mcpwire::tokio", "mcpwire::smol")] },
+    Client { directory: "async_std", replacements: &[("mcpwire::tokio", "mcpwire::async_std")] },
     Client {
         directory: "blocking",
         replacements: &[
-            ("mcpwire_tokio", "mcpwire_blocking"),
+            ("mcpwire::tokio", "mcpwire::blocking"),
             // The result of a call that was begun is a future, or is waited for with the client.
             ("call.await?", "call.wait(&mut client)?"),
             // A connection that is opened is awaited, or waited for.
@@ -54,8 +54,11 @@ fn path(directory: &str, program: &str) -> PathBuf {
     examples.join(directory).join(format!("{program}.rs"))
 }
 
-/// Removes what a formatter may change.
+/// Removes what a formatter may change: white space, and the order of imports.
 fn unformatted(text: &str) -> String {
+    let (mut imports, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("use "));
+    imports.sort_unstable();
+    let text = [imports, rest].concat().concat();
     text.chars().filter(|c| !c.is_whitespace()).collect::<String>().replace(",)", ")")
 }
 

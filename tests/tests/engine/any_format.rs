@@ -49,6 +49,7 @@ types! {
     ResourceContents: r#"{"uri":"file:///a","mimeType":"text/plain","text":"b","x":1}"#,
     ResourceLink: r#"{"type":"resource_link","uri":"file:///a","name":"a","size":12,"icons":[{"src":"data:,"}]}"#,
     TextContent: r#"{"type":"text","text":"a"}"#,
+    ErrorKind: "\"tool_not_found\"",
     ElicitAction: "\"accept\"",
     ElicitForm: r#"{"mode":"form","message":"a","requestedSchema":{"type":"object","properties":{"b":{"type":"boolean"}}}}"#,
     ElicitParams: r#"{"mode":"url","message":"a","url":"https://b"}"#,
