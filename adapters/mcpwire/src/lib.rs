@@ -2,12 +2,11 @@
 //! lists their tools, and calls them.
 //!
 //! ```no_run
-//! use mcpwire::McpServerDef;
-//! use mcpwire::tokio::McpClient;
+//! use mcpwire::{McpServerDef, tokio::open};
 //!
 //! # async fn run() -> Result<(), mcpwire::Error> {
 //! let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
-//! let client = McpClient::connect_and_initialize(&def).await?;
+//! let client = open(&def).client_info("my-app", "1.0").await?;
 //! let result = client.call_tool("echo", [("message", "hi")]).await?;
 //! println!("{}", result.text());
 //! client.shutdown().await?;
@@ -15,7 +14,7 @@
 //! # }
 //! ```
 //!
-//! The `guide` has a page for each task: the first program, HTTP, logins, many servers, agents, errors, security, tests, embedding.
+//! The [`guide`] has a page for each task: the first program, HTTP, logins, many servers, agents, errors, security, tests, embedding.
 //!
 //! # Modules and features
 //!
@@ -36,7 +35,7 @@
 //! | `tool_client` | the trait `ToolClient`, which all clients and the hub implement, for agent frameworks |
 //! | `jsonschema` | validates structured output |
 //! | `opentelemetry` | spans, histograms and trace context |
-//! | `testkit` | a scripted server and virtual time, for tests |
+//! | `testkit` | a scripted server and virtual time, for tests; `proptest` and `arbitrary` generate servers, clients and data |
 //!
 //! These features have no module: `messages` connects over whole messages, such as those of a WebSocket; `native-roots` trusts the CA
 //! certificates of the system; `base64` decodes images, audio and binary resources; `setsid` starts servers without a terminal;
