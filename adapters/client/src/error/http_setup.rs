@@ -10,7 +10,7 @@ pub enum HttpSetupError {
     /// The client was built without HTTP.
     #[error(
         "the server has a URL, and this client was built without HTTP; enable the feature `http` of \
-         `mcpwire-blocking`, `mcpwire-tokio`, `mcpwire-smol` or `mcpwire-async-std`, or set an HTTP client of the program"
+         `mcpwire`, or set an HTTP client of the program"
     )]
     Missing,
     /// The URL of the server or a header is invalid.
