@@ -383,7 +383,8 @@ def main():
     counts = ", ".join(f"{' '.join([what] if isinstance(what, str) else what)} {n}" for what, n in sorted(place.seen.items(), key=str))
     print(f"killed: {dict(killed)}; {counts}; temporary files left: {temporary}")
     for what in ("additions", "changes", "removals", "calls", "starts"):
-        if place.seen[what] < options.kills / 25:
+        # With few kills, it is chance on a busy machine whether there is a hub when a command wants one.
+        if options.kills >= 100 and place.seen[what] < options.kills / 25:
             place.violation(f"too few {what} succeeded to say anything: {place.seen[what]}")
     verdict = f"{len(place.violations)} violations" if place.violations else "nothing lost, left running or harmed"
     print(f"{sum(killed.values())} kills in {time.monotonic() - started:.0f} s, seed {options.seed}: {verdict}")
