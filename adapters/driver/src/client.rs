@@ -72,7 +72,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// If the server's process cannot be started, or the definition is invalid.
     ///
     /// # Panics
-    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
         Ok(McpClient { connection: connect::connect_with_defaults(R::current(), def)?, runtime: PhantomData })
     }
@@ -85,7 +85,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// If the server's process cannot be started, or the definition or an option is invalid.
     ///
     /// # Panics
-    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         Self::connect_on(R::current(), def, options)
     }
@@ -98,7 +98,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// An error of a stream ends the connection. Pending calls fail with its text.
     ///
     /// # Panics
-    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     #[doc(alias = "from_stream")]
     pub fn over(
         reader: impl ReadStream + Send + 'static,
@@ -118,7 +118,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// requests fails.
     ///
     /// # Panics
-    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     ///
     /// # Cancel safety
     /// Dropping the future before its end kills the server and all processes that it started.
@@ -133,7 +133,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// requests fails.
     ///
     /// # Panics
-    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     ///
     /// # Cancel safety
     /// Dropping the future before its end kills the server and all processes that it started.
@@ -353,7 +353,7 @@ impl<R> McpClient<R> {
 /// If the server cannot be started or reached, if the connection cannot be opened, or if the server does not end.
 ///
 /// # Panics
-/// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+/// If this is called outside of a runtime, and `R` needs one, as tokio does.
 ///
 /// # Cancel safety
 /// Dropping the future before its end kills the server and all processes that it started.

@@ -27,7 +27,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// returns a message as a whole.
     ///
     /// # Panics
-    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     ///
     /// ```
     /// # use std::convert::Infallible;

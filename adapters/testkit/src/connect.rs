@@ -37,7 +37,7 @@ impl ScriptedServer {
     /// ```
     ///
     /// # Panics
-    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> McpClient<R> {
         self.connect_on(R::current(), PIPE_CAPACITY, options)
     }
@@ -59,7 +59,7 @@ impl ScriptedServer {
     /// Spawn the future on this runtime. It ends with the connection, and dropping it closes the connection.
     ///
     /// # Panics
-    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     pub fn serve<R: CurrentRuntime>(
         &self,
         reader: impl AsyncRead + Send + 'static,

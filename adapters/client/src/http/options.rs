@@ -13,7 +13,7 @@ use super::authorizer::{Authorizer, AuthorizingClient, BearerTokens, LastAuthori
 use super::token::TokenProvider;
 use super::{DefinitionSetting, HttpClient};
 
-/// The product of this library in the `User-Agent` header.
+/// The name and version of this library, as the `User-Agent` header has them (a "product" of RFC 9110).
 const PRODUCT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
 
 /// Options of a connection over HTTP. They have no effect on other connections.

@@ -138,7 +138,7 @@ impl ScriptedHttp {
     /// Connects a new client on the current runtime of the program. The connection is not open yet.
     ///
     /// # Panics
-    /// Outside of a runtime, if the runtime `R` is that of the current thread, as tokio's is.
+    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> Result<McpClient<R>, Error> {
         self.connect_on(R::current(), options)
     }
