@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_core::{Json, Progress};
+use mcpwire_tool_client::CallOptions;
 use serde::Serialize;
 
 use super::call_hooks::arguments_to_json;
 use super::calls::Calls;
 use super::mcp_service::ServiceFuture;
-use super::outcome::{CallOptions, ToolOutcome};
+use super::outcome::ToolOutcome;
 #[cfg(doc)]
 use crate::ErrorKind;
 use crate::HubError;
@@ -56,7 +57,8 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Sets the maximum total duration of the call. Progress notifications do not extend this duration.
+    /// Sets the maximum total duration of the call. Progress notifications do not extend this duration. It includes the time in which
+    /// the call waits for its server to start.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.total_timeout(timeout);
         self

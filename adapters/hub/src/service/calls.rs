@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mcpwire_core::{CallError, CallToolResult, ContentBlock, Json, Timestamp};
 use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId};
+use mcpwire_tool_client::{CallOptions, CancelSignal};
 
 use super::attempts::{Attempts, Connection};
 use super::available_tools::{AvailableTools, uuid};
@@ -15,7 +16,7 @@ use super::call_hooks::{ToolCall, pairs_to_object};
 use super::failures;
 use super::login_watch;
 use super::options::Settings;
-use super::outcome::{CallOptions, CancelSignal, ToolOutcome};
+use super::outcome::ToolOutcome;
 use super::state::{State, hub_has_ended};
 use crate::config::{McpConfig, Timeouts};
 use crate::redact::Redactor;
@@ -54,12 +55,11 @@ impl Calls {
         arguments: Json,
         mut options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
-        let cancel = options.cancel.take();
+        let (cancel, total) = (options.take_cancel(), options.take_total_timeout());
         let call = async {
-            let limit = options.total_timeout.unwrap_or(Timeouts::CALL_MAX);
-            let (id, of_server) = self.find(name, limit).await?;
+            let (id, of_server) = self.find(name, total.unwrap_or(Timeouts::CALL_MAX)).await?;
             let tool = of_server.as_deref().map_or(ToolName::Any(name), ToolName::OfServer);
-            self.call_server(id, tool, arguments, options).await
+            self.call_server(id, tool, arguments, total, options).await
         };
         unless_cancelled(cancel, || self.cancelled(self.server_of(name), name), call).await
     }
@@ -72,8 +72,8 @@ impl Calls {
         arguments: Json,
         mut options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
-        let cancel = options.cancel.take();
-        let call = self.call_server(id, ToolName::Any(name), arguments, options);
+        let (cancel, total) = (options.take_cancel(), options.take_total_timeout());
+        let call = self.call_server(id, ToolName::Any(name), arguments, total, options);
         unless_cancelled(cancel, || self.cancelled(Some(id), name), call).await
     }
 
@@ -165,10 +165,11 @@ impl Calls {
         id: ServerId,
         name: ToolName<'_>,
         arguments: Json,
+        total: Option<Duration>,
         options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
         let config = self.state.read(|servers| servers.config(id))?;
-        let result = self.call_configured(id, &config, name, arguments, options).await;
+        let result = self.call_configured(id, &config, name, arguments, total, options).await;
         result.map_err(|error| error.with_server(config.name.trim()))
     }
 
@@ -178,9 +179,10 @@ impl Calls {
         config: &McpConfig,
         name: ToolName<'_>,
         arguments: Json,
+        total: Option<Duration>,
         options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
-        let total = options.total_timeout.or(config.timeouts.call_max).unwrap_or(Timeouts::CALL_MAX);
+        let total = total.or(config.timeouts.call_max).unwrap_or(Timeouts::CALL_MAX);
         let deadline = self.state.now() + total;
         let hooks = &self.settings.call_hooks;
         if hooks.is_empty() {
@@ -331,19 +333,20 @@ impl BegunCall {
         self,
         config: &McpConfig,
         arguments: &Json,
-        options: CallOptions<'_>,
+        mut options: CallOptions<'_>,
         total: Duration,
     ) -> Result<ToolOutcome, HubError> {
         let BegunCall { counted, tool, connection, deadline } = self;
-        let timeout = options.timeout.or(config.timeouts.call).unwrap_or(Timeouts::CALL);
+        let timeout = options.take_timeout().or(config.timeouts.call).unwrap_or(Timeouts::CALL);
         let total = deadline.map_or(total, |deadline| deadline.duration_since(counted.state.now()));
         let mut call = connection.client.call_tool(&tool, arguments).timeout(timeout).total_timeout(total);
-        if let Some(progress) = options.progress {
+        if let Some(progress) = options.take_on_progress() {
             call = call.on_progress(progress);
         }
-        if let Some(meta) = options.meta {
+        if let Some(meta) = options.take_meta() {
             call = call.meta(meta);
         }
+        options.check_all_taken(&tool).map_err(|error| HubError::new(error.kind(), error.to_string()))?;
         let mut call = pin!(call.send());
         let mut calls_failed = connection.calls_failed.clone();
         let result = poll_fn(|cx| {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mcpwire_core::Era;
 use mcpwire_supervisor::{Command, State as Lifecycle};
+use mcpwire_tool_client::CallOptions;
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -22,7 +23,7 @@ use super::configuration::Configuration;
 use super::events::Events;
 use super::mcp_service::{McpService, McpStatus, ServiceFuture};
 use super::options::{HubOptions, Settings};
-use super::outcome::{CallOptions, ToolOutcome};
+use super::outcome::ToolOutcome;
 use super::state::{BootReport, State};
 use super::status::{StatusDetail, Usage, millis, usage_of_groups};
 use super::tool_cache::ToolCache;

@@ -3,12 +3,13 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use mcpwire_tool_client::CallOptions;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::available_tools::{AvailableTools, FoundTool, server_id};
 use super::events::Events;
-use super::outcome::{CallOptions, ToolOutcome};
+use super::outcome::ToolOutcome;
 use super::status::StatusDetail;
 use crate::config::McpConfig;
 use crate::launch::Preview;

@@ -1,79 +1,10 @@
-//! [`CallOptions`] and [`ToolOutcome`] are the options and the outcome of a tool call.
+//! [`ToolOutcome`] is the outcome of a tool call.
 
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::time::Duration;
-
-use mcpwire_core::{CallToolResult, Json, Progress, printable};
+use mcpwire_core::{CallToolResult, printable};
 use mcpwire_supervisor::{ResultLimits, Truncation};
 
 use crate::config::Limits;
 use crate::{ErrorKind, HubError};
-
-pub(super) type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
-pub(super) type CancelSignal<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
-
-/// The options of a tool call. For timeouts that are not set, the configuration of the server applies.
-#[derive(Default)]
-#[must_use]
-pub struct CallOptions<'a> {
-    pub(super) timeout: Option<Duration>,
-    pub(super) total_timeout: Option<Duration>,
-    pub(super) progress: Option<OnProgress<'a>>,
-    pub(super) cancel: Option<CancelSignal<'a>>,
-    pub(super) meta: Option<Json>,
-}
-
-impl<'a> CallOptions<'a> {
-    /// Creates options that change nothing: the call has the timeouts in the configuration of the server, no progress callback, no
-    /// cancellation, and no additional metadata.
-    pub fn new() -> Self {
-        CallOptions::default()
-    }
-
-    /// Sets the maximum time to wait for the result of the call. Each progress notification from the server restarts
-    /// this time.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
-
-    /// Sets the maximum total duration of the call. Progress notifications do not extend this duration. It includes the
-    /// time in which the call waits for the server to start.
-    pub fn total_timeout(mut self, timeout: Duration) -> Self {
-        self.total_timeout = Some(timeout);
-        self
-    }
-
-    /// Sets the callback for progress notifications about this call, and asks the server to send such notifications.
-    pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
-        self.progress = Some(Box::new(f));
-        self
-    }
-
-    /// Cancels the call when the future `cancel` completes, and notifies the server of the cancellation. Dropping the
-    /// future of the call has the same effect.
-    pub fn cancel_when(mut self, cancel: impl Future<Output = ()> + Send + 'a) -> Self {
-        self.cancel = Some(Box::pin(cancel));
-        self
-    }
-
-    /// Adds members to the `_meta` of the request. `meta` must be an object.
-    pub fn meta(mut self, meta: Json) -> Self {
-        self.meta = Some(meta);
-        self
-    }
-}
-
-impl fmt::Debug for CallOptions<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallOptions")
-            .field("timeout", &self.timeout)
-            .field("total_timeout", &self.total_timeout)
-            .finish_non_exhaustive()
-    }
-}
 
 /// The result of a tool call. A result that exceeds the size limits in the server's configuration is truncated.
 #[derive(Clone, Debug, PartialEq)]

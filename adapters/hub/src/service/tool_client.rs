@@ -5,7 +5,6 @@ use mcpwire_tool_client::{BoxFuture, CallOptions, ToolClient, ToolError};
 
 use super::hub::Hub;
 use super::mcp_service::McpService;
-use super::outcome::CallOptions as HubCallOptions;
 use crate::{ErrorKind, HubError};
 
 /// Offers the available tools of all servers, under the exposed names that [`McpService::available_tools`] returns. The
@@ -16,8 +15,7 @@ impl ToolClient for Hub {
     }
 
     fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
-        let call = self.call(name, arguments);
-        Box::pin(async move { Ok(call.await.map_err(tool_error)?.result) })
+        self.call_tool_with(name, arguments, CallOptions::new())
     }
 
     fn call_tool_with<'a>(
@@ -26,10 +24,8 @@ impl ToolClient for Hub {
         arguments: &'a Json,
         options: CallOptions<'a>,
     ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
-        Box::pin(async move {
-            let call = self.call(name, arguments).options(hub_options(name, options)?);
-            Ok(call.await.map_err(tool_error)?.result)
-        })
+        let call = self.call(name, arguments).options(options);
+        Box::pin(async move { Ok(call.await.map_err(tool_error)?.result) })
     }
 }
 
@@ -51,29 +47,12 @@ impl ToolClient for dyn McpService + '_ {
         options: CallOptions<'a>,
     ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
         Box::pin(async move {
-            let options = hub_options(name, options)?;
             let server = self.find_tool_server(name).ok_or_else(|| tool_error(HubError::unknown_tool(name)))?;
             let arguments = arguments.decode().map_err(|error| ToolError::new(ErrorKind::Usage, error.to_string()))?;
             let outcome = self.call_tool_full(server, name, &arguments, options).await;
             Ok(outcome.map_err(tool_error)?.result)
         })
     }
-}
-
-/// Converts the options of a call of the tool `name`.
-///
-/// # Errors
-/// If the hub does not support one of them.
-fn hub_options<'a>(name: &str, mut options: CallOptions<'a>) -> Result<HubCallOptions<'a>, ToolError> {
-    let converted = HubCallOptions {
-        timeout: options.take_timeout(),
-        total_timeout: options.take_total_timeout(),
-        progress: options.take_on_progress(),
-        cancel: options.take_cancel(),
-        meta: options.take_meta(),
-    };
-    options.check_all_taken(name)?;
-    Ok(converted)
 }
 
 fn tool_error(error: HubError) -> ToolError {
