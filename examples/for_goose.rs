@@ -14,7 +14,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use goose::{Error, JsonObject, McpClientTrait, ToolCallContext};
 use mcpwire::types::{ListParams, ListTools, ListToolsResult, printable};
-use mcpwire::{CallError, CallToolResult, ConnectOptions, McpServerDef, Notification, RequestOptions, ServerInfo};
+use mcpwire::{CallError, CallToolResult, ConnectOptions, Notification, RequestOptions, ServerInfo};
 use serde_json::json;
 use tokio::sync::mpsc::{self, Receiver};
 use tokio_util::sync::CancellationToken;
@@ -67,8 +67,7 @@ impl McpClient {
     }
 
     fn cancelled(&self, method: &'static str) -> Error {
-        let server = self.client.definition().map_or("stream", McpServerDef::display_name);
-        Error::new(server, CallError::Cancelled { method: method.into() })
+        Error::new(self.client.server_name(), CallError::Cancelled { method: method.into() })
     }
 }
 

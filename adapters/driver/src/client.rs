@@ -241,6 +241,12 @@ impl<R> McpClient<R> {
         self.server_info().map(|server| server.protocol_version)
     }
 
+    /// Returns the name of the server in errors: [`McpServerDef::display_name`], or for a pair of streams
+    /// [`ConnectOptions::name`](crate::ConnectOptions::name), by default `stream`.
+    pub fn server_name(&self) -> &str {
+        &self.connection.shared().context.name
+    }
+
     /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
         self.connection.shared().context.definition.as_deref()

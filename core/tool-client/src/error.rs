@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use core::error::Error;
 use core::time::Duration;
 
-use mcpwire_types::{CallToolResult, ContentBlock, ErrorKind};
+use mcpwire_types::{CallToolResult, ContentBlock, ErrorKind, RpcError};
 
 /// The error of listing tools, or of a tool call without a result.
 ///
@@ -17,6 +17,7 @@ pub struct ToolError {
     kind: ErrorKind,
     message: String,
     retry_after: Option<Duration>,
+    rpc_error: Option<Box<RpcError>>,
     client_error: Option<Box<dyn Error + Send + Sync>>,
 }
 
@@ -24,18 +25,24 @@ impl ToolError {
     /// Creates an error. `message` should contain the names of the server and the tool. Use [`ErrorKind::Other`] for a failure
     /// that no other kind describes.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        ToolError { kind, message: message.into(), retry_after: None, client_error: None }
+        ToolError { kind, message: message.into(), retry_after: None, rpc_error: None, client_error: None }
     }
 
     /// Creates an error with the message of a client's error.
     pub fn from_client(kind: ErrorKind, error: impl Error + Send + Sync + 'static) -> Self {
         let message = error.to_string();
-        ToolError { kind, message, retry_after: None, client_error: Some(Box::new(error)) }
+        ToolError { kind, message, retry_after: None, rpc_error: None, client_error: Some(Box::new(error)) }
     }
 
     /// Sets how long to wait before another attempt.
     pub fn with_retry_after(mut self, after: Option<Duration>) -> Self {
         self.retry_after = after;
+        self
+    }
+
+    /// Sets the JSON-RPC error with which the server answered.
+    pub fn with_rpc_error(mut self, error: Option<RpcError>) -> Self {
+        self.rpc_error = error.map(Box::new);
         self
     }
 
@@ -47,6 +54,12 @@ impl ToolError {
     /// Returns how long to wait before another attempt, or `None` if this is unknown.
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
+    }
+
+    /// Returns the JSON-RPC error with which the server answered: its code, message and data. `None` if the server answered with
+    /// no error.
+    pub fn rpc_error(&self) -> Option<&RpcError> {
+        self.rpc_error.as_deref()
     }
 
     /// Converts the error to the result of a failed tool. Its text is the message, so that the model can react to the error.

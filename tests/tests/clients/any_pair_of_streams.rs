@@ -21,6 +21,7 @@ fn both_eras_are_spoken_over_a_socket() {
             let (mut client, socket, mut server) = open(&words);
             assert_eq!(client.initialize().expect("it answers").era, era);
             assert!(client.definition().is_none() && client.pid().is_none());
+            assert_eq!(client.server_name(), "stream");
             assert!(client.list_tools().expect("it has tools").len() > 3);
             let big = "x".repeat(1 << 20);
             let result = client.call_tool("echo", json!({"message": big})).send().expect("it answers");

@@ -19,6 +19,7 @@ fn both_eras_are_spoken<H: Host>() {
             let client = H::over(socket, options());
             assert_eq!(client.initialize().await.expect("it answers").era, era);
             assert!(client.definition().is_none() && client.pid().is_none() && client.is_running());
+            assert_eq!(client.server_name(), "stream");
             assert!(client.list_tools().await.expect("it has tools").len() > 3);
             let big = "x".repeat(1 << 20);
             let result = client.call_tool("echo", json!({"message": big})).await.expect("it answers");

@@ -68,6 +68,7 @@ fn the_last_timeout_counts<H: Host>() {
     let options = ConnectOptions::default().timeout(2 * WATCHDOG);
     H::start().block_on(async {
         let client = H::open(&def).timeout(WATCHDOG).connect_timeout(2 * WATCHDOG).await.expect("it opens");
+        assert_eq!(client.server_name(), def.display_name());
         assert_eq!(timeouts(client.definition()), Some((Some(WATCHDOG), Some(2 * WATCHDOG))));
         // Options replace what was set before them.
         let client = H::open(&server.def).timeout(WATCHDOG).options(options.clone()).await.expect("it opens");
@@ -77,6 +78,7 @@ fn the_last_timeout_counts<H: Host>() {
     });
     let opening = blocking::open(&def).timeout(WATCHDOG).connect_timeout(2 * WATCHDOG);
     let client = opening.wait().expect("it opens");
+    assert_eq!(client.server_name(), def.display_name());
     assert_eq!(timeouts(client.definition()), Some((Some(WATCHDOG), Some(2 * WATCHDOG))));
     let client = blocking::open(&server.def).timeout(WATCHDOG).options(options).wait().expect("it opens");
     assert_eq!(timeouts(client.definition()), Some((None, None)));

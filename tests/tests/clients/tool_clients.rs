@@ -153,6 +153,8 @@ fn failures_have_a_kind<K: Kind>() {
         for (tool, kind) in [("nonsense", ErrorKind::ToolNotFound), ("picky", ErrorKind::Server)] {
             assert_kind::<K>(client, tool, kind).await;
         }
+        let refused = failure::<K>(client, "picky").await;
+        assert_eq!(refused.rpc_error().map(|error| (error.code, &*error.message)), Some((-32602, "no such colour")));
         assert_eq!(text::<K>(client, "echo", r#"{"message":"still here"}"#).await.expect("it answers"), "still here");
         let error = client.call_tool(&name::<K>("echo"), &Json::parse("7").expect("it is JSON")).await;
         assert_eq!(error.expect_err("it is no object").kind(), ErrorKind::Usage);

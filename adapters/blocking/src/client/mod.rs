@@ -80,6 +80,12 @@ impl McpClient {
         self.server_info().map(|server| server.protocol_version)
     }
 
+    /// Returns the name of the server in errors: [`McpServerDef::display_name`], or for a pair of streams
+    /// [`ConnectOptions::name`](crate::ConnectOptions::name), by default `stream`.
+    pub fn server_name(&self) -> &str {
+        &self.connection.context.name
+    }
+
     /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
         self.connection.context.definition.as_deref()

@@ -52,8 +52,7 @@ pub(super) fn run(session: &mut Direct<'_>, resources: &[String], printer: &Prin
     }
     match subscription.end() {
         Some(SubscriptionEnd::Failed(error)) => {
-            let server = session.client.definition().map(|def| def.display_name().to_owned()).unwrap_or_default();
-            let error = Error::new(&server, (**error).clone());
+            let error = Error::new(session.client.server_name(), (**error).clone());
             Err(session.failure(&error))
         }
         // The connection has ended. A ping fails with the reason.

@@ -6,8 +6,8 @@ use super::Error;
 
 impl From<Error> for ToolError {
     fn from(error: Error) -> Self {
-        let retry_after = error.retry_after();
-        ToolError::from_client(error.kind(), error).with_retry_after(retry_after)
+        let (retry_after, rpc_error) = (error.retry_after(), error.rpc_error().cloned());
+        ToolError::from_client(error.kind(), error).with_retry_after(retry_after).with_rpc_error(rpc_error)
     }
 }
 

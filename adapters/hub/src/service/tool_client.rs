@@ -56,6 +56,6 @@ impl ToolClient for dyn McpService + '_ {
 }
 
 fn tool_error(error: HubError) -> ToolError {
-    let retry_after = error.retry_after();
-    ToolError::from_client(error.kind(), error).with_retry_after(retry_after)
+    let (retry_after, rpc_error) = (error.retry_after(), error.rpc_error().cloned());
+    ToolError::from_client(error.kind(), error).with_retry_after(retry_after).with_rpc_error(rpc_error)
 }
