@@ -417,8 +417,9 @@ fn a_program_logs_in_as_itself_with_its_secret() {
 fn accounts_have_a_login_each() {
     run(async |place| {
         let [first, second] = ["first", "second"].map(|account| {
-            let oauth = OAuthConfig { account: Some(account.into()), ..OAuthConfig::default() };
-            McpConfig::http(account, place.web.server.url()).oauth(oauth)
+            let mut config = McpConfig::http(account, place.web.server.url());
+            config.oauth.account = Some(account.into());
+            config
         });
         let hub = place.hub().await;
         for config in [&first, &second] {

@@ -46,6 +46,7 @@ pub use value::{EnvVarConfig, EnvVarSpec, InputFormat};
 /// The configuration of one MCP server: its package or URL, its environment, and its limits.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[must_use = "a configuration has no effect until it is used"]
+#[non_exhaustive]
 pub struct McpConfig {
     /// The permanent id of the server. It stays the same if the server is renamed.
     pub id: Uuid,

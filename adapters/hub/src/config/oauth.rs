@@ -17,6 +17,7 @@ use super::EnvVarConfig;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, remote = "Self")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own in the file")]
+#[non_exhaustive]
 pub struct OAuthConfig {
     /// Whether the client may log in to the server. In the configuration file, `"oauth": false` is short for an object with
     /// `enabled` set to `false`.

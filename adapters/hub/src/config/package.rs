@@ -30,6 +30,7 @@ pub enum McpSource {
 
 /// The package, container image, local program or URL that provides a server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct McpPackage {
     /// The kind of the package, such as npm or HTTP.
     pub package_type: McpPackageType,

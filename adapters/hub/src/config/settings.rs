@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The timeouts of one server. In the configuration file, they are whole milliseconds, in members whose names end in `_ms`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Timeouts {
     /// Maximum time from the start of the server until the MCP connection is open. The default is 60 s, and 180 s at the first
     /// start of a package, because it may have to be downloaded.
@@ -44,6 +45,7 @@ impl Timeouts {
 /// Selects which tools of a server the hub offers. The hub hides all other tools, and rejects calls of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct ToolFilter {
     /// The names of the tools to offer, as the server names them. `None` offers all tools.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +89,7 @@ impl RestartPolicy {
 /// Limits for the number of tool calls to a server and for the size of their results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Limits {
     /// Maximum number of tool calls per minute. `None`, the default, and 0 mean no limit.
     ///

@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// string is the `value`.
 #[derive(Clone, Default, PartialEq, Eq, Serialize)]
 #[must_use = "a configuration has no effect until it is used"]
+#[non_exhaustive]
 pub struct EnvVarConfig {
     /// The name of the variable or header. It is also the key in the map that contains this value.
     pub name: String,
@@ -32,6 +33,11 @@ pub struct EnvVarConfig {
 }
 
 impl EnvVarConfig {
+    /// Creates a variable without a value, for which the default of the [`spec`](EnvVarConfig::spec) is used.
+    pub fn unset(name: impl Into<String>) -> Self {
+        EnvVarConfig { name: name.into(), ..EnvVarConfig::default() }
+    }
+
     /// Creates a literal value that is not secret.
     pub fn value(name: impl Into<String>, value: impl Into<String>) -> Self {
         EnvVarConfig { name: name.into(), value: Some(value.into()), ..EnvVarConfig::default() }
@@ -42,6 +48,12 @@ impl EnvVarConfig {
     pub fn secret(name: impl Into<String>, secret_ref: impl ToString) -> Self {
         let secret_ref = Some(secret_ref.to_string());
         EnvVarConfig { name: name.into(), secret_ref, is_secret: true, ..EnvVarConfig::default() }
+    }
+
+    /// Sets whether the value is secret. [`EnvVarConfig::secret`] creates a secret value, the other constructors do not.
+    pub fn is_secret(mut self, is_secret: bool) -> Self {
+        self.is_secret = is_secret;
+        self
     }
 
     /// Sets the requirements of the server's registry for this value.
@@ -125,6 +137,7 @@ impl<'de> Visitor<'de> for TextOrObject {
 /// The requirements of a server registry for a value: the `KeyValueInput` of the registry's `server.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct EnvVarSpec {
     /// A description of the value for the user.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -34,7 +34,7 @@ fn the_rules_of_the_requirement_hold_with_their_messages() {
     let mut config = McpConfig::http("a", "http://a");
     config.transport = McpTransport::Http { url: " ".into() };
     assert_eq!(assert_wrong(&config, "transport"), "Transport required");
-    let config = server().env(EnvVarConfig { name: "TOKEN".into(), is_secret: true, ..EnvVarConfig::default() });
+    let config = server().env(EnvVarConfig::unset("TOKEN").is_secret(true));
     assert_eq!(assert_wrong(&config, "env_vars.TOKEN"), "Missing required credentials: TOKEN");
 }
 
@@ -171,7 +171,8 @@ fn variables_and_headers_that_no_system_takes() {
 fn a_value_is_given_in_one_way() {
     let config = server();
     let reference = SecretRef::stored(config.id, "A").unwrap();
-    let value = EnvVarConfig { value: Some("x".into()), ..EnvVarConfig::secret("A", &reference) };
+    let mut value = EnvVarConfig::secret("A", &reference);
+    value.value = Some("x".into());
     assert_wrong(&config.env(value), "env_vars.A");
 }
 
@@ -196,7 +197,7 @@ fn choices_and_formats_of_the_registry_hold() {
 #[test]
 fn what_the_registry_fixes_cannot_be_another() {
     let fixed = || spec(|spec| spec.value = Some("fixed".into()));
-    server().env(EnvVarConfig { name: "A".into(), ..EnvVarConfig::default() }.spec(fixed())).validate().unwrap();
+    server().env(EnvVarConfig::unset("A").spec(fixed())).validate().unwrap();
     assert_wrong(&server().env(EnvVarConfig::value("A", "other").spec(fixed())), "env_vars.A");
     assert_wrong(&server().env(EnvVarConfig::secret("A", "env:A").spec(fixed())), "env_vars.A");
 }
@@ -205,7 +206,7 @@ fn what_the_registry_fixes_cannot_be_another() {
 fn mc_nt4_a_required_variable_of_the_registry_blocks_saving() {
     let required = || spec(|spec| spec.is_required = true);
     let with = |value: EnvVarConfig| server().env(value.spec(required()));
-    let absent = || EnvVarConfig { name: "KEY".into(), ..EnvVarConfig::default() };
+    let absent = || EnvVarConfig::unset("KEY");
     assert_eq!(assert_wrong(&with(absent()), "env_vars.KEY"), "Missing required credentials: KEY");
     assert_wrong(&with(EnvVarConfig::value("KEY", "")), "env_vars.KEY");
     with(EnvVarConfig::value("KEY", "x")).validate().unwrap();

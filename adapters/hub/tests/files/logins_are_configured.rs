@@ -67,7 +67,11 @@ fn settings_of_a_login_are_validated_and_an_error_names_the_field() {
         ("oauth.redirect_uri", with(|oauth| oauth.redirect_uri = Some("http://example.com/callback".into()))),
         ("oauth.redirect_uri", with(|oauth| oauth.redirect_uri = Some("https://localhost/callback".into()))),
         ("oauth.client_credentials", with(|oauth| oauth.client_credentials = true)),
-        ("oauth", McpConfig::npm("a", "b").oauth(OAuthConfig { dpop: true, ..OAuthConfig::default() })),
+        ("oauth", {
+            let mut config = McpConfig::npm("a", "b");
+            config.oauth.dpop = true;
+            config
+        }),
     ] {
         let error = wrong.problems().into_iter().find(|error| error.field() == field).expect(field);
         assert_eq!(error.code(), ErrorCode::ValidationError);
@@ -264,7 +268,8 @@ fn an_exported_oauth_section_is_imported_as_the_same_without_the_secret() {
     let again = imported(&import);
     let secret = again.client_secret.clone().unwrap();
     assert_eq!(secret.secret_ref.as_deref(), Some("env:CLIENT_SECRET"));
-    let expected = OAuthConfig { assume_pkce: false, client_secret: Some(secret), ..config.oauth.clone() };
+    let mut expected = config.oauth.clone();
+    (expected.assume_pkce, expected.client_secret) = (false, Some(secret));
     assert_eq!(again, expected);
     let off = export([&web().oauth(OAuthConfig::disabled())]);
     assert!(!imported(&read(Dialect::McpServers, &off.text)).enabled);

@@ -109,7 +109,7 @@ fn mc_t6_variables_are_set_and_nothing_else_is_passed_on() {
         .env(EnvVarConfig::value("PLAIN", "a b"))
         .env(EnvVarConfig::value("EMPTY", ""))
         .env(EnvVarConfig::value("MADE", "{dir}/x"))
-        .variable(EnvVarConfig { is_secret: false, ..EnvVarConfig::secret("dir", "env:HOME_DIR") });
+        .variable(EnvVarConfig::secret("dir", "env:HOME_DIR").is_secret(false));
     config.inherit_env = vec!["PROXY".into()];
     let launch = launch(&config, &fixture).unwrap();
     assert_eq!(argv(&launch), ["a", "--dir=/home/me", r#"{"json":1}"#]);
@@ -172,7 +172,8 @@ fn headers_are_made_of_secrets() {
 
 #[test]
 fn resolved_values_are_held_against_the_registry_and_not_shown() {
-    let spec = EnvVarSpec { format: InputFormat::Number, ..EnvVarSpec::default() };
+    let mut spec = EnvVarSpec::default();
+    spec.format = InputFormat::Number;
     let config = McpConfig::binary("a", "a").env(EnvVarConfig::secret("PORT", "env:P").spec(spec));
     let error = launch(&config, &with_env(&[("P", "hunter22")])).unwrap_err();
     assert_eq!(error.field(), "env_vars.PORT");
@@ -223,9 +224,9 @@ fn a_preview_shows_all_of_the_command_and_no_secrets() {
     let mut config = McpConfig::npm("a", "b@1")
         .args(["x y", "it's", "--dir={dir}", "\u{202e}gnp", "\u{1b}[2K", &"long".repeat(500)])
         .env(EnvVarConfig::value("NODE_OPTIONS", "--require x"))
-        .env(EnvVarConfig { is_secret: true, ..EnvVarConfig::value("LITERAL", "hunter22") })
+        .env(EnvVarConfig::value("LITERAL", "hunter22").is_secret(true))
         .env(EnvVarConfig::secret("TOKEN", "env:TOKEN"))
-        .variable(EnvVarConfig { is_secret: false, ..EnvVarConfig::secret("dir", "env:DIR") });
+        .variable(EnvVarConfig::secret("dir", "env:DIR").is_secret(false));
     config.cwd = Some("/w d".into());
     let shown = preview(&config, &with_env(&[]).secrets);
     assert_eq!(shown.env[0], ("LITERAL".into(), Shown::Secret));
@@ -249,9 +250,10 @@ fn a_preview_shows_all_of_the_command_and_no_secrets() {
 
 /// Returns an imported server with one argument `{x}`, whose value is the environment variable `X` or else `payload`.
 fn with_default(is_secret: bool) -> McpConfig {
-    let spec = EnvVarSpec { default: Some("payload".into()), ..EnvVarSpec::default() };
+    let mut spec = EnvVarSpec::default();
+    spec.default = Some("payload".into());
     let mut config = McpConfig::binary("a", "sh").args(["-c", "{x}"]);
-    config = config.variable(EnvVarConfig { is_secret, ..EnvVarConfig::secret("x", "env:X") }.spec(spec));
+    config = config.variable(EnvVarConfig::secret("x", "env:X").is_secret(is_secret).spec(spec));
     config.secrets_in_args = true;
     config.origin = Origin::Imported { from: "cursor".into() };
     config
@@ -290,9 +292,10 @@ fn a_changed_environment_needs_approval_again() {
 #[test]
 fn a_preview_names_who_gets_the_variables_of_this_machine() {
     let with = with_env(&[("HOST", "good.example"), ("AWS_SECRET_ACCESS_KEY", "hunter22"), ("CI_TOKEN", "hunter33")]);
-    let spec = EnvVarSpec { default: Some("evil.example".into()), ..EnvVarSpec::default() };
+    let mut spec = EnvVarSpec::default();
+    spec.default = Some("evil.example".into());
     let mut config = McpConfig::http("a", "https://{host}/mcp")
-        .variable(EnvVarConfig { is_secret: false, ..EnvVarConfig::secret("host", "env:HOST") }.spec(spec))
+        .variable(EnvVarConfig::secret("host", "env:HOST").is_secret(false).spec(spec))
         .header(EnvVarConfig::secret("X-Key", "env:CI_TOKEN"));
     config.oauth.client_id = Some("client".into());
     config.oauth.client_secret = Some(EnvVarConfig::secret("client_secret", "env:AWS_SECRET_ACCESS_KEY"));
@@ -316,7 +319,7 @@ fn values_that_load_code_are_shown() {
     for name in ["PYTHONSTARTUP", "NODE_OPTIONS", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "PERL5OPT", "GIT_SSH_COMMAND"]
     {
         let code = "sk-0123456789abcdef.py";
-        let value = EnvVarConfig { is_secret: true, ..EnvVarConfig::value(name, code) };
+        let value = EnvVarConfig::value(name, code).is_secret(true);
         let shown = preview(&McpConfig::binary("a", "b").env(value), &with.secrets).to_string();
         assert!(shown.contains(&format!("{name}={code}")), "{shown}");
     }

@@ -189,8 +189,9 @@ async fn mc_nt3_a_server_without_a_name_is_not_saved() {
 async fn mc_nt4_a_required_variable_that_is_not_provided_blocks_the_save() {
     let place = Place::new();
     let hub = place.hub().await;
-    let required = EnvVarSpec { is_required: true, ..EnvVarSpec::default() };
-    let variable = EnvVarConfig { name: "API_KEY".into(), ..EnvVarConfig::default() }.spec(required);
+    let mut required = EnvVarSpec::default();
+    required.is_required = true;
+    let variable = EnvVarConfig::unset("API_KEY").spec(required);
     let config = good("files").env(variable);
     let error = soon(hub.create(config)).await.unwrap_err();
     assert_eq!((error.code(), error.field()), (ErrorCode::ValidationError, "env_vars.API_KEY"));
