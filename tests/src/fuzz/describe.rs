@@ -6,7 +6,7 @@
 use core::fmt::{Display, Write};
 use core::time::Duration;
 
-use mcpwire_core::http::{FailureKind, HttpError};
+use mcpwire_core::http::{Exchange, FailureKind, HttpError};
 use mcpwire_core::{
     CallError, CloseReason, ConnectError, Deadline, Era, Event, InputError, ItemList, Notification, PeerError,
     PeerErrorKind, Phase, Reply, RequestKey, RpcError, SendError, ServerInfo, ServerRequestId, Stats, SubscriptionEnd,
@@ -151,6 +151,16 @@ pub(crate) fn result(result: &Result<String, CallError>, trace: &Trace) {
 pub(crate) fn not_sent(error: &SendError, trace: &Trace) {
     trace.line(format_args!("not sent: {}", send_error(error)));
     says(error, trace);
+}
+
+/// Adds an HTTP exchange that begins.
+pub(crate) fn exchange(exchange: &Exchange, trace: &Trace) {
+    let Exchange { id, verb, uri, headers, body, is_long, is_request, .. } = exchange;
+    let (id, verb, body) = (id.get(), verb.as_str(), Shown(body));
+    trace.line(format_args!("start {id} {verb} {uri}, long {is_long}, request {is_request}: {body}"));
+    for (name, value) in headers {
+        trace.line(format_args!("with {name}: {value}"));
+    }
 }
 
 /// A result with a list: as it is written, and what was left out of it.

@@ -15,7 +15,9 @@ use super::expect::{Client, Outcome, Question, Report, Request, Sent};
 use super::layout::LONE_SURROGATE_TEXT;
 use super::transport::{Http, Transport};
 use crate::fuzz::bytes::Bytes;
+use crate::fuzz::describe::Names;
 use crate::fuzz::reference;
+use crate::fuzz::trace::Trace;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -51,11 +53,15 @@ pub(super) struct Driver {
     kept: Vec<(ServerRequestId, Question)>,
     /// Those that it has answered at once.
     answered: Vec<Question>,
+    names: Names,
+    trace: Trace,
+    /// The state of the engine that was last traced.
+    state: String,
 }
 
 impl Driver {
     /// Opens a connection over a drawn transport, and sends requests. Returns the reference in the same state.
-    pub(super) fn open(input: &mut Bytes<'_>) -> (Self, Client) {
+    pub(super) fn open(input: &mut Bytes<'_>, trace: &Trace) -> (Self, Client) {
         let setup = input.byte();
         let revision = [0, 0, 0, 1, 1, 2, 3, 4][usize::from(setup % 8)];
         let is_modern = revision == 0;
@@ -85,15 +91,18 @@ impl Driver {
             answers_at_once: false,
             kept: Vec::new(),
             answered: Vec::new(),
+            names: Names::default(),
+            trace: trace.clone(),
+            state: String::new(),
         };
         driver.transport.calls().initialize(Timestamp::ORIGIN).expect("it is new");
-        let _ = driver.transport.take_sent();
+        let _ = driver.transport.take_sent(trace);
         let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": result }).to_string();
         let delivery = driver.transport.deliver(&answer, Some(1), &mut Bytes::new(&[])).expect("it asks for it");
         driver.transport.receive(&delivery, &delivery.bytes);
         assert_eq!(driver.transport.poll_event(), Some(Event::Connected));
         driver.transport.finish(&delivery);
-        let _ = driver.transport.take_sent();
+        let _ = driver.transport.take_sent(trace);
         let can_follow = revision < 2;
         let prefers_tasks = setup & 64 == 64;
         let how = |byte: u8| if prefers_tasks { byte & !2 | 8 } else { byte };
@@ -147,6 +156,7 @@ impl Driver {
     /// Passes a message of the server to the engine, in pieces of `cut` bytes. Returns `false` if the server cannot send it now.
     /// `answers` is the id of the request that the message responds to.
     pub(super) fn receive(&mut self, text: &str, answers: Option<u64>, cut: usize, input: &mut Bytes<'_>) -> bool {
+        self.trace.line(format_args!("> receive {text}"));
         let Some(delivery) = self.transport.deliver(text, answers, input) else { return false };
         for piece in delivery.bytes.chunks(cut) {
             self.transport.receive(&delivery, piece);
@@ -198,6 +208,7 @@ impl Driver {
     /// The interval between two polls passes.
     pub(super) fn pass_time(&mut self) {
         self.now = self.now + Duration::from_secs(1);
+        self.trace.line(format_args!("> it is {:?}", self.now));
         self.transport.handle_timeout(self.now);
         self.handle_events();
     }
@@ -210,7 +221,18 @@ impl Driver {
             assert_eq!(message["jsonrpc"], "2.0");
             message
         };
-        self.transport.take_sent().iter().map(parse).collect()
+        self.transport.take_sent(&self.trace).iter().map(parse).collect()
+    }
+
+    pub(super) fn trace_state(&mut self) {
+        if !self.trace.is_on() {
+            return;
+        }
+        let state = self.transport.state();
+        if state != self.state {
+            self.trace.line(format_args!("= {state}"));
+            self.state = state;
+        }
     }
 
     fn which(&self, key: RequestKey) -> usize {
@@ -218,6 +240,7 @@ impl Driver {
     }
 
     fn event(&mut self, event: Event) {
+        self.names.event(&event, &self.trace);
         let report = match event {
             Event::Reply(reply) => self.reply(reply),
             Event::ServerRequest(request) => self.server_request(request),
@@ -263,6 +286,7 @@ impl Driver {
     /// The answer repeats the parameters of the server's request.
     fn answer_at(&mut self, at: usize) {
         let (key, question) = self.kept.remove(at);
+        self.trace.line(format_args!("> answer a{}", self.names.ask(key)));
         let answer = json!({ "roots": [], "_meta": { "to": json!(question.params).to_string() } });
         assert_eq!(self.transport.calls().answer(key, &answer, self.now), Ok(true));
     }

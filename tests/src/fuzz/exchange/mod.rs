@@ -33,7 +33,7 @@ pub fn run(data: &[u8]) {
 /// The same, and says what is sent and reported.
 pub fn trace(data: &[u8], trace: &Trace) {
     let mut input = Bytes::new(data);
-    let (mut driver, mut client) = Driver::open(&mut input);
+    let (mut driver, mut client) = Driver::open(&mut input, trace);
     for _ in 0..MAX_MESSAGES {
         if input.is_empty() {
             break;
@@ -88,8 +88,8 @@ pub fn trace(data: &[u8], trace: &Trace) {
 /// Compares what the client reports and sends after `cause` with the reference.
 fn compare(driver: &mut Driver, client: &mut Client, trace: &Trace, cause: &str) {
     let (reports, sent) = (driver.take_reports(), driver.take_sent(client));
-    trace.line(format_args!("cause {cause}"));
     trace.line(format_args!("client {reports:?} {sent:?}"));
+    driver.trace_state();
     assert_same(&reports, std::mem::take(&mut client.reports), &format!("reported for {cause}"));
     assert_same(&sent, std::mem::take(&mut client.sent), &format!("sent for {cause}"));
 }

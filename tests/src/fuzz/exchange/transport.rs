@@ -1,10 +1,12 @@
 //! The transports over which the messages of an exchange reach the engine.
 
-use mcpwire_core::http::{Engine, Exchange, ExchangeId, Verb};
+use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Verb};
 use mcpwire_core::{Calls, Event, Timestamp, stdio};
 use serde_json::Value;
 
 use crate::fuzz::bytes::Bytes;
+use crate::fuzz::describe;
+use crate::fuzz::trace::Trace;
 
 /// A client's engine, and the server's end of its transport.
 pub(super) enum Transport {
@@ -50,18 +52,29 @@ impl Transport {
     }
 
     /// Returns the messages that the client has sent since the last call.
-    pub(super) fn take_sent(&mut self) -> Vec<String> {
+    pub(super) fn take_sent(&mut self, trace: &Trace) -> Vec<String> {
         match self {
             Transport::Stdio { engine, .. } => {
                 let sent = str::from_utf8(engine.transmit()).expect("UTF-8").to_owned();
                 engine.transmitted(usize::MAX);
+                sent.lines().for_each(|line| trace.line(format_args!("sent {line}")));
                 sent.lines().map(str::to_owned).collect()
             }
             Transport::Http(http) => {
-                http.exchange();
+                http.exchange(trace);
                 std::mem::take(&mut http.sent)
             }
         }
+    }
+
+    /// Describes the state of the engine.
+    pub(super) fn state(&mut self) -> String {
+        let (session, wake) = match self {
+            Transport::Stdio { engine, .. } => (engine.session(), engine.poll_timeout()),
+            Transport::Http(http) => (http.engine.session(), http.engine.poll_timeout()),
+        };
+        let (phase, stats) = (describe::phase(session.phase()), describe::stats(session.stats()));
+        format!("{phase}, {} in flight, wake {wake:?}, {stats}", session.in_flight())
     }
 
     /// Decides how the server sends a message whose text is `text`. `answers` is the id of the open request that the message
@@ -117,11 +130,17 @@ impl Http {
     }
 
     /// Takes the HTTP requests of the client. The server accepts notifications and answers at once.
-    fn exchange(&mut self) {
+    fn exchange(&mut self, trace: &Trace) {
         while let Some(command) = self.engine.poll_exchange(self.now) {
             match command {
-                mcpwire_core::http::Command::Start(exchange) => self.start(&exchange),
-                mcpwire_core::http::Command::Abort(id) => self.end(id),
+                Command::Start(exchange) => {
+                    describe::exchange(&exchange, trace);
+                    self.start(&exchange);
+                }
+                Command::Abort(id) => {
+                    trace.line(format_args!("abort {}", id.get()));
+                    self.end(id);
+                }
                 other => panic!("{other:?}"),
             }
         }

@@ -65,6 +65,9 @@ fn step(model: &mut Model, input: &mut Bytes<'_>) {
             0..8 => model.close(),
             8..64 => model.answer(),
             64..96 => model.shrink(),
+            224..240 => model.subscribe(input.byte()),
+            240..248 => model.take(input.byte()),
+            248..252 => model.unsubscribe(input.byte()),
             _ => model.respond(0),
         },
     }

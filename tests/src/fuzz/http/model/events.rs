@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use mcpwire_core::http::{Command, Exchange, Flavour, Verb};
+use mcpwire_core::http::{Command, Flavour, Verb};
 use mcpwire_core::{Event, Reply};
 
 use super::{AnyTicket, Model};
 use crate::fuzz::describe;
-use crate::fuzz::trace::Shown;
 
 impl Model {
     pub(super) fn trace_stand(&mut self) {
@@ -15,9 +14,10 @@ impl Model {
             return;
         }
         let stood = format!(
-            "{}, {} in flight, {} exchanges, idle {}, wake {:?}, {}",
+            "{}, {} in flight, {} subscriptions, {} exchanges, idle {}, wake {:?}, {}",
             describe::phase(self.engine.session().phase()),
             self.engine.session().in_flight(),
+            self.engine.session().subscriptions(),
             self.engine.exchanges(),
             self.engine.is_idle(),
             self.engine.poll_timeout(),
@@ -58,7 +58,7 @@ impl Model {
         }
         for command in commands {
             if let Command::Start(exchange) = command {
-                self.trace_exchange(exchange);
+                describe::exchange(exchange, &self.trace);
             }
         }
     }
@@ -83,15 +83,6 @@ impl Model {
                 self.engine.ended(id, self.now);
             }
             command => panic!("{command:?}"),
-        }
-    }
-
-    fn trace_exchange(&self, exchange: &Exchange) {
-        let Exchange { id, verb, uri, headers, body, is_long, is_request, .. } = exchange;
-        let (id, verb, body) = (id.get(), verb.as_str(), Shown(body));
-        self.trace.line(format_args!("start {id} {verb} {uri}, long {is_long}, request {is_request}: {body}"));
-        for (name, value) in headers {
-            self.trace.line(format_args!("with {name}: {value}"));
         }
     }
 

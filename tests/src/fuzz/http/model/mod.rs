@@ -1,6 +1,7 @@
 //! What a caller and an HTTP client know of an engine without looking into it, and what must be so.
 
 mod events;
+mod subscriptions;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcpwire_core::http::{Engine, Exchange, ExchangeId, Failure, FailureKind, Flavour, Settings, Verb};
 use mcpwire_core::{
     CallTool, CallToolParams, ClientCapabilities, Config, Json, Negotiate, Phase, Raw, RequestKey, RequestOptions,
-    SendError, ServerRequestId, TaskMode, Ticket, Timestamp,
+    SendError, ServerRequestId, SubscriptionKey, TaskMode, Ticket, Timestamp,
 };
 
 use crate::fuzz::bytes::Bytes;
@@ -18,9 +19,10 @@ use crate::fuzz::trace::{Shown, Trace};
 const MAX_IN_FLIGHT: usize = 12;
 const MAX_MESSAGE: usize = 600;
 const MAX_TRANSMIT: usize = 20_000;
+const MAX_SUBSCRIPTIONS: usize = 3;
 
 /// What a legacy server says of itself.
-const LEGACY: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}}"#;
+const LEGACY: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{"subscribe":true},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}}"#;
 
 /// A call that has become a task, in each form; and how that stands.
 const TASK: &str = r#"{"resultType":"task","taskId":"t","status":"working","pollIntervalMs":200}"#;
@@ -54,6 +56,7 @@ pub(super) struct Model {
     open: Vec<Exchange>,
     started: BTreeSet<ExchangeId>,
     asks: Vec<ServerRequestId>,
+    subscriptions: Vec<SubscriptionKey>,
     connected: bool,
     over: bool,
     /// Notifications and answers that were sent, which may all be under way.
@@ -72,6 +75,7 @@ impl Model {
         config.max_message = MAX_MESSAGE;
         config.max_transmit = MAX_TRANSMIT;
         config.max_in_flight = MAX_IN_FLIGHT;
+        config.max_subscriptions = MAX_SUBSCRIPTIONS;
         config.request_timeout = Duration::from_secs(20);
         config.total_timeout = Duration::from_secs(60);
         config.answer("roots/list");
@@ -100,6 +104,7 @@ impl Model {
             open: Vec::new(),
             started: BTreeSet::new(),
             asks: Vec::new(),
+            subscriptions: Vec::new(),
             connected: false,
             over: false,
             messages: 0,
@@ -234,11 +239,14 @@ impl Model {
         let message: serde_json::Value = serde_json::from_slice(&exchange.body).unwrap_or_default();
         let id = &message["id"];
         let result = match message["method"].as_str() {
-            Some("server/discover") => r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#,
+            Some("server/discover") => {
+                r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{"subscribe":true}}}"#
+            }
             Some("initialize") => LEGACY,
             Some(_) if id.is_null() => "",
             Some("tools/call") if which >= 128 && message["params"]["task"].is_object() => LEGACY_TASK,
             Some("tools/call") if which >= 128 => TASK,
+            Some("subscriptions/listen") => return self.respond_to_listen(&exchange, &message, which),
             Some("tasks/get") if which >= 64 => DONE,
             Some("tasks/get") => WORKING,
             Some(_) => r#"{"content":[],"tools":[]}"#,
@@ -300,6 +308,7 @@ impl Model {
             "requests in flight that are not those that wait"
         );
         assert!(self.waiting.values().all(|ticket| self.engine.session().is_waiting(ticket.key())));
+        assert_eq!(self.engine.session().subscriptions(), self.subscriptions.len());
         assert_eq!(self.engine.exchanges(), self.open.len(), "an exchange that one side knows alone");
         // Two to open the connection, one or two streams, one to renew the session.
         let answers = self.open.iter().filter(|exchange| exchange.verb == Verb::Post).count();
@@ -326,6 +335,9 @@ impl Model {
 
     /// Everything that is under way comes to its end, and then nothing is left to wait for.
     pub(super) fn finish(&mut self) {
+        while !self.subscriptions.is_empty() {
+            self.unsubscribe(0);
+        }
         for _ in 0..10_000 {
             if !self.open.is_empty() {
                 self.head(0, 405, &[]);
