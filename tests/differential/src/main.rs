@@ -7,7 +7,8 @@
 //! ```
 //!
 //! On the standard input, an input is the number of its target (one byte), its length (four bytes, the lowest first) and its bytes.
-//! The answer is a hash (eight bytes) and the number of lines (four bytes).
+//! The answer is a hash (eight bytes), the number of lines, the number of features (four bytes each), and these features (four bytes
+//! each): see [`features`].
 //!
 //! An object has one member, whose name says what the line is:
 //!
@@ -28,6 +29,7 @@
 #[allow(dead_code)]
 mod fuzz;
 
+use std::collections::BTreeSet;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
@@ -92,7 +94,13 @@ fn answer_all(player: &Player) -> io::Result<()> {
         input.read_exact(&mut bytes)?;
         let lines = player.play(usize::from(target[0]) % TARGETS.len(), &bytes);
         output.write_all(&hash(lines.as_bytes()).to_le_bytes())?;
-        output.write_all(&u32::try_from(lines.lines().count()).map_err(io::Error::other)?.to_le_bytes())?;
+        let features = features(&lines);
+        for number in [lines.lines().count(), features.len()] {
+            output.write_all(&u32::try_from(number).map_err(io::Error::other)?.to_le_bytes())?;
+        }
+        for feature in features {
+            output.write_all(&feature.to_le_bytes())?;
+        }
         if input.buffer().is_empty() {
             output.flush()?;
         }
@@ -103,6 +111,24 @@ fn answer_all(player: &Player) -> io::Result<()> {
 /// FNV-1a. The same in each build, whatever the compiler.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Returns a number for each kind of line that follows another kind of line. An input with numbers that no other input had does
+/// something new, and is worth changing further.
+fn features(lines: &str) -> BTreeSet<u32> {
+    let mut before = 0_u64;
+    lines
+        .lines()
+        .map(|line| {
+            // The letters at the beginning: numbers and data are not of interest.
+            let is_input = line.starts_with("{\"do\"");
+            let letters = line.bytes().take(if is_input { 16 } else { 60 }).filter(u8::is_ascii_alphabetic);
+            let kind = hash(&letters.collect::<Vec<u8>>());
+            let pair = hash(&[kind.to_le_bytes(), before.to_le_bytes()].concat());
+            before = kind;
+            (pair >> 32) as u32
+        })
+        .collect()
 }
 
 /// Plays inputs, and keeps the message of the last panic.
@@ -138,15 +164,25 @@ fn json_line(line: &str) -> String {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     match word {
         ">" => object("do", rest),
-        "sent" => match serde_json::from_str::<&RawValue>(rest) {
-            Ok(message) => object("sent", message),
-            Err(_) => object("sent", rest),
+        "sent" => sent(rest),
+        "start" => match line.split_once(": ") {
+            Some((exchange, "")) => object("http", exchange),
+            Some((exchange, body)) => object("http", exchange) + &sent(body),
+            None => object("http", line),
         },
-        "start" | "abort" => object("http", line),
+        "abort" => object("http", line),
         "with" => object("header", rest),
         "=" => object("state", rest),
         "says" => object("text", rest),
         _ => object("event", line),
+    }
+}
+
+/// A message is written as it is, if it is JSON.
+fn sent(message: &str) -> String {
+    match serde_json::from_str::<&RawValue>(message) {
+        Ok(json) => object("sent", json),
+        Err(_) => object("sent", message),
     }
 }
 
