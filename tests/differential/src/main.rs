@@ -121,8 +121,9 @@ fn features(lines: &str) -> BTreeSet<u32> {
         .lines()
         .map(|line| {
             // The letters at the beginning: numbers and data are not of interest.
-            let is_input = line.starts_with("{\"do\"");
-            let letters = line.bytes().take(if is_input { 16 } else { 60 }).filter(u8::is_ascii_alphabetic);
+            let has_data = line.starts_with("{\"do\"") || line.starts_with("{\"event\":\"noise");
+            let beginning = line.bytes().take(if has_data { 16 } else { 60 }).take_while(|byte| *byte != b'\\');
+            let letters = beginning.filter(u8::is_ascii_alphabetic);
             let kind = hash(&letters.collect::<Vec<u8>>());
             let pair = hash(&[kind.to_le_bytes(), before.to_le_bytes()].concat());
             before = kind;
