@@ -338,6 +338,7 @@ impl Model {
         while !self.subscriptions.is_empty() {
             self.unsubscribe(0);
         }
+        self.check();
         for _ in 0..10_000 {
             if !self.open.is_empty() {
                 self.head(0, 405, &[]);
