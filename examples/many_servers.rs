@@ -15,7 +15,7 @@ use std::time::Instant;
 use mcpwire::hub::config::{EnvVarConfig, McpConfig};
 use mcpwire::hub::layout::Layout;
 use mcpwire::hub::supervisor::SupervisorSettings;
-use mcpwire::hub::{Hub, HubOptions, McpService};
+use mcpwire::hub::{Hub, HubOptions};
 use mcpwire::testkit::ScriptedServer;
 use mcpwire::tokio::{Compat, Tokio};
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_hub::layout::Layout;
-use mcpwire_hub::{Hub, HubOptions, McpService};
+use mcpwire_hub::{Hub, HubOptions};
 
 use worker::{Source, Worker};
 

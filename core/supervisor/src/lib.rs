@@ -37,5 +37,5 @@ pub use mcpwire_core::ErrorKind;
 pub use policy::{Budget, Health, PackageKind, Policy, Restart};
 pub use rate::{Rate, RateLimiter, TooManyCalls};
 pub use search::{ToolMatch, search_tools};
-pub use server::{Command, CommandId, Effect, Event, Generation, Server, ServerDetail, State, Status};
+pub use server::{Command, CommandId, Effect, Event, Generation, McpStatus, Server, ServerDetail, State};
 pub use service::{Action, CallRejection, ServerSpec, Supervisor, SupervisorSettings};

@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 
 use mcpwire_core::Timestamp;
 use mcpwire_supervisor::{
-    Action, Command, CommandId, Effect, Event, Failure, PackageKind, Policy, ServerId, ServerSpec, Status, Supervisor,
+    Action, Command, CommandId, Effect, Event, Failure, PackageKind, Policy, ServerId, ServerSpec, McpStatus, Supervisor,
     SupervisorSettings,
 };
 
@@ -29,7 +29,7 @@ pub(crate) fn drive() -> Result<String, &'static str> {
         }
     }
     match supervisor.status(id) {
-        Some(Status::Error { message }) if refused => Ok(message.to_string()),
+        Some(McpStatus::Error { message }) if refused => Ok(message.to_string()),
         _ => Err("another status"),
     }
 }

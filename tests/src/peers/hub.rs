@@ -15,7 +15,7 @@ use std::env;
 use std::time::Instant;
 
 use mcpwire_hub::config::McpConfig;
-use mcpwire_hub::{ConnectOptions, Hub, HubOptions, McpService};
+use mcpwire_hub::{ConnectOptions, Hub, HubOptions};
 use tokio::runtime::Builder;
 
 use crate::meter::{Meter, Report};

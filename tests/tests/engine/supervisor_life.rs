@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcpwire_supervisor::{
-    Command, Effect, ErrorCode, Event, Failure, Generation, HubError, PackageKind, Policy, Restart, Retry, ServerId,
-    State, Status,
+    Command, Effect, ErrorCode, Event, Failure, Generation, HubError, McpStatus, PackageKind, Policy, Restart, Retry,
+    ServerId, State,
 };
 use mcpwire_tests::sim::fleet::{Fleet, tools, transient};
 
@@ -24,7 +24,7 @@ fn a_start_goes_through_all_steps() {
     fleet.run(id, &tools(["a", "b"]));
     let steps = [State::Resolving, State::Launching, State::Negotiating, State::Listing, State::Running];
     assert_eq!(fleet.states[&id], steps);
-    assert_eq!(fleet.supervisor.status(id), Some(Status::Running { tools: vec!["a".into(), "b".into()] }));
+    assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Running { tools: vec!["a".into(), "b".into()] }));
     let detail = fleet.supervisor.detail(id).expect("it is there");
     assert_eq!((detail.pid, detail.version.as_deref(), detail.tools), (Some(7), Some("2026-07-28"), 2));
 }
@@ -69,7 +69,7 @@ fn a_disabled_server_is_not_started() {
     let by = fleet.now + SECOND;
     let call = fleet.command(id, Command::PrepareCall { by });
     assert_eq!(code(fleet.reply(call)), ErrorCode::Conflict);
-    assert_eq!(fleet.supervisor.status(id), Some(Status::Disabled));
+    assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Disabled));
     assert!(fleet.open.is_empty());
 }
 
@@ -138,7 +138,7 @@ fn a_crash_fails_the_calls_at_once_and_it_is_started_again() {
     assert_eq!(fleet.state(id), State::Stopping);
     fleet.settle(&list);
     assert_eq!(fleet.state(id), State::Backoff);
-    assert!(matches!(fleet.supervisor.status(id), Some(Status::Error { message }) if message.contains("exited")));
+    assert!(matches!(fleet.supervisor.status(id), Some(McpStatus::Error { message }) if message.contains("exited")));
     fleet.pass(2 * SECOND);
     fleet.settle(&list);
     assert_eq!(fleet.state(id), State::Running);
@@ -160,7 +160,9 @@ fn a_crash_loop_ends() {
     }
     assert_eq!(fleet.state(id), State::Failed);
     assert_eq!(fleet.launched(id), 6, "the first start, and five restarts");
-    assert!(matches!(fleet.supervisor.status(id), Some(Status::Error { message }) if message.contains("crash loop")));
+    assert!(
+        matches!(fleet.supervisor.status(id), Some(McpStatus::Error { message }) if message.contains("crash loop"))
+    );
     assert_eq!(fleet.supervisor.poll_timeout(), None, "nothing is waited for");
     fleet.run(id, &list);
     assert_eq!(fleet.launched(id), 7, "somebody asked for it");

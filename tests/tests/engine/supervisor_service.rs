@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcpwire_supervisor::{
-    CallRejection, Command, Effect, ErrorCode, Event, Failure, Filter, HubError, PackageKind, Policy, Rate, Retry,
-    ServerId, ServerSpec, State, Status, SupervisorSettings,
+    CallRejection, Command, Effect, ErrorCode, Event, Failure, Filter, HubError, McpStatus, PackageKind, Policy, Rate,
+    Retry, ServerId, ServerSpec, State, SupervisorSettings,
 };
 use mcpwire_tests::sim::fleet::{Fleet, server_id, tools, transient};
 
@@ -125,7 +125,7 @@ fn starts_are_limited_and_slow_ones_keep_nobody_waiting() {
     fleet.supervisor.boot(fleet.now);
     fleet.drain();
     assert_eq!(fleet.open.len(), 8);
-    assert!(ids.iter().all(|id| fleet.supervisor.status(*id) == Some(Status::Starting)));
+    assert!(ids.iter().all(|id| fleet.supervisor.status(*id) == Some(McpStatus::Starting)));
     // One of those that wait is wanted at once.
     let start = fleet.command(ids[19], Command::Start);
     assert_eq!(fleet.open.len(), 9);
@@ -248,7 +248,7 @@ fn a_start_that_fails_switches_it_off_again() {
     assert_eq!((fleet.persists.pop_front(), fleet.reply(on)), (Some((id, false, 6)), None));
     fleet.persisted(id, Ok(7));
     assert_eq!(fleet.reply(on), Some(&Err(HubError::unavailable("no"))));
-    assert_eq!(fleet.supervisor.status(id), Some(Status::Disabled));
+    assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Disabled));
     fleet.pass(1_000 * SECOND);
     assert_eq!(fleet.launched(id), 0);
 }
@@ -380,7 +380,7 @@ fn a_tool_that_is_denied_is_not_listed_not_found_and_not_called() {
     let denied = fleet.supervisor.begin_call(id, "delete_all", fleet.now);
     assert_eq!(denied, Err(CallRejection::Error(HubError::unknown_tool("delete_all"))));
     assert_eq!(denied.unwrap_err().to_hub_error().message(), "tool not found: `delete_all`");
-    assert_eq!(fleet.supervisor.status(id), Some(Status::Running { tools: vec!["read".into()] }));
+    assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Running { tools: vec!["read".into()] }));
     // The filter is taken back without a restart.
     fleet.supervisor.update(id, spec("files"), false, fleet.now).expect("it is there");
     fleet.drain();

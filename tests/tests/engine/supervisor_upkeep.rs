@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_supervisor::{Command, Effect, ErrorCode, Event, HubError, ServerId, State, Status};
+use mcpwire_supervisor::{Command, Effect, ErrorCode, Event, HubError, McpStatus, ServerId, State};
 use mcpwire_tests::sim::fleet::{Fleet, tools, transient};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ fn a_lazy_server_sleeps_until_it_is_called_and_shows_its_tools() {
     assert_eq!(fleet.supervisor.catalogue().len(), 2, "it falls asleep");
     fleet.settle(&list);
     assert_eq!((fleet.state(id), fleet.living(id)), (State::Sleeping, 0));
-    assert_eq!(fleet.supervisor.status(id), Some(Status::Stopped));
+    assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Stopped));
     assert_eq!(fleet.supervisor.detail(id).expect("it is there").restarts, 0, "to wake is no restart");
 }
 
@@ -107,7 +107,7 @@ fn a_storm_of_changes_makes_few_requests_and_the_last_list_is_right() {
     fleet.pass(2 * SECOND);
     fleet.settle(&tools(["last"]));
     assert!((8..=12).contains(&fleet.refreshes), "{} requests", fleet.refreshes);
-    assert_eq!(fleet.supervisor.status(id), Some(Status::Running { tools: vec!["last".into()] }));
+    assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Running { tools: vec!["last".into()] }));
     fleet.pass(1_000 * SECOND);
     assert!(fleet.open.is_empty(), "nothing has changed since");
 }

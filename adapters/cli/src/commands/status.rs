@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use mcpwire_hub::McpService as _;
 use tokio::sync::Notify;
 
 use crate::args::{Options, Place};

@@ -7,7 +7,7 @@ use mcpwire_blocking::protocol::Json;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::HubEvent;
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{Hub, HubError, HubOptions, McpService, McpStatus};
+use mcpwire_hub::{Hub, HubError, HubOptions, McpStatus};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mcpwire_blocking::protocol::{Json, Progress};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::HubEvent;
-use mcpwire_hub::{Hub, HubError, HubOptions, McpService};
+use mcpwire_hub::{Hub, HubError, HubOptions};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, watch as latest};

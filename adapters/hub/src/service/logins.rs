@@ -10,7 +10,6 @@ use uuid::Uuid;
 use super::available_tools::server_id;
 use super::hub::Hub;
 use super::login_watch;
-use super::mcp_service::McpService as _;
 use crate::HubError;
 use crate::launch::{Instance, Launch};
 use crate::logins::{Logins, login_error};

@@ -15,7 +15,7 @@ use crate::config::McpConfig;
 use crate::launch::Preview;
 use crate::{ErrorKind, HubError};
 
-pub use mcpwire_supervisor::Status as McpStatus;
+pub use mcpwire_supervisor::McpStatus;
 
 /// The future that the methods of [`McpService`] return. The future is boxed, so that programs can use `dyn
 /// McpService`.
@@ -23,8 +23,8 @@ pub type ServiceFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HubError>>
 
 /// Manages many MCP servers as one service: their configurations, their states and their tools.
 ///
-/// [`Hub`](super::Hub) implements this trait. A program can implement the trait itself, to test its own code without
-/// servers. Only [`list`](Self::list), [`available_tools`](Self::available_tools) and
+/// [`Hub`](super::Hub) implements this trait, and has most of the methods without it: a program with a hub need not import the
+/// trait. A program can implement the trait itself, to test its own code without servers. Only [`list`](Self::list), [`available_tools`](Self::available_tools) and
 /// [`call_tool_full`](Self::call_tool_full) are required. By default, methods that change a server fail with
 /// [`ErrorKind::Unsupported`].
 ///

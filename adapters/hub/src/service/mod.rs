@@ -3,7 +3,7 @@
 //! ```no_run
 //! use mcpwire_hub::config::McpConfig;
 //! use mcpwire_hub::layout::Layout;
-//! use mcpwire_hub::{Hub, HubOptions, McpService};
+//! use mcpwire_hub::{Hub, HubOptions};
 //!
 //! # #[cfg(feature = "tokio")]
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -41,6 +41,7 @@ mod containers;
 mod events;
 mod failures;
 mod hub;
+mod hub_methods;
 mod login_state;
 mod login_watch;
 mod logins;

@@ -229,7 +229,7 @@ async fn nobody_is_woken_under_the_lock_of_the_hub() {
     let mut cx = Context::from_waker(&waker);
     let mut events = hub.events();
     assert!(Pin::new(&mut events).poll_next(&mut cx).is_pending());
-    let mut stopping = hub.stop(id);
+    let mut stopping = Box::pin(hub.stop(id));
     assert!(stopping.as_mut().poll(&mut cx).is_pending());
     soon(async {
         // Once for the event, and once for the answer.

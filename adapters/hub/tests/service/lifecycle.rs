@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcpwire_hub::config::EnvVarConfig;
 use mcpwire_hub::config::McpConfig;
-use mcpwire_hub::{Hub, HubOptions, McpService, McpStatus};
+use mcpwire_hub::{Hub, HubOptions, McpStatus};
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 

@@ -10,7 +10,7 @@ use mcpwire_driver::{Error, McpServerDef};
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::secrets::{Secret, SecretRef};
 use mcpwire_hub::tool_client::{ToolClient, ToolError};
-use mcpwire_hub::{ConnectOptions, ErrorCode, Hub, HubError, HubOptions, McpService};
+use mcpwire_hub::{ConnectOptions, ErrorCode, Hub, HubError, HubOptions};
 use mcpwire_testkit::{HttpAnswer, ScriptedHttp, ScriptedResponse, ScriptedServer};
 use mcpwire_tokio::{McpClient, Tokio};
 use serde_json::json;

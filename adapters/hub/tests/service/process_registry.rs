@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use mcpwire_hub::McpService;
 use mcpwire_hub::config::McpConfig;
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use mcpwire_hub::Hub;
 use mcpwire_hub::config::EnvVarConfig;
 use mcpwire_hub::secrets::SecretRef;
-use mcpwire_hub::{Hub, McpService};
 use mcpwire_supervisor::State;
 use serde_json::json;
 

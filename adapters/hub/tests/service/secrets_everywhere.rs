@@ -9,13 +9,13 @@ use std::thread;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use mcpwire_hub::Hub;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::import::{ImportOptions, import};
 use mcpwire_hub::launch::{Instance, Launch};
 use mcpwire_hub::secrets::{EnvSecrets, SecretRef, Secrets};
 use mcpwire_hub::service::{Events, HubOptions};
 use mcpwire_hub::store::Store;
-use mcpwire_hub::{Hub, McpService as _};
 use serde_json::json;
 
 use crate::server::MODE;

@@ -5,7 +5,6 @@ mod subject;
 
 use std::sync::Arc;
 
-use mcpwire_hub::McpService;
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::{Value, json};
 

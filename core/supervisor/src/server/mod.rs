@@ -34,7 +34,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 pub use io::{Command, CommandId, Effect, Event};
-pub use state::{Generation, ServerDetail, State, Status};
+pub use state::{Generation, McpStatus, ServerDetail, State};
 
 use self::pending_commands::PendingCommands;
 use self::probes::Probes;
@@ -269,18 +269,20 @@ impl Server {
     /// The status of a running server contains the names of all its tools.
     /// [`Supervisor::status`](crate::Supervisor::status), in contrast, omits the tools that the server's filter
     /// excludes.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> McpStatus {
         match self.state {
-            State::Disabled => Status::Disabled,
+            State::Disabled => McpStatus::Disabled,
             State::Running => {
                 let tools = self.tools.iter().flat_map(|tools| &tools.listed().items);
-                Status::Running { tools: tools.map(|tool| tool.name.clone()).collect() }
+                McpStatus::Running { tools: tools.map(|tool| tool.name.clone()).collect() }
             }
-            state if state.is_starting() => Status::Starting,
+            state if state.is_starting() => McpStatus::Starting,
             State::Backoff | State::NeedsInput | State::NeedsAuth | State::NeedsLogin | State::Failed => {
-                Status::Error { message: self.error.as_ref().map(|error| error.message().into()).unwrap_or_default() }
+                McpStatus::Error {
+                    message: self.error.as_ref().map(|error| error.message().into()).unwrap_or_default(),
+                }
             }
-            _ => Status::Stopped,
+            _ => McpStatus::Stopped,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The states of a server: the detailed [`State`], and the [`Status`] that hosts show.
+//! The states of a server: the detailed [`State`], and the [`McpStatus`] that hosts show.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -97,7 +97,7 @@ impl fmt::Display for State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "status")]
 #[non_exhaustive]
-pub enum Status {
+pub enum McpStatus {
     /// The server does not run: it is stopped, stopping, sleeping or deleted.
     Stopped,
     /// The server is being started.

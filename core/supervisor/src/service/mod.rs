@@ -42,7 +42,7 @@ use mcpwire_core::ToolList;
 /// ```
 /// use mcpwire_core::Timestamp;
 /// use mcpwire_supervisor::{
-///     Action, Command, CommandId, Effect, Event, PackageKind, Policy, ServerId, ServerSpec, Status, Supervisor,
+///     Action, Command, CommandId, Effect, Event, PackageKind, Policy, ServerId, ServerSpec, McpStatus, Supervisor,
 /// };
 ///
 /// let now = Timestamp::ORIGIN;
@@ -63,7 +63,7 @@ use mcpwire_core::ToolList;
 /// }
 /// assert_eq!(
 ///     supervisor.status(id),
-///     Some(Status::Error { message: "Missing required credentials: TOKEN".into() })
+///     Some(McpStatus::Error { message: "Missing required credentials: TOKEN".into() })
 /// );
 /// # Ok::<(), mcpwire_supervisor::HubError>(())
 /// ```

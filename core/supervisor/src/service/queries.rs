@@ -4,17 +4,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::Supervisor;
-use crate::{Catalogue, ServerDetail, ServerId, Status, ToolChange};
+use crate::{Catalogue, McpStatus, ServerDetail, ServerId, ToolChange};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
     /// Returns the simplified state of a server, or `None` if the server is unknown.
     ///
     /// The status of a running server contains the names of the tools that the server's filter allows.
-    pub fn status(&self, id: ServerId) -> Option<Status> {
+    pub fn status(&self, id: ServerId) -> Option<McpStatus> {
         let managed = self.servers.get(&id)?;
         let mut status = managed.server.status();
-        if let Status::Running { tools } = &mut status {
+        if let McpStatus::Running { tools } = &mut status {
             tools.retain(|tool| managed.filter.permits(tool));
         }
         Some(status)

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcpwire_core::{Timestamp, ToolList};
 use mcpwire_supervisor::{
-    CallRejection, Command, Effect, Event, Failure, Filter, Generation, HubError, PackageKind, Policy, Restart, Retry,
-    ServerId, ServerSpec, State, Status, SupervisorSettings,
+    CallRejection, Command, Effect, Event, Failure, Filter, Generation, HubError, McpStatus, PackageKind, Policy,
+    Restart, Retry, ServerId, ServerSpec, State, SupervisorSettings,
 };
 
 use crate::sim::fleet::{Fleet, server_id, tools};
@@ -298,17 +298,17 @@ impl Model {
     fn check_status(&self, id: ServerId, state: State) {
         let Some(status) = self.fleet.supervisor.status(id) else { return assert_eq!(state, State::Deleted) };
         let fits = match &status {
-            Status::Running { .. } => state == State::Running,
-            Status::Starting => state.is_starting(),
-            Status::Disabled => state == State::Disabled,
-            Status::Error { message } => {
+            McpStatus::Running { .. } => state == State::Running,
+            McpStatus::Starting => state.is_starting(),
+            McpStatus::Disabled => state == State::Disabled,
+            McpStatus::Error { message } => {
                 !message.is_empty()
                     && matches!(
                         state,
                         State::Backoff | State::Failed | State::NeedsAuth | State::NeedsLogin | State::NeedsInput
                     )
             }
-            Status::Stopped => matches!(state, State::Stopped | State::Sleeping | State::Stopping),
+            McpStatus::Stopped => matches!(state, State::Stopped | State::Sleeping | State::Stopping),
             _ => false,
         };
         assert!(fits, "{status:?} although it is {state}");

@@ -2,11 +2,11 @@
 
 use std::io::Write as _;
 
+use mcpwire_hub::HubError;
 use mcpwire_hub::secrets::FileSecrets;
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::store::Store;
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{HubError, McpService};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_channel::oneshot;
 use mcpwire_core::{Timestamp, ToolList};
 use mcpwire_supervisor::{
-    Action, CallRejection, Catalogue, CommandId, Event, Generation, ServerDetail, ServerId, ServerSpec, Status,
+    Action, CallRejection, Catalogue, CommandId, Event, Generation, McpStatus, ServerDetail, ServerId, ServerSpec,
     Supervisor, SupervisorSettings, ToolChange,
 };
 
@@ -227,7 +227,7 @@ impl Servers {
         configured.login = login.map(|(key, seen)| LoginState::new(key, seen, before, now));
     }
 
-    pub(in super::super) fn status(&self, id: ServerId) -> Option<Status> {
+    pub(in super::super) fn status(&self, id: ServerId) -> Option<McpStatus> {
         self.supervisor.status(id)
     }
 

@@ -1,0 +1,139 @@
+//! The methods of [`McpService`] as methods of [`Hub`], so that a program with a hub need not import the trait.
+
+use uuid::Uuid;
+
+use super::available_tools::AvailableTools;
+use super::events::Events;
+use super::hub::Hub;
+use super::mcp_service::{McpService, McpStatus};
+use super::status::StatusDetail;
+use crate::HubError;
+use crate::config::McpConfig;
+use crate::launch::Preview;
+
+/// The methods of [`McpService`], which need no import of the trait here. The trait has their details.
+impl Hub {
+    /// Returns the configurations of all servers, in the order of the configuration file.
+    pub fn list(&self) -> Vec<McpConfig> {
+        McpService::list(self)
+    }
+
+    /// Returns the configuration of a server, or `None` if no server has this id.
+    pub fn get(&self, id: Uuid) -> Option<McpConfig> {
+        McpService::get(self, id)
+    }
+
+    /// Returns the simplified state of a server, as [`McpService::status`] does.
+    pub fn status(&self, id: Uuid) -> McpStatus {
+        McpService::status(self, id)
+    }
+
+    /// Returns the detailed state of a server, or `None` if no server has this id.
+    pub fn status_detail(&self, id: Uuid) -> Option<StatusDetail> {
+        McpService::status_detail(self, id)
+    }
+
+    /// Returns a snapshot of the tools of all servers, as [`McpService::available_tools`] does.
+    pub fn available_tools(&self) -> AvailableTools {
+        McpService::available_tools(self)
+    }
+
+    /// Returns a stream of the events that occur from now on.
+    pub fn events(&self) -> Events {
+        McpService::events(self)
+    }
+
+    /// Returns the last lines that a server wrote to standard error, with secrets removed.
+    pub fn logs(&self, id: Uuid) -> Vec<String> {
+        McpService::logs(self, id)
+    }
+
+    /// Adds a server without starting it. [`boot_server`](Self::boot_server) starts it; so does [`boot`](Self::boot), if it
+    /// is enabled.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`McpService::create`].
+    pub async fn create(&self, config: McpConfig) -> Result<(), HubError> {
+        McpService::create(self, config).await
+    }
+
+    /// Changes the configuration of a server, as [`McpService::update`] does: a running server restarts if its program or
+    /// address has changed, and a server that becomes enabled is started.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`McpService::update`].
+    pub async fn update(&self, config: McpConfig) -> Result<(), HubError> {
+        McpService::update(self, config).await
+    }
+
+    /// Stops a server, and deletes its configuration, secrets, logs and cached tools, as [`McpService::delete`] does.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`McpService::delete`].
+    pub async fn delete(&self, id: Uuid) -> Result<(), HubError> {
+        McpService::delete(self, id).await
+    }
+
+    /// Reads the configuration file again, and applies its changes to the servers.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`McpService::reload`].
+    pub async fn reload(&self) -> Result<(), HubError> {
+        McpService::reload(self).await
+    }
+
+    /// Starts a server, and waits until it runs.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`McpService::start`].
+    pub async fn start(&self, id: Uuid) -> Result<(), HubError> {
+        McpService::start(self, id).await
+    }
+
+    /// Stops a server, and waits until its process and all processes that it started are gone, as [`McpService::stop`] does.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`McpService::stop`].
+    pub async fn stop(&self, id: Uuid) -> Result<(), HubError> {
+        McpService::stop(self, id).await
+    }
+
+    /// Stops a server, starts it again, and waits until it runs.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`McpService::start`] and [`McpService::stop`].
+    pub async fn restart(&self, id: Uuid) -> Result<(), HubError> {
+        McpService::restart(self, id).await
+    }
+
+    /// Returns what the hub would start or connect to for a server, for the user to review. Returns `None` if no server has
+    /// this id.
+    pub fn preview_command(&self, id: Uuid) -> Option<Preview> {
+        McpService::preview_command(self, id)
+    }
+
+    /// Records that the user agrees to what the server starts. `hash` is the hash of the preview that the user has reviewed.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`McpService::consent`].
+    pub async fn consent(&self, id: Uuid, hash: &str) -> Result<(), HubError> {
+        McpService::consent(self, id, hash).await
+    }
+
+    /// Stops all servers in parallel, and waits for token refreshes that were sent, as [`McpService::shutdown_all`] does.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`McpService::shutdown_all`].
+    pub async fn shutdown_all(&self) -> Result<(), HubError> {
+        McpService::shutdown_all(self).await
+    }
+}
