@@ -54,11 +54,10 @@ impl HttpClient for Canned {
 
 fn respond(exchange: &Exchange) -> HttpResponse {
     let has = |text: &str| exchange.body.windows(text.len()).any(|part| part == text.as_bytes());
-    let json = |body: &'static [u8]| HttpResponse {
-        status: 200,
-        headers: vec![("content-type".to_owned(), b"application/json".to_vec())],
-        body: Box::pin(body),
+    let with_status = |status, body: &'static [u8]| {
+        HttpResponse::new(status, vec![("content-type".to_owned(), b"application/json".to_vec())], body)
     };
+    let json = |body| with_status(200, body);
     match exchange.uri.as_str() {
         "https://auth.test/token" if has("grant_type=refresh_token") => json(SECOND),
         "https://auth.test/token" => json(FIRST),
@@ -75,11 +74,7 @@ fn respond(exchange: &Exchange) -> HttpResponse {
             };
             let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
             let body: &'static [u8] = answer.into_bytes().leak();
-            HttpResponse {
-                status: if is_refused { 401 } else { 200 },
-                headers: vec![("content-type".to_owned(), b"application/json".to_vec())],
-                body: Box::pin(body),
-            }
+            with_status(if is_refused { 401 } else { 200 }, body)
         }
     }
 }

@@ -23,6 +23,7 @@ pub(crate) enum Kind {
 
 /// What [`MachineGrant::enterprise`] needs.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Enterprise {
     /// The token endpoint of the identity provider.
     pub identity_provider: TokenEndpoint,
@@ -36,8 +37,35 @@ pub struct Enterprise {
     pub replace_subject: Arc<dyn Fn(Secret) -> Result<(), TokenError> + Send + Sync>,
     /// The client that is registered at the authorization server of the MCP server: its identifier and secret.
     pub client_id: String,
-    /// The secret of that client.
+    /// The secret of that client. Default: none.
     pub client_secret: Option<Secret>,
+}
+
+impl Enterprise {
+    /// Creates what a grant needs. Each argument is the field of its name, which says what it must be.
+    pub fn new(
+        identity_provider: TokenEndpoint,
+        identity_client: ClientAuthentication,
+        client_id: impl Into<String>,
+        subject: impl Fn() -> Result<SubjectToken, TokenError> + Send + Sync + 'static,
+        replace_subject: impl Fn(Secret) -> Result<(), TokenError> + Send + Sync + 'static,
+    ) -> Self {
+        Enterprise {
+            identity_provider,
+            identity_client,
+            subject: Arc::new(subject),
+            replace_subject: Arc::new(replace_subject),
+            client_id: client_id.into(),
+            client_secret: None,
+        }
+    }
+
+    /// Sets the secret of the client that is registered at the authorization server of the MCP server.
+    #[must_use]
+    pub fn client_secret(mut self, secret: Secret) -> Self {
+        self.client_secret = Some(secret);
+        self
+    }
 }
 
 impl MachineGrant {

@@ -121,7 +121,7 @@ impl FlowRunner {
         exchange.public_addresses_only = !self.addresses.allow(&exchange.uri);
         exchange.headers = request.headers;
         exchange.body = request.body.unwrap_or_default();
-        let HttpResponse { status, headers, mut body } = self.client.send(exchange).await.map_err(fetch_error)?;
+        let HttpResponse { status, headers, mut body, .. } = self.client.send(exchange).await.map_err(fetch_error)?;
         let headers = headers.into_iter().map(|(mut name, value)| {
             name.make_ascii_lowercase();
             (name, String::from_utf8_lossy(&value).into_owned())

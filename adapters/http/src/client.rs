@@ -162,7 +162,7 @@ fn into_http_response(response: Response<UnreadBody>) -> HttpResponse {
     let (head, body) = response.into_parts();
     let headers =
         head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
-    HttpResponse { status: head.status.as_u16(), headers, body: Box::pin(BodyReader::new(body)) }
+    HttpResponse::new(head.status.as_u16(), headers, BodyReader::new(body))
 }
 
 fn not_made(detail: String) -> Failure {

@@ -141,6 +141,8 @@ pub mod http {
     #[doc(inline)]
     pub use mcpwire_client::http::*;
     #[doc(inline)]
+    pub use mcpwire_core::http::{Exchange, Failure, FailureKind, Verb};
+    #[doc(inline)]
     pub use mcpwire_http::{Client, ClientOptions, rustls};
 }
 

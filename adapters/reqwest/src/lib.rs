@@ -172,7 +172,7 @@ fn into_http_response(response: reqwest::Response) -> HttpResponse {
     let (head, body) = http::Response::from(response).into_parts();
     let headers =
         head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
-    HttpResponse { status: head.status.as_u16(), headers, body: Box::pin(BodyReader::new(body)) }
+    HttpResponse::new(head.status.as_u16(), headers, BodyReader::new(body))
 }
 
 fn send_failure(error: reqwest::Error) -> Failure {

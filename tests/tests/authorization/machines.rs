@@ -68,20 +68,20 @@ type Subject = Arc<Mutex<Secret>>;
 /// Creates the identity of a program that keeps the user's token in `subject`, or fails to do so.
 fn identity(subject: &Subject, can_store: bool) -> Enterprise {
     let (read, written) = (Arc::clone(subject), Arc::clone(subject));
-    Enterprise {
-        identity_provider: TokenEndpoint::new("https://idp.test", IDP_URL),
-        identity_client: ClientAuthentication::public("idp-client"),
-        subject: Arc::new(move || Ok(SubjectToken::RefreshToken(read.lock().unwrap().clone()))),
-        replace_subject: Arc::new(move |token| {
+    Enterprise::new(
+        TokenEndpoint::new("https://idp.test", IDP_URL),
+        ClientAuthentication::public("idp-client"),
+        "machine",
+        move || Ok(SubjectToken::RefreshToken(read.lock().unwrap().clone())),
+        move |token| {
             if !can_store {
                 return Err("the disk is full".into());
             }
             *written.lock().unwrap() = token;
             Ok(())
-        }),
-        client_id: "machine".into(),
-        client_secret: Some(Secret::new("s3cret")),
-    }
+        },
+    )
+    .client_secret(Secret::new("s3cret"))
 }
 
 /// The network with an identity provider that replaces its refresh token at each use, and that ends the user's login at a second
@@ -123,8 +123,8 @@ impl HttpClient for Enterprises {
             let answer = self.exchange(&body);
             let status = if answer.contains("error") { 400 } else { 200 };
             let headers = vec![("Content-Type".to_owned(), b"application/json".to_vec())];
-            let body = Box::pin(Cursor::new(answer.into_bytes()));
-            return Box::pin(async move { Ok(HttpResponse { status, headers, body }) });
+            let body = Cursor::new(answer.into_bytes());
+            return Box::pin(async move { Ok(HttpResponse::new(status, headers, body)) });
         }
         if body.contains("assertion=j.a.g") {
             if self.is_silent.load(Ordering::Relaxed) {
@@ -225,20 +225,17 @@ fn em7_programs_with_one_store_use_the_token_of_a_user_one_after_the_other() {
         let note = |(store, seen): &(WatchedStore, Arc<Mutex<Vec<bool>>>)| {
             seen.lock().unwrap().push(store.is_locked.load(Ordering::Relaxed));
         };
-        let grant = MachineGrant::enterprise(Enterprise {
-            subject: {
-                let subject = Arc::clone(&subject);
-                Arc::new(move || {
-                    note(&first);
-                    Ok(SubjectToken::RefreshToken(subject.lock().unwrap().clone()))
-                })
-            },
-            replace_subject: Arc::new(move |_| {
-                note(&second);
-                Ok(())
-            }),
-            ..identity(&subject, true)
+        let read = Arc::clone(&subject);
+        let mut enterprise = identity(&subject, true);
+        enterprise.subject = Arc::new(move || {
+            note(&first);
+            Ok(SubjectToken::RefreshToken(read.lock().unwrap().clone()))
         });
+        enterprise.replace_subject = Arc::new(move |_| {
+            note(&second);
+            Ok(())
+        });
+        let grant = MachineGrant::enterprise(enterprise);
         let builder = web
             .oauth_without_user()
             .store(store.clone())

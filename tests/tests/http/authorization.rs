@@ -143,7 +143,7 @@ impl HttpClient for Answering {
 
 fn answer() -> ResponseFuture {
     let body: &[u8] = b"";
-    Box::pin(ready(Ok(HttpResponse { status: 200, headers: Vec::new(), body: Box::pin(body) })))
+    Box::pin(ready(Ok(HttpResponse::new(200, Vec::new(), body))))
 }
 
 /// Returns what a request with a body of this size allocates.

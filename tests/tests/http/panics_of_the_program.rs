@@ -64,7 +64,7 @@ impl HttpClient for Breaks {
             let body = json!({"jsonrpc": "2.0", "id": request["id"], "result": result}).to_string();
             let headers = vec![("Content-Type".to_owned(), b"application/json".to_vec())];
             let body = Body { place, bytes: Cursor::new(body.into_bytes()) };
-            Ok(HttpResponse { status: 200, headers, body: Box::pin(body) })
+            Ok(HttpResponse::new(200, headers, body))
         })
     }
 }

@@ -365,7 +365,7 @@ impl HttpClient for Canned {
             };
             let body = json!({"jsonrpc": "2.0", "id": request["id"], "result": result}).to_string();
             let headers = vec![("Content-Type".to_owned(), b"application/json".to_vec())];
-            Ok(HttpResponse { status: 200, headers, body: Box::pin(Cursor::new(body.into_bytes())) })
+            Ok(HttpResponse::new(200, headers, Cursor::new(body.into_bytes())))
         })
     }
 

@@ -16,7 +16,7 @@
 //!             // Send `exchange.verb`, `exchange.uri`, `exchange.headers` and `exchange.body`; wait for the head.
 //!             # let body: &[u8] = b"";
 //!             let headers = vec![("content-type".to_owned(), b"application/json".to_vec())];
-//!             Ok(HttpResponse { status: 200, headers, body: Box::pin(body) })
+//!             Ok(HttpResponse::new(200, headers, body))
 //!         })
 //!     }
 //! }
@@ -76,7 +76,7 @@ pub use public_address::is_public_address;
 pub use redirect::{MAX_REDIRECTS, redirect_target};
 pub use token::{EnvToken, StaticToken, TokenError, TokenFuture, TokenProvider};
 
-use crate::Reader;
+use crate::{ReadStream, Reader};
 
 /// An HTTP client that makes the requests of a connection.
 ///
@@ -193,6 +193,7 @@ where
 }
 
 /// An HTTP response: its head, and a reader of its body.
+#[non_exhaustive]
 pub struct HttpResponse {
     /// The status code. Interim responses (1xx) are not reported.
     pub status: u16,
@@ -204,6 +205,13 @@ pub struct HttpResponse {
     /// [`InvalidData`](std::io::ErrorKind::InvalidData) means that the response is not valid HTTP. Any other error means that the
     /// connection was lost.
     pub body: Reader,
+}
+
+impl HttpResponse {
+    /// Creates a response from its status code, its headers, and the reader of its body. The fields say what each must be.
+    pub fn new(status: u16, headers: Vec<(String, Vec<u8>)>, body: impl ReadStream + Send + 'static) -> Self {
+        HttpResponse { status, headers, body: Box::pin(body) }
+    }
 }
 
 impl fmt::Debug for HttpResponse {

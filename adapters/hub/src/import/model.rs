@@ -12,6 +12,8 @@ use crate::secrets::{Secret, SecretRef, SecretStore};
 
 /// The options for importing the configuration file of another program.
 #[derive(Clone, Debug, Default)]
+#[must_use = "options have no effect until they are used"]
+#[non_exhaustive]
 pub struct ImportOptions {
     /// The program whose format the file has. By default, the program is detected from the file.
     pub dialect: Option<Dialect>,
@@ -32,8 +34,53 @@ pub struct ImportOptions {
     pub secrets_in_args: bool,
 }
 
+impl ImportOptions {
+    /// Sets the program whose format the file has.
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = Some(dialect);
+        self
+    }
+
+    /// Sets the path of the file to import.
+    pub fn path(mut self, path: impl Into<PathBuf>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// Sets the path that replaces `${workspaceFolder}` in the file.
+    pub fn workspace(mut self, path: impl Into<PathBuf>) -> Self {
+        self.workspace = Some(path.into());
+        self
+    }
+
+    /// Sets the path that replaces `${userHome}` in the file.
+    pub fn home(mut self, path: impl Into<PathBuf>) -> Self {
+        self.home = Some(path.into());
+        self
+    }
+
+    /// Adds a value that the user has entered for the import. `id` is the key in [`answers`](Self::answers).
+    pub fn answer(mut self, id: impl Into<String>, value: Secret) -> Self {
+        self.answers.insert(id.into(), value);
+        self
+    }
+
+    /// Sets the function that reads the `envFile` of a server, usually [`read_file`](super::read_file).
+    pub fn read_file(mut self, read: fn(&Path) -> io::Result<String>) -> Self {
+        self.read_file = Some(read);
+        self
+    }
+
+    /// Sets whether to import servers that have secrets in their arguments.
+    pub fn secrets_in_args(mut self, import: bool) -> Self {
+        self.secrets_in_args = import;
+        self
+    }
+}
+
 /// The result of importing the configuration file of another program.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Import {
     /// The program whose format the imported file has.
     pub dialect: Dialect,
@@ -47,6 +94,7 @@ pub struct Import {
 
 /// A server that was imported from the configuration file of another program.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Imported {
     /// The configuration of the server, with a new id. The user must approve the configuration before the server can be
     /// started.
@@ -102,6 +150,7 @@ pub fn keep_all_secrets(servers: &[Imported], store: &dyn SecretStore) -> Vec<Re
 
 /// A server in an imported file that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refused {
     /// The name of the server in the file.
     pub name: String,
@@ -112,6 +161,7 @@ pub struct Refused {
 
 /// A setting of an imported file that was omitted or changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Warning {
     /// The name of the server that has the setting, or `None` if the setting applies to the whole file.
     pub server: Option<String>,

@@ -35,6 +35,7 @@ use crate::secrets::{SecretStore, proxy_secrets};
 use crate::{ErrorKind, HubError};
 
 /// Everything that is needed to start a server or to connect to it, with all secrets resolved.
+#[non_exhaustive]
 pub struct Launch {
     /// The command or the URL of the server. Environment and headers contain secrets in plain text. Arguments contain secrets
     /// only if the configuration allows that.

@@ -16,6 +16,7 @@ use crate::secrets::hide_in_url;
 ///
 /// `Display` is meant for people: the command is quoted as in a shell, although no shell is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Preview {
     /// The program and its arguments. Empty for an HTTP server. Environment variables and defaults are replaced by their values;
     /// a stored or secret value is shown as its reference, such as `<env:NAME>`.
@@ -42,6 +43,7 @@ pub struct Preview {
 
 /// What a [`Preview`] shows of the value of an environment variable or header.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Shown {
     /// The value itself, because it is not secret.
     Value(String),

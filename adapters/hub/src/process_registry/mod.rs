@@ -60,6 +60,7 @@ pub struct ServerProcess {
 
 /// The processes and containers of ended hubs that [`ProcessRegistry::reap`] has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reaped {
     /// The recorded processes that `reap` has ended. For some of them, only child processes were still running.
     pub ended: Vec<ServerProcess>,

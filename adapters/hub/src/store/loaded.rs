@@ -10,6 +10,7 @@ use crate::config::McpConfig;
 
 /// The content of the configuration file at the time when it was read.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Loaded {
     /// The configurations of the servers, in the order of the file. They are readable, but not validated: see
     /// [`McpConfig::validate`].
@@ -48,6 +49,7 @@ impl Revision {
 
 /// An entry of the configuration file that is unreadable as the configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BrokenEntry {
     /// The index of the entry in the list of servers.
     pub index: usize,

@@ -92,7 +92,7 @@ fn older_entries_containers_and_remotes_of_the_registry() {
     }
 
     let deleted = REGISTRY.replace("active", "deleted");
-    let options = ImportOptions { dialect: Some(Dialect::ServerJson), ..ImportOptions::default() };
+    let options = ImportOptions::default().dialect(Dialect::ServerJson);
     assert_eq!(import::import(&deleted, &options).unwrap_err().field(), "status");
     let dangerous = REGISTRY.replace("\"MODE\"", "\"NODE_OPTIONS\"");
     assert_eq!(read(Dialect::ServerJson, &dangerous).servers.len(), 0);

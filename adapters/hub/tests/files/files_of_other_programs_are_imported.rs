@@ -346,7 +346,7 @@ fn whose_file_it_is_is_found_out() {
     }
     for text in ["", "[", "[]", "7", "{\"mcpServers\": 1}", "\u{feff}"] {
         for dialect in Dialect::ALL {
-            let options = ImportOptions { dialect: Some(dialect), ..ImportOptions::default() };
+            let options = ImportOptions::default().dialect(dialect);
             if let Ok(import) = import(text, &options) {
                 assert!(
                     import.servers.is_empty() && dialect != Dialect::McpServers || text.contains("mcpServers"),
@@ -357,7 +357,7 @@ fn whose_file_it_is_is_found_out() {
     }
     import("[[", &ImportOptions::default()).unwrap_err();
     let deep = "[".repeat(100_000);
-    import(&deep, &ImportOptions { dialect: Some(Dialect::Zed), ..ImportOptions::default() }).unwrap_err();
+    import(&deep, &ImportOptions::default().dialect(Dialect::Zed)).unwrap_err();
 }
 
 #[test]
@@ -399,8 +399,7 @@ fn no_text_makes_the_readers_panic() {
             let fragment = fragments[number % fragments.len()];
             let texts = [sample[..*at].to_owned(), format!("{}{fragment}{}", &sample[..*at], &sample[*at..])];
             for (text, dialect) in texts.iter().flat_map(|text| Dialect::ALL.map(|dialect| (text, dialect))) {
-                let options =
-                    ImportOptions { dialect: Some(dialect), secrets_in_args: true, ..ImportOptions::default() };
+                let options = ImportOptions::default().dialect(dialect).secrets_in_args(true);
                 let Ok(import) = import(text, &options) else { continue };
                 for server in import.servers {
                     assert!(server.missing.is_some() || server.config.validate().is_ok(), "{text}");

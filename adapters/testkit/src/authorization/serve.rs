@@ -167,7 +167,7 @@ impl Connection {
     }
 
     fn write_response(&mut self, response: HttpResponse) -> io::Result<()> {
-        let HttpResponse { status, headers, mut body } = response;
+        let HttpResponse { status, headers, mut body, .. } = response;
         let has_body = status != 204;
         let mut head = format!("HTTP/1.1 {status} \r\n").into_bytes();
         for (name, value) in &headers {

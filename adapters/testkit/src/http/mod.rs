@@ -280,7 +280,7 @@ impl HttpClient for ScriptedHttpClient {
         let mut body = Body::new(source, &self.runtime, request, aborted);
         Box::pin(async move {
             poll_fn(|cx| body.poll_until(at, cx)).await;
-            Ok(HttpResponse { status, headers, body: Box::pin(body) })
+            Ok(HttpResponse::new(status, headers, body))
         })
     }
 }
@@ -300,7 +300,7 @@ pub(crate) fn respond(
         poll_fn(|cx| body.poll_until(at, cx)).await;
         match failure {
             Some(failure) => Err(failure),
-            None => Ok(HttpResponse { status: answer.status, headers: answer.headers, body: Box::pin(body) }),
+            None => Ok(HttpResponse::new(answer.status, answer.headers, body)),
         }
     })
 }

@@ -48,14 +48,15 @@ fn with_context(builder: OAuthBuilder, scenario: &str, context: &Value) -> Resul
         let endpoint = text("idp_token_endpoint").ok_or("no idp_token_endpoint")?;
         let issuer = text("idp_issuer").unwrap_or_else(|| endpoint.clone());
         let identity_client = ClientAuthentication::public(text("idp_client_id").unwrap_or_default());
-        return Ok(builder.machine_grant(MachineGrant::enterprise(Enterprise {
-            identity_provider: TokenEndpoint::new(issuer, endpoint),
+        let mut enterprise = Enterprise::new(
+            TokenEndpoint::new(issuer, endpoint),
             identity_client,
-            subject: Arc::new(move || Ok(SubjectToken::IdToken(Secret::new(id_token.clone())))),
-            replace_subject: Arc::new(|_| Err("an ID token is not replaced".into())),
-            client_id: client_id.ok_or("no client_id")?,
-            client_secret: secret,
-        })));
+            client_id.ok_or("no client_id")?,
+            move || Ok(SubjectToken::IdToken(Secret::new(id_token.clone()))),
+            |_| Err("an ID token is not replaced".into()),
+        );
+        enterprise.client_secret = secret;
+        return Ok(builder.machine_grant(MachineGrant::enterprise(enterprise)));
     }
     if scenario.contains("client-credentials") {
         return Ok(builder.machine_grant(MachineGrant::client_credentials(client_id.ok_or("no client_id")?, secret)));

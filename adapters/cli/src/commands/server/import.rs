@@ -29,8 +29,8 @@ pub(super) fn run(
     let console = Console::new(options);
     let content = input::read_file("file", file)?;
     let workspace = folder.map(|folder| fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
-    let mut reading = ImportOptions { dialect, path: Some(file.to_owned()), workspace, ..ImportOptions::default() };
-    reading.read_file = Some(read_file);
+    let mut reading = ImportOptions::default().path(file).read_file(read_file);
+    (reading.dialect, reading.workspace) = (dialect, workspace);
     let imported = import(&content, &reading).map_err(Failure::from_hub)?;
     for warning in &imported.warnings {
         let server = warning.server.as_deref().unwrap_or("the file");

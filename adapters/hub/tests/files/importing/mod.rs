@@ -9,7 +9,7 @@ use mcpwire_hub::{HubError, McpServerDef};
 use tempfile::TempDir;
 
 pub(crate) fn read_with(dialect: Dialect, text: &str, change: impl FnOnce(&mut ImportOptions)) -> Import {
-    let mut options = ImportOptions { dialect: Some(dialect), ..ImportOptions::default() };
+    let mut options = ImportOptions::default().dialect(dialect);
     change(&mut options);
     import(text, &options).unwrap()
 }
