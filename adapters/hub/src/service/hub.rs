@@ -190,10 +190,14 @@ impl Hub {
 
     /// Adds a server, or replaces the configuration of the server with the same name. Returns the id of the server.
     ///
+    /// A new server is not started: [`boot`](Self::boot) starts it, or, in a hub that has booted,
+    /// [`boot_server`](Self::boot_server). A server that runs restarts if its program or address has changed, and continues to run
+    /// otherwise.
+    ///
     /// A program that configures its servers in code calls this function at each start. An existing server keeps its id
     /// and the consent of the user. A new server gets the id [`McpConfig::id_of_name`], which is the same in each run,
-    /// unless a renamed server already has this id. If the server becomes enabled, it is started as by
-    /// [`McpService::update`].
+    /// unless a renamed server already has this id. If a disabled server becomes enabled, it is started as
+    /// by [`McpService::update`].
     ///
     /// # Errors
     ///

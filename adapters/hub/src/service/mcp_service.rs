@@ -146,7 +146,7 @@ pub trait McpService: Send + Sync {
         self.available_tools().search(query, most)
     }
 
-    /// Adds a server without starting it.
+    /// Adds a server without starting it. [`start`](Self::start) starts it, or [`Hub::boot`](super::Hub::boot) if it is enabled.
     ///
     /// # Errors
     ///

@@ -3,12 +3,13 @@
 //! ```no_run
 //! use mcpwire_hub::config::McpConfig;
 //! use mcpwire_hub::layout::Layout;
-//! use mcpwire_hub::{Hub, HubOptions};
+//! use mcpwire_hub::{ConnectOptions, Hub, HubOptions};
 //!
 //! # #[cfg(feature = "tokio")]
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let layout = Layout::of_application("my-app").ok_or("the home directory is unknown")?;
-//! let hub = Hub::open(HubOptions::new(layout)).await?;
+//! let connections = ConnectOptions::default().client_info("my-app", "1.0");
+//! let hub = Hub::open(HubOptions::new(layout).connections(connections)).await?;
 //! hub.upsert(McpConfig::npm("everything", "@modelcontextprotocol/server-everything")).await?;
 //! hub.boot().await?;
 //! for tool in hub.available_tools().iter() {

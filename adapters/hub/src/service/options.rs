@@ -110,8 +110,9 @@ impl HubOptions {
         self
     }
 
-    /// Sets the options of the connections to all servers: the name of the client, the launcher, the observer, and the
-    /// handlers that answer requests of servers (elicitation, sampling, roots).
+    /// Sets the options of the connections to all servers: the name and version of the program, the launcher, the
+    /// observer, and the handlers that answer requests of servers (elicitation, sampling, roots). Without a name, servers see
+    /// the name `mcpwire`.
     ///
     /// All connections share the handlers. In a handler,
     /// [`HandlerContext::server`](mcpwire_driver::HandlerContext::server) returns the configured name of the server
@@ -123,7 +124,7 @@ impl HubOptions {
     /// use mcpwire_hub::protocol::ElicitResult;
     /// use mcpwire_hub::{ConnectOptions, HubOptions};
     ///
-    /// let connections = ConnectOptions::default().on_elicitation(async |form, context| {
+    /// let connections = ConnectOptions::default().client_info("my-app", "1.0").on_elicitation(async |form, context| {
     ///     println!("{} asks: {}", context.server(), form.message);
     ///     Ok(ElicitResult::decline())
     /// });
