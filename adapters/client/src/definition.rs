@@ -14,8 +14,10 @@ use crate::package_name::package_name;
 
 /// The definition of a server: the command that starts it, or its URL.
 ///
-/// The HTTP client of the runtime applies `unix_socket`, `ca_file`, `client_certificate`, `client_key` and `proxy`. If an HTTP client
-/// of the program does not apply one that is set (`HttpClient::applies`), the connection is refused.
+/// A server with a `url` needs the feature `http` of the library: without it, the connection fails. The fields `unix_socket`,
+/// `ca_file`, `client_certificate`, `client_key`, `proxy` and `headers` have an effect only together with a `url`. The HTTP client of
+/// the runtime applies all of them. If an HTTP client of the program does not apply one that is set (`HttpClient::applies`), the
+/// connection is refused.
 ///
 /// An entry of an `mcpServers` file can be deserialized into this type. The entry must have either a `command` or a `url`.
 /// Unknown members are ignored. The member `type` is ignored too: a `url` means HTTP, and the client detects the version of
@@ -61,24 +63,26 @@ pub struct McpServerDef {
     pub timeout: Option<Duration>,
     /// Maximum time to start the server and to open the connection. In JSON: milliseconds. Default: 60 s.
     pub connect_timeout: Option<Duration>,
-    /// URL of a server that is reached over HTTP: absolute, with the scheme `http` or `https`.
+    /// URL of a server that is reached over HTTP: absolute, with the scheme `http` or `https`. Needs the feature `http`.
     pub url: Option<String>,
-    /// Path of the Unix socket of a server that is reached over HTTP.
+    /// Path of the Unix socket of a server that is reached over HTTP. Needs the feature `http`.
     ///
     /// [`McpServerDef::url`] provides the path of the requests and the `Host` header. The connection uses no proxy. The scheme
     /// `http` is safe, because the messages do not leave the machine.
     pub unix_socket: Option<PathBuf>,
-    /// PEM file with CA certificates to trust for HTTPS, in addition to the default ones. Not part of `mcpServers` files.
+    /// PEM file with CA certificates to trust for HTTPS, in addition to the default ones. Not part of `mcpServers` files. Needs the
+    /// feature `http`.
     pub ca_file: Option<PathBuf>,
     /// PEM file with the client certificate for HTTPS, and the chain to its CA (mutual TLS). Not part of `mcpServers` files.
+    /// Needs the feature `http`.
     pub client_certificate: Option<PathBuf>,
     /// PEM file with the private key of `client_certificate`. The default is the file of the certificate. Not part of
-    /// `mcpServers` files.
+    /// `mcpServers` files. Needs the feature `http`.
     pub client_key: Option<PathBuf>,
     /// URL of the proxy for HTTP, in place of the proxies of the environment. It may contain a password, which `{:?}` does
-    /// not show. Not part of `mcpServers` files.
+    /// not show. Not part of `mcpServers` files. Needs the feature `http`.
     pub proxy: Option<String>,
-    /// Headers of all HTTP requests. `{:?}` does not show the values, because they may be secrets.
+    /// Headers of all HTTP requests. `{:?}` does not show the values, because they may be secrets. Needs the feature `http`.
     pub headers: BTreeMap<String, String>,
 }
 
