@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcpwire_authorization::FileStore;
 use mcpwire_blocking::McpServerDef;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig, McpTransport, OAuthConfig};
-use mcpwire_hub::launch::{Instance, Launch};
+use mcpwire_hub::launch::{Instance, Launch, preview};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::logins::{LoginSettings, Logins};
 use mcpwire_hub::secrets::{SecretRef, Secrets};
@@ -90,8 +90,13 @@ impl LoginStore {
         account: Option<&str>,
         client: &ClientArgs,
     ) -> Result<ServerLogin, Failure> {
-        set_client(&mut config.oauth, client)?;
         let secrets = Secrets::in_directory(self.layout.secrets());
+        // The options of the command line are the user's own words, so an approval holds with them, too. A server without approval
+        // is left as it is, and fails below.
+        if config.has_consent(&secrets) {
+            set_client(&mut config.oauth, client)?;
+            config.give_consent(&preview(&config, &secrets));
+        }
         let launch = Launch::compose(&config, &secrets, &Instance::default()).map_err(|error| match &name {
             Some(name) => not_started(name, &error),
             None => Failure::from_hub(error),
@@ -183,6 +188,11 @@ fn at_url(url: &str, tls: &TlsArgs) -> Result<McpConfig, Failure> {
 fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failure> {
     let ClientArgs { client_id, secret_env, auth_method, redirect_uri, issuer } = client;
     if let Some(client_id) = client_id {
+        if oauth.client_id.as_ref() != Some(client_id) {
+            // They are those of the configured client.
+            oauth.client_secret = None;
+            oauth.auth_method = None;
+        }
         oauth.client_id = Some(client_id.clone());
     }
     if let Some(name) = secret_env {

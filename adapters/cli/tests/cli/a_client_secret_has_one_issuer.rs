@@ -5,12 +5,12 @@ use std::fs;
 use std::io::Write as _;
 use std::net::TcpListener;
 
-use mcpwire_testkit::authorization::{Client, Endpoint};
+use mcpwire_testkit::authorization::{Client, Deviation, Endpoint};
 use serde_json::{Value, json};
 
 use crate::support::configured::with_input;
 use crate::support::guarded::{Guarded, answer, login_page, url_in, visit};
-use crate::support::wait_for;
+use crate::support::{Finished, Running, command, wait_for};
 
 const SECRET: &str = "swordfish-of-the-client";
 
@@ -136,4 +136,92 @@ fn a_terminal_is_asked_once_and_enter_means_no() {
     whole["servers"][0]["oauth"].as_object_mut().expect("an object").remove("issuer");
     fs::write(guarded.place().join("mcp/servers.json"), whole.to_string()).expect("it is written");
     guarded.log_in(&["notes"]);
+}
+
+/// Imports the server as `notes`, with a client whose secret is in the environment variable `THE_SECRET`.
+fn imported(options: &[&str]) -> Guarded {
+    let guarded = Guarded::start();
+    for id in ["mine", "typed"] {
+        let client = Client::new(id).secret(&format!("{SECRET}-{id}")).redirect_uri("http://127.0.0.1/callback");
+        guarded.authorization.client(client);
+    }
+    guarded.authorization.deviate(Deviation::AnyLoopbackPort);
+    let oauth = json!({"clientId": "mine", "clientSecret": "${THE_SECRET}"});
+    let file = guarded.place().join("import.json");
+    let whole = json!({"mcpServers": {"notes": {"type": "http", "url": guarded.server.url(), "oauth": oauth}}});
+    fs::write(&file, whole.to_string()).expect("it is written");
+    let import = ["server", "import", "--from", "claude-code", file.to_str().expect("a plain path")];
+    let imported = begin_with_secrets(&guarded, &[&import, options].concat()).finish();
+    assert_eq!(imported.code(), 0, "{imported:?}");
+    guarded
+}
+
+/// Starts `mcpwire` with the secrets of both clients.
+fn begin_with_secrets(guarded: &Guarded, arguments: &[&str]) -> Running {
+    let mut command = command(&guarded.words(arguments));
+    command.env("THE_SECRET", format!("{SECRET}-mine")).env("TYPED_SECRET", format!("{SECRET}-typed"));
+    Running::start_command(command).0
+}
+
+fn log_in_with_secrets(guarded: &Guarded, arguments: &[&str]) -> Finished {
+    let running = begin_with_secrets(guarded, arguments);
+    let page = wait_for("the URL of the login page, or the end", || {
+        let text = running.stderr_so_far();
+        url_in(&text).or_else(|| text.contains("error:").then_some(text))
+    });
+    if page.starts_with("http") {
+        assert_eq!(visit(&answer(&page)).status, 200);
+    }
+    running.finish()
+}
+
+#[test]
+fn the_options_of_a_login_do_not_end_the_approval_of_an_imported_server() {
+    let guarded = imported(&["--trust"]);
+    let issuer = guarded.authorization.issuer();
+    let unnamed = begin_with_secrets(&guarded, &["login", "notes"]).finish();
+    assert_eq!(unnamed.code(), 2, "{unnamed:?}");
+    assert!(unnamed.stderr.contains("--issuer URL"), "{unnamed:?}");
+    assert_nothing_was_sent(&guarded);
+    let named = log_in_with_secrets(&guarded, &["login", "notes", "--issuer", &issuer]);
+    assert_eq!(named.code(), 0, "{named:?}");
+    assert_eq!(configured_issuer(&guarded), json!(issuer));
+    // It is still approved.
+    let call = begin_with_secrets(&guarded, &["call", "notes__echo"]).finish();
+    assert_eq!((call.code(), call.stdout.as_str()), (0, "hi\n"), "{call:?}");
+}
+
+#[test]
+fn a_client_of_the_command_line_leaves_the_approval_and_the_secret_of_the_imported_one_alone() {
+    let guarded = imported(&["--trust"]);
+    let (issuer, before) = (guarded.authorization.issuer(), servers(&guarded));
+    let typed = ["login", "notes", "--client-id", "typed", "--issuer", &issuer];
+    let public = log_in_with_secrets(&guarded, &typed);
+    assert_ne!(public.code(), 0, "the client has a secret, and none was named: {public:?}");
+    let with_secret = [&typed[..], &["--client-secret-env", "TYPED_SECRET"]].concat();
+    let with_method = [&with_secret[..], &["--client-auth-method", "client_secret_post"]].concat();
+    for words in [&with_secret, &with_method] {
+        let done = log_in_with_secrets(&guarded, words);
+        assert_eq!(done.code(), 0, "{words:?}: {done:?}");
+    }
+    assert_eq!(servers(&guarded), before);
+    let call = begin_with_secrets(&guarded, &["call", "notes__echo"]).finish();
+    assert_eq!((call.code(), call.stdout.as_str()), (0, "hi\n"), "{call:?}");
+    for request in guarded.authorization.requests_to(Endpoint::Token) {
+        assert!(!format!("{request:?}").contains(&format!("{SECRET}-mine")), "{request:?}");
+    }
+}
+
+#[test]
+fn the_options_of_a_login_approve_nothing() {
+    let guarded = imported(&[]);
+    let (issuer, before) = (guarded.authorization.issuer(), servers(&guarded));
+    let client = ["--client-id", "typed", "--client-secret-env", "TYPED_SECRET"];
+    for options in [&["--issuer", &*issuer][..], &client, &["--redirect-uri", "http://localhost:3118/callback"]] {
+        let refused = log_in_with_secrets(&guarded, &[&["login", "notes"], options].concat());
+        assert_ne!(refused.code(), 0, "{refused:?}");
+        assert!(refused.stderr.contains("needs your approval"), "{refused:?}");
+    }
+    assert_nothing_was_sent(&guarded);
+    assert_eq!(servers(&guarded), before);
 }
