@@ -14,67 +14,90 @@ use super::EnvVarConfig;
 ///
 /// The defaults suit most servers: the client finds the authorization server, and registers itself there. Nothing is sent until
 /// the server asks for a login.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, remote = "Self")]
+#[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own in the file")]
 #[non_exhaustive]
 pub struct OAuthConfig {
     /// Whether the client may log in to the server. In the configuration file, `"oauth": false` is short for an object with
     /// `enabled` set to `false`.
-    #[serde(skip_serializing_if = "is_true")]
     pub enabled: bool,
     /// The identifier of a client that is registered at the authorization server. By default, the client registers itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     /// The secret of the client with the identifier [`client_id`](Self::client_id).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<EnvVarConfig>,
     /// The issuer of the authorization server at which the client with the identifier [`client_id`](Self::client_id) is
     /// registered. Its secret is sent to no other authorization server.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
     /// How the client sends its secret: `client_secret_basic`, `client_secret_post`, or `none`. By default, the first method that
     /// the authorization server lists. Some authorization servers accept only the method that the client is registered for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub auth_method: Option<String>,
     /// The `https` URL of the metadata document of the client (Client ID Metadata Document).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_metadata_url: Option<String>,
     /// The scopes to ask for in place of those that the server names. If this list is empty, the server's scopes are used.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
     /// The name of the user's account, for users with several accounts on one server. Each account has its own login.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// The redirect URI of logins in a browser, such as `http://localhost:3118/callback`: an `http` URL of this machine. By
     /// default, `http://127.0.0.1` with a free port. Some authorization servers require the registered host, port and path.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub redirect_uri: Option<String>,
     /// Whether the parameter `resource` is left out. Some authorization servers, such as Microsoft Entra, reject it.
-    #[serde(skip_serializing_if = "super::is_false")]
     pub omit_resource: bool,
     /// Whether authorization servers are used whose metadata does not mention PKCE, such as Amazon Cognito.
-    #[serde(skip_serializing_if = "super::is_false")]
     pub assume_pkce: bool,
     /// Whether the metadata of the authorization server may lack its issuer, or name it with a different slash at its end.
-    #[serde(skip_serializing_if = "super::is_false")]
     pub lenient_issuer: bool,
     /// Whether the metadata of the server may be about a parent of its URL, such as its origin, wherever it is published. Other
     /// servers below that parent may then accept its tokens.
-    #[serde(skip_serializing_if = "super::is_false")]
     pub accept_parent_resource: bool,
     /// Whether tokens are bound to a key of this machine (DPoP). Tokens that are not bound are then never used.
-    #[serde(skip_serializing_if = "super::is_false")]
     pub dpop: bool,
     /// Whether requests of the login may go to private addresses. The server's own host is always allowed.
-    #[serde(skip_serializing_if = "super::is_false")]
     pub allow_private_addresses: bool,
     /// Whether the program logs in as itself, with `client_id` and `client_secret` and without a user (`client_credentials`).
-    #[serde(skip_serializing_if = "super::is_false")]
     pub client_credentials: bool,
     /// The members of the JSON object that this version of the hub does not know. They are preserved.
-    #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+/// The members of [`OAuthConfig`] in JSON. A private type, so that nobody can read or write settings without the short form `false`.
+#[derive(Serialize, Deserialize)]
+#[serde(default = "OAuthConfig::default", remote = "OAuthConfig")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own in the file")]
+struct Members {
+    #[serde(skip_serializing_if = "is_true")]
+    enabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_secret: Option<EnvVarConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issuer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    auth_method: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_metadata_url: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    scopes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirect_uri: Option<String>,
+    #[serde(skip_serializing_if = "super::is_false")]
+    omit_resource: bool,
+    #[serde(skip_serializing_if = "super::is_false")]
+    assume_pkce: bool,
+    #[serde(skip_serializing_if = "super::is_false")]
+    lenient_issuer: bool,
+    #[serde(skip_serializing_if = "super::is_false")]
+    accept_parent_resource: bool,
+    #[serde(skip_serializing_if = "super::is_false")]
+    dpop: bool,
+    #[serde(skip_serializing_if = "super::is_false")]
+    allow_private_addresses: bool,
+    #[serde(skip_serializing_if = "super::is_false")]
+    client_credentials: bool,
+    #[serde(flatten)]
+    other: Map<String, Value>,
 }
 
 impl Default for OAuthConfig {
@@ -185,7 +208,7 @@ impl Serialize for OAuthConfig {
         if *self == OAuthConfig::disabled() {
             serializer.serialize_bool(false)
         } else {
-            Self::serialize(self, serializer)
+            Members::serialize(self, serializer)
         }
     }
 }
@@ -210,7 +233,7 @@ impl<'de> Visitor<'de> for BoolOrObject {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OAuthConfig, A::Error> {
-        OAuthConfig::deserialize(MapAccessDeserializer::new(map))
+        Members::deserialize(MapAccessDeserializer::new(map))
     }
 }
 

@@ -5,6 +5,7 @@ use mcpwire_hub::import::{Dialect, Import, export};
 use mcpwire_hub::launch::{Instance, Launch, preview};
 use mcpwire_hub::secrets::{MemorySecrets, Secret, SecretRef, SecretStore, Secrets};
 use mcpwire_hub::{ErrorCode, HubError, McpServerDef};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::importing::{read, server};
@@ -25,6 +26,17 @@ fn launch(config: &McpConfig, secrets: &Secrets) -> Result<Launch, HubError> {
 
 fn no_secrets() -> Secrets {
     Secrets::new(MemorySecrets::default())
+}
+
+#[test]
+fn each_way_to_read_and_write_settings_knows_the_short_form() {
+    // Functions of the type would take precedence over those of the traits.
+    assert_eq!(OAuthConfig::deserialize(&json!(false)).unwrap(), OAuthConfig::disabled());
+    assert_eq!(OAuthConfig::deserialize(&json!(true)).unwrap(), OAuthConfig::default());
+    assert_eq!(OAuthConfig::serialize(&OAuthConfig::disabled(), serde_json::value::Serializer).unwrap(), json!(false));
+    let disabled = json!({"enabled": false, "account": "a"});
+    let read = OAuthConfig::deserialize(&disabled).unwrap();
+    assert_eq!(OAuthConfig::serialize(&read, serde_json::value::Serializer).unwrap(), disabled);
 }
 
 #[test]
