@@ -56,19 +56,15 @@ struct Content {
 
 impl HubError {
     /// Creates an error that no configuration field caused. Its [`field`](Self::field) is empty.
+    ///
+    /// It is [retryable](Self::is_retryable) if its kind is [`ErrorKind::RateLimited`] or [`ErrorKind::Starting`]. Other kinds do
+    /// not say whether the operation had an effect: see [`with_retryable`](Self::with_retryable).
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         HubError(Arc::new(Content {
             kind,
             code: kind.into(),
-            is_retryable: matches!(
-                kind,
-                ErrorKind::RateLimited
-                    | ErrorKind::Starting
-                    | ErrorKind::Closed
-                    | ErrorKind::Unavailable
-                    | ErrorKind::Timeout
-                    | ErrorKind::Network
-            ),
+            // Only of these kinds does each error say both: the operation had no effect, and time alone can help.
+            is_retryable: matches!(kind, ErrorKind::RateLimited | ErrorKind::Starting),
             message: message.into(),
             field: String::new(),
             server: None,
@@ -137,12 +133,21 @@ impl HubError {
         self.0.client_error.as_deref()
     }
 
-    /// Returns whether the same operation may succeed later, without an action of the user.
+    /// Returns whether the operation can be repeated: it may succeed later without an action of the user, and cannot take effect
+    /// twice.
     ///
-    /// A tool may have run before a call failed with [`ErrorKind::Timeout`], [`ErrorKind::Closed`] or [`ErrorKind::Network`].
-    /// Repeat such a call only if the tool may run twice.
+    /// `true` in these cases only:
+    /// - The hub did not send the call, for a reason that passes: its rate limit, a server that is still starting or is restarted
+    ///   after a delay, or too many calls that wait for a server.
+    /// - A server did not start in time. Then repeat the start, or the call that waited for it.
+    /// - The client's error is retryable, for example because the server cannot be reached or its response has a `Retry-After`
+    ///   header. The hub and the clients agree about the same failure.
+    /// - The token of a login cannot be obtained now.
+    ///
+    /// A tool call that timed out, lost its connection or whose server ended is not retryable, because the tool may have run. An
+    /// error that was deserialized is not retryable, because its JSON form does not say.
     pub fn is_retryable(&self) -> bool {
-        self.0.is_retryable || self.0.retry_after.is_some()
+        self.0.is_retryable
     }
 
     fn content(&mut self) -> &mut Content {
@@ -150,30 +155,35 @@ impl HubError {
     }
 
     /// Sets the path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`.
+    #[must_use]
     pub fn at(mut self, field: impl Into<String>) -> Self {
         self.content().field = field.into();
         self
     }
 
     /// Replaces the kind. The [`code`](Self::code) and [`is_retryable`](Self::is_retryable) stay.
+    #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.content().kind = kind;
         self
     }
 
     /// Replaces the code, which otherwise follows from the kind.
+    #[must_use]
     pub fn with_code(mut self, code: ErrorCode) -> Self {
         self.content().code = code;
         self
     }
 
     /// Replaces the message. It must contain no secret values.
+    #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.content().message = message.into();
         self
     }
 
     /// Sets the name of the server that the error concerns, unless it is set. `Display` shows it before the message.
+    #[must_use]
     pub fn with_server(mut self, name: &str) -> Self {
         if self.0.server.is_none() {
             self.content().server = Some(name.into());
@@ -182,30 +192,45 @@ impl HubError {
     }
 
     /// Sets the name of the tool whose call failed. The message should contain it.
+    #[must_use]
     pub fn with_tool(mut self, name: &str) -> Self {
         self.content().tool = Some(name.into());
         self
     }
 
     /// Sets the JSON-RPC error with which the server answered. It must contain no secret values.
+    #[must_use]
     pub fn with_rpc_error(mut self, error: impl Into<Option<RpcError>>) -> Self {
         self.content().rpc_error = error.into().map(Box::new);
         self
     }
 
-    /// Sets the delay after which the operation may succeed.
+    /// Sets the delay after which the operation may succeed. An error with a delay is [retryable](Self::is_retryable), unless
+    /// [`with_retryable`](Self::with_retryable) says otherwise afterwards. `None` does not change that.
+    #[must_use]
     pub fn with_retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
-        self.content().retry_after = delay.into();
+        let content = self.content();
+        content.retry_after = delay.into();
+        content.is_retryable |= content.retry_after.is_some();
+        self
+    }
+
+    /// Sets whether the operation can be repeated: it may succeed later, and cannot take effect twice.
+    #[must_use]
+    pub fn with_retryable(mut self, is_retryable: bool) -> Self {
+        self.content().is_retryable = is_retryable;
         self
     }
 
     /// Sets the scopes that the server wants a login with.
+    #[must_use]
     pub fn with_scopes(mut self, scopes: Vec<String>) -> Self {
         self.content().scopes = scopes;
         self
     }
 
     /// Sets the client's error that this error reports. Neither its texts nor its parts may contain secret values.
+    #[must_use]
     pub fn with_client_error(mut self, error: impl Error + Send + Sync + 'static) -> Self {
         self.content().client_error = Some(Arc::new(error));
         self
@@ -372,7 +397,12 @@ mod tests {
         let error = HubError::new(ErrorKind::RateLimited, "later").with_retry_after(Duration::from_secs(3));
         let json = serde_json::to_string(&error).expect("it is written");
         assert_eq!(json, r#"{"code":"SERVICE_UNAVAILABLE","message":"later","field":""}"#);
-        assert_eq!(serde_json::from_str::<HubError>(&json).expect("it is read"), HubError::unavailable("later"));
+        let read = serde_json::from_str::<HubError>(&json).expect("it is read");
+        assert_eq!(read, HubError::unavailable("later"));
+        assert!(
+            error.is_retryable() && !read.is_retryable(),
+            "the JSON does not say whether the operation had an effect"
+        );
         let id = ServerId::from_random(1);
         for error in [HubError::unknown_server(id), HubError::login_required("x"), HubError::disabled()] {
             let json = serde_json::to_string(&error).expect("it is written");
@@ -384,10 +414,18 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_may_succeed_later_if_time_alone_can_help() {
+    fn an_operation_can_be_repeated_only_if_it_had_no_effect_and_time_alone_can_help() {
+        let timeout = || HubError::new(ErrorKind::Timeout, "");
         for (error, expected) in [
             (HubError::new(ErrorKind::RateLimited, ""), true),
             (HubError::new(ErrorKind::Starting, ""), true),
+            (timeout(), false),
+            (timeout().with_retryable(true), true),
+            (timeout().with_retry_after(None), false),
+            (timeout().with_retry_after(Duration::ZERO).with_retryable(false), false),
+            (HubError::new(ErrorKind::Closed, ""), false),
+            (HubError::network("", ""), false),
+            (HubError::unavailable(""), false),
             (HubError::new(ErrorKind::NotRunning, ""), false),
             (HubError::new(ErrorKind::NotRunning, "").with_retry_after(Duration::ZERO), true),
             (HubError::new(ErrorKind::Tool, ""), false),

@@ -272,14 +272,34 @@ fn a_program_that_cannot_be_started() {
 
 #[test]
 fn time_runs_out() {
-    for (stage, text) in [
-        (Stage::Negotiate, "Handshake timed out after 60s"),
-        (Stage::Call, "Tool call timed out after 60s"),
-        (Stage::List, "Listing tools timed out after 60s"),
+    for (stage, text, is_retryable) in [
+        (Stage::Negotiate, "Handshake timed out after 60s", true),
+        (Stage::Call, "Tool call timed out after 60s", false),
+        (Stage::List, "Listing tools timed out after 60s", true),
     ] {
         let failure = Evidence::new(Npm, stage, Cause::Timeout(Duration::from_secs(60))).classify();
         assert_eq!((failure.error.code(), failure.error.field()), (NetworkError, "timeout"));
-        assert_eq!(failure.error.message(), text);
+        assert_eq!((failure.error.message(), failure.error.is_retryable()), (text, is_retryable));
+    }
+}
+
+/// A call is repeated only if the server did not process it, and a start also if it may have.
+#[test]
+fn what_a_server_may_have_processed_is_not_repeated() {
+    for (stage, status, seconds, is_retryable) in [
+        (Stage::Call, 500, None, false),
+        (Stage::Call, 502, Some(7), true),
+        (Stage::Call, 503, None, true),
+        (Stage::Call, 429, None, true),
+        (Stage::Negotiate, 500, None, true),
+        (Stage::Negotiate, 404, Some(7), false),
+    ] {
+        let cause = Cause::Http { status, retry_after: seconds.map(Duration::from_secs) };
+        let error = Evidence::new(Http, stage, cause).classify().error;
+        assert_eq!(error.is_retryable(), is_retryable, "{stage:?}: {error}");
+    }
+    for cause in [Cause::Closed, Cause::Exit { code: Some(1), signal: None }, Cause::Network("broken pipe".into())] {
+        assert!(!Evidence::new(Binary, Stage::Call, cause).classify().error.is_retryable());
     }
 }
 

@@ -133,6 +133,7 @@ fn a_crash_fails_the_calls_at_once_and_it_is_started_again() {
     assert_eq!(fleet.failed_calls.len(), 1, "before anything else is waited for");
     let (server, failed, error) = &fleet.failed_calls[0];
     assert_eq!((*server, *failed, error.code()), (id, generation, ErrorCode::ServiceUnavailable));
+    assert!(!error.is_retryable(), "the tool may have run");
     assert_eq!(fleet.supervisor.catalogue().len(), 0);
     // What is left of its group is ended before it is started again.
     assert_eq!(fleet.state(id), State::Stopping);
@@ -363,26 +364,26 @@ fn calls_to_a_server_that_does_not_run_fail_at_once() {
     let (mut fleet, id) = one();
     let by = fleet.now + 60 * SECOND;
     let stopped = fleet.command(id, Command::PrepareCall { by });
-    let says = |fleet: &Fleet, call, text: &str| {
+    let says = |fleet: &Fleet, call, text: &str, is_retryable| {
         let error = fleet.reply(call).expect("it is answered").clone().expect_err("it does not run");
-        assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
+        assert_eq!((error.code(), error.is_retryable()), (ErrorCode::ServiceUnavailable, is_retryable), "{error}");
         assert!(error.message().contains(text), "{error}");
     };
-    says(&fleet, stopped, "is stopped; start it first");
+    says(&fleet, stopped, "is stopped; start it first", false);
     fleet.command(id, Command::Start);
     let starting = fleet.command(id, Command::PrepareCall { by });
-    says(&fleet, starting, "is still starting; try again");
+    says(&fleet, starting, "is still starting; try again", true);
     let resolve = fleet.next_open();
     fleet.refuse(resolve, transient("no luck"));
     assert_eq!(fleet.state(id), State::Backoff);
     let failed = fleet.command(id, Command::PrepareCall { by });
-    says(&fleet, failed, "failed and restarts soon: no luck");
+    says(&fleet, failed, "failed and restarts soon: no luck", true);
     fleet.command(id, Command::Start);
     let resolve = fleet.next_open();
     fleet.refuse(resolve, Failure::new(HubError::unavailable("no program"), Retry::Never));
     assert_eq!(fleet.state(id), State::Failed);
     let failed = fleet.command(id, Command::PrepareCall { by });
-    says(&fleet, failed, "has failed; start it again first: no program");
+    says(&fleet, failed, "has failed; start it again first: no program", false);
 }
 
 #[test]
@@ -394,6 +395,10 @@ fn calls_may_wait_for_a_start_for_a_while() {
     let early = fleet.command(id, Command::PrepareCall { by: early });
     fleet.pass(SECOND);
     assert_eq!(code(fleet.reply(early)), ErrorCode::ServiceUnavailable);
+    assert!(
+        fleet.reply(early).is_some_and(|reply| reply.as_ref().is_err_and(HubError::is_retryable)),
+        "it did not run"
+    );
     assert_eq!(fleet.reply(late), None);
     fleet.settle(&tools(["a"]));
     assert_eq!(fleet.reply(late), Some(&Ok(())));

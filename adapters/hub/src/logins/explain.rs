@@ -34,12 +34,13 @@ pub fn login_error(error: &LoginError) -> HubError {
         LoginErrorKind::Misconfigured => (ErrorKind::InvalidConfiguration, "oauth"),
         _ => (ErrorKind::Unauthorized, "authorization"),
     };
+    let is_temporary = error.kind() == LoginErrorKind::Temporary;
     let text = error.to_string();
     let setting = SETTINGS.into_iter().find(|(setting, _)| text.contains(&quoted(setting)));
     let message = in_terms_of_configuration(&text);
     match setting {
         Some((_, path)) => HubError::validation(path, message),
-        None => HubError::new(kind, message).at(field),
+        None => HubError::new(kind, message).at(field).with_retryable(is_temporary),
     }
 }
 

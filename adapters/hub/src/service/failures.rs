@@ -70,13 +70,14 @@ fn text_of(error: &Error, redactor: &Redactor) -> String {
     redactor.redact(text.strip_prefix(&prefix).unwrap_or(&text))
 }
 
-/// Adds the server, the server's JSON-RPC error and the client's error to an error for the user. Secrets are removed from the
-/// JSON-RPC error. A client's error that contains a secret is not added, because a program could print it.
+/// Adds the server, the server's JSON-RPC error, whether the operation can be repeated, and the client's error to an error for the
+/// user. Secrets are removed from the JSON-RPC error. A client's error that contains a secret is not added, because a program could print it.
 fn with_details(reported: HubError, error: &Error, redactor: &Redactor) -> HubError {
     let rpc_error = error.rpc_error().map(|error| without_secrets(error, redactor));
     let retry_after = reported.retry_after().or(error.retry_after());
     let reported = reported.with_server(&redactor.redact(error.server()));
-    let reported = reported.with_rpc_error(rpc_error).with_retry_after(retry_after);
+    let reported =
+        reported.with_rpc_error(rpc_error).with_retry_after(retry_after).with_retryable(error.is_retryable());
     // `Debug` shows data in part.
     let data = error.rpc_error().and_then(|error| error.data.as_ref()).map(Json::get);
     let everything = format!("{error} {error:?} {:?} {}", error.cause(), data.unwrap_or_default());
@@ -104,7 +105,7 @@ pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
     let error = find_login_error(error)?;
     let message = redactor.redact(error.message());
     let error = error.with_message(message);
-    let retry = if error.is_retryable() { Retry::Backoff } else { Retry::Login };
+    let retry = if error.kind() == ErrorKind::Unavailable { Retry::Backoff } else { Retry::Login };
     Some(Failure::new(error, retry))
 }
 

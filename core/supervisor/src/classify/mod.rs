@@ -250,7 +250,8 @@ impl<'a> Evidence<'a> {
             text.push_str(": ");
             text.push_str(&quote(line));
         }
-        Failure::new(HubError::timeout(text), Retry::Backoff)
+        // A start, or a request of the tool list, has no effect that a second one could repeat. A tool call may have one.
+        Failure::new(HubError::timeout(text).with_retryable(self.stage.is_start()), Retry::Backoff)
     }
 
     fn rpc_failure(&self, code: i64, message: &str) -> Failure {
@@ -293,7 +294,11 @@ impl<'a> Evidence<'a> {
                 let when = retry_after.map(|wait| format!("; it asks to try again after {} s", wait.as_secs()));
                 let text = format!("the MCP server is not available (HTTP {status}){}", when.unwrap_or_default());
                 let kind = if status == 429 { ErrorKind::RateLimited } else { ErrorKind::Unavailable };
-                let error = HubError::new(kind, text).with_retry_after(retry_after);
+                // The server did not process the request, except perhaps with another status from 500 to 599.
+                let is_unprocessed = retry_after.is_some() || matches!(status, 408 | 425 | 429 | 503);
+                let error = HubError::new(kind, text)
+                    .with_retry_after(retry_after)
+                    .with_retryable(is_unprocessed || self.stage.is_start());
                 (error, retry_after.map_or(Retry::Backoff, Retry::After))
             }
             _ => {

@@ -43,7 +43,7 @@ impl Server {
             (RestartDecision::CrashLoop, _) => {
                 let advice = "it failed too often (crash loop). Start it again manually.";
                 let message = alloc::format!("{}; {advice}", error.message());
-                error = error.with_message(message);
+                error = error.with_message(message).with_retryable(false);
                 NextState::WaitForUser(State::Failed)
             }
             (_, Retry::Login) if error.kind() == ErrorKind::LoginRequired => NextState::WaitForUser(State::NeedsLogin),
@@ -60,7 +60,9 @@ impl Server {
     /// there is one, and then enters the state `then`.
     pub(super) fn stop_attempt(&mut self, then: NextState, error: &HubError, now: Timestamp) {
         if self.state == State::Running {
-            self.effects.push_back(Effect::FailCalls { generation: self.generation, error: error.clone() });
+            // The tools may have run, whatever the error says about the server.
+            let error = error.clone().with_retryable(false);
+            self.effects.push_back(Effect::FailCalls { generation: self.generation, error });
         }
         self.is_dormant = then == NextState::Sleep;
         let phase = match self.process {

@@ -109,7 +109,8 @@ impl Server {
                 id,
                 Err(HubError::unavailable(
                     "too many requests are waiting for the MCP server to start; try again later",
-                )),
+                )
+                .with_retryable(true)),
             );
         }
         match &mut self.stopping {
@@ -208,6 +209,7 @@ impl Server {
                 let delay = self.deadline.map(|at| at.duration_since(now));
                 not_running(alloc::format!("the MCP server failed and restarts soon: {}", error.message()))
                     .with_retry_after(delay)
+                    .with_retryable(true)
             }
             (State::Failed, Some(error)) => {
                 not_running(alloc::format!("the MCP server has failed; start it again first: {}", error.message()))

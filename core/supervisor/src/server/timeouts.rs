@@ -41,7 +41,8 @@ impl Server {
             State::Listing => "Listing tools timed out",
             _ => return,
         };
-        let error = HubError::timeout(format!("{what} after {after:?}"));
+        // A start that did not end has had no effect that a second start could repeat.
+        let error = HubError::timeout(format!("{what} after {after:?}")).with_retryable(true);
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 
