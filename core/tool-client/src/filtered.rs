@@ -42,6 +42,7 @@ impl<C> Filtered<C> {
     }
 
     /// Offers the tools for whose names `filter` returns `true`.
+    #[must_use]
     pub fn by_name(client: C, filter: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Filtered { client, filter: Filter::Name(Box::new(filter)) }
     }

@@ -170,6 +170,11 @@ fn a_timeout_has_a_kind<K: Kind>() {
 async fn assert_kind<K: Kind>(client: &dyn ToolClient, tool: &str, kind: ErrorKind) {
     let error = failure::<K>(client, tool).await;
     assert_eq!(error.kind(), kind, "{tool}: {error}");
+    assert_eq!((error.tool(), error.is_retryable()), (Some(tool), false), "{error}");
+    assert!(
+        error.server().is_some_and(|server| error.to_string().starts_with(&format!("server `{server}`: "))),
+        "{error}"
+    );
     assert!(error.client_error().is_some_and(|client_error| client_error.to_string() == error.to_string()));
 }
 
@@ -275,6 +280,7 @@ fn calls_fail_when_the_server_dies<K: Kind>() {
         let (waits, dies) = zip(failure::<K>(client, "wait"), failure::<K>(client, "die")).await;
         for error in [waits, dies] {
             assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
+            assert!(!error.is_retryable(), "the tool may have run: {error}");
         }
     });
 }
@@ -288,6 +294,7 @@ fn a_rate_limit_says_when_to_call_again<K: Kind>() {
         let error = failure::<K>(client, tool).await;
         let expected = (ErrorKind::RateLimited, Some(Duration::from_secs(17)));
         assert_eq!((error.kind(), error.retry_after()), expected, "{error}");
+        assert!(error.is_retryable(), "the server says when to call again: {error}");
     });
 }
 

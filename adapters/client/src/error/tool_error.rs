@@ -6,8 +6,12 @@ use super::Error;
 
 impl From<Error> for ToolError {
     fn from(error: Error) -> Self {
-        let (retry_after, rpc_error) = (error.retry_after(), error.rpc_error().cloned());
-        ToolError::from_client(error.kind(), error).with_retry_after(retry_after).with_rpc_error(rpc_error)
+        ToolError::from_client(error.kind(), error.clone())
+            .with_server(error.server())
+            .with_tool(error.tool())
+            .with_retry_after(error.retry_after())
+            .with_retryable(error.is_retryable())
+            .with_rpc_error(error.rpc_error().cloned())
     }
 }
 
@@ -27,6 +31,7 @@ mod tests {
         let text = error.to_string();
         let error = ToolError::from(error);
         assert_eq!((error.kind(), error.to_string()), (ErrorKind::Timeout, text));
+        assert_eq!((error.server(), error.tool(), error.is_retryable()), (Some("github"), Some("search"), false));
         assert!(error.to_string().contains("github") && error.to_string().contains("search"), "{error}");
         let client_error = error.client_error().and_then(|error| error.downcast_ref::<Error>());
         assert_eq!(client_error.map(Error::kind), Some(ErrorKind::Timeout));
@@ -35,7 +40,8 @@ mod tests {
     #[test]
     fn a_limit_of_the_client_is_a_rate_limit() {
         let error = Error::new("github", SendError::TooManyInFlight { limit: 3 });
-        assert_eq!(ToolError::from(error).kind(), ErrorKind::RateLimited);
+        let error = ToolError::from(error);
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::RateLimited, true));
         let error = Error::new("github", SendError::Closed);
         assert_eq!(ToolError::from(error).kind(), ErrorKind::Closed);
     }

@@ -25,7 +25,7 @@ impl ToolClient for Hub {
         options: CallOptions<'a>,
     ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
         let call = self.call(name, arguments).options(options);
-        Box::pin(async move { Ok(call.await.map_err(tool_error)?.result) })
+        Box::pin(async move { Ok(call.await.map_err(|error| tool_error(&error))?.result) })
     }
 }
 
@@ -47,15 +47,19 @@ impl ToolClient for dyn McpService + '_ {
         options: CallOptions<'a>,
     ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
         Box::pin(async move {
-            let server = self.find_tool_server(name).ok_or_else(|| tool_error(HubError::unknown_tool(name)))?;
+            let server = self.find_tool_server(name).ok_or_else(|| tool_error(&HubError::unknown_tool(name)))?;
             let arguments = arguments.decode().map_err(|error| ToolError::new(ErrorKind::Usage, error.to_string()))?;
             let outcome = self.call_tool_full(server, name, &arguments, options).await;
-            Ok(outcome.map_err(tool_error)?.result)
+            Ok(outcome.map_err(|error| tool_error(&error))?.result)
         })
     }
 }
 
-fn tool_error(error: HubError) -> ToolError {
-    let (retry_after, rpc_error) = (error.retry_after(), error.rpc_error().cloned());
-    ToolError::from_client(error.kind(), error).with_retry_after(retry_after).with_rpc_error(rpc_error)
+fn tool_error(error: &HubError) -> ToolError {
+    ToolError::from_client(error.kind(), error.clone())
+        .with_server(error.server())
+        .with_tool(error.tool())
+        .with_retry_after(error.retry_after())
+        .with_retryable(error.is_retryable())
+        .with_rpc_error(error.rpc_error().cloned())
 }

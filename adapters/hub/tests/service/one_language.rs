@@ -108,7 +108,10 @@ impl Errors {
         assert_eq!(without_id(hub), shown);
         assert_eq!((hub.server(), hub.tool()), (Some(client.server()), client.tool()));
         assert_eq!((hub.rpc_error(), hub.retry_after()), (client.rpc_error(), client.retry_after()));
+        assert_eq!(hub.is_retryable(), client.is_retryable(), "{client}");
         for error in &self.tools {
+            assert_eq!((error.server(), error.tool()), (hub.server(), hub.tool()));
+            assert_eq!((error.is_retryable(), error.rpc_error()), (client.is_retryable(), client.rpc_error()));
             assert_eq!((error.kind(), error.retry_after()), (kind, hub.retry_after()));
             assert_eq!(without_id(error), shown);
         }
@@ -166,6 +169,7 @@ async fn calls_that_time_out_or_are_cancelled_fail_alike() {
     let tools = vec![ToolError::from(client.clone())];
     let errors = Errors { client, hub, tools };
     errors.are(ErrorKind::Timeout, "server `a`: `tools/call` of `slow` timed out after 30 ms");
+    assert!(!errors.hub.is_retryable(), "the tool may have run");
     assert_eq!((errors.hub.code(), errors.hub.field()), (ErrorCode::NetworkError, "timeout"));
 
     // The asynchronous client cancels a call whose future is dropped, which has no result.
@@ -222,6 +226,7 @@ async fn refusals_over_http_fail_alike() {
         (401, ErrorKind::Unauthorized, ErrorCode::ValidationError),
         (429, ErrorKind::RateLimited, ErrorCode::ServiceUnavailable),
         (503, ErrorKind::Unavailable, ErrorCode::ServiceUnavailable),
+        (500, ErrorKind::Unavailable, ErrorCode::ServiceUnavailable),
     ] {
         let both = Both::http(move || HttpAnswer::status(status).header("Retry-After", "17")).await;
         let errors = both.errors("refused").await;
