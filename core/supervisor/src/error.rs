@@ -98,12 +98,14 @@ impl HubError {
     }
 
     /// Returns the name of the server that the error concerns. `None` if it concerns no server, or if the error was deserialized.
+    ///
+    /// A hub has many servers, and some of its errors are about none of them, such as those of its files or of an unknown tool. The
+    /// error of a client always has a server, and returns its name without an `Option`.
     pub fn server(&self) -> Option<&str> {
         self.0.server.as_deref()
     }
 
-    /// Returns the name of the tool whose call failed, as the server calls it. `None` if no call failed, or if the message does not
-    /// depend on the tool.
+    /// Returns the name of the tool whose call failed, as the server calls it. `None` if no call failed.
     pub fn tool(&self) -> Option<&str> {
         self.0.tool.as_deref()
     }
@@ -125,7 +127,7 @@ impl HubError {
     }
 
     /// Returns the client's error, if a call or the start of a server failed, for example to downcast it to the `Error` of
-    /// `mcpwire-driver`.
+    /// `mcpwire-driver`. For a call to a server that [does not run](ErrorKind::NotRunning), it is the error of the start.
     ///
     /// `None` if no client failed, or if the client's error contains a secret, which the message does not. It is the
     /// [`source`](Error::source) only if the message does not contain its text.
@@ -286,6 +288,14 @@ impl HubError {
         HubError::new(ErrorKind::Disabled, "MCP is disabled").at("enabled")
     }
 
+    /// Creates the error of a call to a server that does not run because of this error. It names the same configuration field and
+    /// client's error.
+    pub(crate) fn to_not_running(&self, message: String) -> Self {
+        let mut error = HubError::new(ErrorKind::NotRunning, message).at(self.field());
+        error.content().client_error.clone_from(&self.0.client_error);
+        error
+    }
+
     /// Creates the error for a request that did not get its answer in time.
     pub(crate) fn timeout(message: impl Into<String>) -> Self {
         HubError::new(ErrorKind::Timeout, message).at("timeout")
@@ -327,7 +337,11 @@ impl Error for HubError {
     /// each text once. [`HubError::client_error`] returns it in both cases.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         let error = self.0.client_error.as_deref()?;
-        (!self.to_string().contains(&error.to_string())).then_some(error)
+        let text = error.to_string();
+        // A message that says why the server does not run ends with the client's text, without the name of the server.
+        let server = self.server().map(|name| alloc::format!("server `{}`: ", printable(name)));
+        let without_server = server.and_then(|server| text.strip_prefix(&server)).unwrap_or(&text);
+        (!self.to_string().contains(&text) && !self.message().ends_with(without_server)).then_some(error)
     }
 }
 
@@ -449,6 +463,19 @@ mod tests {
             "HubError { message: server `a\u{fffd}b`: no answer after 3 s, kind: timeout, code: NETWORK_ERROR, \
              field: \"timeout\", .. }"
         );
+    }
+
+    #[test]
+    fn the_error_of_a_start_is_told_by_a_call_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("server `a`: command not found: `x`")]
+        struct OfClient;
+
+        let start = HubError::new(ErrorKind::Start, "command not found: `x`").at("package.identifier");
+        let start = start.with_server("a").with_client_error(OfClient);
+        let call = start.to_not_running(alloc::format!("it has failed: {}", start.message())).with_server("a");
+        assert_eq!((call.kind(), call.field()), (ErrorKind::NotRunning, "package.identifier"));
+        assert!(call.client_error().is_some_and(|error| error.is::<OfClient>()) && call.source().is_none());
     }
 
     #[test]

@@ -152,7 +152,8 @@ error_kinds! {
     Conflict = "conflict",
     /// The server does not run: it was stopped, has failed, or is restarted later. The tool did not run.
     ///
-    /// Start the server, or wait as long as `retry_after()` says. Reported by the hub.
+    /// The message says why, also if the start has failed. Start the server, or wait as long as `retry_after()` says. The start
+    /// reports the kind of its own failure, such as [`ErrorKind::Start`]. Reported by the hub.
     NotRunning = "not_running",
     /// The server is still starting. The tool did not run.
     ///

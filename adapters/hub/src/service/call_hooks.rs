@@ -7,7 +7,7 @@ use std::pin::Pin;
 
 use futures_util::FutureExt as _;
 use mcpwire_client::catch_panic;
-use mcpwire_core::{Json, JsonError, Tool};
+use mcpwire_core::{Json, JsonError, Tool, printable};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -77,8 +77,9 @@ impl CallHooks {
     /// Decides with the callbacks whether a tool call may be made. Returns an error if the call is denied.
     pub(super) async fn before(&self, call: &ToolCall) -> Result<(), HubError> {
         let Some(before) = &self.before else { return Ok(()) };
-        let decision = catch_panic(|| before(call)).map_err(|message| denied_by_panic("before_call", &message))?;
-        self.decide(decision, || CallQuestion { call: call.clone(), outcome: None }).await
+        let decision = catch_panic(|| before(call))
+            .map_err(|message| denied(call, &panicked_callback("before_call", &message)))?;
+        self.decide(decision, call, || CallQuestion { call: call.clone(), outcome: None }).await
     }
 
     /// Decides with the callbacks whether the caller gets the outcome of a tool call. The error of a failed call is
@@ -91,12 +92,17 @@ impl CallHooks {
         let Some(after) = &self.after else { return outcome };
         let decision = catch_panic(|| after(call, outcome.as_ref()));
         let outcome = outcome?;
-        let decision = decision.map_err(|message| denied_by_panic("after_call", &message))?;
-        self.decide(decision, || CallQuestion { call: call.clone(), outcome: Some(outcome.clone()) }).await?;
+        let decision = decision.map_err(|message| denied(call, &panicked_callback("after_call", &message)))?;
+        self.decide(decision, call, || CallQuestion { call: call.clone(), outcome: Some(outcome.clone()) }).await?;
         Ok(outcome)
     }
 
-    async fn decide(&self, decision: CallDecision, question: impl FnOnce() -> CallQuestion) -> Result<(), HubError> {
+    async fn decide(
+        &self,
+        decision: CallDecision,
+        call: &ToolCall,
+        question: impl FnOnce() -> CallQuestion,
+    ) -> Result<(), HubError> {
         let reason = match decision {
             CallDecision::Allow => return Ok(()),
             CallDecision::Deny(reason) => reason,
@@ -105,25 +111,27 @@ impl CallHooks {
                 Some(on_ask) => {
                     let question = question();
                     let asked = catch_panic(|| on_ask(question));
-                    let answer = asked.map_err(|message| denied_by_panic("on_ask", &message))?;
+                    let answer = asked.map_err(|message| denied(call, &panicked_callback("on_ask", &message)))?;
                     match AssertUnwindSafe(answer).catch_unwind().await {
                         Ok(true) => return Ok(()),
                         Ok(false) => "it was not approved".into(),
-                        Err(_) => return Err(denied_by_panic("on_ask", "the answer could not be obtained")),
+                        Err(_) => panicked_callback("on_ask", "the answer could not be obtained"),
                     }
                 }
             },
         };
-        Err(denied(format!("the tool call was denied: {reason}")))
+        Err(denied(call, &reason))
     }
 }
 
-fn denied(message: impl Into<String>) -> HubError {
-    HubError::new(ErrorKind::Denied, message).at("tool_name")
+fn denied(call: &ToolCall, reason: &str) -> HubError {
+    let message = format!("`tools/call` of `{}` was denied: {reason}", printable(&call.tool));
+    HubError::new(ErrorKind::Denied, message).at("tool_name").with_tool(&call.tool)
 }
 
-fn denied_by_panic(callback: &str, message: &str) -> HubError {
-    denied(panicked(&format!("`HubOptions::{callback}`"), message).message())
+/// Returns why a call is denied whose callback has panicked.
+fn panicked_callback(callback: &str, message: &str) -> String {
+    panicked(&format!("`HubOptions::{callback}`"), message).message().to_owned()
 }
 
 /// Serializes the arguments of a tool call to JSON.

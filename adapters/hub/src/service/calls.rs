@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use mcpwire_core::{CallError, CallToolResult, ContentBlock, Json, Timestamp};
+use mcpwire_core::{CallError, CallToolResult, ContentBlock, Json, Timestamp, printable};
 use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId};
-use mcpwire_tool_client::{CallOptions, CancelSignal};
+use mcpwire_tool_client::{CallOptions, CancelSignal, ToolError};
 
 use super::attempts::{Attempts, Connection};
 use super::available_tools::{AvailableTools, uuid};
@@ -155,7 +155,7 @@ impl Calls {
                 "the tool `{name}` is not known yet: servers that may have it are still starting: {}; try again in a moment",
                 names.join(", ")
             );
-            return HubError::new(ErrorKind::Starting, message).at("tool_name");
+            return HubError::new(ErrorKind::Starting, message).at("tool_name").with_tool(name);
         }
         error
     }
@@ -186,20 +186,28 @@ impl Calls {
         let deadline = self.state.now() + total;
         let hooks = &self.settings.call_hooks;
         if hooks.is_empty() {
-            let call = self.begin(id, name, deadline).await?;
+            let call = self.begin(id, name, deadline).await.map_err(|error| self.not_sent(id, name, error))?;
             return call.send(config, &arguments, options, total).await;
         }
-        let arguments = pairs_to_object(arguments)?;
-        let call = self.describe(id, config, name, arguments, deadline).await?;
+        let describe = async {
+            let arguments = pairs_to_object(arguments)?;
+            self.describe(id, config, name, arguments, deadline).await
+        };
+        let call = describe.await.map_err(|error| self.not_sent(id, name, error))?;
         hooks.before(&call).await?;
         // The callback may have asked a person, who may have taken longer than the timeout of the call. So the time
         // starts again.
         let deadline = self.state.now() + total;
         let outcome = match self.begin(id, ToolName::OfServer(&call.tool), deadline).await {
             Ok(begun) => begun.send(config, &call.arguments, options, total).await,
-            Err(error) => Err(error),
+            Err(error) => Err(not_sent(&call.tool, error)),
         };
         hooks.after(&call, outcome).await
+    }
+
+    /// Adds the name of the tool to the error of a call that was not sent.
+    fn not_sent(&self, id: ServerId, name: ToolName<'_>, error: HubError) -> HubError {
+        not_sent(&self.name_of_server(id, name), error)
     }
 
     /// Describes a tool call for the callbacks of the application that embeds the hub, such as
@@ -346,7 +354,8 @@ impl BegunCall {
         if let Some(meta) = options.take_meta() {
             call = call.meta(meta);
         }
-        options.check_all_taken(&tool).map_err(|error| HubError::new(error.kind(), error.to_string()))?;
+        let unsupported = |error: ToolError| HubError::new(error.kind(), error.to_string()).with_tool(&tool);
+        options.check_all_taken(&tool).map_err(unsupported)?;
         let mut call = pin!(call.send());
         let mut calls_failed = connection.calls_failed.clone();
         let result = poll_fn(|cx| {
@@ -355,7 +364,9 @@ impl BegunCall {
                 let failure = |error| failures::of_call(&error, &tool, config, &connection.redactor);
                 return Poll::Ready(result.map_err(failure));
             }
-            Pin::new(&mut calls_failed).poll(cx).map(|error| Err(error.unwrap_or_else(|_| hub_has_ended())))
+            Pin::new(&mut calls_failed)
+                .poll(cx)
+                .map(|error| Err(no_answer(&tool, error.unwrap_or_else(|_| hub_has_ended()))))
         });
         let result = result.await;
         if matches!(&result, Err(error) if error.kind() == ErrorKind::LoginRequired) {
@@ -367,6 +378,25 @@ impl BegunCall {
         }
         Ok(ToolOutcome::within(result, &config.limits).of_tool(config.name.trim(), &tool))
     }
+}
+
+/// Adds the name of the tool to the error of a call that was not sent, as the errors of the clients say it. An error that names the
+/// tool, or a login that the user needs first, is not changed otherwise.
+fn not_sent(tool: &str, error: HubError) -> HubError {
+    match error.tool() {
+        Some(_) => error,
+        None if error.kind() == ErrorKind::LoginRequired => error.with_tool(tool),
+        None => {
+            let message = format!("`tools/call` of `{}` was not sent: {}", printable(tool), error.message());
+            error.with_message(message).with_tool(tool)
+        }
+    }
+}
+
+/// Adds the name of the tool to the error with which the hub ends the calls of a server.
+fn no_answer(tool: &str, error: HubError) -> HubError {
+    let message = format!("`tools/call` of `{}` got no answer: {}", printable(tool), error.message());
+    error.with_message(message).with_tool(tool)
 }
 
 /// Removes secrets from the result of a tool that failed, because servers repeat credentials in their error texts. The

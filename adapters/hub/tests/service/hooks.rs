@@ -35,7 +35,7 @@ async fn a_call_is_allowed_denied_or_asked_for_before_it_is_sent() {
     let say = async |message: &str| soon(hub.call("a__echo", [("message", message)]).text()).await;
     assert_eq!(say("hi").await.unwrap(), "hi");
     let denied = say("deny").await.unwrap_err();
-    assert_eq!((denied.kind(), denied.field()), (ErrorKind::Denied, "tool_name"));
+    assert_eq!((denied.kind(), denied.field(), denied.tool()), (ErrorKind::Denied, "tool_name", Some("echo")));
     assert!(denied.message().ends_with("not today"), "{denied}");
     assert_eq!(say("ask").await.unwrap(), "ask", "the person agrees");
     assert_eq!(say("ask").await.unwrap_err().kind(), ErrorKind::Denied, "the person does not agree");

@@ -253,6 +253,58 @@ async fn a_missing_program_fails_alike() {
     assert!(errors.hub.client_error().and_then(|error| error.downcast_ref::<Error>()).is_some());
 }
 
+/// The tool did not run, because its server does not. The reason is that of the start, which the client reports.
+#[tokio::test]
+async fn a_call_of_a_server_whose_program_is_missing_says_why_it_does_not_run() {
+    let hub = Hub::open(HubOptions::in_memory()).await.expect("the hub opens");
+    hub.upsert(McpConfig::binary("a", "/nowhere/mcpwire-no-such-program")).await.expect("it is added");
+    soon(hub.boot()).await.expect("it boots");
+    let none = Json::parse("{}").expect("it is JSON");
+    let error = soon(hub.call("a__echo", json!({}))).await.expect_err("it does not run");
+    let tool_error = soon(ToolClient::call_tool(&hub, "a__echo", &none)).await.expect_err("it does not run");
+    assert_eq!(
+        error.to_string(),
+        "server `a`: `tools/call` of `echo` was not sent: the MCP server has failed; start it again first: command not found: \
+         `/nowhere/mcpwire-no-such-program`. Is it installed, and in a directory of PATH?"
+    );
+    assert_eq!((error.kind(), error.code()), (ErrorKind::NotRunning, ErrorCode::ServiceUnavailable));
+    assert_eq!((error.server(), error.tool(), error.field()), (Some("a"), Some("echo"), "package.identifier"));
+    let of_start = error.client_error().and_then(|error| error.downcast_ref::<Error>()).map(Error::kind);
+    assert_eq!((of_start, error.is_retryable()), (Some(ErrorKind::Start), false));
+    assert!(error.source().is_none(), "the text would occur twice in a chain");
+    assert_eq!((tool_error.kind(), tool_error.to_string()), (error.kind(), error.to_string()));
+    assert_eq!((tool_error.server(), tool_error.tool()), (Some("a"), Some("echo")));
+}
+
+/// The refusals of the hub name the tool, as the errors of the client do.
+#[tokio::test]
+async fn a_call_that_the_hub_does_not_send_names_the_tool() {
+    let both = Both::streams().await;
+    let mut config = both.hub.list().remove(0);
+    config.limits.calls_per_minute = Some(1);
+    soon(both.hub.update(config)).await.expect("it is changed");
+    soon(both.hub.call("a__fail", json!({}))).await.expect("the first call is allowed");
+    let error = soon(both.hub.call("a__refused", json!({}))).await.expect_err("it is refused");
+    assert_eq!((error.kind(), error.tool(), error.is_retryable()), (ErrorKind::RateLimited, Some("refused"), true));
+    let text = error.to_string();
+    assert!(text.starts_with("server `a`: `tools/call` of `refused` was not sent: Rate limit of 1 calls"), "{text}");
+}
+
+/// Calls in flight fail when the hub stops their server: the tool may have run.
+#[tokio::test]
+async fn a_call_that_the_hub_ends_names_the_tool_and_is_not_repeated() {
+    let both = Both::streams().await;
+    let id = both.hub.list()[0].id;
+    let call = tokio::spawn(both.hub.call("a__slow", json!({})).send());
+    while both.hub.details()[0].calls_in_flight == 0 {
+        tokio::task::yield_now().await;
+    }
+    soon(both.hub.stop(id)).await.expect("it ends");
+    let error = soon(call).await.expect("it does not panic").expect_err("the server was stopped");
+    assert_eq!((error.server(), error.tool(), error.is_retryable()), (Some("a"), Some("slow"), false), "{error}");
+    assert!(error.message().starts_with("`tools/call` of `slow` got no answer: "), "{error}");
+}
+
 #[tokio::test]
 async fn the_error_of_a_client_that_contains_a_secret_is_not_handed_out() {
     let refused = |_: &Json| {

@@ -1,7 +1,5 @@
 //! Handles commands, depending on the state of the server.
 
-use alloc::string::String;
-
 use super::stopping::{NextState, StopPhase};
 use super::{Command, CommandId, Server, State};
 use crate::{ErrorKind, HubError, Policy};
@@ -199,7 +197,6 @@ impl Server {
     }
 
     fn call_error(&self, now: Timestamp) -> HubError {
-        let not_running = |message: String| HubError::new(ErrorKind::NotRunning, message);
         match (self.state, &self.error) {
             (State::Disabled, _) => HubError::disabled(),
             // The error of the start names the missing value, so it is shown unchanged.
@@ -207,20 +204,20 @@ impl Server {
             (State::Stopping, Some(error)) if self.requires_login() => error.clone(),
             (State::Backoff, Some(error)) => {
                 let delay = self.deadline.map(|at| at.duration_since(now));
-                not_running(alloc::format!("the MCP server failed and restarts soon: {}", error.message()))
+                error
+                    .to_not_running(alloc::format!("the MCP server failed and restarts soon: {}", error.message()))
                     .with_retry_after(delay)
                     .with_retryable(true)
             }
-            (State::Failed, Some(error)) => {
-                not_running(alloc::format!("the MCP server has failed; start it again first: {}", error.message()))
-            }
+            (State::Failed, Some(error)) => error
+                .to_not_running(alloc::format!("the MCP server has failed; start it again first: {}", error.message())),
             (State::Stopping, Some(error)) => {
-                not_running(alloc::format!("the MCP server is not running: {}", error.message()))
+                error.to_not_running(alloc::format!("the MCP server is not running: {}", error.message()))
             }
             (state, _) if state.is_starting() => {
                 HubError::new(ErrorKind::Starting, "the MCP server is still starting; try again in a moment")
             }
-            _ => not_running("the MCP server is stopped; start it first".into()),
+            _ => HubError::new(ErrorKind::NotRunning, "the MCP server is stopped; start it first"),
         }
     }
 }
