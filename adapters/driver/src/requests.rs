@@ -66,6 +66,10 @@ impl<R> McpClient<R> {
     ///
     /// To a legacy server (up to revision 2025-11-25), this sends `logging/setLevel`. To a modern server, the client sends the
     /// level with each further request.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the server does not declare the capability `logging`: it sends no log
+    /// messages. Also for [`LoggingLevel::Other`] and a modern server, which would refuse each request with such a level.
     #[doc(alias = "logging/setLevel")]
     pub async fn set_log_level(&self, level: &LoggingLevel) -> Result<(), Error> {
         let options = RequestOptions::new();

@@ -285,6 +285,8 @@ fn send_error(error: &SendError) -> String {
         SendError::NotAnObject { method } => format!("{method}, parameters that are no object"),
         SendError::NotInRevision { method, version, .. } => format!("{method}, not in {}", version.as_str()),
         SendError::NotOffered { method, requires } => format!("{method}, not offered, needs {}", requires.as_str()),
+        SendError::NoLogging => "no log messages".into(),
+        SendError::UnknownLogLevel { level } => format!("no log level {level}"),
         SendError::TaskRequired { tool } => format!("task required, {tool}"),
         SendError::TooManyInFlight { limit } => format!("{limit} in flight"),
         SendError::TransmitFull { limit } => format!("{limit} bytes unsent"),

@@ -166,14 +166,22 @@ fn the_level_of_logs_is_set_in_both_eras() {
     }
     let unknown = LoggingLevel::Other("loud\u{1b}".into());
     let error = choose(&mut pair, &unknown).expect_err("servers would refuse all requests");
-    assert!(matches!(&error, SendError::Params { .. }) && !error.to_string().contains('\u{1b}'), "{error}");
+    assert!(matches!(&error, SendError::UnknownLogLevel { .. }) && !error.to_string().contains('\u{1b}'), "{error}");
+    assert!(!error.to_string().contains("logging/setLevel"), "the revision has no such method: {error}");
     assert_eq!(level(&mut pair), Some("emergency".into()), "it stays as it was");
 
-    for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
+    // A server without the capability sends no log messages. Only a legacy server has a method that it does not offer.
+    let not_offered = SendError::NotOffered { method: "logging/setLevel", requires: Requirement::Logging };
+    for (version, expected) in
+        [(ProtocolVersion::V2025_11_25, not_offered), (ProtocolVersion::V2026_07_28, SendError::NoLogging)]
+    {
         let mut pair = open(version, Some(r#"{"tools":{}}"#));
-        let expected = SendError::NotOffered { method: "logging/setLevel", requires: Requirement::Logging };
         assert_eq!(choose(&mut pair, &LoggingLevel::Info).map(drop), Err(expected));
     }
+    assert_eq!(
+        SendError::NoLogging.to_string(),
+        "the server sends no log messages: it does not declare the capability `logging`"
+    );
     let mut pair = Pair::new(Config::default(), |_, _| {});
     assert_eq!(choose(&mut pair, &LoggingLevel::Info).map(drop), Err(SendError::NotInitialized));
 }

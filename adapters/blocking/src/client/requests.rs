@@ -60,6 +60,10 @@ impl McpClient {
     ///
     /// A legacy server (up to revision 2025-11-25) receives `logging/setLevel`. A modern server receives the level with each later
     /// request.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the server does not declare the capability `logging`: it sends no log
+    /// messages. Also for [`LoggingLevel::Other`] and a modern server, which would refuse each request with such a level.
     #[doc(alias = "logging/setLevel")]
     pub fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Error> {
         let options = self.connection.context.with_caller_context(&RequestOptions::new()).into_owned();

@@ -31,7 +31,7 @@ impl Failure {
             Cause::Call(CallError::Cancelled { .. }) => return Self::interrupted(),
             Cause::Call(cause) => call_kind(cause, error.process().is_some()),
             Cause::Send(SendError::Closed) => (CONNECTION_FAILED, Code::Unavailable, "connection"),
-            Cause::Send(SendError::NotOffered { .. } | SendError::NotInRevision { .. }) => {
+            Cause::Send(SendError::NotOffered { .. } | SendError::NotInRevision { .. } | SendError::NoLogging) => {
                 (CONNECTION_FAILED, Code::Unavailable, "server")
             }
             Cause::Send(_) => (CONNECTION_FAILED, Code::Validation, "arguments"),
@@ -59,7 +59,9 @@ fn mistake(cause: &Cause) -> Option<Mistake> {
     match cause {
         Cause::Call(CallError::ToolNotFound { .. }) => Some(Mistake::Tool),
         Cause::Call(CallError::Server { error, .. }) if error.code == INVALID_PARAMS => Some(Mistake::Arguments),
-        Cause::Send(SendError::Closed | SendError::NotOffered { .. } | SendError::NotInRevision { .. }) => None,
+        Cause::Send(
+            SendError::Closed | SendError::NotOffered { .. } | SendError::NotInRevision { .. } | SendError::NoLogging,
+        ) => None,
         Cause::Send(_) => Some(Mistake::Arguments),
         _ => None,
     }

@@ -110,6 +110,8 @@ fn send_errors() -> Vec<SendError> {
             instead: "`server/discover`",
         },
         SendError::NotOffered { method, requires: Requirement::Prompts },
+        SendError::NoLogging,
+        SendError::UnknownLogLevel { level: mark(0) },
         SendError::TaskRequired { tool: mark(0) },
         SendError::TooManyInFlight { limit: 1 },
         SendError::TransmitFull { limit: 1 },

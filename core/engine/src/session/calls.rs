@@ -25,7 +25,7 @@ use crate::rpc::write::{self, ParamsWriter};
 use crate::time::Timestamp;
 use mcpwire_types::json::Json;
 use mcpwire_types::method::{CallTool, ClientNotification, GetTask, Method, Params, Raw, RootsListChanged, SetLevel};
-use mcpwire_types::revisions::{self, Requirement};
+use mcpwire_types::revisions;
 use mcpwire_types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
 
 /// Sends requests, notifications and answers over the connection of a session.
@@ -219,8 +219,10 @@ impl<'e> Calls<'e> {
     /// request. With a modern server, returns `None`: each later request contains the level.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Self::request`]. With a modern server, also returns an error for
-    /// [`LoggingLevel::Other`], because the server would refuse every request with that level.
+    /// Returns an error in the same cases as [`Self::request`]. With a modern server instead of [`SendError::NotOffered`]:
+    /// - [`SendError::NoLogging`] if the server does not declare the capability `logging`. Such servers send no log messages, so the
+    ///   level would have no effect.
+    /// - [`SendError::UnknownLogLevel`] for [`LoggingLevel::Other`]: the server would refuse every request with that level.
     pub fn set_log_level(
         &mut self,
         level: &LoggingLevel,
@@ -234,11 +236,10 @@ impl<'e> Calls<'e> {
         let context = self.context();
         context.check_open()?;
         if context.connection.is_undeclared(const { revisions::bit(SetLevel::NAME) }) {
-            return Err(SendError::NotOffered { method: SetLevel::NAME, requires: Requirement::Logging });
+            return Err(SendError::NoLogging);
         }
         if matches!(level, LoggingLevel::Other(_)) {
-            let reason = alloc::format!("there is no log level `{level}`");
-            return Err(SendError::Params { method: SetLevel::NAME.into(), reason });
+            return Err(SendError::UnknownLogLevel { level: alloc::format!("{level}") });
         }
         self.session.set_log_level(level);
         Ok(None)

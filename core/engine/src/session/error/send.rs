@@ -57,6 +57,21 @@ pub enum SendError {
         /// The capability that the server did not declare, such as `prompts`.
         requires: Requirement,
     },
+    /// The log level of a modern server (from revision 2026-07-28) was not set, because the server did not declare the capability
+    /// `logging`, so it sends no log messages. That revision has no method to set the level: each request contains it.
+    ///
+    /// For a legacy server without this capability, the error is [`SendError::NotOffered`].
+    #[error("the server sends no log messages: it does not declare the capability `logging`")]
+    NoLogging,
+    /// The specification has no such log level. A modern server would refuse every request that contains it.
+    #[error(
+        "there is no log level `{}`; the levels are those of `LoggingLevel`, from `debug` to `emergency`",
+        printable(level)
+    )]
+    UnknownLogLevel {
+        /// The name of the level.
+        level: String,
+    },
     /// The tool can only be called as a task, according to the server's list of tools (revision 2025-11-25,
     /// basic/utilities/tasks, "Tool-Level Negotiation"), but the client does not allow a task for this call.
     ///

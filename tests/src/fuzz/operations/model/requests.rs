@@ -1,6 +1,6 @@
 //! Requests: when they may be sent, when one is refused, and what a cancel tells the server.
 
-use mcpwire_core::internal::revisions;
+use mcpwire_core::internal::revisions::{self, Requirement};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{Era, LoggingLevel, Phase, RequestOptions, SendError, Timestamp};
 
@@ -70,7 +70,8 @@ impl Model {
         assert!(!matches!(set, Ok(Some(_))), "a modern server is asked with each request");
         if let Err(error) = set {
             describe::not_sent(&error, &self.trace);
-            let is_unknown = matches!(level, LoggingLevel::Other(_)) && matches!(error, SendError::Params { .. });
+            let is_unknown =
+                matches!(level, LoggingLevel::Other(_)) && matches!(error, SendError::UnknownLogLevel { .. });
             let before = self.engine.transmit().len();
             assert!(is_unknown || self.may_refuse(&error, before), "refused with {error:?}");
         }
@@ -92,6 +93,9 @@ impl Model {
                 let spoken = server.map(|server| server.protocol_version);
                 spoken == Some(*version) && entry.is_some_and(|entry| !entry.is_in(*version))
             }
+            SendError::NoLogging => server.is_some_and(|server| {
+                !Requirement::Logging.is_met(server.capabilities.as_ref(), server.protocol_version)
+            }),
             SendError::NotOffered { requires, .. } => {
                 server.is_some_and(|server| !requires.is_met(server.capabilities.as_ref(), server.protocol_version))
             }
