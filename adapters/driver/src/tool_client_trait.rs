@@ -9,6 +9,10 @@ use crate::client::McpClient;
 
 /// Calls without a timeout use those of the connection: see [`McpServerDef::timeout`](crate::McpServerDef::timeout).
 impl<R> ToolClient for McpClient<R> {
+    fn server_name(&self) -> Option<&str> {
+        Some(McpClient::server_name(self))
+    }
+
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(async move { Ok(McpClient::list_tools(self).await?.to_vec()) })
     }
@@ -38,7 +42,12 @@ impl<R> ToolClient for McpClient<R> {
         }
         let cancel = options.take_cancel();
         match options.check_all_taken(name) {
-            Ok(()) => unless_cancelled(name, cancel, Box::pin(async move { Ok(call.send().await?) })),
+            Ok(()) => unless_cancelled(
+                Some(McpClient::server_name(self)),
+                name,
+                cancel,
+                Box::pin(async move { Ok(call.send().await?) }),
+            ),
             Err(error) => Box::pin(ready(Err(error))),
         }
     }

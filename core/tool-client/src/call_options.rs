@@ -128,7 +128,7 @@ impl<'a> CallOptions<'a> {
             None => Ok(()),
             Some((option, _)) => {
                 let message = format!("tool `{name}`: this client does not support the option `{option}` of a call");
-                Err(ToolError::new(ErrorKind::Usage, message))
+                Err(ToolError::new(ErrorKind::Usage, message).with_tool(name))
             }
         }
     }
@@ -210,5 +210,16 @@ mod tests {
         sender.send(()).unwrap();
         let Poll::Ready(Err(error)) = call.as_mut().poll(context) else { panic!("the call goes on") };
         assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert_eq!((error.server(), error.tool()), (None, Some("t")));
+        assert_eq!(error.to_string(), "`tools/call` of `t` was cancelled");
+    }
+
+    #[test]
+    fn the_error_of_a_cancelled_call_names_the_server_if_the_client_knows_it() {
+        let mut client = FakeClient::new(["t"]);
+        client.server = Some("a");
+        let error = call(&client, CallOptions::new().cancel_when(async {})).unwrap_err();
+        assert_eq!((error.server(), error.tool(), error.is_retryable()), (Some("a"), Some("t"), false));
+        assert_eq!(error.to_string(), "server `a`: `tools/call` of `t` was cancelled");
     }
 }

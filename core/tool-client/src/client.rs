@@ -27,6 +27,12 @@ pub trait ToolClient: Send + Sync {
     /// [`is_error`](CallToolResult::is_error) set, and its text describes the failure for the model.
     fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>>;
 
+    /// Returns the name of the server that runs the tools, for errors that are made before the client is called. `None`, the
+    /// default, if there are several servers or the name is not known.
+    fn server_name(&self) -> Option<&str> {
+        None
+    }
+
     /// Calls the tool named `name`, as [`Self::call_tool`] does, with options such as a timeout.
     ///
     /// The clients and the hub of mcpwire apply all options. The default implementation applies what needs neither a clock nor the
@@ -51,7 +57,7 @@ pub trait ToolClient: Send + Sync {
         // Reports of progress are voluntary, so that a caller cannot rely on them.
         drop(options.take_on_progress());
         match options.check_all_taken(name) {
-            Ok(()) => unless_cancelled(name, cancel, self.call_tool(name, arguments)),
+            Ok(()) => unless_cancelled(self.server_name(), name, cancel, self.call_tool(name, arguments)),
             Err(error) => Box::pin(ready(Err(error))),
         }
     }
@@ -70,6 +76,10 @@ macro_rules! impl_for_pointers {
                 arguments: &'a Json,
             ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
                 (**self).call_tool(name, arguments)
+            }
+
+            fn server_name(&self) -> Option<&str> {
+                (**self).server_name()
             }
 
             fn call_tool_with<'a>(

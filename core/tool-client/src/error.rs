@@ -1,11 +1,12 @@
 //! [`ToolError`]: the error of the methods of [`ToolClient`](crate::ToolClient).
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::{String, ToString};
 use core::error::Error;
 use core::time::Duration;
 
-use mcpwire_types::{CallToolResult, ContentBlock, ErrorKind, RpcError};
+use mcpwire_types::{CallToolResult, ContentBlock, ErrorKind, RpcError, printable};
 
 /// The error of listing tools, or of a tool call without a result.
 ///
@@ -48,6 +49,16 @@ impl ToolError {
     pub fn from_client(kind: ErrorKind, error: impl Error + Send + Sync + 'static) -> Self {
         let message = error.to_string();
         ToolError { client_error: Some(Box::new(error)), ..ToolError::new(kind, message) }
+    }
+
+    /// Creates the error of a call of the tool `tool` that has no client's error. The message is `reason`, after the name of the
+    /// server if that is known.
+    pub(crate) fn of_tool(kind: ErrorKind, server: Option<&str>, tool: &str, reason: &str) -> Self {
+        let message = match server {
+            Some(server) => format!("server `{}`: {reason}", printable(server)),
+            None => reason.into(),
+        };
+        ToolError::new(kind, message).with_server(server).with_tool(tool)
     }
 
     /// Sets the name of the server. The message should contain it.

@@ -18,12 +18,13 @@ pub(crate) struct FakeClient {
     called: Mutex<Vec<String>>,
     /// Whether no request ever ends.
     pub(crate) is_slow: bool,
+    pub(crate) server: Option<&'static str>,
 }
 
 impl FakeClient {
     pub(crate) fn new<const N: usize>(names: [&str; N]) -> Self {
         let tools = names.map(|name| Tool::new(name, Json::default()).with_description(name)).into();
-        FakeClient { tools, called: Mutex::default(), is_slow: false }
+        FakeClient { tools, called: Mutex::default(), is_slow: false, server: None }
     }
 
     /// Returns the names of the tools that were called.
@@ -33,6 +34,10 @@ impl FakeClient {
 }
 
 impl ToolClient for FakeClient {
+    fn server_name(&self) -> Option<&str> {
+        self.server
+    }
+
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(async { if self.is_slow { pending().await } else { Ok(self.tools.clone()) } })
     }

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-use mcpwire_types::{CallToolResult, ErrorKind, Json, Tool};
+use mcpwire_types::{CallToolResult, ErrorKind, Json, Tool, printable};
 
 use crate::{BoxFuture, CallOptions, ToolClient, ToolError};
 
@@ -69,12 +69,21 @@ impl<C: ToolClient> Filtered<C> {
                 self.client.list_tools().await?.iter().any(|tool| tool.name == name && filter(tool))
             }
         };
-        let not_found = || ToolError::new(ErrorKind::ToolNotFound, format!("there is no tool `{name}`"));
-        if is_offered { Ok(()) } else { Err(not_found()) }
+        if is_offered { Ok(()) } else { Err(not_found(self.client.server_name(), name)) }
     }
 }
 
+/// Returns the error of a call of a tool that a client does not offer, although the server may have it.
+pub(crate) fn not_found(server: Option<&str>, tool: &str) -> ToolError {
+    let reason = format!("tool not found: `{}`", printable(tool));
+    ToolError::of_tool(ErrorKind::ToolNotFound, server, tool, &reason)
+}
+
 impl<C: ToolClient> ToolClient for Filtered<C> {
+    fn server_name(&self) -> Option<&str> {
+        self.client.server_name()
+    }
+
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(async move {
             let mut tools = self.client.list_tools().await?;
@@ -102,7 +111,7 @@ impl<C: ToolClient> ToolClient for Filtered<C> {
             self.check(name).await?;
             self.client.call_tool_with(name, arguments, options).await
         });
-        crate::unless_cancelled(name, cancel, call)
+        crate::unless_cancelled(self.server_name(), name, cancel, call)
     }
 }
 
@@ -114,6 +123,8 @@ impl<C: fmt::Debug> fmt::Debug for Filtered<C> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
     use crate::fake::{FakeClient, block_on, names};
 
@@ -144,6 +155,24 @@ mod tests {
                 assert_eq!(block_on(call).unwrap_err().kind(), ErrorKind::ToolNotFound);
             }
             assert_eq!(client.into_inner().called(), ["read"]);
+        }
+    }
+
+    #[test]
+    fn refusals_name_the_server_if_the_client_knows_it() {
+        for (server, expected) in
+            [(None, "tool not found: `write`"), (Some("a"), "server `a`: tool not found: `write`")]
+        {
+            let mut client = FakeClient::new(["read", "write"]);
+            client.server = server;
+            let client = Filtered::by_name(client, |name| name == "read");
+            let arguments = Json::default();
+            let error = block_on(client.call_tool("write", &arguments)).unwrap_err();
+            assert_eq!((error.server(), error.tool()), (server, Some("write")));
+            assert_eq!(error.to_string(), expected);
+            let cancelled = CallOptions::new().cancel_when(async {});
+            let error = block_on(client.call_tool_with("read", &arguments, cancelled)).unwrap_err();
+            assert_eq!((error.kind(), error.server(), error.tool()), (ErrorKind::Cancelled, server, Some("read")));
         }
     }
 

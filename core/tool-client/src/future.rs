@@ -6,7 +6,7 @@ use core::future::{Future, poll_fn};
 use core::pin::Pin;
 use core::task::Poll;
 
-use mcpwire_types::{CallToolResult, ErrorKind};
+use mcpwire_types::{CallToolResult, ErrorKind, printable};
 
 use crate::ToolError;
 
@@ -18,8 +18,12 @@ pub type CancelSignal<'a> = BoxFuture<'a, ()>;
 
 /// Returns the future of a call of the tool `name` that ends early, with [`ErrorKind::Cancelled`], when `cancel` completes.
 ///
+/// `server` is the name of the server, if the client knows it: see [`ToolClient::server_name`](crate::ToolClient::server_name). The
+/// error names both.
+///
 /// Both futures are polled together, and `cancel` first: a call whose signal has already completed is not sent.
 pub fn unless_cancelled<'a>(
+    server: Option<&'a str>,
     name: &'a str,
     cancel: Option<CancelSignal<'a>>,
     call: BoxFuture<'a, Result<CallToolResult, ToolError>>,
@@ -31,8 +35,8 @@ pub fn unless_cancelled<'a>(
         let Some(running) = &mut call else { return Poll::Pending };
         if cancel.as_mut().poll(cx).is_ready() {
             call = None;
-            let message = format!("tool `{name}`: the call was cancelled");
-            return Poll::Ready(Err(ToolError::new(ErrorKind::Cancelled, message)));
+            let reason = format!("`tools/call` of `{}` was cancelled", printable(name));
+            return Poll::Ready(Err(ToolError::of_tool(ErrorKind::Cancelled, server, name, &reason)));
         }
         running.as_mut().poll(cx)
     }))

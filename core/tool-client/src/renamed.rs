@@ -5,8 +5,11 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mcpwire_types::{CallToolResult, ErrorKind, Json, Tool};
+#[cfg(any(test, doc))]
+use mcpwire_types::ErrorKind;
+use mcpwire_types::{CallToolResult, Json, Tool};
 
+use crate::filtered::not_found;
 use crate::{BoxFuture, CallOptions, ToolClient, ToolError};
 
 /// A client that offers the tools of another client under other names.
@@ -68,23 +71,33 @@ impl Renaming {
         }
     }
 
-    /// Returns the tool's own name for a new name.
-    ///
-    /// # Errors
-    /// [`ErrorKind::ToolNotFound`] if no tool can have the new name.
-    fn own_name<'n>(&'n self, new: &'n str) -> Result<&'n str, ToolError> {
-        let own = match self {
+    /// Returns the tool's own name for a new name, or `None` if no tool can have the new name.
+    fn own_name<'n>(&'n self, new: &'n str) -> Option<&'n str> {
+        match self {
             Renaming::Prefix(prefix) => new.strip_prefix(&**prefix),
             Renaming::Names(names) => match names.iter().find(|(_, name)| name == new) {
                 Some((own, _)) => Some(&**own),
                 None => names.iter().all(|(own, _)| own != new).then_some(new),
             },
-        };
-        own.ok_or_else(|| ToolError::new(ErrorKind::ToolNotFound, format!("there is no tool `{new}`")))
+        }
+    }
+}
+
+impl<C: ToolClient> Renamed<C> {
+    /// Returns the tool's own name for a new name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::ToolNotFound`] if no tool can have the new name.
+    fn own_name<'n>(&'n self, new: &'n str) -> Result<&'n str, ToolError> {
+        self.renaming.own_name(new).ok_or_else(|| not_found(self.client.server_name(), new))
     }
 }
 
 impl<C: ToolClient> ToolClient for Renamed<C> {
+    fn server_name(&self) -> Option<&str> {
+        self.client.server_name()
+    }
+
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(async move {
             let tools = self.client.list_tools().await?.into_iter();
@@ -97,7 +110,7 @@ impl<C: ToolClient> ToolClient for Renamed<C> {
     }
 
     fn call_tool<'a>(&'a self, name: &'a str, arguments: &'a Json) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
-        Box::pin(async move { self.client.call_tool(self.renaming.own_name(name)?, arguments).await })
+        Box::pin(async move { self.client.call_tool(self.own_name(name)?, arguments).await })
     }
 
     fn call_tool_with<'a>(
@@ -106,7 +119,7 @@ impl<C: ToolClient> ToolClient for Renamed<C> {
         arguments: &'a Json,
         options: CallOptions<'a>,
     ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
-        Box::pin(async move { self.client.call_tool_with(self.renaming.own_name(name)?, arguments, options).await })
+        Box::pin(async move { self.client.call_tool_with(self.own_name(name)?, arguments, options).await })
     }
 }
 
@@ -126,13 +139,19 @@ mod tests {
 
     fn assert_not_found(client: &Renamed<FakeClient>, name: &str) {
         let arguments = Json::default();
-        assert_eq!(block_on(client.call_tool(name, &arguments)).unwrap_err().kind(), ErrorKind::ToolNotFound);
+        let error = block_on(client.call_tool(name, &arguments)).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.server(), error.tool()),
+            (ErrorKind::ToolNotFound, client.server_name(), Some(name))
+        );
         assert!(client.client.called().iter().all(|called| called != name));
     }
 
     #[test]
     fn a_prefix_is_added_to_all_names() {
-        let client = Renamed::with_prefix(FakeClient::new(["a", "b"]), "x_");
+        let mut client = FakeClient::new(["a", "b"]);
+        client.server = Some("server");
+        let client = Renamed::with_prefix(client, "x_");
         assert_eq!(names(&client), ["x_a", "x_b"]);
         assert_not_found(&client, "c");
         assert_calls(&client, &["a", "b"]);

@@ -224,7 +224,10 @@ fn a_call_is_cancelled_by_a_signal<K: Kind>() {
         assert!(begun(&mut call).await.is_none());
         assert_eq!(text::<K>(client, "tally", "{}").await.expect("it answers"), "1 waits, 0 cancelled");
         signalled.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(call.await.expect_err("it is cancelled").kind(), ErrorKind::Cancelled);
+        let error = call.await.expect_err("it is cancelled");
+        assert_eq!((error.kind(), error.tool()), (ErrorKind::Cancelled, Some("wait")), "{error}");
+        let server = error.server().expect("it is known");
+        assert_eq!(error.to_string(), format!("server `{server}`: `tools/call` of `wait` was cancelled"));
         assert_eq!(text::<K>(client, "tally", "{}").await.expect("it answers"), "1 waits, 1 cancelled");
     });
 }

@@ -54,6 +54,8 @@ use worker::Worker;
 /// ```
 pub struct SharedClient {
     queue: Arc<CommandQueue>,
+    /// The name of the server in errors.
+    name: Box<str>,
     /// `None` after the thread was joined.
     thread: Option<JoinHandle<McpClient>>,
 }
@@ -69,7 +71,7 @@ impl SharedClient {
         let worker = Worker::new(client, Arc::clone(&queue));
         let thread = thread::Builder::new().name("mcpwire-client".into()).spawn(move || worker.run());
         let thread = thread.map_err(|error| Error::new(&name, error))?;
-        Ok(SharedClient { queue, thread: Some(thread) })
+        Ok(SharedClient { queue, name: name.into(), thread: Some(thread) })
     }
 
     /// Ends the server step by step, as [`McpClient::shutdown`] does.
@@ -92,6 +94,10 @@ impl SharedClient {
 }
 
 impl ToolClient for SharedClient {
+    fn server_name(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(CommandFuture::new(&self.queue, |sender| ClientCommand::List { sender }))
     }
@@ -130,7 +136,7 @@ impl ToolClient for SharedClient {
             ClientCommand::Call(WaitingCall { name, arguments, options: request_options, wants_progress, sender })
         };
         let call = CommandFuture::new(&self.queue, command).on_progress(on_progress);
-        unless_cancelled(name, cancel, Box::pin(call))
+        unless_cancelled(self.server_name(), name, cancel, Box::pin(call))
     }
 }
 
