@@ -246,14 +246,14 @@ mod tests {
             server_url: "https://mcp.example.com/mcp?key=secret".into(),
             account: "work".into(),
             scopes: Some(Scopes::parse("a b")),
-            reason: "there is no stored login".into(),
+            reason: "no token is stored".into(),
         }
     }
 
     #[test]
     fn o21_a_missing_login_names_server_account_scopes_and_reason() {
         let expected = "the server https://mcp.example.com/mcp wants a login of the account `work` with the scopes `a b`: \
-                        there is no stored login; log in first";
+                        no token is stored; log in first";
         assert_eq!(required().to_string(), expected);
         let error = LoginError::from(required());
         assert_eq!((error.kind().to_string().as_str(), error.login_required()), ("login_required", Some(&required())));

@@ -174,7 +174,7 @@ const MAX_DETAIL: usize = 1024;
 
 /// The error that an adapter reports when it cannot complete an HTTP exchange.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind}{}", self::detail(&excerpt_up_to(detail.as_bytes(), MAX_DETAIL)))]
+#[error("{}", describe_failure(*kind, &excerpt_up_to(detail.as_bytes(), MAX_DETAIL)))]
 #[non_exhaustive]
 pub struct Failure {
     /// How the exchange failed.
@@ -208,6 +208,14 @@ impl fmt::Debug for FailureCause {
     /// Formats the message of the error: its fields may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FailureCause({:?})", self.0.to_string())
+    }
+}
+
+fn describe_failure(kind: FailureKind, text: &str) -> String {
+    match kind {
+        // The text of an authorizer says that a user must log in, and where.
+        FailureKind::LoginRequired if !text.is_empty() => text.into(),
+        kind => alloc::format!("{kind}{}", detail(text)),
     }
 }
 

@@ -69,6 +69,7 @@ fn an_authorization_error_occurs_once_in_the_chain_of_a_clients_error() {
         let error = web.refused(web.oauth_without_user().account("nobody"));
         let required = LoginRequired::find(&error).expect("a login is required");
         assert_eq!(chain(&error).matches(&required.to_string()).count(), 1, "{}", chain(&error));
+        assert_eq!(chain(&error).matches("login").count(), 1, "it is said once: {}", chain(&error));
 
         web.authorization.answer_next(Endpoint::Registration, HttpAnswer::status(503));
         let error = web.refused(web.oauth());

@@ -248,7 +248,7 @@ fn o1_a_new_token_that_is_lost_with_its_process_asks_for_a_login_if_the_server_i
     repeat(2, |scene, _| {
         for plan in [KILLED_BEFORE_RESPONSE, "die received"] {
             let outcome = scene.kill(plan);
-            assert!(outcome.starts_with("error: ") && outcome.contains("a login is required"), "{outcome}");
+            assert!(outcome.starts_with("error: ") && outcome.contains("wants a login"), "{outcome}");
             scene.log_in();
         }
     });

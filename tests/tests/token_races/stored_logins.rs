@@ -29,7 +29,7 @@ fn a_running_program_takes_the_login_that_another_one_has_made_after_a_logout() 
         let other = scene.oauth();
         other.logout(true).await.unwrap();
         let error = running.call_tool("echo", json!({})).await.unwrap_err();
-        assert!(error.to_string().contains("a login is required"), "{error}");
+        assert!(error.to_string().contains("wants a login"), "{error}");
         other.login().await.unwrap();
         running.call_tool("echo", json!({})).await.unwrap();
     });

@@ -23,7 +23,7 @@ use crate::signing_key::{KeyError, random_seed};
 
 /// Why a login is required.
 pub(super) const NO_PROMPT: &str = "this program cannot ask a user";
-pub(super) const NO_TOKEN: &str = "there is no stored login";
+pub(super) const NO_TOKEN: &str = "no token is stored";
 pub(super) const TOKEN_REFUSED: &str = "the server refuses the stored token";
 pub(super) const MORE_SCOPES: &str = "the stored token lacks them";
 

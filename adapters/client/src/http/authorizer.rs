@@ -97,7 +97,8 @@ impl<T: Authorizer + ?Sized> Authorizer for Arc<T> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorizerError {
-    /// A user must log in. The request fails as [`ErrorKind::LoginRequired`](crate::ErrorKind::LoginRequired).
+    /// A user must log in. The request fails as [`ErrorKind::LoginRequired`](crate::ErrorKind::LoginRequired). Its message contains
+    /// only the text of the error in it, which should say that a login is required.
     #[error("{0}")]
     LoginRequired(TokenError),
     /// There is no token now, and a later request may get one. The request fails as
