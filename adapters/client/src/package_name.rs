@@ -43,11 +43,13 @@ pub(crate) fn package_name<'a>(command: &str, args: &'a [String]) -> Option<&'a 
     }
     while let Some(arg) = args.next() {
         match arg {
-            // The package that provides the command which follows.
-            "-p" | "--package" if matches!(program, "npx" | "bunx" | "pnpx" | "pnpm") => {
-                return args.next().and_then(name);
+            // The package that provides the command which follows. A path or URL has no name, but the command has one.
+            _ if names_package(program, arg) => {
+                let package = args.next()?;
+                if let Some(name) = name(package) {
+                    return Some(name);
+                }
             }
-            "--from" | "--spec" if matches!(program, "uvx" | "uv" | "pipx") => return args.next().and_then(name),
             _ if !arg.starts_with('-') => return name(arg),
             _ if FLAGS.contains(&arg) || arg.contains('=') => {}
             _ => {
@@ -56,6 +58,15 @@ pub(crate) fn package_name<'a>(command: &str, args: &'a [String]) -> Option<&'a 
         }
     }
     None
+}
+
+/// Returns whether the value of this option is the package that provides the command after the options.
+fn names_package(program: &str, option: &str) -> bool {
+    match program {
+        "npx" | "bunx" | "pnpx" | "pnpm" => matches!(option, "-p" | "--package"),
+        "uvx" | "uv" | "pipx" => matches!(option, "--from" | "--spec"),
+        _ => false,
+    }
 }
 
 /// Returns the package or script of `deno run`, whose options have no separate values.
@@ -124,7 +135,13 @@ mod tests {
             ("docker ps", None),
             ("npx", None),
             ("npx -y ./local", None),
-            ("uvx --from /tmp/x y", None),
+            ("uvx --from /tmp/x y", Some("y")),
+            ("uvx --from git+https://github.com/a/b@v1 tool --x", Some("tool")),
+            ("uv tool run --from git+ssh://git@host/a.git tool", Some("tool")),
+            ("pipx run --spec https://example.com/a.whl tool", Some("tool")),
+            ("npx -y -p git+https://github.com/a/b tool", Some("tool")),
+            ("uvx --from git+https://github.com/a/b", None),
+            ("uvx git+https://github.com/a/b", None),
             ("docker run --rm=true", None),
             ("uv tool run mcp-server-git", Some("mcp-server-git")),
             ("uv --directory /x run server.py", None),
