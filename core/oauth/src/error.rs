@@ -31,7 +31,7 @@ pub enum Step {
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             Step::ResourceMetadata => "the metadata of the server",
             Step::ServerMetadata => "the metadata of the authorization server",
             Step::Registration => "the registration of the client",

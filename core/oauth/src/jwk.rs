@@ -53,7 +53,7 @@ impl SigningAlgorithm {
 
 impl fmt::Display for SigningAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.pad(self.name())
     }
 }
 

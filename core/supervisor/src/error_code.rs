@@ -46,7 +46,7 @@ impl ErrorCode {
 
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.pad(self.as_str())
     }
 }
 
@@ -78,6 +78,14 @@ impl From<ErrorKind> for ErrorCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{State, ToolPart};
+
+    #[test]
+    fn names_are_padded_to_a_width() {
+        assert_eq!(alloc::format!("{:10}|", ErrorCode::Conflict), "CONFLICT  |");
+        assert_eq!(alloc::format!("{:10}|{:>8}", State::Running, State::Failed), "running   |  failed");
+        assert_eq!(alloc::format!("{:6}|", ToolPart::Title), "title |");
+    }
 
     #[test]
     fn codes_are_spelled_as_required() {

@@ -40,3 +40,23 @@ pub struct SetLevelParams<'a> {
     /// does not define.
     pub level: &'a LoggingLevel,
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::revisions::Requirement;
+    use crate::{Era, NameIssue, ProtocolVersion};
+
+    #[test]
+    fn names_are_padded_to_a_width() {
+        assert_eq!(format!("{:8}|{:>8}", LoggingLevel::Info, LoggingLevel::Debug), "info    |   debug");
+        assert_eq!(format!("{:8}|", Era::Modern), "modern  |");
+        assert_eq!(format!("{:12}|", ProtocolVersion::V2026_07_28), "2026-07-28  |");
+        assert_eq!(format!("{:8}|", Requirement::Tools), "tools   |");
+        assert_eq!(format!("{:.8}", NameIssue::TooLong), "its name");
+        assert_eq!(LoggingLevel::Other("a\u{1b}[31mb".into()).to_string(), "ab");
+    }
+}

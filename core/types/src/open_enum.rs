@@ -47,10 +47,13 @@ macro_rules! open_enum {
         }
 
         impl core::fmt::Display for $Name {
-            /// Writes the string that represents the value in JSON, but without terminal control sequences, because a
-            /// server may have sent it.
+            /// Writes the string that represents the value in JSON. An unknown string is written without terminal control
+            /// sequences, because a server may have sent it.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                core::fmt::Display::fmt(&$crate::printable(self.as_str()), f)
+                match self {
+                    $Name::Other(text) => core::fmt::Display::fmt(&$crate::printable(text), f),
+                    known => f.pad(known.as_str()),
+                }
             }
         }
 

@@ -95,7 +95,7 @@ pub enum NameIssue {
 
 impl fmt::Display for NameIssue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             NameIssue::Characters => "its name has characters other than letters, digits, `_`, `-` and `.`",
             NameIssue::TooLong => "its name is longer than 128 characters",
         })

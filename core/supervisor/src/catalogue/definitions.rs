@@ -48,7 +48,7 @@ const PARTS: [ToolPart; 5] =
 
 impl fmt::Display for ToolPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             ToolPart::Title => "title",
             ToolPart::Description => "description",
             ToolPart::InputSchema => "input schema",
