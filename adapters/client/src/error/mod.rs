@@ -97,6 +97,9 @@ impl Error {
 
     /// Returns the name of the server: [`McpServerDef::display_name`](crate::McpServerDef::display_name), or `stream` for a
     /// connection over a pair of streams.
+    ///
+    /// A client has exactly one server, so the name is always known. Errors of the hub and of `ToolClient` may concern no server,
+    /// and return an `Option`.
     pub fn server(&self) -> &str {
         &self.0.server
     }
