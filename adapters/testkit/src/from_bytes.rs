@@ -5,8 +5,7 @@ use mcpwire_driver::protocol::{Json, ProtocolVersion, Tool};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::simulation::{Asks, ClientScript, MAX_STEPS, Script, ask, client_step, script_of, step};
-use crate::strategies::chunk_sizes;
+use crate::simulation::{Asks, ClientScript, MAX_STEPS, Script, ask, client_step, script_of, step, writes};
 
 /// Number of bytes from which a step of a script is generated. 8: enough to tell all steps apart that a fuzzer can try.
 const STEP_BYTES: usize = 8;
@@ -58,16 +57,17 @@ impl<'a> Arbitrary<'a> for Script {
 
 impl<'a> Arbitrary<'a> for Asks {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        Ok(Asks { asks: steps(&ask(ProtocolVersion::V2025_11_25), u)? })
+        let at_once = bool::arbitrary(u)?;
+        Ok(Asks { asks: steps(&ask(ProtocolVersion::V2025_11_25), u)?, at_once })
     }
 }
 
 impl<'a> Arbitrary<'a> for ClientScript {
     /// Generates the script of a client that knows no tools, but calls some.
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        let chunk_sizes = from_bytes(&chunk_sizes(), &u8::arbitrary(u)?.to_le_bytes())?;
+        let writes = from_bytes(&writes(), &u16::arbitrary(u)?.to_le_bytes())?;
         let steps = steps(&client_step(Vec::new()), u)?;
-        Ok(ClientScript { version: ProtocolVersion::V2025_11_25, steps, chunk_sizes })
+        Ok(ClientScript::new((steps, writes)))
     }
 }
 

@@ -10,10 +10,13 @@ use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
 use super::MAX_STEPS;
-use super::script::write_steps;
+use super::script::shorten;
 use crate::strategies::{chunk_sizes, delay, json as any_json, name, nearly_valid, text};
 
-/// What a client sends to a server: it opens the connection by `initialize`, takes the steps, and closes its end.
+/// What a client sends to a server.
+///
+/// The client sends `initialize` and waits for the response, sends `notifications/initialized`, takes the steps, waits for the
+/// remaining responses, and closes its end.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ClientScript {
@@ -21,8 +24,15 @@ pub struct ClientScript {
     pub version: ProtocolVersion,
     /// What the client sends, in order.
     pub steps: Vec<ClientStep>,
-    /// The sizes of the chunks in which the bytes are sent, in turn. Empty if all are sent at once.
+    /// The numbers of messages that the client sends in one write, in turn. Empty: each message is a write of its own. The first
+    /// number counts `notifications/initialized`, too. A step that waits ends the write before it.
+    pub messages_per_write: Vec<usize>,
+    /// The sizes of the chunks in which the bytes of a write arrive, in turn. Empty: all bytes of a write arrive at once. A chunk
+    /// can hold several messages, and end in the middle of one, but it never holds bytes of two writes.
     pub chunk_sizes: Vec<usize>,
+    /// Whether the client waits after each write until all its requests are answered. If not, it begins requests while others
+    /// are in flight.
+    pub waits_for_responses: bool,
 }
 
 /// A step of a [`ClientScript`].
@@ -52,14 +62,82 @@ pub enum ClientStep {
 }
 
 /// Generates scripts of a client that calls these tools, with arguments that match their schemas, nearly match them, or do not.
+///
+/// Messages arrive one by one, several at once, byte by byte, or in chunks that end in the middle of a message. Some clients wait
+/// for each response, others do not. The simplest client, to which scripts shrink, sends one message a write and waits.
 pub fn client_script(tools: impl IntoIterator<Item = Tool>) -> impl Strategy<Value = ClientScript> {
     let tools: Vec<Tool> = tools.into_iter().collect();
-    (vec(client_step(tools), 0..MAX_STEPS), chunk_sizes()).prop_map(|(steps, chunk_sizes)| ClientScript {
-        version: ProtocolVersion::V2025_11_25,
-        steps,
-        chunk_sizes,
-    })
+    (vec(client_step(tools), 0..MAX_STEPS), writes()).prop_map(ClientScript::new)
 }
+
+/// How a client sends its messages: [`ClientScript::messages_per_write`], [`ClientScript::chunk_sizes`] and
+/// [`ClientScript::waits_for_responses`].
+pub(crate) type Writes = (Vec<usize>, Vec<usize>, bool);
+
+pub(crate) fn writes() -> impl Strategy<Value = Writes> {
+    let messages_per_write = prop_oneof![
+        2 => Just(Vec::new()),
+        2 => vec(1..5_usize, 1..4),
+        // All steps, and `notifications/initialized`.
+        1 => Just(vec![MAX_STEPS + 1]),
+    ];
+    // Values of `bool` shrink to `false`.
+    (messages_per_write, chunk_sizes(), any::<bool>().prop_map(|is_concurrent| !is_concurrent))
+}
+
+impl ClientScript {
+    pub(crate) fn new(
+        (steps, (messages_per_write, chunk_sizes, waits_for_responses)): (Vec<ClientStep>, Writes),
+    ) -> Self {
+        let version = ProtocolVersion::V2025_11_25;
+        ClientScript { version, steps, messages_per_write, chunk_sizes, waits_for_responses }
+    }
+
+    /// Returns for each step whether its message is in the same write as the message before. The message before those of the
+    /// steps is `notifications/initialized`.
+    pub(super) fn is_joined(&self) -> Vec<bool> {
+        let mut sizes = self.messages_per_write.iter().copied().cycle();
+        let mut next_size = || sizes.next().unwrap_or(1).max(1);
+        // How many messages still belong to the current write.
+        let mut left = next_size() - 1;
+        let mut requests = 0;
+        let joined = self.steps.iter().map(|step| {
+            requests += usize::from(matches!(step, ClientStep::Request { .. }));
+            match step {
+                ClientStep::Wait(_) => left = 0,
+                ClientStep::Cancel if requests == 0 => {}
+                _ if left > 0 => {
+                    left -= 1;
+                    return true;
+                }
+                _ => left = next_size() - 1,
+            }
+            false
+        });
+        joined.collect()
+    }
+
+    /// Returns the parameters of `initialize`.
+    pub(super) fn opening(&self) -> Json {
+        let info = json!({ "name": "simulation", "version": "1" });
+        json!({ "protocolVersion": self.version.as_str(), "capabilities": {}, "clientInfo": info }).into()
+    }
+}
+
+/// Returns the id of a request by its number. That of `initialize` is 0.
+///
+/// The id is a text, because lines that are nearly requests may have any number.
+pub(super) fn request_id(number: usize) -> String {
+    format!("{ID_PREFIX}{number}")
+}
+
+/// Returns the number of the request with this id.
+pub(super) fn request_number(id: &str) -> Option<usize> {
+    id.strip_prefix(ID_PREFIX)?.parse().ok()
+}
+
+/// The beginning of the id of each request.
+const ID_PREFIX: &str = "request-";
 
 pub(crate) fn client_step(tools: Vec<Tool>) -> impl Strategy<Value = ClientStep> {
     let request = |method: &str, params: Value| ClientStep::Request { method: method.into(), params: params.into() };
@@ -116,18 +194,48 @@ fn arguments(tool: &Tool) -> BoxedStrategy<Value> {
 impl fmt::Display for ClientScript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a client of revision {}", self.version)?;
-        if !self.chunk_sizes.is_empty() {
-            write!(f, " that sends chunks of {:?} bytes", self.chunk_sizes)?;
+        if !self.waits_for_responses {
+            f.write_str(" that does not wait for responses")?;
         }
-        write_steps(f, &self.steps)
+        if !self.chunk_sizes.is_empty() {
+            write!(f, ", whose writes arrive in chunks of {:?} bytes", self.chunk_sizes)?;
+        }
+        let opening = ClientStep::Request { method: "initialize".into(), params: self.opening() };
+        f.write_str("\n  0. ")?;
+        opening.write(f, 0)?;
+        f.write_str("\n     sends the notification notifications/initialized {} after the response")?;
+        let mut requests = 0;
+        for (index, (step, is_joined)) in self.steps.iter().zip(self.is_joined()).enumerate() {
+            requests += usize::from(matches!(step, ClientStep::Request { .. }));
+            let place = if is_joined { "in the same write: " } else { "" };
+            write!(f, "\n  {}. {place}", index + 1)?;
+            step.write(f, requests)?;
+        }
+        Ok(())
+    }
+}
+
+impl ClientStep {
+    /// Writes the step. `number` is that of the last request, this step included.
+    fn write(&self, f: &mut fmt::Formatter<'_>, number: usize) -> fmt::Result {
+        match self {
+            ClientStep::Request { method, params } => {
+                write!(f, "requests {method} {} with the id {:?}", shorten(params), request_id(number))
+            }
+            ClientStep::Cancel if number == 0 => f.write_str("cancels nothing, because it has sent no request"),
+            ClientStep::Cancel => write!(f, "cancels the request {:?}", request_id(number)),
+            step => write!(f, "{step}"),
+        }
     }
 }
 
 impl fmt::Display for ClientStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ClientStep::Request { method, params } => write!(f, "requests {method} {params}"),
-            ClientStep::Notify { method, params } => write!(f, "sends the notification {method} {params}"),
+            ClientStep::Request { method, params } => write!(f, "requests {method} {}", shorten(params)),
+            ClientStep::Notify { method, params } => {
+                write!(f, "sends the notification {method} {}", shorten(params))
+            }
             ClientStep::Cancel => f.write_str("cancels the last request"),
             ClientStep::Garbage(line) => write!(f, "sends the line {line:?}"),
             ClientStep::Wait(duration) => write!(f, "waits {duration:?}"),

@@ -25,6 +25,19 @@
 //! | handlers of requests of the server | [`Simulation::check_handler`] | [`Asks`]: what a server asks |
 //! | a server | [`Simulation::check_server`] | [`ClientScript`]: what a client sends |
 //!
+//! Messages arrive as they do in practice: one by one, several in one read, byte by byte, and in chunks that end in the middle of a
+//! message. Requests overlap: a [`ClientScript`] may begin requests while others are in flight, and [`Asks`] may be sent all at once.
+//! The printed script says so where the failure depends on it:
+//!
+//! ```text
+//! the request ping {} with the id "request-2" has 0 responses
+//! with a client of revision 2025-11-25
+//!   0. requests initialize {"capabilities":{},…} with the id "request-0"
+//!      sends the notification notifications/initialized {} after the response
+//!   1. requests ping {} with the id "request-1"
+//!   2. in the same write: requests ping {} with the id "request-2"
+//! ```
+//!
 //! `check_` methods panic with the failure, for tests. `find_` methods return it.
 //!
 //! Scripts are bounded in length, and a run in virtual time ([`Simulation::time_limit`]), so that a simulation always ends unless
@@ -37,12 +50,16 @@ mod client_script;
 mod run;
 mod script;
 mod server_run;
+#[cfg(test)]
+mod tests;
+mod transcript;
 
-#[cfg(feature = "arbitrary")]
-pub(crate) use client_script::client_step;
 pub use client_script::{ClientScript, ClientStep, client_script};
+#[cfg(feature = "arbitrary")]
+pub(crate) use client_script::{client_step, writes};
 pub use run::{Failure, Simulation};
 #[cfg(feature = "arbitrary")]
 pub(crate) use script::ask;
 pub use script::{Ask, Asks, Script, Step, asks, script, script_of, step};
-pub use server_run::{Exchange, Transcript, serve_lines};
+pub use server_run::serve_lines;
+pub use transcript::{Exchange, Transcript};

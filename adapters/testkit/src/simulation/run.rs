@@ -17,7 +17,9 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 use super::client_script::ClientScript;
 use super::script::{Ask, Asks, Script};
-use super::server_run::{Transcript, transcript};
+use super::server_run::transcript;
+use super::transcript::Transcript;
+use crate::server::PIPE_CAPACITY;
 use crate::{ScriptedResponse, ScriptedServer, Testkit, VirtualTime};
 
 /// The name of the tool whose call asks the client.
@@ -160,17 +162,20 @@ impl Simulation {
             self.within_limit(kit.time(), async {
                 let client = kit.connect_with((self.options)());
                 client.initialize().await.map_err(|error| format!("the connection does not open: {error}"))?;
-                client.call_tool(ASKING_TOOL, ()).timeout(self.time_limit).await.map_err(|error| error.to_string())?;
-                Ok(())
+                let calls = 0..if asks.at_once { asks.asks.len() } else { 1 };
+                let call = |_| client.call_tool(ASKING_TOOL, ()).timeout(self.time_limit).into_future();
+                all(calls.map(call).collect()).await.map_err(|error| error.to_string())
             })?;
             let answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
             for (ask, answer) in asks.asks.iter().zip(&*answers) {
-                check(ask, answer).map_err(|error| format!("{}: {error}", ask.method))?;
+                if let Some(answer) = answer {
+                    check(ask, answer).map_err(|error| format!("{}: {error}", ask.method))?;
+                }
             }
-            if answers.len() < asks.asks.len() {
-                return Err(format!("{} of {} requests were answered", answers.len(), asks.asks.len()));
+            match asks.asks.iter().zip(&*answers).find(|(_, answer)| answer.is_none()) {
+                Some((ask, _)) => Err(format!("{} was not answered", ask.method)),
+                None => Ok(()),
             }
-            Ok(())
         })
     }
 
@@ -178,7 +183,8 @@ impl Simulation {
     ///
     /// `serve` serves one connection: it reads the messages of the client from a pipe and writes its own, one a line, and ends
     /// when the pipe ends. [`serve_lines`](super::serve_lines) makes such a function from one that answers a line. Before `check`,
-    /// the simulation itself checks what the protocol asks of all servers: [`Transcript::check_protocol`].
+    /// the simulation itself checks what the protocol asks of all servers: [`Transcript::check_protocol`]. A response must come
+    /// within a quarter of the time limit, and may come after those to later requests.
     ///
     /// # Panics
     /// With the shortest script that was found, if a check fails, or if the server panics or does not end.
@@ -211,7 +217,9 @@ impl Simulation {
     {
         self.find(scripts, |script| {
             let time = VirtualTime::new();
-            let transcript = self.within_limit(&time, transcript(script, &time, &serve))?;
+            // Short enough that a missing response is the failure, and not the time limit.
+            let patience = self.time_limit / 4;
+            let transcript = self.within_limit(&time, transcript(script, &time, patience, &serve))?;
             transcript.check_protocol()?;
             check(&transcript).map_err(|error| error.to_string())
         })
@@ -283,14 +291,16 @@ impl fmt::Debug for Simulation {
     }
 }
 
-/// A script whose steps can be removed.
-trait Steps {
+/// A script that can be made simpler.
+trait Steps: Sized {
     fn remove(&mut self, index: usize);
     fn count(&self) -> usize;
+    /// Returns the scripts in which one thing besides the steps has its simplest value.
+    fn simpler(&self) -> Vec<Self>;
 }
 
 macro_rules! steps {
-    ($( $Script:ty: $steps:ident; )*) => { $(
+    ($( $Script:ty: $steps:ident, $( $member:ident = $simplest:expr ),*; )*) => { $(
         impl Steps for $Script {
             fn remove(&mut self, index: usize) {
                 self.$steps.remove(index);
@@ -299,18 +309,23 @@ macro_rules! steps {
             fn count(&self) -> usize {
                 self.$steps.len()
             }
+
+            fn simpler(&self) -> Vec<Self> {
+                let scripts = [$( Self { $member: $simplest, ..self.clone() } ),*];
+                scripts.into_iter().filter(|script| script != self).collect()
+            }
         }
     )* };
 }
 
 steps! {
-    Script: steps;
-    Asks: asks;
-    ClientScript: steps;
+    Script: steps, pipe = PIPE_CAPACITY;
+    Asks: asks, at_once = false;
+    ClientScript: steps, messages_per_write = Vec::new(), chunk_sizes = Vec::new(), waits_for_responses = true;
 }
 
-/// Removes each step without which the code still fails. `proptest` removes steps before it simplifies them, and a simple step may
-/// not be needed.
+/// Removes each step, and simplifies all else, without which the code still fails. `proptest` removes steps before it simplifies
+/// them, and a simple step may not be needed.
 fn remove_steps<S: Clone + Steps>(mut failure: Failure<S>, run: impl Fn(&S) -> Result<(), String>) -> Failure<S> {
     let mut index = 0;
     while index < failure.script.count() {
@@ -325,26 +340,57 @@ fn remove_steps<S: Clone + Steps>(mut failure: Failure<S>, run: impl Fn(&S) -> R
             }
         }
     }
+    let failing = |script: S| run(&script).err().map(|reason| Failure { script, reason });
+    while let Some(simpler) = failure.script.simpler().into_iter().find_map(failing) {
+        failure = simpler;
+    }
     failure
 }
 
-type Answers = Arc<Mutex<Vec<Result<Json, RpcError>>>>;
+/// The answers to the requests of a server, by their place in [`Asks`].
+type Answers = Arc<Mutex<Vec<Option<Result<Json, RpcError>>>>>;
 
-/// Returns a server whose only tool asks the client, and the answers that it receives.
+/// Returns a server whose only tool asks the client, and the answers that it receives. If the requests are sent at once, each call
+/// of the tool sends one, and otherwise the first call sends all.
 fn asking_server(asks: &Asks) -> (ScriptedServer, Answers) {
-    let answers = Answers::default();
-    let (list, received) = (asks.asks.clone(), Arc::clone(&answers));
+    let answers = Answers::new(Mutex::new(vec![None; asks.asks.len()]));
+    let (list, received, at_once) = (asks.asks.clone(), Arc::clone(&answers), asks.at_once);
+    let mut list = list.into_iter().enumerate();
     let server = ScriptedServer::new().era(Era::Legacy).tool(ASKING_TOOL, move |_| {
-        let response = list.iter().fold(ScriptedResponse::new(), |response, ask| {
+        let count = if at_once { 1 } else { usize::MAX };
+        // All calls arrive before the time advances, so all their requests are due at the same time, and are sent in one write.
+        let response = ScriptedResponse::new().wait(Duration::from_millis(1));
+        let response = list.by_ref().take(count).fold(response, |response, (index, ask)| {
             let received = Arc::clone(&received);
-            response.ask(ask.method.clone(), &ask.params, move |answer| {
-                received.lock().unwrap_or_else(PoisonError::into_inner).push(answer);
+            response.ask(ask.method, &ask.params, move |answer| {
+                received.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(answer);
                 ScriptedResponse::new()
             })
         });
         response.text("all were answered")
     });
     (server, answers)
+}
+
+/// Waits for all futures. Returns the first error.
+async fn all<T, E>(futures: Vec<impl Future<Output = Result<T, E>>>) -> Result<(), E> {
+    let mut futures: Vec<_> = futures.into_iter().map(Box::pin).collect();
+    poll_fn(|cx| {
+        let mut failure = None;
+        futures.retain_mut(|future| match future.as_mut().poll(cx) {
+            Poll::Pending => true,
+            Poll::Ready(outcome) => {
+                failure = failure.take().or(outcome.err());
+                false
+            }
+        });
+        match failure {
+            Some(error) => Poll::Ready(Err(error)),
+            None if futures.is_empty() => Poll::Ready(Ok(())),
+            None => Poll::Pending,
+        }
+    })
+    .await
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {

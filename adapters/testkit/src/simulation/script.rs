@@ -12,6 +12,7 @@ use proptest::sample::select;
 use serde_json::json;
 
 use super::MAX_STEPS;
+use crate::server::PIPE_CAPACITY;
 use crate::strategies::{
     call_tool_result, create_message_params, delay, elicit_params, nearly_valid, notification, number, rpc_error,
     server_message,
@@ -84,7 +85,8 @@ pub fn script<N: Into<String>>(tools: impl IntoIterator<Item = N>) -> impl Strat
 
 /// Generates scripts of a server with these tools, for one revision.
 pub fn script_of(version: ProtocolVersion, tools: Vec<Tool>) -> impl Strategy<Value = Script> {
-    let pipe = prop_oneof![3 => Just(64 * 1024), 1 => Just(1), 1 => 2..64_usize];
+    // Up to 64 bytes hold a part of a message, up to 1024 bytes often a message and a part of the next one.
+    let pipe = prop_oneof![3 => Just(PIPE_CAPACITY), 1 => Just(1), 1 => 2..64_usize, 1 => 64..1024_usize];
     (vec(step(version), 0..MAX_STEPS), pipe).prop_map(move |(steps, pipe)| Script {
         version,
         tools: tools.clone(),
@@ -160,24 +162,28 @@ fn next_response(steps: &mut VecDeque<Step>, era: Era) -> ScriptedResponse {
     response.text("")
 }
 
-/// What a server asks its client, one request after the other.
+/// What a server asks its client.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Asks {
     /// The requests, in order.
     pub asks: Vec<Ask>,
+    /// Whether all requests are sent in one write, so that the handlers run at the same time. If not, each request is sent after
+    /// the answer to the one before.
+    pub at_once: bool,
 }
 
-/// Generates up to four requests of a server of revision 2025-11-25: forms, URLs, sampling and roots.
+/// Generates up to four requests of a server of revision 2025-11-25: forms, URLs, sampling and roots, one after the other or all at
+/// once.
 pub fn asks() -> impl Strategy<Value = Asks> {
-    vec(ask(ProtocolVersion::V2025_11_25), 0..5).prop_map(|asks| Asks { asks })
+    (vec(ask(ProtocolVersion::V2025_11_25), 0..5), any::<bool>()).prop_map(|(asks, at_once)| Asks { asks, at_once })
 }
 
 impl fmt::Display for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tools: Vec<_> = self.tools.iter().map(|tool| format!("`{}`", tool.name)).collect();
         write!(f, "a server of revision {} with the tools {}", self.version, tools.join(", "))?;
-        if self.pipe < 64 * 1024 {
+        if self.pipe < PIPE_CAPACITY {
             write!(f, ", behind a pipe of {} bytes", self.pipe)?;
         }
         write_steps(f, &self.steps)
@@ -187,12 +193,27 @@ impl fmt::Display for Script {
 impl fmt::Display for Asks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a server of revision {}", ProtocolVersion::V2025_11_25)?;
+        if self.at_once {
+            f.write_str(" that asks all in one write")?;
+        }
         write_steps(f, &self.asks)
     }
 }
 
+/// Maximum number of characters of JSON in a printed step. 300: enough for what a script shrinks to, and a few lines of a terminal.
+const MAX_PRINTED: usize = 300;
+
+/// Returns the text of a JSON value, without its end if it is long.
+pub(super) fn shorten(json: &Json) -> String {
+    let text = json.get();
+    match text.char_indices().nth(MAX_PRINTED) {
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+        None => text.to_owned(),
+    }
+}
+
 /// Writes numbered steps, one a line.
-pub(super) fn write_steps(f: &mut fmt::Formatter<'_>, steps: &[impl fmt::Display]) -> fmt::Result {
+fn write_steps(f: &mut fmt::Formatter<'_>, steps: &[impl fmt::Display]) -> fmt::Result {
     for (index, step) in steps.iter().enumerate() {
         write!(f, "\n  {}. {step}", index + 1)?;
     }
@@ -204,10 +225,10 @@ impl fmt::Display for Step {
         match self {
             Step::Wait(duration) => write!(f, "waits {duration:?}"),
             Step::Progress(progress) => write!(f, "reports the progress {progress}"),
-            Step::Notify { method, params } => write!(f, "sends the notification {method} {params}"),
+            Step::Notify { method, params } => write!(f, "sends the notification {method} {}", shorten(params)),
             Step::Ask(ask) => write!(f, "{ask}"),
             Step::Garbage(line) => write!(f, "sends the line {line:?}"),
-            Step::Answer(result) => write!(f, "answers {result}"),
+            Step::Answer(result) => write!(f, "answers {}", shorten(result)),
             Step::Refuse(error) => write!(f, "answers with the error {} {:?}", error.code, error.message),
             Step::Silence => f.write_str("leaves the call unanswered"),
             Step::Close => f.write_str("closes the connection"),
@@ -217,6 +238,6 @@ impl fmt::Display for Step {
 
 impl fmt::Display for Ask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "asks {} {}", self.method, self.params)
+        write!(f, "asks {} {}", self.method, shorten(&self.params))
     }
 }

@@ -1,123 +1,36 @@
-//! [`Transcript`]: what a server under test has answered to a script.
+//! Runs a [`ClientScript`] against a server.
 
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::memory::{PipeReader, PipeWriter, duplex};
-use mcpwire_driver::protocol::{CallToolResult, Json};
+use mcpwire_driver::protocol::Json;
 use serde_json::{Value, json};
 
-use super::client_script::{ClientScript, ClientStep};
+use super::client_script::{ClientScript, ClientStep, request_id};
+use super::transcript::Transcript;
 use crate::VirtualTime;
+use crate::server::PIPE_CAPACITY;
 
-/// Number of bytes that fit into a pipe, as on Linux.
-const PIPE_CAPACITY: usize = 64 * 1024;
-
-/// The beginning of the id of each request.
-const ID_PREFIX: &str = "request-";
-
-/// What a client has sent to a server, and what the server has answered.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Transcript {
-    /// The requests of the client, in order, with their responses. The first is `initialize`.
-    pub exchanges: Vec<Exchange>,
-    /// The lines of the server that are no responses to these requests.
-    pub other_lines: Vec<String>,
-}
-
-/// A request of a client, and its responses.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Exchange {
-    /// The method of the request.
-    pub method: String,
-    /// The parameters of the request.
-    pub params: Json,
-    /// Whether the client has cancelled the request. The server then may leave it unanswered.
-    pub is_cancelled: bool,
-    /// The messages of the server with the id of the request. A correct server sends one.
-    pub responses: Vec<Json>,
-}
-
-impl Exchange {
-    /// Returns the result of the request, or `None` if the server has sent an error or nothing.
-    pub fn result(&self) -> Option<Json> {
-        self.responses.first()?.member("result")
-    }
-
-    /// Returns the argument `name` of a tool call.
-    pub fn argument(&self, name: &str) -> Option<Json> {
-        self.params.member::<Json>("arguments")?.member(name)
-    }
-
-    /// Returns the name of the tool that the request calls, or `None` if it calls none.
-    pub fn tool(&self) -> Option<String> {
-        if self.method == "tools/call" { self.params.member("name") } else { None }
-    }
-}
-
-impl Transcript {
-    /// Checks what the protocol asks of all servers: each line is a message of JSON-RPC, and each request that is not cancelled has
-    /// exactly one response, with a result or an error. Results of `tools/call` have the shape of the specification.
-    ///
-    /// # Errors
-    /// With the first violation.
-    pub fn check_protocol(&self) -> Result<(), String> {
-        for line in &self.other_lines {
-            let message = Json::parse(&**line).map_err(|error| format!("the line {line:?} is not JSON: {error}"))?;
-            // A response to none of the requests may answer a line that was nearly a request.
-            let is_message = ["method", "result", "error"].iter().any(|name| message.member::<Json>(name).is_some());
-            if !is_message {
-                return Err(format!("the line {line:?} is no message"));
-            }
-        }
-        for exchange in &self.exchanges {
-            let Exchange { method, params, is_cancelled, responses } = exchange;
-            let place = || format!("the request {method} {params}");
-            match &**responses {
-                [] if *is_cancelled => {}
-                [response] => {
-                    if response.member::<String>("jsonrpc").as_deref() != Some("2.0") {
-                        return Err(format!("{} has the response {response} without `jsonrpc`", place()));
-                    }
-                    let parts = ["result", "error"].map(|name| response.member::<Json>(name).is_some());
-                    if parts[0] == parts[1] {
-                        return Err(format!("{} has the response {response}", place()));
-                    }
-                    let result = exchange.result().filter(|_| method == "tools/call");
-                    let is_bad = |result: &Json| {
-                        result.decode::<CallToolResult>().map_or(true, |result| result.without_content.is_some())
-                    };
-                    if let Some(result) = result.filter(is_bad) {
-                        return Err(format!("{} has the result {result}, which is none of a tool", place()));
-                    }
-                }
-                responses => return Err(format!("{} has {} responses", place(), responses.len())),
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Runs a script against a server.
+/// Runs a script against a server. The client waits for responses at most for `patience`.
 pub(super) async fn transcript<F: Future<Output = ()> + Send + 'static>(
     script: &ClientScript,
     time: &VirtualTime,
+    patience: Duration,
     serve: &impl Fn(PipeReader, PipeWriter) -> F,
 ) -> Result<Transcript, String> {
     let (ours, theirs) = duplex(PIPE_CAPACITY);
-    let (mut reader, mut writer) = (ours.reader, ours.writer);
-    let mut transcript = Transcript { exchanges: Vec::new(), other_lines: Vec::new() };
+    let (mut reader, writer) = (ours.reader, ours.writer);
+    let transcript = RefCell::new(Transcript::default());
     let (mut server, mut is_served) = (Box::pin(serve(theirs.reader, theirs.writer)), false);
+    let sender = Sender { script, time, patience, has_lost_patience: false, writer, sent: 0, transcript: &transcript };
+    let (mut client, mut is_sent) = (Box::pin(sender.send_all()), false);
     let mut received = Vec::new();
-    let mut client = Box::pin(async {
-        send_all(script, time, &mut writer, &mut transcript).await;
-        drop(writer);
-    });
-    let mut is_sent = false;
     // All three are polled together, because the pipes are bounded.
     poll_fn(|cx| {
         if !is_served {
@@ -129,97 +42,140 @@ pub(super) async fn transcript<F: Future<Output = ()> + Send + 'static>(
         let mut chunk = [0; 4096];
         loop {
             match Pin::new(&mut reader).poll_read(cx, &mut chunk) {
-                std::task::Poll::Ready(Ok(n)) if n > 0 => received.extend_from_slice(&chunk[..n]),
-                std::task::Poll::Ready(_) => {
-                    // The server has closed its end, so nobody reads the rest.
-                    return std::task::Poll::Ready(());
+                Poll::Ready(Ok(n)) if n > 0 => {
+                    received.extend_from_slice(&chunk[..n]);
+                    take_lines(&mut received, &mut transcript.borrow_mut());
+                    // The client may wait for these lines.
+                    cx.waker().wake_by_ref();
                 }
-                std::task::Poll::Pending if is_served && is_sent => return std::task::Poll::Ready(()),
-                std::task::Poll::Pending => return std::task::Poll::Pending,
+                // The server has closed its end, so nobody reads the rest.
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending if is_served && is_sent => return Poll::Ready(()),
+                Poll::Pending => return Poll::Pending,
             }
         }
     })
     .await;
     drop(client);
-    sort(&mut transcript, &received);
-    Ok(transcript)
+    received.push(b'\n');
+    take_lines(&mut received, &mut transcript.borrow_mut());
+    Ok(transcript.into_inner())
 }
 
-/// Sends the opening and the steps.
-async fn send_all(script: &ClientScript, time: &VirtualTime, writer: &mut PipeWriter, transcript: &mut Transcript) {
-    let info = json!({ "name": "simulation", "version": "1" });
-    let params = json!({ "protocolVersion": script.version.as_str(), "capabilities": {}, "clientInfo": info });
-    let opening = [
-        ClientStep::Request { method: "initialize".into(), params: params.into() },
-        ClientStep::Notify { method: "notifications/initialized".into(), params: json!({}).into() },
-    ];
-    let mut sizes = script.chunk_sizes.iter().copied().cycle();
-    for step in opening.iter().chain(&script.steps) {
-        let line = match step {
-            ClientStep::Request { method, params } => {
-                let id = id(transcript.exchanges.len());
-                let (method, params) = (method.clone(), params.clone());
-                let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": value(&params) });
-                transcript.exchanges.push(Exchange { method, params, is_cancelled: false, responses: Vec::new() });
-                line.to_string()
+/// Moves whole lines to the transcript.
+fn take_lines(received: &mut Vec<u8>, transcript: &mut Transcript) {
+    let Some(end) = memchr::memrchr(b'\n', received) else { return };
+    let lines: Vec<u8> = received.drain(..=end).collect();
+    let text = String::from_utf8_lossy(&lines);
+    text.lines().filter(|line| !line.trim().is_empty()).for_each(|line| transcript.receive(line));
+}
+
+/// The sending side of a client.
+struct Sender<'a> {
+    script: &'a ClientScript,
+    time: &'a VirtualTime,
+    patience: Duration,
+    /// Whether responses did not come in time. Then the script fails in any case, and the client waits for no others.
+    has_lost_patience: bool,
+    writer: PipeWriter,
+    /// Number of chunks that were sent.
+    sent: usize,
+    transcript: &'a RefCell<Transcript>,
+}
+
+impl Sender<'_> {
+    /// Sends the opening and the steps, and closes the connection.
+    async fn send_all(mut self) {
+        // An error is ignored: the server has closed its end, so the transcript is complete.
+        let _ = self.try_send_all().await;
+    }
+
+    async fn try_send_all(&mut self) -> io::Result<()> {
+        let script = self.script;
+        let opening = self.request("initialize", &script.opening());
+        self.write(opening).await?;
+        self.responses().await;
+        let mut write = notification("notifications/initialized", &json!({}).into());
+        for (step, is_joined) in script.steps.iter().zip(script.is_joined()) {
+            if !is_joined {
+                self.write(std::mem::take(&mut write)).await?;
+                if script.waits_for_responses {
+                    self.responses().await;
+                }
             }
-            ClientStep::Notify { method, params } => {
-                json!({ "jsonrpc": "2.0", "method": method, "params": value(params) }).to_string()
-            }
-            ClientStep::Cancel => {
-                let last = transcript.exchanges.len() - 1;
-                // `initialize` must not be cancelled.
-                if last == 0 {
+            let line = match step {
+                ClientStep::Request { method, params } => self.request(method, params),
+                ClientStep::Notify { method, params } => notification(method, params),
+                ClientStep::Cancel => self.cancellation(),
+                ClientStep::Garbage(line) => format!("{line}\n"),
+                ClientStep::Wait(duration) => {
+                    self.time.sleep(*duration).await;
                     continue;
                 }
-                transcript.exchanges[last].is_cancelled = true;
-                json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id(last) } })
-                    .to_string()
-            }
-            ClientStep::Garbage(line) => line.clone(),
-            ClientStep::Wait(duration) => {
-                time.sleep(*duration).await;
-                continue;
-            }
-        };
-        let mut bytes = line.as_bytes().to_vec();
-        bytes.push(b'\n');
-        let mut rest = &*bytes;
+            };
+            write.push_str(&line);
+        }
+        self.write(write).await?;
+        // A server may end requests in flight when its input ends.
+        self.responses().await;
+        Ok(())
+    }
+
+    fn request(&self, method: &str, params: &Json) -> String {
+        let mut transcript = self.transcript.borrow_mut();
+        let id = request_id(transcript.exchanges.len());
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": value(params) });
+        transcript.add(id, method.to_owned(), params.clone());
+        format!("{line}\n")
+    }
+
+    /// Returns the cancellation of the last request, or an empty text if there is none that may be cancelled.
+    fn cancellation(&self) -> String {
+        let mut transcript = self.transcript.borrow_mut();
+        // `initialize` must not be cancelled.
+        let [_, .., last] = &mut *transcript.exchanges else { return String::new() };
+        last.is_cancelled = true;
+        let params = json!({ "requestId": value(&last.id) });
+        notification("notifications/cancelled", &params.into())
+    }
+
+    /// Sends the messages of one write, in chunks.
+    async fn write(&mut self, messages: String) -> io::Result<()> {
+        let mut rest = messages.as_bytes();
         while !rest.is_empty() {
-            let size = sizes.next().unwrap_or(rest.len()).clamp(1, rest.len());
-            let (chunk, after) = rest.split_at(size);
-            if write_all(writer, chunk).await.is_err() {
-                return;
-            }
-            rest = after;
+            let sizes = &self.script.chunk_sizes;
+            let size = if sizes.is_empty() { rest.len() } else { sizes[self.sent % sizes.len()] };
+            let (chunk, after) = rest.split_at(size.clamp(1, rest.len()));
+            write_all(&mut self.writer, chunk).await?;
+            (rest, self.sent) = (after, self.sent + 1);
             // Lets the server read a chunk before the next one is sent.
             yield_now().await;
         }
+        Ok(())
+    }
+
+    /// Waits for the response to each request.
+    async fn responses(&mut self) {
+        if self.has_lost_patience {
+            return;
+        }
+        let (transcript, mut timer) = (self.transcript, pin!(self.time.sleep(self.patience)));
+        self.has_lost_patience = poll_fn(|cx| {
+            if transcript.borrow().is_answered() {
+                return Poll::Ready(false);
+            }
+            timer.as_mut().poll(cx).map(|()| true)
+        })
+        .await;
     }
 }
 
-/// Returns the id of a request. A text, because lines that are nearly requests may have any number.
-fn id(index: usize) -> String {
-    format!("{ID_PREFIX}{index}")
+fn notification(method: &str, params: &Json) -> String {
+    format!("{}\n", json!({ "jsonrpc": "2.0", "method": method, "params": value(params) }))
 }
 
 fn value(json: &Json) -> Value {
     json.decode().unwrap_or_default()
-}
-
-/// Assigns the lines of the server to the requests.
-fn sort(transcript: &mut Transcript, received: &[u8]) {
-    let text = String::from_utf8_lossy(received);
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let message = Json::parse(line).ok();
-        let id = message.as_ref().and_then(|message| message.member::<String>("id"));
-        let index = id.and_then(|id| id.strip_prefix(ID_PREFIX)?.parse::<usize>().ok());
-        let is_response = message.as_ref().is_some_and(|message| message.member::<String>("method").is_none());
-        match (message, index.filter(|_| is_response).and_then(|index| transcript.exchanges.get_mut(index))) {
-            (Some(message), Some(exchange)) => exchange.responses.push(message),
-            _ => transcript.other_lines.push(line.to_owned()),
-        }
-    }
 }
 
 /// Serves a connection with a function that returns the response to a line, or `None` if the line needs none.
@@ -279,10 +235,10 @@ async fn yield_now() {
     let mut has_yielded = false;
     poll_fn(|cx| {
         if std::mem::replace(&mut has_yielded, true) {
-            return std::task::Poll::Ready(());
+            return Poll::Ready(());
         }
         cx.waker().wake_by_ref();
-        std::task::Poll::Pending
+        Poll::Pending
     })
     .await;
 }
