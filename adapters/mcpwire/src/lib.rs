@@ -35,7 +35,8 @@
 //! | `tool_client` | the trait `ToolClient`, which all clients and the hub implement, for agent frameworks |
 //! | `jsonschema` | validates structured output |
 //! | `opentelemetry` | spans, histograms and trace context |
-//! | `testkit` | a scripted server and virtual time, for tests; `proptest` and `arbitrary` generate servers, clients and data |
+//! | `testkit` | a scripted server and virtual time, for tests; with `http`, servers over HTTP; with `oauth`, protected servers |
+//! | `testkit::simulation`, `testkit::strategies` (feature `proptest`) | property tests of clients, handlers and servers; `arbitrary`: for fuzzers |
 //!
 //! These features have no module: `messages` connects over whole messages, such as those of a WebSocket; `native-roots` trusts the CA
 //! certificates of the system; `base64` decodes images, audio and binary resources; `setsid` starts servers without a terminal;

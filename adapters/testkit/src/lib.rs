@@ -19,7 +19,7 @@
 //! | [`ScriptedServer`], [`ScriptedResponse`] | the script of the server |
 //! | [`RecordedMessage`], [`Cancellation`] | the messages that the server has received |
 //! | `ScriptedHttp`, `HttpAnswer` (feature `http`) | the same server over HTTP: sessions, streams, any HTTP response |
-//! | `authorization` (feature `authorization`) | an authorization server, and MCP servers that want its tokens |
+//! | `authorization` (feature `authorization`; in `mcpwire`: `oauth`) | an authorization server, and MCP servers that want its tokens |
 //! | `simulation` (feature `proptest`) | a client, a handler or a server against generated scripts, which shrink |
 //! | `strategies` (feature `proptest`) | strategies for the protocol's data and messages |
 //! | `from_bytes` (feature `arbitrary`) | the same values for fuzzers |

@@ -1,4 +1,5 @@
-//! An authorization server (OAuth), and MCP servers that want its tokens.
+//! An authorization server (OAuth), and MCP servers that want its tokens (feature `authorization`). Programs that depend on
+//! `mcpwire` enable its features `testkit` and `oauth` instead.
 //!
 //! ```
 //! use mcpwire_testkit::authorization::AuthorizationServer;
