@@ -18,6 +18,32 @@ fn the_first_line_is_the_url() {
 }
 
 #[test]
+fn connections_are_closed_if_the_client_asks_for_that() {
+    let server = Server::start();
+    let mut connection = server.connect();
+    connection.send(&ping());
+    assert_eq!(connection.answer().status, 200);
+    connection.send(&ping().header("Connection", "close"));
+    let response = connection.rest();
+    assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+    assert!(response.to_ascii_lowercase().contains("\r\nconnection: close\r\n"), "{response}");
+
+    // HTTP/1.0 has no chunks: also the end of a stream is the end of the connection.
+    let call = request(1, "tools/call", &json!({ "name": "slow", "arguments": { "seconds": 0.1 } }));
+    let session = server.session("2025-06-18");
+    for message in [request(1, "ping", &json!({})), call] {
+        let request = post(&message).header("Mcp-Session-Id", &session).to_bytes();
+        let request = String::from_utf8(request).expect("it is text").replacen(" HTTP/1.1\r\n", " HTTP/1.0\r\n", 1);
+        let mut connection = server.connect();
+        connection.send_bytes(request.as_bytes());
+        let response = connection.rest();
+        assert!(response.starts_with("HTTP/1.0 200 ") || response.starts_with("HTTP/1.1 200 "), "{response}");
+        assert!(response.contains(r#""result""#), "{response}");
+        assert!(!response.to_ascii_lowercase().contains("transfer-encoding"), "{response}");
+    }
+}
+
+#[test]
 fn pages_of_other_origins_have_no_access() {
     let server = Server::start();
     for origin in ["http://localhost", "http://localhost:8080", "https://127.0.0.1:1", "http://[::1]:3000"] {

@@ -23,6 +23,8 @@ use super::url::split_origin;
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
 /// A server that serves real HTTP at `127.0.0.1` until this is dropped.
+///
+/// Connections stay open until the client closes them, sends `Connection: close`, or speaks HTTP/1.0.
 pub struct Serving {
     address: SocketAddr,
     ends: Arc<AtomicBool>,
@@ -96,12 +98,21 @@ impl ProtectedServer {
     }
 }
 
-/// What a client sends.
-enum Incoming {
-    Request(Exchange),
-    /// A request with a method that nothing supports.
-    OtherMethod,
-    Closed,
+/// A request of a client.
+struct Request {
+    /// `None` for a method that nothing supports.
+    exchange: Option<Exchange>,
+    then: Then,
+}
+
+/// What happens to a connection after a response.
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    KeepAlive,
+    /// The client has asked for it.
+    Close,
+    /// The client speaks HTTP/1.0, in which the end of a body is the end of the connection.
+    CloseHttp10,
 }
 
 struct Connection {
@@ -117,35 +128,36 @@ impl Connection {
         Ok(Connection { reader: BufReader::new(stream.try_clone()?), stream, ends })
     }
 
-    /// Serves requests until the client closes the connection.
+    /// Serves requests until the client closes the connection, or asks for that.
     fn serve(&mut self, client: &dyn HttpClient, origin: &str) -> io::Result<()> {
-        while !self.ends.load(Ordering::Relaxed) {
-            let exchange = match self.read_request(origin)? {
-                Incoming::Closed => return Ok(()),
-                Incoming::OtherMethod => {
-                    self.stream.write_all(b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n")?;
-                    continue;
-                }
-                Incoming::Request(exchange) => exchange,
+        let mut then = Then::KeepAlive;
+        while then == Then::KeepAlive && !self.ends.load(Ordering::Relaxed) {
+            let Some(request) = self.read_request(origin)? else { return Ok(()) };
+            then = request.then;
+            let Some(exchange) = request.exchange else {
+                let head = b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n";
+                self.stream.write_all(&[head, then.header(), b"\r\n"].concat())?;
+                continue;
             };
             let response = block_on(client.send(exchange), || self.is_wanted());
             // A failure is a connection that breaks.
             let Some(Ok(response)) = response else { return Ok(()) };
-            self.write_response(response)?;
+            self.write_response(response, then)?;
         }
         Ok(())
     }
 
-    /// Reads a request.
-    fn read_request(&mut self, origin: &str) -> io::Result<Incoming> {
+    /// Reads a request. Returns `None` if the client has closed the connection.
+    fn read_request(&mut self, origin: &str) -> io::Result<Option<Request>> {
         let mut line = String::new();
         if self.reader.read_line(&mut line)? == 0 {
-            return Ok(Incoming::Closed);
+            return Ok(None);
         }
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);
         let mut words = line.split_ascii_whitespace();
         let (method, target) = (words.next().ok_or_else(invalid)?, words.next().ok_or_else(invalid)?);
         let verb = [Verb::Post, Verb::Get, Verb::Delete].into_iter().find(|verb| verb.as_str() == method);
+        let mut then = if words.next() == Some("HTTP/1.0") { Then::CloseHttp10 } else { Then::KeepAlive };
         let mut exchange = Exchange::new(verb.unwrap_or(Verb::Get), format!("{origin}{target}"));
         let mut length = 0;
         loop {
@@ -156,6 +168,9 @@ impl Connection {
             if name.eq_ignore_ascii_case("content-length") {
                 length = value.parse().map_err(|_| invalid())?;
             }
+            if name.eq_ignore_ascii_case("connection") && then == Then::KeepAlive && has_option(value, "close") {
+                then = Then::Close;
+            }
             exchange.headers.push((name.to_owned().into(), value.to_owned()));
         }
         if length > MAX_BODY {
@@ -163,10 +178,10 @@ impl Connection {
         }
         exchange.body = vec![0; length];
         self.reader.read_exact(&mut exchange.body)?;
-        Ok(verb.map_or(Incoming::OtherMethod, |_| Incoming::Request(exchange)))
+        Ok(Some(Request { exchange: verb.map(|_| exchange), then }))
     }
 
-    fn write_response(&mut self, response: HttpResponse) -> io::Result<()> {
+    fn write_response(&mut self, response: HttpResponse, then: Then) -> io::Result<()> {
         let HttpResponse { status, headers, mut body, .. } = response;
         let has_body = status != 204;
         let mut head = format!("HTTP/1.1 {status} \r\n").into_bytes();
@@ -176,7 +191,9 @@ impl Connection {
             head.extend_from_slice(value);
             head.extend_from_slice(b"\r\n");
         }
-        head.extend_from_slice(if has_body { b"Transfer-Encoding: chunked\r\n\r\n" } else { b"\r\n" });
+        let is_chunked = has_body && then != Then::CloseHttp10;
+        head.extend_from_slice(then.header());
+        head.extend_from_slice(if is_chunked { b"Transfer-Encoding: chunked\r\n\r\n" } else { b"\r\n" });
         self.stream.write_all(&head)?;
         if !has_body {
             return self.stream.flush();
@@ -186,9 +203,14 @@ impl Connection {
             let read = poll_fn(|cx| body.as_mut().poll_read(cx, &mut buffer));
             // Without the end of the body, the client knows that the connection broke.
             let count = block_on(read, || self.is_wanted()).ok_or(io::ErrorKind::ConnectionAborted)??;
-            self.stream.write_all(format!("{count:x}\r\n").as_bytes())?;
-            self.stream.write_all(buffer.get(..count).unwrap_or_default())?;
-            self.stream.write_all(b"\r\n")?;
+            let bytes = buffer.get(..count).unwrap_or_default();
+            if is_chunked {
+                self.stream.write_all(format!("{count:x}\r\n").as_bytes())?;
+                self.stream.write_all(bytes)?;
+                self.stream.write_all(b"\r\n")?;
+            } else {
+                self.stream.write_all(bytes)?;
+            }
             if count == 0 {
                 break;
             }
@@ -209,8 +231,77 @@ impl Connection {
     }
 }
 
+impl Then {
+    /// Returns the header of the response.
+    fn header(self) -> &'static [u8] {
+        if self == Then::KeepAlive { b"" } else { b"Connection: close\r\n" }
+    }
+}
+
+/// Returns whether a list of options, such as `keep-alive, close`, has this one.
+fn has_option(list: &str, option: &str) -> bool {
+    list.split(',').any(|other| other.trim().eq_ignore_ascii_case(option))
+}
+
 impl fmt::Debug for Serving {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Serving").field("url", &self.url()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ScriptedServer;
+
+    /// Maximum time for which a failing test waits.
+    const WATCHDOG: Duration = Duration::from_secs(50);
+
+    /// Sends requests, and returns what the server sends until it closes the connection.
+    fn read_to_end(url: &str, requests: &str) -> String {
+        let mut stream = TcpStream::connect(url.strip_prefix("http://").expect("a URL")).expect("the server listens");
+        stream.set_read_timeout(Some(WATCHDOG)).expect("it is not zero");
+        stream.write_all(requests.as_bytes()).expect("the server reads");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("the server closes the connection");
+        response
+    }
+
+    #[test]
+    fn connections_are_closed_if_the_client_asks_for_that() {
+        let serving = AuthorizationServer::new().serve(0).expect("a port is free");
+        let path = "/.well-known/oauth-authorization-server";
+        for connection in ["close", "Close", "TE, close"] {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: test\r\nConnection: {connection}\r\n\r\n");
+            let response = read_to_end(&serving.url(), &request);
+            assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
+            assert!(response.contains("\r\nConnection: close\r\n"), "{response}");
+            assert!(response.ends_with("\r\n0\r\n\r\n"), "{response}");
+        }
+        let response = read_to_end(&serving.url(), "PUT / HTTP/1.1\r\nConnection: close\r\n\r\n");
+        assert!(response.starts_with("HTTP/1.1 405 "), "{response}");
+    }
+
+    #[test]
+    fn other_connections_stay_open() {
+        let serving = AuthorizationServer::new().serve(0).expect("a port is free");
+        let first = "GET /nothing HTTP/1.1\r\nHost: test\r\n\r\n";
+        let last = "GET /nothing HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
+        let responses = read_to_end(&serving.url(), &format!("{first}{first}{last}"));
+        assert_eq!(responses.matches("HTTP/1.1 404 ").count(), 3, "{responses}");
+        assert_eq!(responses.matches("Connection: close").count(), 1, "{responses}");
+    }
+
+    /// A client of HTTP/1.0 knows no chunks: the body ends with the connection.
+    #[test]
+    fn http_1_0_gets_a_body_until_the_end() {
+        let server = AuthorizationServer::new().protect(ScriptedServer::new());
+        let serving = server.serve(0).expect("a port is free");
+        let request = "GET /.well-known/oauth-protected-resource/mcp HTTP/1.0\r\n\r\n";
+        let response = read_to_end(&serving.url(), request);
+        let (head, body) = response.split_once("\r\n\r\n").expect("a head");
+        assert!(!head.contains("Transfer-Encoding"), "{response}");
+        let metadata: serde_json::Value = serde_json::from_str(body).expect("the body is JSON");
+        assert_eq!(metadata["resource"], server.url());
     }
 }
