@@ -9,7 +9,7 @@
 //! | [`agents`] | tools for language models, and the trait `ToolClient` |
 //! | [`when_things_fail`] | which errors there are, and what to do |
 //! | [`security`] | what a server may do, and what it may not |
-//! | [`testing`] | tests without a process, a network or a clock |
+//! | [`testing`] | tests without a process, a network or a clock: scripted servers, property tests, HTTP, logins |
 //! | [`embedding`] | other runtimes, and the protocol engine by hand |
 //! | [`from_rmcp`] | a program that uses rmcp |
 
