@@ -20,6 +20,8 @@ pub fn current() -> Option<TraceContext> {
 ///
 /// The program's propagator sets the members ([`global::set_text_map_propagator`]). Without a propagator, the trace context has
 /// `traceparent` and `tracestate`.
+///
+/// [`global::set_text_map_propagator`]: https://docs.rs/opentelemetry/latest/opentelemetry/global/fn.set_text_map_propagator.html
 pub fn trace_context(context: &Context) -> Option<TraceContext> {
     let span = context.span();
     let span = span.span_context();

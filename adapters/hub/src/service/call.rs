@@ -14,8 +14,6 @@ use super::call_hooks::arguments_to_json;
 use super::calls::Calls;
 use super::mcp_service::ServiceFuture;
 use super::outcome::ToolOutcome;
-#[cfg(doc)]
-use crate::ErrorKind;
 use crate::HubError;
 
 /// A tool call that was not sent yet. Created by [`Hub::call`](super::Hub::call). Awaiting it sends the call.
@@ -82,7 +80,7 @@ impl<'c> Call<'c> {
     /// This is the same as awaiting the call itself. The first poll of the future sends the call.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if the arguments do not serialize to a JSON object or a list of pairs. Otherwise
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the arguments do not serialize to a JSON object or a list of pairs. Otherwise
     /// [`HubError::kind`] tells why the call has no result. A tool that ran and failed has a result, and is not an error.
     ///
     /// # Cancel safety
@@ -100,7 +98,7 @@ impl<'c> Call<'c> {
     /// Sends the call, and returns the text of the tool's result.
     ///
     /// # Errors
-    /// Returns the errors of the call, and [`ErrorKind::Tool`] if the tool failed.
+    /// Returns the errors of the call, and [`ErrorKind::Tool`](crate::ErrorKind::Tool) if the tool failed.
     pub async fn text(self) -> Result<String, HubError> {
         self.await?.into_text()
     }

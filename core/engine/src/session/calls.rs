@@ -77,7 +77,8 @@ impl<'e> Calls<'e> {
     ///   [`Config::max_transmit`](super::Config::max_transmit) is exceeded.
     /// - The parameters are not a JSON object.
     /// - The negotiated protocol version does not have the method, or the server did not declare the capability that
-    ///   the method requires. The table in [`revisions`] lists the versions and the capability of each method.
+    ///   the method requires. The table in [`revisions`](mcpwire_types::revisions) lists the versions and the capability of
+    ///   each method.
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
@@ -107,7 +108,7 @@ impl<'e> Calls<'e> {
     /// Sends a request whose parameters are already serialized, and returns the key of the request.
     ///
     /// Unlike [`Self::request_prepared`], this method has no type parameter. It is therefore compiled only once, which
-    /// makes the program smaller. [`Prepared::ticket`] converts the key to a ticket, which decodes the result.
+    /// makes the program smaller. `Prepared::ticket` converts the key to a ticket, which decodes the result.
     ///
     /// # Errors
     /// Returns an error in the cases that [`Self::request`] lists, for example if the connection is not open.
