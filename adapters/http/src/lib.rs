@@ -17,18 +17,18 @@
 //!   Headers and tokens never reach another origin.
 //!
 //! [`Net`]: mcpwire_driver::http::Net
-//!
-//! | file | content |
-//! |---|---|
-//! | `client`, `options` | [`Client`], which sends requests, and [`ClientOptions`] |
-//! | `applied_settings` | the settings of a server's definition that a client applies |
-//! | `connect`, `proxy`, `tls` | open a connection for a URL |
-//! | `happy_eyeballs` | decides when to try which address of a host |
-//! | `pool`, `connection` | choose the connection of a request, and send the request |
-//! | `meter` | limits the data of a server, and yields to other tasks |
-//! | `full_body`, `body_reader`, `io`, `time` | implement hyper's traits for bytes and time |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+// | file | content |
+// |---|---|
+// | `client`, `options` | `Client`, which sends requests, and `ClientOptions` |
+// | `applied_settings` | the settings of a server's definition that a client applies |
+// | `connect`, `proxy`, `tls` | open a connection for a URL |
+// | `happy_eyeballs` | decides when to try which address of a host |
+// | `pool`, `connection` | choose the connection of a request, and send the request |
+// | `meter` | limits the data of a server, and yields to other tasks |
+// | `full_body`, `body_reader`, `io`, `time` | implement hyper's traits for bytes and time |
 
 mod applied_settings;
 mod body_reader;

@@ -30,17 +30,17 @@
 //! such as one for another processor: it runs in a process group only. The feature is optional because it adds seven crates
 //! and 6 KiB.
 //!
-//! | file | content |
-//! |---|---|
-//! | `process`, `local` | [`Process`]: detects the exit of a server, and ends it |
-//! | `spawn`, `isolation` | starts a server in a new process group or session |
-//! | `tree`, `procfs` | signals the server and its descendants |
-//! | `descriptors` | [`check_descriptors`]: whether this process can open more files |
-//! | `shutdown` | [`ProcessShutdown`]: ends a server step by step |
-//!
 //! [`McpServerDef`]: mcpwire_client::McpServerDef
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+// | file | content |
+// |---|---|
+// | `process`, `local` | `Process`: detects the exit of a server, and ends it |
+// | `spawn`, `isolation` | starts a server in a new process group or session |
+// | `tree`, `procfs` | signals the server and its descendants |
+// | `descriptors` | `check_descriptors`: whether this process can open more files |
+// | `shutdown` | `ProcessShutdown`: ends a server step by step |
 
 mod descriptors;
 mod isolation;
