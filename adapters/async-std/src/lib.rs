@@ -7,7 +7,9 @@
 //! smol or tokio.
 //!
 //! ```no_run
-//! use mcpwire_async_std::{McpClient, McpServerDef};
+//! # mod mcpwire { pub use mcpwire_async_std::McpServerDef; pub mod async_std { pub use mcpwire_async_std::McpClient; } }
+//! use mcpwire::McpServerDef;
+//! use mcpwire::async_std::McpClient;
 //!
 //! # async fn run() -> Result<(), mcpwire_async_std::Error> {
 //! let client = McpClient::connect_and_initialize(&McpServerDef::new("my-server")).await?;
@@ -43,8 +45,10 @@ pub type Open = mcpwire_driver::Open<AsyncStd>;
 /// Each option of [`ConnectOptions`] is a method of the builder.
 ///
 /// ```no_run
+/// # mod mcpwire { pub use mcpwire_async_std::McpServerDef; pub mod async_std { pub use mcpwire_async_std::open; } }
 /// use std::time::Duration;
-/// use mcpwire_async_std::{McpServerDef, open};
+/// use mcpwire::McpServerDef;
+/// use mcpwire::async_std::open;
 ///
 /// # async fn run() -> Result<(), mcpwire_async_std::Error> {
 /// let def = McpServerDef::new("my-server");

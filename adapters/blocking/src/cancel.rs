@@ -22,7 +22,9 @@ struct Shared {
 /// Cancels the wait of a client from another thread, such as a signal handler or a user interface.
 ///
 /// ```no_run
-/// use mcpwire_blocking::{McpClient, McpServerDef};
+/// # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod blocking { pub use mcpwire_blocking::McpClient; } }
+/// use mcpwire::McpServerDef;
+/// use mcpwire::blocking::McpClient;
 ///
 /// let mut client = McpClient::connect(&McpServerDef::new("my-server"))?;
 /// let canceller = client.canceller()?;

@@ -5,8 +5,11 @@
 //! all clients of the program, renews their tokens, and maintains their connections between calls.
 //!
 //! ```no_run
-//! use mcpwire_blocking::http::{EnvToken, HttpOptions};
-//! use mcpwire_blocking::{ConnectOptions, McpClient, McpServerDef};
+//! # mod mcpwire { pub use mcpwire_blocking::{ConnectOptions, McpServerDef}; pub mod http { pub use
+//! # mcpwire_blocking::http::{EnvToken, HttpOptions}; } pub mod blocking { pub use mcpwire_blocking::McpClient; } }
+//! use mcpwire::{ConnectOptions, McpServerDef};
+//! use mcpwire::blocking::McpClient;
+//! use mcpwire::http::{EnvToken, HttpOptions};
 //!
 //! let options = ConnectOptions::default().http(HttpOptions::default().token(EnvToken("MY_TOKEN".into())));
 //! let mut client = McpClient::connect_with(&McpServerDef::http("https://example.com/mcp"), options)?;
@@ -14,7 +17,7 @@
 //! # Ok::<(), mcpwire_blocking::Error>(())
 //! ```
 //!
-//! The `OAuth` of `mcpwire-authorization` logs users in. Its runtime is [`runtime`], and [`block_on`] waits for its logins.
+//! `mcpwire::oauth::OAuth` logs users in. Its runtime is [`runtime`], and [`block_on`] waits for its logins.
 
 use std::future::Future;
 use std::pin::pin;
@@ -29,7 +32,7 @@ pub use mcpwire_client::http::{
 };
 pub use mcpwire_smol::Runtime;
 
-/// Returns the runtime of the background thread, for an `OAuth` of `mcpwire-authorization`. Its tasks run between calls, too.
+/// Returns the runtime of the background thread, for an `mcpwire::oauth::OAuth`. Its tasks run between calls, too.
 pub fn runtime() -> Arc<dyn Runtime> {
     Arc::new(mcpwire_smol::Smol)
 }

@@ -6,8 +6,11 @@
 //! does all the work. The protocol engine is [`mcpwire_core`], re-exported as [`protocol`].
 //!
 //! ```no_run
-//! use mcpwire_blocking::protocol::Json;
-//! use mcpwire_blocking::{McpClient, McpServerDef};
+//! # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod types { pub use mcpwire_blocking::protocol::Json; } pub
+//! # mod blocking { pub use mcpwire_blocking::McpClient; } }
+//! use mcpwire::McpServerDef;
+//! use mcpwire::blocking::McpClient;
+//! use mcpwire::types::Json;
 //!
 //! let mut client = McpClient::connect_and_initialize(&McpServerDef::new("mcpwire").arg("demo-server"))?;
 //! let result = client.call_tool("add", Json::parse(r#"{"a": 2, "b": 3}"#).unwrap()).send()?;

@@ -56,10 +56,12 @@ impl McpClient {
     /// returns a message as a whole.
     ///
     /// ```no_run
+    /// # mod mcpwire { pub use mcpwire_blocking::ConnectOptions; pub mod blocking { pub use mcpwire_blocking::McpClient; } }
     /// use std::io;
     /// use std::sync::mpsc::sync_channel;
     ///
-    /// use mcpwire_blocking::{ConnectOptions, McpClient};
+    /// use mcpwire::ConnectOptions;
+    /// use mcpwire::blocking::McpClient;
     ///
     /// let (to_server, _messages) = sync_channel(16);
     /// let (_answers, from_server) = sync_channel(16);

@@ -13,8 +13,10 @@ use crate::client::McpClient;
 /// This is [`McpClient::connect_and_initialize_with`], with the options as methods.
 ///
 /// ```no_run
+/// # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod blocking { pub use mcpwire_blocking::open; } }
 /// use std::time::Duration;
-/// use mcpwire_blocking::{McpServerDef, open};
+/// use mcpwire::McpServerDef;
+/// use mcpwire::blocking::open;
 ///
 /// let def = McpServerDef::new("my-server");
 /// let mut client = open(&def).client_info("my-app", "1.0").timeout(Duration::from_secs(30)).wait()?;

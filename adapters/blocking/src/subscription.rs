@@ -35,8 +35,11 @@ impl McpClient {
     /// changes that the server declares. [`McpClient::notifications`] returns the changes, too.
     ///
     /// ```no_run
+    /// # mod mcpwire { pub use mcpwire_blocking::protocol::SubscriptionEvent; pub mod types { pub use
+    /// # mcpwire_blocking::protocol::SubscriptionFilter; } }
     /// # use mcpwire_blocking::{McpClient, McpServerDef};
-    /// use mcpwire_blocking::protocol::{SubscriptionEvent, SubscriptionFilter};
+    /// use mcpwire::SubscriptionEvent;
+    /// use mcpwire::types::SubscriptionFilter;
     ///
     /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
     /// let wanted = SubscriptionFilter::new().tools().resource("file:///project/config.json");

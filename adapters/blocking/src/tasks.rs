@@ -53,8 +53,11 @@ impl<'c> TaskOrResult<'c> {
 /// wait for the task later, over this connection or another one.
 ///
 /// ```no_run
-/// use mcpwire_blocking::protocol::{TaskProtocol, TaskHandle};
-/// use mcpwire_blocking::{McpClient, McpServerDef};
+/// # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod types { pub use mcpwire_blocking::protocol::{TaskHandle,
+/// # TaskProtocol}; } pub mod blocking { pub use mcpwire_blocking::McpClient; } }
+/// use mcpwire::McpServerDef;
+/// use mcpwire::blocking::McpClient;
+/// use mcpwire::types::{TaskHandle, TaskProtocol};
 ///
 /// let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
 /// let stored = TaskHandle::new("786512e2", TaskProtocol::Extension);

@@ -24,7 +24,8 @@ use crate::package_name::package_name;
 /// the HTTP transport.
 ///
 /// ```
-/// use mcpwire_client::McpServerDef;
+/// # mod mcpwire { pub use mcpwire_client::McpServerDef; }
+/// use mcpwire::McpServerDef;
 ///
 /// let def: McpServerDef = serde_json::from_str(
 ///     r#"{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-everything"], "env": {"DEBUG": "1"}}"#,

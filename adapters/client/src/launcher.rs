@@ -13,7 +13,8 @@ use crate::{Exit, McpServerDef, ReadStream, Reader, SpawnError, SpawnErrorKind, 
 /// Set by [`ConnectOptions::launcher`](crate::ConnectOptions::launcher). Closures implement this trait.
 ///
 /// ```
-/// use mcpwire_client::{ConnectOptions, McpServerDef, ServerLaunch};
+/// # mod mcpwire { pub use mcpwire_client::{ConnectOptions, McpServerDef, ServerLaunch}; }
+/// use mcpwire::{ConnectOptions, McpServerDef, ServerLaunch};
 ///
 /// let options = ConnectOptions::default().launcher(|def: &McpServerDef| {
 ///     let container = McpServerDef::new("docker").args(["run", "--rm", "-i", "my-image"]).arg(&def.command);

@@ -1,32 +1,32 @@
 //! Internal part of [mcpwire](https://docs.rs/mcpwire), which always contains it; its API may change in any release.
 //!
 //! Types and traits that all clients of mcpwire share, without processes and async runtimes.
-//!
-//! | file | content |
-//! |---|---|
-//! | `context` | [`ConnectionContext`]: the definition and options of a connection |
-//! | `definition` | [`McpServerDef`]: the command that starts a server, or its URL |
-//! | `error` | [`Error`]: the error of all methods of the clients |
-//! | `exit`, `shutdown_report` | [`Exit`], [`ShutdownReport`]: the exit status of a server, and how the server was ended |
-//! | `options` | [`ConnectOptions`]: the options of a connection |
-//! | `open` | the options of a connection as methods of the builders `Open` |
-//! | `handler` | [`ClientHandler`], [`RequestHandler`]: the program's code that answers requests of servers |
-//! | `observer`, `hooks` | [`Observer`]: receives the events of connections and their requests |
-//! | `launcher` | [`Launcher`]: starts servers in containers, over ssh, or in this process |
-//! | `report_callbacks` | [`ReportCallbacks`]: the callbacks of a tool call |
-//! | `panics` | [`PanicCallbacks`], [`CallbackPanic`]: panics in the program's handlers and callbacks |
-//! | `stderr` | [`Stderr`]: the last output of a server on standard error |
-//! | `trace` | [`Tracer`]: passes the messages on the wire to a callback |
-//! | `trace_source` | [`TraceSource`]: the trace contexts of requests |
-//! | `connection_state`, `connection_end`, `invalid_messages` | [`ConnectionState`], [`ConnectionEnd`], [`InvalidMessages`]: the state of a connection |
-//! | `event_queue` | [`EventQueue`]: the events that a consumer has not taken yet |
-//! | `tracing`, `call_site` | spans and events for the `tracing` crate |
-//! | `tools` | [`Tools`]: a snapshot of the list of a server's tools |
-//! | `messages` | [`MessagesToLines`], [`LinesToMessages`]: a connection over whole messages |
-//! | `streams` | [`ReadStream`], [`WriteStream`]: the streams of any runtime |
-//! | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+// | file | content |
+// |---|---|
+// | `context` | `ConnectionContext`: the definition and options of a connection |
+// | `definition` | `McpServerDef`: the command that starts a server, or its URL |
+// | `error` | `Error`: the error of all methods of the clients |
+// | `exit`, `shutdown_report` | `Exit`, `ShutdownReport`: the exit status of a server, and how the server was ended |
+// | `options` | `ConnectOptions`: the options of a connection |
+// | `open` | the options of a connection as methods of the builders `Open` |
+// | `handler` | `ClientHandler`, `RequestHandler`: the program's code that answers requests of servers |
+// | `observer`, `hooks` | `Observer`: receives the events of connections and their requests |
+// | `launcher` | `Launcher`: starts servers in containers, over ssh, or in this process |
+// | `report_callbacks` | `ReportCallbacks`: the callbacks of a tool call |
+// | `panics` | `PanicCallbacks`, `CallbackPanic`: panics in the program's handlers and callbacks |
+// | `stderr` | `Stderr`: the last output of a server on standard error |
+// | `trace` | `Tracer`: passes the messages on the wire to a callback |
+// | `trace_source` | `TraceSource`: the trace contexts of requests |
+// | `connection_state`, `connection_end`, `invalid_messages` | `ConnectionState`, `ConnectionEnd`, `InvalidMessages`: the state of a connection |
+// | `event_queue` | `EventQueue`: the events that a consumer has not taken yet |
+// | `tracing`, `call_site` | spans and events for the `tracing` crate |
+// | `tools` | `Tools`: a snapshot of the list of a server's tools |
+// | `messages` | `MessagesToLines`, `LinesToMessages`: a connection over whole messages |
+// | `streams` | `ReadStream`, `WriteStream`: the streams of any runtime |
+// | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
 #[cfg(feature = "tracing")]
 mod call_site;

@@ -22,8 +22,9 @@ use crate::{Direction, ErrorKind, Exit};
 /// An observer never receives arguments, results, or headers.
 ///
 /// ```
+/// # mod mcpwire { pub use mcpwire_client::{ConnectOptions, Observer, RequestInfo, RequestOutcome}; }
 /// use std::time::Duration;
-/// use mcpwire_client::{ConnectOptions, Observer, RequestInfo, RequestOutcome};
+/// use mcpwire::{ConnectOptions, Observer, RequestInfo, RequestOutcome};
 ///
 /// struct Log;
 ///

@@ -58,9 +58,10 @@ impl<F: FnMut(Direction, &[u8]) + Send + 'static> TraceCallback for Mutex<F> {
 /// Options of a connection: the client's name, timeouts and limits, handlers for requests of the server, and callbacks.
 ///
 /// ```
+/// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub mod types { pub use mcpwire_core::ElicitResult; } }
 /// use std::time::Duration;
-/// use mcpwire_client::ConnectOptions;
-/// use mcpwire_core::ElicitResult;
+/// use mcpwire::ConnectOptions;
+/// use mcpwire::types::ElicitResult;
 ///
 /// let options = ConnectOptions::default()
 ///     .client_info("my-app", "1.0")
@@ -235,7 +236,8 @@ impl ConnectOptions {
     /// sets another value of that header, cached responses that are not public are no longer used. If the callback panics, the request is not sent and fails with the message of the panic.
     ///
     /// ```
-    /// use mcpwire_client::ConnectOptions;
+    /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; }
+    /// use mcpwire::ConnectOptions;
     ///
     /// let options = ConnectOptions::default().on_request(|call, head| {
     ///     if let Some(tool) = call.tool() {
@@ -260,7 +262,7 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the validator of the structured content of tool results. `JsonSchema` of `mcpwire-jsonschema` is one. Default: none.
+    /// Sets the validator of the structured content of tool results. `mcpwire::jsonschema::JsonSchema` is one. Default: none.
     ///
     /// The specification recommends to validate results (2026-07-28, server/tools, "Output Schema"); a client does it only with a
     /// validator, because that costs time for each result and adds dependencies. Each call of a tool that has an output schema in
@@ -268,11 +270,17 @@ impl ConnectOptions {
     /// missing or does not match, or if the schema cannot be used. Results of tools that failed are not checked. Neither are calls
     /// that ask for the unchanged result (`raw`), and results of tasks that are taken by the task's id.
     ///
+    /// The error contains neither the text nor the content of the result. A program that wants them in spite of a mismatch, for
+    /// example to show them to a model, sets no validator, and calls [`Tool::check_output`](mcpwire_core::Tool::check_output) on
+    /// the result.
+    ///
     /// The task that waits for the call validates, without holding a lock. A panic of the validator reaches it.
     ///
     /// ```
-    /// use mcpwire_client::ConnectOptions;
-    /// use mcpwire_core::{Json, ValidationError, Validator};
+    /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub mod types { pub use mcpwire_core::{Json, ValidationError,
+    /// # Validator}; } }
+    /// use mcpwire::ConnectOptions;
+    /// use mcpwire::types::{Json, ValidationError, Validator};
     ///
     /// /// Accepts objects only.
     /// struct Objects;
@@ -333,8 +341,9 @@ impl ConnectOptions {
     /// decline.
     ///
     /// ```
-    /// use mcpwire_client::ConnectOptions;
-    /// use mcpwire_core::ElicitResult;
+    /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub mod types { pub use mcpwire_core::ElicitResult; } }
+    /// use mcpwire::ConnectOptions;
+    /// use mcpwire::types::ElicitResult;
     ///
     /// let options = ConnectOptions::default().on_elicitation(|form, context| async move {
     ///     println!("{} asks: {}", context.server(), form.message);
@@ -397,8 +406,9 @@ impl ConnectOptions {
     /// specification, this declares the capability that the method requires, unless [`Config::capabilities`] contain it.
     ///
     /// ```
-    /// use mcpwire_client::ConnectOptions;
-    /// use mcpwire_core::Json;
+    /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub mod types { pub use mcpwire_core::Json; } }
+    /// use mcpwire::ConnectOptions;
+    /// use mcpwire::types::Json;
     ///
     /// let roots = Json::parse(r#"{"roots": [{"uri": "file:///home/me/project"}]}"#).unwrap();
     /// let options = ConnectOptions::default().answer(["roots/list"], move |_, _| {
@@ -427,8 +437,8 @@ impl ConnectOptions {
     /// Sets the callback for the notifications of the server.
     ///
     /// ```
-    /// use mcpwire_client::ConnectOptions;
-    /// use mcpwire_core::Notification;
+    /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub use mcpwire_core::Notification; }
+    /// use mcpwire::{ConnectOptions, Notification};
     ///
     /// let options = ConnectOptions::default().on_notification(|notification| {
     ///     if let Notification::Log(message) = notification {
@@ -465,7 +475,8 @@ impl ConnectOptions {
     /// Any thread may call it. A panic in the callback itself is ignored.
     ///
     /// ```
-    /// use mcpwire_client::ConnectOptions;
+    /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; }
+    /// use mcpwire::ConnectOptions;
     ///
     /// let options = ConnectOptions::default().on_panic(|panic| eprintln!("{panic}"));
     /// ```

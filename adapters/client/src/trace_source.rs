@@ -11,8 +11,9 @@ use mcpwire_core::{RequestOptions, TraceContext};
 /// Returns the current trace context. The task that sends a request calls it for each request.
 ///
 /// ```
-/// use mcpwire_core::TraceContext;
-/// use mcpwire_client::TraceSource;
+/// # mod mcpwire { pub use mcpwire_client::TraceSource; pub mod types { pub use mcpwire_core::TraceContext; } }
+/// use mcpwire::TraceSource;
+/// use mcpwire::types::TraceContext;
 ///
 /// let source = TraceSource::new(|| TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").ok());
 /// ```

@@ -53,7 +53,7 @@ use mcpwire_client::{ReadStream, WriteStream};
 ///
 /// Pending requests and all later ones fail with [`ErrorKind::Closed`](crate::ErrorKind::Closed), and [`McpClient::closed`]
 /// returns why. The client does not start the server again, because calls may already have taken effect: connect a new
-/// client, or use `mcpwire-hub`, which restarts servers.
+/// client, or use `mcpwire::hub`, which restarts servers.
 ///
 /// Over HTTP, a failed request ends nothing: the next one opens a new TCP connection. A session that the server has ended is
 /// opened again, which [`McpClient::events`] reports; interrupted streams and subscriptions are requested again.
@@ -312,8 +312,8 @@ impl<R> McpClient<R> {
     /// This takes at most 5 s with the default [`GracePeriods`](mcpwire_core::shutdown::GracePeriods). Pending requests fail at
     /// once. The server ends for all clones of this client.
     ///
-    /// With an authorizer, this then waits for its token refresh, if one was sent, at most 10 s with the `OAuth` of
-    /// `mcpwire-authorization`. If the program ends before the new token is stored, the login may be lost.
+    /// With an authorizer, this then waits for its token refresh, if one was sent, at most 10 s with
+    /// `mcpwire::oauth::OAuth`. If the program ends before the new token is stored, the login may be lost.
     ///
     /// # Errors
     /// If the process has not exited after it was killed, or a token refresh has not ended in time.

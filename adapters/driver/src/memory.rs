@@ -27,11 +27,12 @@ pub struct Duplex {
 /// One end is for [`McpClient::over`](crate::McpClient::over), the other end for a task that is the server.
 ///
 /// ```
+/// # mod mcpwire { pub mod runtime { pub mod memory { pub use mcpwire_driver::memory::duplex; } } }
 /// use std::pin::Pin;
 /// use std::task::{Context, Poll, Waker};
 ///
 /// use futures_io::{AsyncRead, AsyncWrite};
-/// use mcpwire_driver::memory::duplex;
+/// use mcpwire::runtime::memory::duplex;
 ///
 /// let (mut ours, mut theirs) = duplex(64 * 1024);
 /// let mut cx = Context::from_waker(Waker::noop());

@@ -14,15 +14,16 @@ use crate::runtime::CurrentRuntime;
 /// Returns a builder that connects to a server. Awaiting the builder starts the server, opens the connection and lists the
 /// tools.
 ///
-/// This is [`McpClient::connect_and_initialize_with`], with the options as methods. The crates of the runtimes, such as
-/// `mcpwire-tokio`, have this function for their runtime.
+/// This is [`McpClient::connect_and_initialize_with`], with the options as methods. `mcpwire::tokio`, `mcpwire::smol` and
+/// `mcpwire::async_std` have this function for their runtime.
 ///
 /// ```no_run
+/// # mod mcpwire { pub mod runtime { pub use mcpwire_driver::open; } }
 /// # use std::time::Duration;
 /// # use mcpwire_driver::{CurrentRuntime, Error, McpServerDef};
 /// # async fn run<R: CurrentRuntime>() -> Result<(), Error> {
 /// let def = McpServerDef::new("my-server");
-/// let client = mcpwire_driver::open::<R>(&def).client_info("my-app", "1.0").timeout(Duration::from_secs(30)).await?;
+/// let client = mcpwire::runtime::open::<R>(&def).client_info("my-app", "1.0").timeout(Duration::from_secs(30)).await?;
 /// # Ok(())
 /// # }
 /// ```

@@ -27,7 +27,8 @@ pub type BlockingTask = Box<dyn FnOnce() + Send>;
 /// Clients and hubs use an `Arc<dyn Runtime>` on any thread, so the methods must not depend on the calling thread.
 /// [`CurrentRuntime`] returns the runtime of the current thread.
 ///
-/// `mcpwire-tokio`, `mcpwire-smol` and `mcpwire-async-std` implement this trait. For another runtime, implement it, and use
+/// `mcpwire::tokio::Tokio`, `mcpwire::smol::Smol` and `mcpwire::async_std::AsyncStd` implement this trait. For another runtime,
+/// implement it, and use
 /// [`McpClient::connect_on`](crate::McpClient::connect_on).
 pub trait Runtime: Send + Sync + 'static {
     /// Spawns a detached task. If the task drives a connection, dropping it kills the server.

@@ -37,8 +37,11 @@ impl<R> McpClient<R> {
     /// `listChanged` notifications that the server declares. The changes are also among the [`McpClient::notifications`].
     ///
     /// ```no_run
+    /// # mod mcpwire { pub use mcpwire_driver::protocol::SubscriptionEvent; pub mod types { pub use
+    /// # mcpwire_driver::protocol::SubscriptionFilter; } }
     /// # async fn run<R>(client: mcpwire_driver::McpClient<R>) -> Result<(), mcpwire_driver::Error> {
-    /// use mcpwire_driver::protocol::{SubscriptionEvent, SubscriptionFilter};
+    /// use mcpwire::SubscriptionEvent;
+    /// use mcpwire::types::SubscriptionFilter;
     ///
     /// let wanted = SubscriptionFilter::new().tools().resource("file:///project/config.json");
     /// let mut changes = client.subscribe(&wanted).await?;

@@ -64,8 +64,9 @@ impl<R> fmt::Debug for TaskOrResult<R> {
 /// the task, over this connection or another one.
 ///
 /// ```no_run
+/// # mod mcpwire { pub mod types { pub use mcpwire_driver::protocol::{TaskHandle, TaskProtocol}; } }
 /// # async fn run<R>(client: mcpwire_driver::McpClient<R>) -> Result<(), mcpwire_driver::Error> {
-/// use mcpwire_driver::protocol::{TaskProtocol, TaskHandle};
+/// use mcpwire::types::{TaskHandle, TaskProtocol};
 ///
 /// let stored = TaskHandle::new("786512e2", TaskProtocol::Extension);
 /// let mut task = client.task(stored);

@@ -1,5 +1,8 @@
 //! Runs many MCP servers for one program: configurations, secrets, supervision, and calls of tools under unique names.
 //!
+//! The library `mcpwire` re-exports this crate as `mcpwire::hub`, and the examples use that name. A program that depends on this crate
+//! itself writes `mcpwire_hub`.
+//!
 //! | module | contents |
 //! |---|---|
 //! | [`config`] | [`McpConfig`](config::McpConfig): the configuration of a server, and its validation |

@@ -39,7 +39,8 @@ const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "digest", "apikey"];
 /// words, and long lines.
 ///
 /// ```
-/// use mcpwire_hub::redact::Redactor;
+/// # mod mcpwire { pub mod hub { pub mod redact { pub use mcpwire_hub::redact::Redactor; } } }
+/// use mcpwire::hub::redact::Redactor;
 ///
 /// let redactor = Redactor::new(["hunter22".into()]);
 /// assert_eq!(redactor.redact("the password is hunter22!"), "the password is [secret]!");

@@ -4,8 +4,10 @@
 //! the dialects and the limits.
 //!
 //! ```
-//! use mcpwire_core::{CallToolResult, Json, Tool};
-//! use mcpwire_jsonschema::JsonSchema;
+//! # mod mcpwire { pub mod types { pub use mcpwire_core::{CallToolResult, Json, Tool}; } pub mod jsonschema { pub use
+//! # mcpwire_jsonschema::JsonSchema; } }
+//! use mcpwire::jsonschema::JsonSchema;
+//! use mcpwire::types::{CallToolResult, Json, Tool};
 //!
 //! let tool = r#"{"name":"add","inputSchema":{},"outputSchema":{"type":"object","properties":{"sum":{"type":"integer"}}}}"#;
 //! let tool: Tool = Json::parse(tool)?.decode()?;

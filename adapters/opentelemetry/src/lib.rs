@@ -4,9 +4,11 @@
 //! `mcpwire::opentelemetry` documents which.
 //!
 //! ```
-//! use mcpwire_blocking::ConnectOptions;
+//! # mod mcpwire { pub use mcpwire_blocking::ConnectOptions; pub mod opentelemetry { pub use
+//! # mcpwire_opentelemetry::observer; } }
+//! use mcpwire::ConnectOptions;
 //!
-//! let options = ConnectOptions::default().observer(mcpwire_opentelemetry::observer());
+//! let options = ConnectOptions::default().observer(mcpwire::opentelemetry::observer());
 //! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -3,9 +3,11 @@
 //! Sends the HTTP requests of mcpwire's clients with [reqwest].
 //!
 //! ```no_run
-//! use mcpwire_driver::ConnectOptions;
-//! use mcpwire_driver::http::HttpOptions;
-//! use mcpwire_reqwest::ReqwestClient;
+//! # mod mcpwire { pub use mcpwire_driver::ConnectOptions; pub mod http { pub use mcpwire_driver::http::HttpOptions; } pub
+//! # mod reqwest { pub use mcpwire_reqwest::ReqwestClient; } }
+//! use mcpwire::ConnectOptions;
+//! use mcpwire::http::HttpOptions;
+//! use mcpwire::reqwest::ReqwestClient;
 //!
 //! # fn run() -> Result<(), reqwest::Error> {
 //! let http = HttpOptions::default().client(ReqwestClient::from_builder(reqwest::Client::builder())?);
@@ -24,10 +26,10 @@
 //! * The client applies no settings of a server's definition: `unix_socket`, `proxy`, `ca_file`, `client_certificate` and `client_key`.
 //!   A connection with one of them is refused. Configure the `ClientBuilder` instead.
 //! * For requests that must go to public addresses ([`Exchange::public_addresses_only`]), names are resolved before reqwest resolves them
-//!   again. A DNS server that answers differently the second time is not noticed; `mcpwire-http` checks the address that it connects to.
+//!   again. A DNS server that answers differently the second time is not noticed; `mcpwire::http::Client` checks the address that it connects to.
 //! * A user agent of the client ([`reqwest::ClientBuilder::user_agent`]) is sent, unless the definition of the server has that header. A
 //!   client without one sends the name of the program ([`ConnectOptions::client_info`](mcpwire_driver::ConnectOptions::client_info)).
-//! * reqwest does not limit the data that a server sends outside of responses. `mcpwire-http` does.
+//! * reqwest does not limit the data that a server sends outside of responses. `mcpwire::http::Client` does.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -53,7 +55,7 @@ use tokio::runtime::Handle;
 
 use crate::body::BodyReader;
 
-/// An HTTP client that sends the requests with a [`reqwest::Client`]. Clones share its connections.
+/// An HTTP client that sends the requests with a [`reqwest::Client`](https://docs.rs/reqwest/latest/reqwest/struct.Client.html). Clones share its connections.
 #[derive(Clone)]
 pub struct ReqwestClient {
     client: Client,
@@ -69,7 +71,7 @@ impl ReqwestClient {
         Ok(Self::without_redirects(builder.redirect(Policy::none()).build()?))
     }
 
-    /// Uses an existing client, which must have been built with [`Policy::none`].
+    /// Uses an existing client, which must have been built with [`Policy::none`](https://docs.rs/reqwest/latest/reqwest/redirect/struct.Policy.html#method.none).
     ///
     /// A client with another policy sends request headers to other origins, except for `Authorization` and cookies. reqwest does not
     /// expose the policy. If the client has followed a redirect, the request fails with [`FailureKind::Redirect`], but then the headers

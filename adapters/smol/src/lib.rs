@@ -6,9 +6,11 @@
 //! on any executor, even while the executor is busy.
 //!
 //! ```no_run
+//! # mod mcpwire { pub use mcpwire_smol::McpServerDef; pub mod smol { pub use mcpwire_smol::McpClient; } }
 //! use std::time::Duration;
 //!
-//! use mcpwire_smol::{McpClient, McpServerDef};
+//! use mcpwire::McpServerDef;
+//! use mcpwire::smol::McpClient;
 //!
 //! # async fn run() -> Result<(), mcpwire_smol::Error> {
 //! let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
@@ -54,8 +56,10 @@ pub type Open = mcpwire_driver::Open<Smol>;
 /// Each option of [`ConnectOptions`] is a method of the builder.
 ///
 /// ```no_run
+/// # mod mcpwire { pub use mcpwire_smol::McpServerDef; pub mod smol { pub use mcpwire_smol::open; } }
 /// use std::time::Duration;
-/// use mcpwire_smol::{McpServerDef, open};
+/// use mcpwire::McpServerDef;
+/// use mcpwire::smol::open;
 ///
 /// # async fn run() -> Result<(), mcpwire_smol::Error> {
 /// let def = McpServerDef::new("my-server");

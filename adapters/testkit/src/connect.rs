@@ -19,16 +19,15 @@ impl ScriptedServer {
     /// outside of tokio. With `#[tokio::test(start_paused = true)]`, the time is virtual too.
     ///
     /// ```
-    /// # mod mcpwire_tokio {
-    /// #     pub use mcpwire_testkit::VirtualTime as Tokio;
-    /// # }
-    /// use mcpwire_driver::{ConnectOptions, Error};
-    /// use mcpwire_testkit::ScriptedServer;
+    /// # mod mcpwire { pub use mcpwire_driver::{ConnectOptions, Error}; pub mod testkit { pub use
+    /// # mcpwire_testkit::ScriptedServer; } pub mod tokio { pub use mcpwire_testkit::VirtualTime as Tokio; } }
+    /// use mcpwire::{ConnectOptions, Error};
+    /// use mcpwire::testkit::ScriptedServer;
     /// use serde_json::json;
     ///
     /// async fn test() -> Result<(), Error> {
     ///     let server = ScriptedServer::new().tool("greet", |_| "hello");
-    ///     let client = server.connect::<mcpwire_tokio::Tokio>(ConnectOptions::default());
+    ///     let client = server.connect::<mcpwire::tokio::Tokio>(ConnectOptions::default());
     ///     client.initialize().await?;
     ///     assert_eq!(client.call_tool("greet", json!({})).await?.text().as_str(), "hello");
     ///     Ok(())

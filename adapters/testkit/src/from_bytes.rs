@@ -13,10 +13,13 @@ const STEP_BYTES: usize = 8;
 /// Generates the value of a strategy from bytes. The same bytes generate the same value.
 ///
 /// The bytes are the seed of the strategy: a change of one byte changes the whole value. The scripts of this crate implement
-/// [`Arbitrary`] step by step instead, so that a fuzzer can change, add and remove single steps.
+/// [`Arbitrary`](https://docs.rs/arbitrary/latest/arbitrary/trait.Arbitrary.html) step by step instead, so that a fuzzer can change, add and remove single steps.
 ///
 /// ```
-/// use mcpwire_testkit::{ProtocolVersion, from_bytes, strategies};
+/// # mod mcpwire { pub mod types { pub use mcpwire_testkit::ProtocolVersion; } pub mod testkit { pub use
+/// # mcpwire_testkit::{from_bytes, strategies}; } }
+/// use mcpwire::testkit::{from_bytes, strategies};
+/// use mcpwire::types::ProtocolVersion;
 ///
 /// // In a fuzz target, `data` is the input.
 /// let data = b"any bytes";
@@ -25,7 +28,7 @@ const STEP_BYTES: usize = 8;
 /// ```
 ///
 /// # Errors
-/// [`Error::IncorrectFormat`] if the strategy rejects its values too often, as one with a filter may do.
+/// [`Error::IncorrectFormat`](https://docs.rs/arbitrary/latest/arbitrary/enum.Error.html#variant.IncorrectFormat) if the strategy rejects its values too often, as one with a filter may do.
 pub fn from_bytes<S: Strategy>(strategy: &S, bytes: &[u8]) -> Result<S::Value> {
     // Not `RngAlgorithm::PassThrough`: at the end of the bytes, its zeros let the generator of ranges try again forever.
     let mut seed = [0_u8; 32];

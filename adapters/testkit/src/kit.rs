@@ -14,10 +14,12 @@ use crate::time::VirtualTime;
 /// A scripted server and its clients, in virtual time.
 ///
 /// ```
+/// # mod mcpwire { pub use mcpwire_driver::ErrorKind; pub mod testkit { pub use mcpwire_testkit::{ScriptedResponse,
+/// # ScriptedServer, Testkit}; } }
 /// use std::time::Duration;
 ///
-/// use mcpwire_driver::ErrorKind;
-/// use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
+/// use mcpwire::ErrorKind;
+/// use mcpwire::testkit::{ScriptedResponse, ScriptedServer, Testkit};
 /// use serde_json::json;
 ///
 /// let kit = Testkit::new(ScriptedServer::new().tool("never", |_| ScriptedResponse::new()));
@@ -52,23 +54,26 @@ impl<R> Testkit<R> {
     /// Creates a kit for code that takes a client of the runtime `R`.
     ///
     /// ```
-    /// # mod mcpwire_tokio {
+    /// # mod mcpwire {
     /// #     pub use mcpwire_driver::Error;
-    /// #     pub use mcpwire_testkit::VirtualTime as Tokio;
-    /// #     pub type McpClient = mcpwire_driver::McpClient<Tokio>;
+    /// #     pub mod testkit { pub use mcpwire_testkit::{ScriptedServer, Testkit}; }
+    /// #     pub mod tokio {
+    /// #         pub use mcpwire_testkit::VirtualTime as Tokio;
+    /// #         pub type McpClient = mcpwire_driver::McpClient<Tokio>;
+    /// #     }
     /// # }
-    /// use mcpwire_testkit::{ScriptedServer, Testkit};
+    /// use mcpwire::testkit::{ScriptedServer, Testkit};
     /// use serde_json::json;
     ///
-    /// async fn greeting(client: &mcpwire_tokio::McpClient) -> Result<String, mcpwire_tokio::Error> {
+    /// async fn greeting(client: &mcpwire::tokio::McpClient) -> Result<String, mcpwire::Error> {
     ///     let result = client.call_tool("greet", json!({"name": "you"})).await?;
     ///     Ok(result.text().into_string())
     /// }
     ///
     /// let server = ScriptedServer::new().tool("greet", |_| "hello, you");
-    /// let kit = Testkit::<mcpwire_tokio::Tokio>::for_runtime(server);
+    /// let kit = Testkit::<mcpwire::tokio::Tokio>::for_runtime(server);
     /// assert_eq!(kit.run(async |client| greeting(&client).await)?, "hello, you");
-    /// # Ok::<(), mcpwire_tokio::Error>(())
+    /// # Ok::<(), mcpwire::Error>(())
     /// ```
     pub fn for_runtime(server: ScriptedServer) -> Self {
         Testkit {

@@ -1,7 +1,8 @@
 //! Tests of programs that use mcpwire, without a process, a network or a clock.
 //!
 //! ```
-//! use mcpwire_testkit::{ScriptedServer, Testkit};
+//! # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::{ScriptedServer, Testkit}; } }
+//! use mcpwire::testkit::{ScriptedServer, Testkit};
 //! use serde_json::json;
 //!
 //! let kit = Testkit::new(ScriptedServer::new().tool("echo", |args| args.member::<String>("message").unwrap_or_default()));
@@ -13,7 +14,10 @@
 //! The client is the real one, including deadlines, cancellation, ordering and both eras of the protocol. Only the server is
 //! scripted, and the time is virtual: a test of a timeout of an hour takes no time, and every run of a test is the same.
 //!
-//! | where | what |
+//! The library `mcpwire` re-exports this crate as `mcpwire::testkit`, and the examples use that name. A program that depends on this
+//! crate itself writes `mcpwire_testkit`.
+//!
+//! | item | purpose |
 //! |---|---|
 //! | [`Testkit`] | a server and its clients, in virtual time |
 //! | [`ScriptedServer`], [`ScriptedResponse`] | the script of the server |

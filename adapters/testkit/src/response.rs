@@ -15,9 +15,10 @@ use crate::wire;
 /// [`ScriptedResponse::new`], the request is never answered. After a cancellation, the remaining steps are skipped.
 ///
 /// ```
+/// # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::{ScriptedResponse, ScriptedServer}; } }
 /// use std::time::Duration;
 ///
-/// use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
+/// use mcpwire::testkit::{ScriptedResponse, ScriptedServer};
 ///
 /// let server = ScriptedServer::new()
 ///     .tool("echo", |args| args.member::<String>("message").unwrap_or_default())
@@ -147,8 +148,10 @@ impl ScriptedResponse {
     /// [`ScriptedResponse::input_required`] there.
     ///
     /// ```
-    /// use mcpwire_driver::protocol::Era;
-    /// use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
+    /// # mod mcpwire { pub mod types { pub use mcpwire_driver::protocol::Era; } pub mod testkit { pub use
+    /// # mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit}; } }
+    /// use mcpwire::testkit::{ScriptedResponse, ScriptedServer, Testkit};
+    /// use mcpwire::types::Era;
     /// use serde_json::json;
     ///
     /// let server = ScriptedServer::new().era(Era::Legacy).tool("check", |_| {

@@ -26,16 +26,18 @@ pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;
 /// A [`Testkit`](crate::Testkit) runs it in virtual time. [`ScriptedServer::serve`] runs it on any runtime:
 ///
 /// ```no_run
+/// # mod mcpwire { pub use mcpwire_driver::ConnectOptions; pub mod testkit { pub use mcpwire_testkit::{ScriptedServer,
+/// # duplex}; } }
 /// # use mcpwire_testkit::VirtualTime as Tokio;
 /// # use mcpwire_driver::McpClient;
 /// # fn spawn(_: impl Future<Output = ()>) {}
 /// # async fn run() -> Result<(), mcpwire_driver::Error> {
-/// use mcpwire_driver::ConnectOptions;
-/// use mcpwire_testkit::{ScriptedServer, duplex};
+/// use mcpwire::ConnectOptions;
+/// use mcpwire::testkit::{ScriptedServer, duplex};
 ///
 /// let server = ScriptedServer::new().tool("hello", |_| "hello");
 /// let (ours, theirs) = duplex(64 * 1024);
-/// spawn(server.serve::<Tokio>(theirs.reader, theirs.writer)); // `tokio::spawn`, with `mcpwire_tokio::Tokio`
+/// spawn(server.serve::<Tokio>(theirs.reader, theirs.writer)); // `tokio::spawn`, with `mcpwire::tokio::Tokio`
 /// let client = McpClient::<Tokio>::over(ours.reader, ours.writer, ConnectOptions::default());
 /// client.initialize().await?;
 /// # Ok(())

@@ -25,9 +25,10 @@ use crate::timeline::Timeline;
 /// Clones share one time. [`VirtualTime::runtime`] returns the [`Runtime`] for programs that take one.
 ///
 /// ```
+/// # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::VirtualTime; } }
 /// use std::time::{Duration, Instant};
 ///
-/// use mcpwire_testkit::VirtualTime;
+/// use mcpwire::testkit::VirtualTime;
 ///
 /// let (time, start) = (VirtualTime::new(), Instant::now());
 /// time.run(time.sleep(Duration::from_secs(24 * 3600)));

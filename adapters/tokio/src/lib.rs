@@ -6,9 +6,11 @@
 //! needs its I/O and time drivers: `enable_all`, as with `#[tokio::main]`.
 //!
 //! ```no_run
+//! # mod mcpwire { pub use mcpwire_tokio::McpServerDef; pub mod tokio { pub use mcpwire_tokio::McpClient; } }
 //! use std::time::Duration;
 //!
-//! use mcpwire_tokio::{McpClient, McpServerDef};
+//! use mcpwire::McpServerDef;
+//! use mcpwire::tokio::McpClient;
 //!
 //! # async fn run() -> Result<(), mcpwire_tokio::Error> {
 //! let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
@@ -61,8 +63,10 @@ pub type Open = mcpwire_driver::Open<Tokio>;
 /// Each option of [`ConnectOptions`] is a method of the builder.
 ///
 /// ```no_run
+/// # mod mcpwire { pub use mcpwire_tokio::McpServerDef; pub mod tokio { pub use mcpwire_tokio::open; } }
 /// use std::time::Duration;
-/// use mcpwire_tokio::{McpServerDef, open};
+/// use mcpwire::McpServerDef;
+/// use mcpwire::tokio::open;
 ///
 /// # async fn run() -> Result<(), mcpwire_tokio::Error> {
 /// let def = McpServerDef::new("my-server");

@@ -4,6 +4,9 @@
 //! performs no I/O. It returns an [`Action`], the program carries the action out, and passes the result back as an
 //! [`Input`]. Time and entropy are inputs, too, and a signature is an action. The crate is `no_std`.
 //!
+//! The library `mcpwire` re-exports this crate as `mcpwire::oauth::oauth`, and the examples use that name. A program that depends on
+//! this crate alone writes `mcpwire_oauth`.
+//!
 //! URLs are compared and sent as the bytes that a server or user wrote. Nothing normalizes them.
 //!
 //! Specification: protocol revision 2026-07-28, basic/authorization.

@@ -24,8 +24,11 @@ use crate::ErrorCode;
 /// that was deserialized has a kind that is derived from its code and field, and no further details.
 ///
 /// ```
-/// use mcpwire_core::{ErrorKind, Json};
-/// use mcpwire_supervisor::{ErrorCode, HubError};
+/// # mod mcpwire { pub use mcpwire_core::ErrorKind; pub mod types { pub use mcpwire_core::Json; } pub mod hub { pub use
+/// # mcpwire_supervisor::{ErrorCode, HubError}; } }
+/// use mcpwire::ErrorKind;
+/// use mcpwire::hub::{ErrorCode, HubError};
+/// use mcpwire::types::Json;
 ///
 /// let error = HubError::new(ErrorKind::InvalidConfiguration, "Name is required").at("name");
 /// assert_eq!((error.code(), error.to_string().as_str()), (ErrorCode::ValidationError, "Name is required"));
@@ -126,8 +129,8 @@ impl HubError {
         &self.0.scopes
     }
 
-    /// Returns the client's error, if a call or the start of a server failed, for example to downcast it to the `Error` of
-    /// `mcpwire-driver`. For a call to a server that [does not run](ErrorKind::NotRunning), it is the error of the start.
+    /// Returns the client's error, if a call or the start of a server failed, for example to downcast it to `mcpwire::Error`. For a
+    /// call to a server that [does not run](ErrorKind::NotRunning), it is the error of the start.
     ///
     /// `None` if no client failed, or if the client's error contains a secret, which the message does not. It is the
     /// [`source`](Error::source) only if the message does not contain its text.

@@ -12,7 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// to use in a file name.
 ///
 /// ```
-/// use mcpwire_supervisor::ServerId;
+/// # mod mcpwire { pub mod hub { pub mod supervisor { pub use mcpwire_supervisor::ServerId; } } }
+/// use mcpwire::hub::supervisor::ServerId;
 ///
 /// let id: ServerId = "67e55044-10b1-426f-9247-bb680e5fe0c8".parse()?;
 /// assert_eq!(id.to_string(), "67e55044-10b1-426f-9247-bb680e5fe0c8");

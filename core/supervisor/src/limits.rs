@@ -11,8 +11,10 @@ use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 /// A larger result is truncated. A note in its text informs the language model that the result is not complete.
 ///
 /// ```
-/// use mcpwire_supervisor::ResultLimits;
-/// use mcpwire_core::{CallToolResult, Json};
+/// # mod mcpwire { pub mod hub { pub mod supervisor { pub use mcpwire_supervisor::ResultLimits; } } pub mod types { pub use
+/// # mcpwire_core::{CallToolResult, Json}; } }
+/// use mcpwire::hub::supervisor::ResultLimits;
+/// use mcpwire::types::{CallToolResult, Json};
 ///
 /// let long = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "word ".repeat(1_000));
 /// let mut result: CallToolResult = Json::parse(&long)?.decode()?;

@@ -95,8 +95,9 @@ impl Default for Health {
 /// The timeouts, restarts, health probes and idle behaviour of a server.
 ///
 /// ```
+/// # mod mcpwire { pub mod hub { pub mod supervisor { pub use mcpwire_supervisor::{PackageKind, Policy}; } } }
 /// use core::time::Duration;
-/// use mcpwire_supervisor::{PackageKind, Policy};
+/// use mcpwire::hub::supervisor::{PackageKind, Policy};
 ///
 /// let mut policy = Policy::new(PackageKind::Npm);
 /// assert_eq!(policy.first_start_timeout, Duration::from_secs(180));

@@ -22,9 +22,11 @@ pub struct Rate {
 /// Limits the rate of calls: at most [`Rate::calls`] in each sliding time window.
 ///
 /// ```
+/// # mod mcpwire { pub mod hub { pub mod protocol { pub use mcpwire_core::Timestamp; } pub mod supervisor { pub use
+/// # mcpwire_supervisor::{Rate, RateLimiter}; } } }
 /// use core::time::Duration;
-/// use mcpwire_core::Timestamp;
-/// use mcpwire_supervisor::{Rate, RateLimiter};
+/// use mcpwire::hub::protocol::Timestamp;
+/// use mcpwire::hub::supervisor::{Rate, RateLimiter};
 ///
 /// let at = |secs| Timestamp::from_origin(Duration::from_secs(secs));
 /// let mut limiter = RateLimiter::new(Some(Rate { calls: 2, per: Duration::from_secs(60) }));

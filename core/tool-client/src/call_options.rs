@@ -16,9 +16,11 @@ pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 /// The options of one call of a tool, for [`ToolClient::call_tool_with`](crate::ToolClient::call_tool_with).
 ///
 /// ```
+/// # mod mcpwire { pub mod types { pub use mcpwire_tool_client::types::{CallToolResult, Json}; } pub mod tool_client { pub
+/// # use mcpwire_tool_client::{CallOptions, ToolClient, ToolError}; } }
 /// use std::time::Duration;
-/// use mcpwire_tool_client::types::{CallToolResult, Json};
-/// use mcpwire_tool_client::{CallOptions, ToolClient, ToolError};
+/// use mcpwire::tool_client::{CallOptions, ToolClient, ToolError};
+/// use mcpwire::types::{CallToolResult, Json};
 ///
 /// async fn build(client: &dyn ToolClient) -> Result<CallToolResult, ToolError> {
 ///     let mut percent = 0.0;

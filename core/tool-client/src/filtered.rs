@@ -12,7 +12,8 @@ use crate::{BoxFuture, CallOptions, ToolClient, ToolError};
 /// A client that offers some of the tools of another client. Calls of all others fail with [`ErrorKind::ToolNotFound`].
 ///
 /// ```
-/// use mcpwire_tool_client::{Filtered, ToolClient};
+/// # mod mcpwire { pub mod tool_client { pub use mcpwire_tool_client::{Filtered, ToolClient}; } }
+/// use mcpwire::tool_client::{Filtered, ToolClient};
 ///
 /// fn read_only(client: impl ToolClient) -> impl ToolClient {
 ///     Filtered::new(client, |tool| tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true))

@@ -3,9 +3,14 @@
 //! An agent framework uses a `dyn` [`ToolClient`] and depends only on this crate. All clients of mcpwire implement the trait, as
 //! does the hub, which combines the tools of several servers.
 //!
+//! The library `mcpwire` re-exports this crate as `mcpwire::tool_client`, and the examples use that name. A framework that depends on
+//! this crate alone writes `mcpwire_tool_client`, and `mcpwire_tool_client::types` for `mcpwire::types`.
+//!
 //! ```
-//! use mcpwire_tool_client::{ModelTools, ToolClient, ToolError};
-//! use mcpwire_tool_client::types::Json;
+//! # mod mcpwire { pub mod tool_client { pub use mcpwire_tool_client::{ModelTools, ToolClient, ToolError}; } pub mod types
+//! # { pub use mcpwire_tool_client::types::Json; } }
+//! use mcpwire::tool_client::{ModelTools, ToolClient, ToolError};
+//! use mcpwire::types::Json;
 //!
 //! async fn call(client: &dyn ToolClient, model_name: &str, arguments: &Json) -> Result<String, ToolError> {
 //!     let tools = ModelTools::new(client.list_tools().await?);
@@ -16,14 +21,14 @@
 //! }
 //! ```
 //!
-//! | file | content |
+//! | item | purpose |
 //! |---|---|
-//! | `client` | [`ToolClient`] |
-//! | `call_options` | [`CallOptions`]: timeouts, progress, cancellation and metadata of one call |
-//! | `filtered`, `renamed` | [`Filtered`], [`Renamed`]: clients that offer some tools of another client, or other names of them |
-//! | `error` | [`ToolError`]: the error of [`ToolClient`] |
-//! | `model_tools` | [`ModelTools`]: renames tools for the APIs of language models |
-//! | `openai`, `anthropic`, `text` | tool definitions and tool results in the formats of these APIs |
+//! | [`ToolClient`] | the trait: lists tools, and calls them |
+//! | [`CallOptions`] | timeouts, progress, cancellation and metadata of one call |
+//! | [`Filtered`], [`Renamed`] | clients that offer some tools of another client, or other names of them |
+//! | [`ToolError`] | the error of [`ToolClient`] |
+//! | [`ModelTools`] | renames tools for the APIs of language models |
+//! | [`openai`], [`anthropic`] | tool definitions and tool results in the formats of these APIs |
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -19,8 +19,10 @@ const MAX_NAME: usize = 64;
 /// depend only on the tools and their order.
 ///
 /// ```
-/// use mcpwire_tool_client::ModelTools;
-/// use mcpwire_types::{Json, Tool};
+/// # mod mcpwire { pub mod tool_client { pub use mcpwire_tool_client::ModelTools; } pub mod types { pub use
+/// # mcpwire_types::{Json, Tool}; } }
+/// use mcpwire::tool_client::ModelTools;
+/// use mcpwire::types::{Json, Tool};
 ///
 /// let tool: Tool = Json::parse(r#"{"name":"files.read","inputSchema":{"type":"object"}}"#)?.decode()?;
 /// let tools = ModelTools::new(vec![tool]);

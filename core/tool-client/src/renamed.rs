@@ -17,7 +17,8 @@ use crate::{BoxFuture, CallOptions, ToolClient, ToolError};
 /// Calls of the old names fail with [`ErrorKind::ToolNotFound`]. The errors of the other client contain its own names.
 ///
 /// ```
-/// use mcpwire_tool_client::{Renamed, ToolClient};
+/// # mod mcpwire { pub mod tool_client { pub use mcpwire_tool_client::{Renamed, ToolClient}; } }
+/// use mcpwire::tool_client::{Renamed, ToolClient};
 ///
 /// fn both(github: impl ToolClient + 'static, files: impl ToolClient + 'static) -> [Box<dyn ToolClient>; 2] {
 ///     [

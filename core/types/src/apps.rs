@@ -83,7 +83,8 @@ impl Tool {
     /// returned if `_meta.ui` is absent or not an object.
     ///
     /// ```
-    /// use mcpwire_types::{Json, Tool};
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::{Json, Tool}; } }
+    /// use mcpwire::types::{Json, Tool};
     ///
     /// let tool = r#"{"name":"get-time","inputSchema":{},"_meta":{"ui":{"resourceUri":"ui://get-time/mcp-app.html"}}}"#;
     /// let tool: Tool = Json::parse(tool)?.decode()?;
@@ -132,7 +133,8 @@ impl ServerCapabilities {
     /// Returns `None` if the server does not declare the extension, or if the settings are not an object.
     ///
     /// ```
-    /// use mcpwire_types::{Json, ServerCapabilities};
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::{Json, ServerCapabilities}; } }
+    /// use mcpwire::types::{Json, ServerCapabilities};
     ///
     /// let declared = r#"{"extensions":{"com.example/search":{"maxResults":5}}}"#;
     /// let declared: ServerCapabilities = Json::parse(declared)?.decode()?;

@@ -13,7 +13,8 @@ use crate::result::result;
 /// Parameters of `completion/complete`, which requests suggestions for an argument.
 ///
 /// ```
-/// use mcpwire_types::{CompleteParams, CompletionReference, Json};
+/// # mod mcpwire { pub mod types { pub use mcpwire_types::{CompleteParams, CompletionReference, Json}; } }
+/// use mcpwire::types::{CompleteParams, CompletionReference, Json};
 ///
 /// let prompt = CompletionReference::Prompt { name: "code_review" };
 /// let mut params = CompleteParams::new(prompt, "framework", "fla");

@@ -23,7 +23,8 @@ impl Tool {
     /// is not an object, or with an empty name.
     ///
     /// ```
-    /// use mcpwire_types::Tool;
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::Tool; } }
+    /// use mcpwire::types::Tool;
     /// use serde_json::json;
     ///
     /// let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] });
@@ -44,7 +45,8 @@ impl CallToolResult {
     /// more blocks.
     ///
     /// ```
-    /// use mcpwire_types::{CallToolResult, ContentBlock};
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::{CallToolResult, ContentBlock}; } }
+    /// use mcpwire::types::{CallToolResult, ContentBlock};
     ///
     /// let result = CallToolResult::success("a map").with_content(ContentBlock::image("AAAA", "image/png"));
     /// assert_eq!(result.text(), "a map");
@@ -57,7 +59,8 @@ impl CallToolResult {
     /// Creates the result of a tool that failed. The content describes the failure, so that the language model can react.
     ///
     /// ```
-    /// use mcpwire_types::CallToolResult;
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::CallToolResult; } }
+    /// use mcpwire::types::CallToolResult;
     ///
     /// assert!(CallToolResult::failure("there is no city of this name").is_error);
     /// ```
@@ -72,7 +75,8 @@ impl CallToolResult {
     /// opposite direction.
     ///
     /// ```
-    /// use mcpwire_types::CallToolResult;
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::CallToolResult; } }
+    /// use mcpwire::types::CallToolResult;
     ///
     /// let result = CallToolResult::from_structured(&serde_json::json!({ "temperature": 22.5 }))?;
     /// assert_eq!(result.structured_content.as_ref().unwrap().get(), r#"{"temperature":22.5}"#);

@@ -180,7 +180,8 @@ object! {
     /// (`ElicitResult`).
     ///
     /// ```
-    /// use mcpwire_types::ElicitResult;
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::ElicitResult; } }
+    /// use mcpwire::types::ElicitResult;
     ///
     /// #[derive(serde::Serialize)]
     /// struct Contact { name: &'static str, age: u8 }

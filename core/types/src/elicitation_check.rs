@@ -134,7 +134,8 @@ impl FormSchema {
     /// `null` receives its default value. Without a default value, it is left out.
     ///
     /// ```
-    /// use mcpwire_types::{FormSchema, Json};
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::{FormSchema, Json}; } }
+    /// use mcpwire::types::{FormSchema, Json};
     ///
     /// let form: FormSchema = Json::parse(r#"{"type":"object","properties":{
     ///     "name":{"type":"string","minLength":2},"age":{"type":"integer","minimum":18,"default":30}},"required":["name"]}"#)?.decode()?;

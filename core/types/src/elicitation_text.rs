@@ -17,7 +17,8 @@ impl FieldSchema {
     /// - For a [`FieldSchema::Unknown`], the text is parsed as JSON. Text that is not JSON becomes a JSON string.
     ///
     /// ```
-    /// use mcpwire_types::{FieldSchema, Json};
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::{FieldSchema, Json}; } }
+    /// use mcpwire::types::{FieldSchema, Json};
     ///
     /// let color: FieldSchema = Json::parse(r##"{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}"##)?.decode()?;
     /// assert_eq!(color.parse_text("green").unwrap().get(), r##""#0f0""##);

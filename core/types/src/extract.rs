@@ -74,7 +74,8 @@ impl CallToolResult {
     /// array.
     ///
     /// ```
-    /// use mcpwire_types::{CallToolResult, ToolText, Json};
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::{CallToolResult, Json, ToolText}; } }
+    /// use mcpwire::types::{CallToolResult, Json, ToolText};
     ///
     /// let two = Json::parse(r#"{"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#)?;
     /// assert_eq!(two.decode::<CallToolResult>()?.text().as_str(), "a\nb");
@@ -109,7 +110,8 @@ impl CallToolResult {
 /// A successful tool result in the shape that agent loops pass to a model: `{"output": text}`.
 ///
 /// ```
-/// use mcpwire_types::{CallToolResult, Json};
+/// # mod mcpwire { pub mod types { pub use mcpwire_types::{CallToolResult, Json}; } }
+/// use mcpwire::types::{CallToolResult, Json};
 ///
 /// let result: CallToolResult = Json::parse(r#"{"content":[{"type":"text","text":"42"}]}"#)?.decode()?;
 /// let output = result.into_output().unwrap();

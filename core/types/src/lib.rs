@@ -1,11 +1,12 @@
 //! The data of the [Model Context Protocol](https://modelcontextprotocol.io): parameters, results, the objects within
 //! them, and the methods that they belong to.
 //!
-//! The client engine re-exports all of this as `mcpwire_core`. Depend on this crate alone if you only read, write or
-//! pass on messages of the protocol.
+//! The library `mcpwire` re-exports all of this as `mcpwire::types`, and the examples use that name. Depend on this crate alone, as
+//! `mcpwire_types`, if you only read, write or pass on messages of the protocol.
 //!
 //! ```
-//! use mcpwire_types::{CallToolResult, ContentBlock, Json};
+//! # mod mcpwire { pub mod types { pub use mcpwire_types::{CallToolResult, ContentBlock, Json}; } }
+//! use mcpwire::types::{CallToolResult, ContentBlock, Json};
 //!
 //! let json = Json::parse(r#"{"content":[{"type":"text","text":"sunny"}],"isError":false}"#)?;
 //! let result: CallToolResult = json.decode()?;

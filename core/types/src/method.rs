@@ -22,7 +22,8 @@ use crate::{
 /// Implement this trait for methods of vendors and extensions, to send requests with typed parameters and results:
 ///
 /// ```
-/// use mcpwire_types::{Method, Params};
+/// # mod mcpwire { pub mod types { pub use mcpwire_types::{Method, Params}; } }
+/// use mcpwire::types::{Method, Params};
 ///
 /// struct Reindex;
 ///

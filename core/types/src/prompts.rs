@@ -84,7 +84,8 @@ page! {
 /// out arguments that are `null`.
 ///
 /// ```
-/// use mcpwire_types::{GetPromptParams, Json};
+/// # mod mcpwire { pub mod types { pub use mcpwire_types::{GetPromptParams, Json}; } }
+/// use mcpwire::types::{GetPromptParams, Json};
 ///
 /// #[derive(serde::Serialize)]
 /// struct Review { code: &'static str, language: Option<String> }

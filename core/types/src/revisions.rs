@@ -6,8 +6,9 @@
 //! the session sends them without a check. The same holds for raw requests.
 //!
 //! ```
-//! use mcpwire_types::ProtocolVersion;
-//! use mcpwire_types::revisions::{self, Kind};
+//! # mod mcpwire { pub mod types { pub use mcpwire_types::{ProtocolVersion, revisions}; } }
+//! use mcpwire::types::ProtocolVersion;
+//! use mcpwire::types::revisions::{self, Kind};
 //!
 //! let ping = revisions::find(Kind::ClientRequest, "ping").unwrap();
 //! assert!(ping.is_in(ProtocolVersion::V2025_11_25) && !ping.is_in(ProtocolVersion::V2026_07_28));

@@ -126,7 +126,8 @@ object! {
     /// (`CreateMessageResult`).
     ///
     /// ```
-    /// use mcpwire_types::{CreateMessageResult, Json};
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::{CreateMessageResult, Json}; } }
+    /// use mcpwire::types::{CreateMessageResult, Json};
     ///
     /// let result = CreateMessageResult::text("my-model", "Paris.");
     /// let json = Json::from_value(&result)?;

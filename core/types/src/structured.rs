@@ -15,7 +15,8 @@ impl CallToolResult {
     /// Decodes the structured content of the result into the type `T` of the caller.
     ///
     /// ```
-    /// use mcpwire_types::{CallToolResult, Json};
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::{CallToolResult, Json}; } }
+    /// use mcpwire::types::{CallToolResult, Json};
     ///
     /// #[derive(serde::Deserialize)]
     /// struct Weather { temperature: f64 }
@@ -112,7 +113,7 @@ fn prefix(tool: &str) -> String {
     if tool.is_empty() { String::new() } else { alloc::format!("tool `{}`: ", printable(tool)) }
 }
 
-/// Checks JSON values against a JSON Schema. The crate `mcpwire-jsonschema` contains an implementation.
+/// Checks JSON values against a JSON Schema. `mcpwire::jsonschema::JsonSchema` is an implementation.
 ///
 /// A schema without `$schema` is a JSON Schema 2020-12 schema (protocol revision 2026-07-28, basic, "JSON Schema
 /// Usage"). Schemas and values come from the server, so an implementation must limit the cost of a check, and must not

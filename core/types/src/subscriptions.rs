@@ -14,7 +14,8 @@ object! {
     /// (`SubscriptionFilter`).
     ///
     /// ```
-    /// use mcpwire_types::SubscriptionFilter;
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::SubscriptionFilter; } }
+    /// use mcpwire::types::SubscriptionFilter;
     ///
     /// let filter = SubscriptionFilter::new().tools().resource("file:///project/config.json");
     /// assert!(filter.tools_list_changed && !filter.prompts_list_changed);

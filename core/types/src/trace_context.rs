@@ -27,7 +27,8 @@ const MAX_BAGGAGE_LENGTH: usize = 8192;
 /// The values are validated. `RequestOptions::trace_context` adds them to a request.
 ///
 /// ```
-/// use mcpwire_types::TraceContext;
+/// # mod mcpwire { pub mod types { pub use mcpwire_types::TraceContext; } }
+/// use mcpwire::types::TraceContext;
 ///
 /// let _context = TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01")?.state("congo=t61rcWkgMzE")?;
 /// assert!(TraceContext::new("00-00000000000000000000000000000000-00f067aa0ba902b7-01").is_err());

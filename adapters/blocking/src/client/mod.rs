@@ -38,7 +38,7 @@ pub use opening::with_client;
 ///
 /// Pending requests and all later ones fail with [`ErrorKind::Closed`](crate::ErrorKind::Closed), and [`McpClient::closed`]
 /// returns why. The client does not start the server again, because calls may already have taken effect: connect a new
-/// client, or use `mcpwire-hub`, which restarts servers.
+/// client, or use `mcpwire::hub`, which restarts servers.
 ///
 /// Over HTTP, a failed request ends nothing: the next one opens a new TCP connection. A session that the server has ended is
 /// opened again, which [`McpClient::events`] reports; interrupted streams and subscriptions are requested again.
@@ -46,7 +46,9 @@ pub use opening::with_client;
 /// # Example
 ///
 /// ```no_run
-/// use mcpwire_blocking::{McpClient, McpServerDef};
+/// # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod blocking { pub use mcpwire_blocking::McpClient; } }
+/// use mcpwire::McpServerDef;
+/// use mcpwire::blocking::McpClient;
 ///
 /// let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
 /// let mut client = McpClient::connect_and_initialize(&def)?;
@@ -167,8 +169,8 @@ impl McpClient {
     /// With the default [`GracePeriods`], this takes at most 5 s. Over HTTP, this ends the session on the server, and waits for the
     /// response for at most [`GracePeriods::after_close`].
     ///
-    /// With an authorizer, this then waits for its token refresh, if one was sent, at most 10 s with the `OAuth` of
-    /// `mcpwire-authorization`. If the program ends before the new token is stored, the login may be lost.
+    /// With an authorizer, this then waits for its token refresh, if one was sent, at most 10 s with
+    /// `mcpwire::oauth::OAuth`. If the program ends before the new token is stored, the login may be lost.
     ///
     /// # Errors
     /// If the process still exists after it was killed, or a token refresh has not ended in time.

@@ -161,7 +161,9 @@ impl McpClient {
 /// Starts a server, runs `f` with the client, and ends the server.
 ///
 /// ```no_run
-/// use mcpwire_blocking::{McpServerDef, with_client};
+/// # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod blocking { pub use mcpwire_blocking::with_client; } }
+/// use mcpwire::McpServerDef;
+/// use mcpwire::blocking::with_client;
 ///
 /// let names: Vec<String> = with_client(&McpServerDef::new("my-server"), |client| {
 ///     client.tools().iter().map(|tool| tool.name.clone()).collect()

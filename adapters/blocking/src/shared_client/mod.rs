@@ -40,8 +40,12 @@ use worker::Worker;
 /// kills the server; [`SharedClient::shutdown`] ends it step by step.
 ///
 /// ```no_run
-/// use mcpwire_blocking::tool_client::{ToolClient, ToolError};
-/// use mcpwire_blocking::{McpClient, McpServerDef, SharedClient};
+/// # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod tool_client { pub use
+/// # mcpwire_blocking::tool_client::{ToolClient, ToolError}; } pub mod blocking { pub use mcpwire_blocking::{McpClient,
+/// # SharedClient}; } }
+/// use mcpwire::McpServerDef;
+/// use mcpwire::blocking::{McpClient, SharedClient};
+/// use mcpwire::tool_client::{ToolClient, ToolError};
 ///
 /// async fn list(client: &dyn ToolClient) -> Result<usize, ToolError> {
 ///     Ok(client.list_tools().await?.len())

@@ -24,7 +24,7 @@ pub enum HttpSetupError {
     #[cfg(feature = "http")]
     #[error(
         "the HTTP client does not apply `{0}` of the server's definition; use the HTTP client of the runtime or one made with \
-         `mcpwire_http::ClientOptions::of`, or configure the HTTP client of the program and remove `{0}` from the definition"
+         `mcpwire::http::ClientOptions::of`, or configure the HTTP client of the program and remove `{0}` from the definition"
     )]
     SettingNotApplied(&'static str),
 }

@@ -20,8 +20,10 @@ use super::{HandlerContext, HandlerFuture, method_not_found};
 /// `Arc<T>` and `Box<T>` implement this trait if `T` does, so a program can share its handler.
 ///
 /// ```
-/// use mcpwire_client::{ClientHandler, ConnectOptions, HandlerCapabilities, HandlerContext};
-/// use mcpwire_core::{ElicitForm, ElicitResult, Root, RpcError};
+/// # mod mcpwire { pub use mcpwire_client::{ClientHandler, ConnectOptions, HandlerCapabilities, HandlerContext}; pub mod
+/// # types { pub use mcpwire_core::{ElicitForm, ElicitResult, Root, RpcError}; } }
+/// use mcpwire::{ClientHandler, ConnectOptions, HandlerCapabilities, HandlerContext};
+/// use mcpwire::types::{ElicitForm, ElicitResult, Root, RpcError};
 ///
 /// struct Assistant {
 ///     folder: String,

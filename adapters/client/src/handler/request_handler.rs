@@ -11,8 +11,10 @@ use super::HandlerContext;
 /// Closures that return a future implement this trait.
 ///
 /// ```
-/// use mcpwire_client::{ConnectOptions, HandlerContext, RequestHandler};
-/// use mcpwire_core::{Json, RpcError, ServerRequest};
+/// # mod mcpwire { pub use mcpwire_client::{ConnectOptions, HandlerContext, RequestHandler}; pub use
+/// # mcpwire_core::ServerRequest; pub mod types { pub use mcpwire_core::{Json, RpcError}; } }
+/// use mcpwire::{ConnectOptions, HandlerContext, RequestHandler, ServerRequest};
+/// use mcpwire::types::{Json, RpcError};
 ///
 /// struct Clock;
 ///

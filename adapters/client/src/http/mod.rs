@@ -6,9 +6,10 @@
 //! For another HTTP client, implement one function:
 //!
 //! ```no_run
+//! # mod mcpwire { pub mod http { pub use mcpwire_core::http::Exchange; pub use mcpwire_client::http::{HttpClient,
+//! # HttpOptions, HttpResponse, ResponseFuture}; } }
 //! # struct Mine;
-//! use mcpwire_core::http::Exchange;
-//! use mcpwire_client::http::{HttpClient, HttpOptions, HttpResponse, ResponseFuture};
+//! use mcpwire::http::{Exchange, HttpClient, HttpOptions, HttpResponse, ResponseFuture};
 //!
 //! impl HttpClient for Mine {
 //!     fn send(&self, exchange: Exchange) -> ResponseFuture {
@@ -27,8 +28,9 @@
 //! A closure is also an HTTP client:
 //!
 //! ```
-//! use mcpwire_core::http::{Exchange, Failure, FailureKind};
-//! use mcpwire_client::http::HttpOptions;
+//! # mod mcpwire { pub mod http { pub use mcpwire_core::http::{Exchange, Failure, FailureKind}; pub use
+//! # mcpwire_client::http::HttpOptions; } }
+//! use mcpwire::http::{Exchange, Failure, FailureKind, HttpOptions};
 //!
 //! let offline = async |exchange: Exchange| {
 //!     Err(Failure::new(FailureKind::Unreachable, format!("{} is offline", exchange.uri)))

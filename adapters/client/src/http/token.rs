@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// Closures, `Arc<T>` and `Box<dyn TokenProvider>` implement this trait:
 ///
 /// ```
-/// use mcpwire_client::http::{HttpOptions, TokenFuture, TokenProvider};
+/// # mod mcpwire { pub mod http { pub use mcpwire_client::http::{HttpOptions, TokenFuture, TokenProvider}; } }
+/// use mcpwire::http::{HttpOptions, TokenFuture, TokenProvider};
 ///
 /// async fn login() -> std::io::Result<String> {
 ///     Ok("t0ken".to_owned())

@@ -10,7 +10,7 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 use crate::runtime::Runtime;
 
-/// A runtime that can open network connections. The HTTP client of `mcpwire-http` needs it.
+/// A runtime that can open network connections. The HTTP client `mcpwire::http::Client` needs it.
 pub trait Net: Runtime {
     /// Resolves a host name. Returns the addresses in the order of preference (RFC 6724), each with `port`.
     ///

@@ -3,8 +3,10 @@
 //! In a file, a configuration is a JSON object whose members have the names of the fields. [`McpConfig::validate`] checks it.
 //!
 //! ```
-//! use mcpwire_hub::config::{EnvVarConfig, McpConfig};
-//! use mcpwire_hub::secrets::SecretRef;
+//! # mod mcpwire { pub mod hub { pub mod config { pub use mcpwire_hub::config::{EnvVarConfig, McpConfig}; } pub mod secrets
+//! # { pub use mcpwire_hub::secrets::SecretRef; } } }
+//! use mcpwire::hub::config::{EnvVarConfig, McpConfig};
+//! use mcpwire::hub::secrets::SecretRef;
 //!
 //! let mut config = McpConfig::npm("github", "@modelcontextprotocol/server-github@2025.4.8");
 //! let token = SecretRef::stored(config.id, "GITHUB_TOKEN")?;

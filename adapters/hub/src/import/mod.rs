@@ -20,7 +20,8 @@
 //! Secrets in plain text are not part of the imported configuration: they are in [`Imported::secrets`], for a store of secrets.
 //!
 //! ```
-//! use mcpwire_hub::import::{ImportOptions, import};
+//! # mod mcpwire { pub mod hub { pub mod import { pub use mcpwire_hub::import::{ImportOptions, import}; } } }
+//! use mcpwire::hub::import::{ImportOptions, import};
 //!
 //! let text = r#"{"mcpServers": {
 //!     "github": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-github"],

@@ -99,11 +99,14 @@ impl SecretStore for KeyringSecrets {
 /// Keeps the refresh tokens and private keys of logins, in entries of the service `mcpwire-login`.
 ///
 /// ```no_run
-/// use mcpwire_hub::authorization::FileStore;
-/// use mcpwire_hub::layout::Layout;
-/// use mcpwire_hub::logins::Logins;
-/// use mcpwire_hub::secrets::KeyringSecrets;
-/// use mcpwire_hub::HubOptions;
+/// # mod mcpwire { pub mod oauth { pub use mcpwire_hub::authorization::FileStore; } pub mod hub { pub use
+/// # mcpwire_hub::HubOptions; pub mod layout { pub use mcpwire_hub::layout::Layout; } pub mod logins { pub use
+/// # mcpwire_hub::logins::Logins; } pub mod secrets { pub use mcpwire_hub::secrets::KeyringSecrets; } } }
+/// use mcpwire::hub::HubOptions;
+/// use mcpwire::hub::layout::Layout;
+/// use mcpwire::hub::logins::Logins;
+/// use mcpwire::hub::secrets::KeyringSecrets;
+/// use mcpwire::oauth::FileStore;
 ///
 /// # fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let layout = Layout::of_application("my-app").ok_or("no home")?;

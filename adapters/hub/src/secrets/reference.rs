@@ -11,7 +11,8 @@ use crate::HubError;
 /// `keyring:service/account`.
 ///
 /// ```
-/// use mcpwire_hub::secrets::SecretRef;
+/// # mod mcpwire { pub mod hub { pub mod secrets { pub use mcpwire_hub::secrets::SecretRef; } } }
+/// use mcpwire::hub::secrets::SecretRef;
 ///
 /// let text = "mcp_67e55044-10b1-426f-9247-bb680e5fe0c8#GITHUB_TOKEN";
 /// assert_eq!(text.parse::<SecretRef>()?.to_string(), text);

@@ -1,9 +1,11 @@
 //! [`Hub`] manages many MCP servers as one service. [`McpService`] describes the methods of this service.
 //!
 //! ```no_run
-//! use mcpwire_hub::config::McpConfig;
-//! use mcpwire_hub::layout::Layout;
-//! use mcpwire_hub::{ConnectOptions, Hub, HubOptions};
+//! # mod mcpwire { pub mod hub { pub use mcpwire_hub::{ConnectOptions, Hub, HubOptions}; pub mod config { pub use
+//! # mcpwire_hub::config::McpConfig; } pub mod layout { pub use mcpwire_hub::layout::Layout; } } }
+//! use mcpwire::hub::{ConnectOptions, Hub, HubOptions};
+//! use mcpwire::hub::config::McpConfig;
+//! use mcpwire::hub::layout::Layout;
 //!
 //! # #[cfg(feature = "tokio")]
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {

@@ -62,9 +62,12 @@ impl HubOptions {
     /// `layout`.
     ///
     /// ```no_run
+    /// # mod mcpwire { pub mod hub { pub use mcpwire_hub::{Hub, HubOptions}; pub mod runtime { pub use
+    /// # mcpwire_hub::runtime::Smol; } } }
     /// # #[cfg(feature = "smol")]
     /// # async fn run(layout: mcpwire_hub::layout::Layout) -> Result<(), mcpwire_hub::HubError> {
-    /// use mcpwire_hub::{Hub, HubOptions, runtime::Smol};
+    /// use mcpwire::hub::{Hub, HubOptions};
+    /// use mcpwire::hub::runtime::Smol;
     ///
     /// let hub = Hub::open(HubOptions::on(Smol, layout)).await?;
     /// # Ok(())
@@ -119,10 +122,12 @@ impl HubOptions {
     /// that sent the request. This function replaces the callback of an earlier [`connect`](Self::connect).
     ///
     /// ```no_run
+    /// # mod mcpwire { pub mod types { pub use mcpwire_hub::protocol::ElicitResult; } pub mod hub { pub use
+    /// # mcpwire_hub::{ConnectOptions, HubOptions}; } }
     /// # #[cfg(feature = "tokio")]
     /// # fn run() {
-    /// use mcpwire_hub::protocol::ElicitResult;
-    /// use mcpwire_hub::{ConnectOptions, HubOptions};
+    /// use mcpwire::hub::{ConnectOptions, HubOptions};
+    /// use mcpwire::types::ElicitResult;
     ///
     /// let connections = ConnectOptions::default().client_info("my-app", "1.0").on_elicitation(async |form, context| {
     ///     println!("{} asks: {}", context.server(), form.message);
@@ -159,10 +164,12 @@ impl HubOptions {
     /// before the call counts towards a rate limit. If the callback panics, the call is denied.
     ///
     /// ```no_run
+    /// # mod mcpwire { pub mod hub { pub use mcpwire_hub::HubOptions; pub mod service { pub use
+    /// # mcpwire_hub::service::CallDecision; } } }
     /// # #[cfg(feature = "tokio")]
     /// # fn run() {
-    /// use mcpwire_hub::service::CallDecision;
-    /// use mcpwire_hub::HubOptions;
+    /// use mcpwire::hub::HubOptions;
+    /// use mcpwire::hub::service::CallDecision;
     ///
     /// let options = HubOptions::in_memory()
     ///     .before_call(|call| match call.tool.as_str() {

@@ -8,8 +8,10 @@
 //! never counts as empty.
 //!
 //! ```no_run
-//! use mcpwire_hub::config::McpConfig;
-//! use mcpwire_hub::store::Store;
+//! # mod mcpwire { pub mod hub { pub mod config { pub use mcpwire_hub::config::McpConfig; } pub mod store { pub use
+//! # mcpwire_hub::store::Store; } } }
+//! use mcpwire::hub::config::McpConfig;
+//! use mcpwire::hub::store::Store;
 //!
 //! let store = Store::new("/home/me/.config/example/mcp/servers.json");
 //! store.create(&McpConfig::npm("everything", "@modelcontextprotocol/server-everything"))?;

@@ -13,9 +13,10 @@ use crate::wire;
 /// A status code converts to an answer. [`HttpAnswer::wait`] before the first part of the body delays the whole response.
 ///
 /// ```
+/// # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::HttpAnswer; } }
 /// use std::time::Duration;
 ///
-/// use mcpwire_testkit::HttpAnswer;
+/// use mcpwire::testkit::HttpAnswer;
 /// use serde_json::json;
 ///
 /// let busy = HttpAnswer::status(429).header("Retry-After", "30");

@@ -34,7 +34,8 @@ use crate::server::ScriptedServer;
 /// stream.
 ///
 /// ```
-/// use mcpwire_testkit::{HttpAnswer, ScriptedServer, Testkit};
+/// # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::{HttpAnswer, ScriptedServer, Testkit}; } }
+/// use mcpwire::testkit::{HttpAnswer, ScriptedServer, Testkit};
 /// use serde_json::json;
 ///
 /// let server = ScriptedServer::new().tool("echo", |_| "hi");

@@ -4,10 +4,12 @@
 //! failure prints the script as a list of steps:
 //!
 //! ```
-//! use mcpwire_testkit::simulation::{Simulation, script};
+//! # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::VirtualTime; pub mod simulation { pub use
+//! # mcpwire_testkit::simulation::{Simulation, script}; } } pub mod runtime { pub use mcpwire_driver::McpClient; } }
+//! use mcpwire::testkit::simulation::{Simulation, script};
 //!
 //! // The code under test: it forgets that a tool can fail.
-//! async fn length(client: &mcpwire_driver::McpClient<mcpwire_testkit::VirtualTime>) -> Result<(), String> {
+//! async fn length(client: &mcpwire::runtime::McpClient<mcpwire::testkit::VirtualTime>) -> Result<(), String> {
 //!     match client.call_tool("measure", ()).await {
 //!         Ok(result) if result.is_error => Err("the text of a failure was taken for an answer".into()),
 //!         _ => Ok(()),

@@ -181,7 +181,9 @@ fn value(json: &Json) -> Value {
 /// Serves a connection with a function that returns the response to a line, or `None` if the line needs none.
 ///
 /// ```
-/// use mcpwire_testkit::simulation::{Simulation, client_script, serve_lines};
+/// # mod mcpwire { pub mod testkit { pub mod simulation { pub use mcpwire_testkit::simulation::{Simulation, client_script,
+/// # serve_lines}; } } }
+/// use mcpwire::testkit::simulation::{Simulation, client_script, serve_lines};
 ///
 /// // A server that refuses everything.
 /// fn answer(line: &str) -> Option<String> {

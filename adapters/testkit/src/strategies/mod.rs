@@ -4,8 +4,10 @@
 //! the schema of that revision: they omit members that the revision does not define. Values shrink to few members and short texts.
 //!
 //! ```
-//! use mcpwire_testkit::ProtocolVersion;
-//! use mcpwire_testkit::strategies::tool;
+//! # mod mcpwire { pub mod types { pub use mcpwire_testkit::ProtocolVersion; } pub mod testkit { pub mod strategies { pub
+//! # use mcpwire_testkit::strategies::tool; } } }
+//! use mcpwire::testkit::strategies::tool;
+//! use mcpwire::types::ProtocolVersion;
 //! use proptest::prelude::*;
 //!
 //! proptest!(|(tool in tool(ProtocolVersion::V2025_06_18))| {

@@ -34,7 +34,8 @@ pub enum Negotiate {
 ///
 /// ```
 /// use core::time::Duration;
-/// use mcpwire_core::{Config, Negotiate};
+/// # mod mcpwire { pub use mcpwire_core::{Config, Negotiate}; }
+/// use mcpwire::{Config, Negotiate};
 ///
 /// let mut config = Config::new("my-app", "1.0.0");
 /// config.negotiate = Negotiate::Legacy;

@@ -33,7 +33,9 @@ use crate::token_response::TokenResponse;
 /// `invalid_grant` deletes the token, and only if no other process has written another one.
 ///
 /// ```
-/// use mcpwire_oauth::{Error, Input, Refresh, RefreshAction, RefreshInput, Refreshed};
+/// # mod mcpwire { pub mod oauth { pub mod oauth { pub use mcpwire_oauth::{Error, Input, Refresh, RefreshAction,
+/// # RefreshInput, Refreshed}; } } }
+/// use mcpwire::oauth::oauth::{Error, Input, Refresh, RefreshAction, RefreshInput, Refreshed};
 /// # use mcpwire_oauth::{FetchError, KeyUse, Request, Response, StoredToken, UnixTime};
 /// # struct Store;
 /// # impl Store {

@@ -9,7 +9,8 @@ use alloc::vec::Vec;
 /// any number of characters. Excluded tools are hidden from clients, and calls of them are rejected.
 ///
 /// ```
-/// use mcpwire_supervisor::Filter;
+/// # mod mcpwire { pub mod hub { pub mod supervisor { pub use mcpwire_supervisor::Filter; } } }
+/// use mcpwire::hub::supervisor::Filter;
 ///
 /// let filter = Filter { allow: None, deny: vec!["delete_*".into()] };
 /// assert!(filter.permits("read_file"));

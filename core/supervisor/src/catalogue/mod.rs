@@ -167,9 +167,13 @@ impl ServerSection {
 /// If one server changes, only the tools of that server are processed again.
 ///
 /// ```
+/// # mod mcpwire { pub use mcpwire_core::ToolList; pub mod hub { pub mod supervisor { pub use
+/// # mcpwire_supervisor::{CatalogueBuilder, Filter, ServerId}; } } pub mod types { pub use mcpwire_core::{ItemList, Json,
+/// # Tool}; } }
 /// use std::sync::Arc;
-/// use mcpwire_supervisor::{CatalogueBuilder, Filter, ServerId};
-/// use mcpwire_core::{Json, ItemList, Tool, ToolList};
+/// use mcpwire::ToolList;
+/// use mcpwire::hub::supervisor::{CatalogueBuilder, Filter, ServerId};
+/// use mcpwire::types::{ItemList, Json, Tool};
 ///
 /// let mut list = ToolList::default();
 /// let tools: Vec<Tool> = Json::parse(r#"[{"name":"read_file"},{"name":"admin.reset"}]"#)?.decode()?;

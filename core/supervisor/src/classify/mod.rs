@@ -101,7 +101,10 @@ pub enum Cause<'a> {
 /// Everything known about a failure of a server. [`classify`](Self::classify) derives the error for the user.
 ///
 /// ```
-/// use mcpwire_supervisor::{Cause, ErrorCode, Evidence, PackageKind, Retry, Stage};
+/// # mod mcpwire { pub mod hub { pub use mcpwire_supervisor::ErrorCode; pub mod supervisor { pub use
+/// # mcpwire_supervisor::{Cause, Evidence, PackageKind, Retry, Stage}; } } }
+/// use mcpwire::hub::ErrorCode;
+/// use mcpwire::hub::supervisor::{Cause, Evidence, PackageKind, Retry, Stage};
 ///
 /// let failure = Evidence::new(PackageKind::Docker, Stage::Negotiate, Cause::Exit { code: Some(125), signal: None })
 ///     .stderr("docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?")

@@ -52,8 +52,10 @@ use mcpwire_core::ToolList;
 /// [`handle_timeout`](Self::handle_timeout) at the time that [`poll_timeout`](Self::poll_timeout) returns.
 ///
 /// ```
-/// use mcpwire_core::Timestamp;
-/// use mcpwire_supervisor::{Command, CommandId, Effect, Event, PackageKind, Policy, Server, ServerId, State};
+/// # mod mcpwire { pub mod hub { pub mod protocol { pub use mcpwire_core::Timestamp; } pub mod supervisor { pub use
+/// # mcpwire_supervisor::{Command, CommandId, Effect, Event, PackageKind, Policy, Server, ServerId, State}; } } }
+/// use mcpwire::hub::protocol::Timestamp;
+/// use mcpwire::hub::supervisor::{Command, CommandId, Effect, Event, PackageKind, Policy, Server, ServerId, State};
 ///
 /// let now = Timestamp::ORIGIN;
 /// let mut server = Server::new(ServerId::from_random(1), Policy::new(PackageKind::Binary), true, 7, now);

@@ -40,9 +40,13 @@ use mcpwire_core::ToolList;
 /// returns. The supervisor performs no I/O.
 ///
 /// ```
-/// use mcpwire_core::Timestamp;
-/// use mcpwire_supervisor::{
-///     Action, Command, CommandId, Effect, Event, PackageKind, Policy, ServerId, ServerSpec, McpStatus, Supervisor,
+/// # mod mcpwire { pub mod hub { pub use mcpwire_supervisor::McpStatus; pub mod protocol { pub use mcpwire_core::Timestamp;
+/// # } pub mod supervisor { pub use mcpwire_supervisor::{Action, Command, CommandId, Effect, Event, Failure, PackageKind,
+/// # Policy, ServerId, ServerSpec, Supervisor}; } } }
+/// use mcpwire::hub::McpStatus;
+/// use mcpwire::hub::protocol::Timestamp;
+/// use mcpwire::hub::supervisor::{
+///     Action, Command, CommandId, Effect, Event, PackageKind, Policy, ServerId, ServerSpec, Supervisor,
 /// };
 ///
 /// let now = Timestamp::ORIGIN;
@@ -55,7 +59,7 @@ use mcpwire_core::ToolList;
 ///     match effect {
 ///         Effect::Resolve { generation } => supervisor.event(server, generation, Event::Resolved, now),
 ///         Effect::Launch { generation } => {
-///             let failure = mcpwire_supervisor::Failure::missing_credentials(["TOKEN"]);
+///             let failure = mcpwire::hub::supervisor::Failure::missing_credentials(["TOKEN"]);
 ///             supervisor.event(server, generation, Event::Failed(failure), now);
 ///         }
 ///         _ => {}

@@ -40,7 +40,8 @@ use crate::text::{excerpt, printable};
 /// content or `_meta`. The text is always valid JSON. [`Json::decode`] converts it to a Rust value.
 ///
 /// ```
-/// use mcpwire_types::Json;
+/// # mod mcpwire { pub mod types { pub use mcpwire_types::Json; } }
+/// use mcpwire::types::Json;
 ///
 /// let schema = Json::parse(r#"{"type":"object"}"#)?;
 /// assert_eq!(schema.get(), r#"{"type":"object"}"#);

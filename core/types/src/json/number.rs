@@ -15,7 +15,8 @@ use super::read::{self, Reader};
 /// parses floats is left out.
 ///
 /// ```
-/// use mcpwire_types::Number;
+/// # mod mcpwire { pub mod types { pub use mcpwire_types::Number; } }
+/// use mcpwire::types::Number;
 ///
 /// assert_eq!(Number::from(0.5).as_f64(), 0.5);
 /// assert_eq!(Number::from(0.5).to_string(), "0.5");

@@ -12,7 +12,8 @@ use super::{Task, TaskProtocol, TaskStatus};
 /// A handle can be serialized in any format of serde:
 ///
 /// ```
-/// use mcpwire_types::{TaskProtocol, TaskHandle};
+/// # mod mcpwire { pub mod types { pub use mcpwire_types::{TaskHandle, TaskProtocol}; } }
+/// use mcpwire::types::{TaskHandle, TaskProtocol};
 ///
 /// let handle = TaskHandle::new("786512e2", TaskProtocol::Extension);
 /// let stored = serde_json::to_string(&handle)?;
