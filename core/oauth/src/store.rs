@@ -184,8 +184,12 @@ impl StoredToken {
     }
 
     /// Returns whether the token gives the same access as `other`: it is of the same login, and has the same scopes.
+    ///
+    /// An authorization server may return the same access token with other scopes.
     pub fn has_access_of(&self, other: &StoredToken) -> bool {
-        self.access_token == other.access_token || self.login() == other.login() && self.scopes() == other.scopes()
+        let is_same_login = self.access_token == other.access_token || self.login() == other.login();
+        let (scopes, others) = (self.scopes(), other.scopes());
+        is_same_login && scopes.is_superset(others) && others.is_superset(scopes)
     }
 
     /// Returns the scopes of the token: the granted ones, or those that were requested if the server did not say.

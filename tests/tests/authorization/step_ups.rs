@@ -2,9 +2,11 @@
 
 use mcpwire_authorization::LoginRequired;
 use mcpwire_driver::ErrorKind;
-use mcpwire_testkit::authorization::ResourceDeviation;
+use mcpwire_testkit::HttpAnswer;
+use mcpwire_testkit::authorization::{Endpoint, ResourceDeviation};
 use mcpwire_tests::authorization::{Web, echo};
 use mcpwire_tests::watched;
+use serde_json::json;
 
 use crate::grants;
 
@@ -93,5 +95,48 @@ fn u1_without_a_user_the_error_names_the_scopes() {
             assert_eq!(required.scopes.as_ref().map(ToString::to_string).as_deref(), Some("echo:run"));
             client.call_tool("other", ()).await.expect("other tools still work");
         });
+    });
+}
+
+#[test]
+fn a_step_up_that_returns_the_same_access_token_ends_what_was_cached() {
+    watched(|| {
+        let web = Web::new();
+        let authorization = web.authorization.clone();
+        let has_stepped_up = move || authorization.requests_to(Endpoint::Token).len() > 1;
+        let may_call = has_stepped_up.clone();
+        web.server.on_request(move |request| {
+            let challenge = r#"Bearer error="insufficient_scope", scope="echo:run""#;
+            let is_refused = request.method() == "tools/call" && !may_call();
+            is_refused.then(|| HttpAnswer::status(403).header("WWW-Authenticate", challenge))
+        });
+        web.server.over_http(|http| {
+            http.on_request(move |request| {
+                let names = if has_stepped_up() { &["echo", "more"][..] } else { &["echo"] };
+                let tools: Vec<_> =
+                    names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect();
+                let result =
+                    json!({"resultType": "complete", "tools": tools, "ttlMs": 3_600_000, "cacheScope": "private"});
+                let answer = json!({"jsonrpc": "2.0", "id": request.message.member::<u64>("id"), "result": result});
+                (request.method() == "tools/list").then(|| HttpAnswer::json(200, answer))
+            })
+        });
+        web.run(web.oauth(), async |client| {
+            let names = async || {
+                let tools = client.list_tools().await.expect("it lists its tools");
+                tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
+            };
+            assert_eq!((names().await, names().await), (vec!["echo".into()], vec!["echo".into()]));
+            let requests = web.server.requests();
+            let header = requests.iter().rev().find_map(|request| request.header("Authorization"));
+            let token = header.and_then(|header| header.strip_prefix("Bearer ")).expect("it was sent");
+            let answer =
+                json!({"access_token": token, "token_type": "Bearer", "expires_in": 3600, "scope": "echo:run"});
+            web.authorization.answer_next(Endpoint::Token, HttpAnswer::json(200, answer));
+            echo(&client).await.expect("the user agrees to the scope");
+            assert_eq!(names().await, ["echo", "more"]);
+            assert_eq!(client.tools().len(), 2);
+        });
+        assert_eq!(scopes(&web), ["", "echo:run"]);
     });
 }

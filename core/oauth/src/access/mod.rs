@@ -213,15 +213,15 @@ impl Access {
     }
 
     fn set(&mut self, token: StoredToken, after_refusal: bool) {
-        // The same token that comes again stays refused.
-        if self.current.as_ref().is_some_and(|current| current.token.access_token == token.access_token) {
-            if let Some(current) = &mut self.current {
-                current.token = token;
-            }
-            return;
-        }
         let is_same = self.current.as_ref().is_some_and(|current| token.has_access_of(&current.token));
         self.context += u64::from(!is_same);
+        // The same token that comes again stays refused.
+        if let Some(current) = &mut self.current
+            && current.token.access_token == token.access_token
+        {
+            current.token = token;
+            return;
+        }
         self.last_id += 1;
         let scheme = if token.token_type == TokenType::Dpop { "DPoP " } else { "Bearer " };
         self.current = Some(Current {

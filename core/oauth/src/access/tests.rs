@@ -576,6 +576,13 @@ fn a_login_a_logout_and_other_scopes_are_another_authorization() {
     wider.scopes_granted = Some(Scopes::parse("a b"));
     access.replace(wider).unwrap();
     assert!(changed(&access), "a refresh with other scopes");
+    let mut same_token = access.token().cloned().unwrap();
+    same_token.scopes_granted = Some(Scopes::parse("b a"));
+    access.replace(same_token.clone()).unwrap();
+    assert!(!changed(&access), "the same token with the same scopes in another order");
+    same_token.scopes_granted = Some(Scopes::parse("a b c"));
+    access.replace(same_token).unwrap();
+    assert!(changed(&access), "the same token with other scopes");
     access.forget();
     assert!(changed(&access), "a logout");
     access.replace(first).unwrap();
