@@ -104,3 +104,33 @@ fn servers_that_the_tool_starts_get_no_secret_of_a_login() {
     assert!(!notes.contains(SECRET), "{notes}");
     assert_no_secret(&guarded, &notes);
 }
+
+#[test]
+fn the_browser_does_not_get_variables_that_are_secret_where_the_server_uses_them() {
+    let guarded = Guarded::start();
+    let url = format!("{}?api_key=${{QUERY_PART}}&lang=${{PLAIN_PART}}", guarded.server.url());
+    let headers = json!({"X-Api-Key": "prefix-${HEADER_PART}-suffix", "X-Language": "${PLAIN_PART}"});
+    let servers = json!({"mcpServers": {"notes": {"type": "http", "url": url, "headers": headers}}});
+    let file = guarded.place().join("import.json");
+    fs::write(&file, servers.to_string()).unwrap();
+    let (browser, notes) = noting(guarded.place(), "browser");
+    let variables = [
+        ("QUERY_PART", "kept-in-the-query"),
+        ("HEADER_PART", "kept-in-the-header"),
+        ("PLAIN_PART", "german"),
+        ("BROWSER", &*browser),
+    ];
+    let words = ["server", "import", "--from", "claude-code", file.to_str().unwrap(), "--trust"];
+    let imported = command(&guarded.words(&words)).envs(variables).output().unwrap();
+    assert!(imported.status.success(), "{imported:?}");
+    let shown = command(&guarded.words(&["server", "show", "notes"])).envs(variables).output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("german") && !shown.contains("kept-in"), "{shown}");
+    let (mut login, screen, _typing) = guarded.at_terminal_with(&["login", "notes"], &variables);
+    let notes = wait_for("the browser", || fs::read_to_string(&notes).ok());
+    assert!(notes.contains("PLAIN_PART=german"), "{notes}");
+    assert!(!notes.contains("QUERY_PART") && !notes.contains("HEADER_PART") && !notes.contains("kept-in"), "{notes}");
+    login.kill().unwrap();
+    login.wait().unwrap();
+    drop(screen);
+}

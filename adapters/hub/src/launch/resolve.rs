@@ -1,6 +1,8 @@
 //! Replaces the secret references of a configuration by the values of the secrets. The same pass finds what a preview shows of
 //! each value, so that a preview and the command that runs cannot differ.
 
+mod secret_parts;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcpwire_supervisor::Failure;
@@ -12,8 +14,7 @@ use crate::config::{
     EnvVarConfig, EnvVarSpec, McpConfig, McpTransport, check_literal, fill, is_address, is_dangerous, names_in,
 };
 use crate::logins::LoginSettings;
-use crate::redact::percent_decoded;
-use crate::secrets::{Secret, SecretRef, SecretStore, hide_in_url, is_secret, secrets_in_args};
+use crate::secrets::{Secret, SecretRef, SecretStore, hide_in_url, is_secret};
 
 /// The values of a configuration after secret references and variables were replaced. Optional values that are missing are left
 /// out.
@@ -98,17 +99,14 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore, reads: Read
     preview.env = shown(&env).chain(inherited).collect();
     preview.headers = shown(&headers).collect();
     preview.http.extend(described);
-    preview.passes = resolver.passes.into_iter().collect();
+    preview.passes = std::mem::take(&mut resolver.passes).into_iter().collect();
     preview.hash = approval(config, &resolver.environment);
-    let login = login.with_secret_variables(resolver.secret_variables);
     let (env, headers) = (found(env), found(headers));
     let (args, runtime_args) = (real_texts(args), real_texts(runtime_args));
     let url = url.map(|url| url.value);
-    let mut secrets = resolver.secrets;
-    let values = env.iter().chain(&headers).filter(|(name, value)| is_secret(name, value.expose()));
-    secrets.extend(values.map(|(_, value)| value.clone()));
-    secrets.extend(secrets_in_args(&runtime_args).chain(secrets_in_args(&args)));
-    secrets.extend(url.iter().flat_map(|url| secrets_in_query(url)));
+    resolver.find_secrets(config, &env, &headers, [&runtime_args, &args], url.as_deref());
+    let login = login.with_secret_variables(resolver.secret_variables);
+    let secrets = resolver.secrets;
     let (missing, error) = (resolver.missing, resolver.error);
     Resolved { env, headers, args, runtime_args, url, login, secrets, preview, missing, error }
 }
@@ -146,16 +144,6 @@ fn shown_texts(texts: &[Filled]) -> Vec<String> {
 
 fn real_texts(texts: Vec<Filled>) -> Vec<String> {
     texts.into_iter().map(|text| text.value).collect()
-}
-
-/// Returns the values in the query of the URL `url` that are probably secret. Each value is returned twice: as it is in the
-/// URL, and percent-decoded.
-fn secrets_in_query(url: &str) -> impl Iterator<Item = Secret> {
-    let query = url.split_once('?').map_or("", |(_, query)| query);
-    let pairs = query.split(['&', '#']).filter_map(|pair| pair.split_once('='));
-    pairs
-        .filter(|(name, value)| is_secret(name, value))
-        .flat_map(|(_, value)| [Secret::new(value), Secret::new(percent_decoded(value).as_str())])
 }
 
 /// A value that was looked up, and what a preview shows of it.
@@ -260,6 +248,11 @@ impl<'a> Resolver<'a> {
             _ => (name.to_owned(), text.into_owned()),
         };
         let mut described: Vec<(String, String)> = config.oauth.described().into_iter().map(describe).collect();
+        if let (Some(text), Some(id)) = (&config.oauth.client_id, &oauth.client_id)
+            && is_secret("client_id", id)
+        {
+            self.hide_sources(text, &[Secret::new(id.as_str())]);
+        }
         let mut client_secret = None;
         if let Some(secret) = config.oauth.client_secret.as_ref().filter(|_| config.oauth.enabled) {
             let field = "oauth.client_secret";
@@ -370,6 +363,10 @@ impl<'a> Resolver<'a> {
         }
         if is_secret {
             self.secrets.push(value.clone());
+            let value = value.clone();
+            if let Some(text) = config.literal().filter(|_| group != "variables") {
+                self.hide_sources(text, &[value]);
+            }
         }
         found
     }
