@@ -10,7 +10,8 @@ use mcpwire_blocking::protocol::{Json, Progress};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::HubEvent;
 use mcpwire_hub::{Hub, HubError, HubOptions};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader, Interest, Take};
+use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, watch as latest};
 use tokio::time::{sleep, timeout};
@@ -30,6 +31,9 @@ const LONGEST: u64 = 64 << 20;
 
 /// Maximum time until a command has read a response of the hub. After that time, the hub closes the connection to the command.
 const SLOWEST_READ: Duration = Duration::from_secs(30);
+
+/// How often the hub looks whether a client has gone that has sent its next request already.
+const CLOSE_CHECK: Duration = Duration::from_secs(1);
 
 /// Pauses after `accept` has failed, for example because of too many open files. The first value is the first pause. Each
 /// further pause is twice as long, up to the second value.
@@ -164,10 +168,18 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
     }
 }
 
-/// Waits until the client closes its connection. If the client has already sent its next request, waits forever.
-async fn has_gone(reader: &mut (impl AsyncBufRead + Unpin)) {
-    if let Ok([_, ..]) = reader.fill_buf().await {
-        std::future::pending::<()>().await;
+/// Waits until the client closes its connection, or only its sending half.
+async fn has_gone(reader: &mut BufReader<Take<OwnedReadHalf>>) {
+    if !matches!(reader.fill_buf().await, Ok([_, ..])) {
+        return;
+    }
+    // The client has already sent its next request. It stays unread, so only the system knows whether the stream has ended.
+    while let Ok(state) = reader.get_ref().get_ref().ready(Interest::READABLE).await {
+        if state.is_read_closed() {
+            return;
+        }
+        // The unread bytes make `ready` return at once.
+        sleep(CLOSE_CHECK).await;
     }
 }
 

@@ -1,12 +1,14 @@
-//! The socket of `mcpwire hub run`: its path and owner, and that only one hub uses it.
+//! The socket of `mcpwire hub run`: its path and owner, that only one hub uses it, and its clients that do not wait for answers.
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::{sync::mpsc, thread};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -136,5 +138,53 @@ fn clients_that_ask_without_an_end_and_read_nothing_keep_nobody_from_a_call() {
         .collect();
     assert_eq!(at(place, &["call", "demo__add", SUM, "--timeout", "10s"]).stdout, "42\n");
     drop(clients);
+    end(hub);
+}
+
+#[test]
+fn the_call_of_a_client_that_goes_ends_also_if_it_has_sent_more_requests() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    add_demo(place, "demo");
+    let hub = hub(place);
+    hub.wait_for_stderr("demo: running");
+    let slow = "{\"ask\":\"call\",\"tool\":\"slow\",\"server\":\"demo\",\"arguments\":{\"seconds\":600}}\n";
+    let status = "{\"ask\":\"status\"}\n";
+    // Nothing, bytes that the hub reads with the call, and more than its buffer takes.
+    for more in [String::new(), status.to_owned(), status.repeat(2_000)] {
+        let mut client = UnixStream::connect(place.join("state/hub.sock")).unwrap();
+        client.write_all(format!("{slow}{more}").as_bytes()).unwrap();
+        let mut answers = BufReader::new(client.try_clone().unwrap());
+        let mut first = String::new();
+        answers.read_line(&mut first).unwrap();
+        assert!(first.contains("progress"), "{first}");
+        client.shutdown(Shutdown::Write).unwrap();
+        let (sender, ended) = mpsc::channel();
+        thread::spawn(move || {
+            let mut rest = String::new();
+            let _ = answers.read_to_string(&mut rest);
+            let _ = sender.send(rest);
+        });
+        // Progress may come until the hub has seen the end. Without the end of the call, that is for ten minutes.
+        let rest = wait_for("the end of the connection", || ended.try_recv().ok());
+        assert!(!rest.contains("done") && !rest.contains("error"), "{rest}");
+    }
+    assert_eq!(at(place, &["call", "demo__add", SUM]).stdout, "42\n");
+    end(hub);
+}
+
+#[test]
+fn requests_that_are_sent_together_are_answered_in_order() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    add_demo(place, "demo");
+    let hub = hub(place);
+    hub.wait_for_stderr("demo: running");
+    let call = format!("{{\"ask\":\"call\",\"tool\":\"add\",\"server\":\"demo\",\"arguments\":{SUM}}}\n");
+    let mut client = UnixStream::connect(place.join("state/hub.sock")).unwrap();
+    client.write_all(format!("{call}{{\"ask\":\"status\"}}\n{call}").as_bytes()).unwrap();
+    let answers: Vec<String> = BufReader::new(client).lines().take(3).map(Result::unwrap).collect();
+    let is_sum = |answer: &String| answer.contains("done") && answer.contains("42");
+    assert!(is_sum(&answers[0]) && answers[1].contains("demo") && is_sum(&answers[2]), "{answers:?}");
     end(hub);
 }
