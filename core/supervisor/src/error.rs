@@ -478,7 +478,7 @@ mod tests {
         let start = start.with_server("a").with_client_error(OfClient);
         let call = start.to_not_running(alloc::format!("it has failed: {}", start.message())).with_server("a");
         assert_eq!((call.kind(), call.field()), (ErrorKind::NotRunning, "package.identifier"));
-        assert!(call.client_error().is_some_and(|error| error.is::<OfClient>()) && call.source().is_none());
+        assert!(call.client_error().is_some_and(<dyn Error + Send + Sync>::is::<OfClient>) && call.source().is_none());
     }
 
     #[test]

@@ -142,7 +142,7 @@ fn a_terminal_is_asked_once_and_enter_means_no() {
 fn imported(options: &[&str]) -> Guarded {
     let guarded = Guarded::start();
     for id in ["mine", "typed"] {
-        let client = Client::new(id).secret(&format!("{SECRET}-{id}")).redirect_uri("http://127.0.0.1/callback");
+        let client = Client::new(id).secret(format!("{SECRET}-{id}")).redirect_uri("http://127.0.0.1/callback");
         guarded.authorization.client(client);
     }
     guarded.authorization.deviate(Deviation::AnyLoopbackPort);

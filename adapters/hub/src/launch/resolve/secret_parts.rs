@@ -29,7 +29,9 @@ impl Resolver<'_> {
         }
         for (texts, filled) in [&config.runtime_args, &config.args].into_iter().zip(args) {
             let secrets: Vec<Secret> = secrets_in_args(filled).collect();
-            texts.iter().for_each(|text| self.hide_sources(text, &secrets));
+            for text in texts {
+                self.hide_sources(text, &secrets);
+            }
             self.secrets.extend(secrets);
         }
         if let (McpTransport::Http { url: text }, Some(url)) = (&config.transport, url) {

@@ -69,7 +69,7 @@ impl<C: Client> On<C> {
                         assert!(error.to_string().contains(self.version.as_str()), "{error}");
                     }
                     SendError::NoLogging => {
-                        assert!(self.is_modern() && !error.to_string().contains("setLevel"), "{error}")
+                        assert!(self.is_modern() && !error.to_string().contains("setLevel"), "{error}");
                     }
                     SendError::NotOffered { .. } => assert!(error.to_string().contains("does not offer"), "{error}"),
                     _ => panic!("{error}"),
