@@ -89,7 +89,8 @@ impl<'c> Call<'c> {
     pub fn send(self) -> ServiceFuture<'c, ToolOutcome> {
         let Call { calls, hub, name, arguments, options } = self;
         Box::pin(async move {
-            let outcome = calls.call_by_name(&name, arguments?, options).await;
+            let arguments = arguments.map_err(|error| calls.not_sent_by_name(&name, error))?;
+            let outcome = calls.call_by_name(&name, arguments, options).await;
             drop(hub);
             outcome
         })

@@ -77,6 +77,16 @@ impl Calls {
         unless_cancelled(cancel, || self.cancelled(Some(id), name), call).await
     }
 
+    /// Adds the names of the server and the tool to the error of a call whose arguments could not be serialized.
+    pub(super) fn not_sent_by_name(&self, name: &str, error: HubError) -> HubError {
+        let Some(id) = self.server_of(name) else { return not_sent(name, error) };
+        let error = self.not_sent(id, ToolName::Any(name), error);
+        match self.state.read(|servers| servers.config(id)) {
+            Ok(config) => error.with_server(config.name.trim()),
+            Err(_) => error,
+        }
+    }
+
     /// Returns the error of a call that the program has cancelled. Its text is that of a client.
     fn cancelled(&self, id: Option<ServerId>, name: &str) -> HubError {
         let tool = id.map_or_else(|| name.to_owned(), |id| self.name_of_server(id, ToolName::Any(name)));

@@ -47,5 +47,6 @@ async fn the_error_of_serializing_arguments_is_that_of_sending() {
         let error = soon(call.send()).await.expect_err("it cannot be sent");
         assert_eq!((error.kind(), error.field()), (ErrorKind::Usage, "arguments"), "{error}");
         assert!(error.message().contains("the disk is gone"), "{error}");
+        assert_eq!((error.server(), error.tool()), (Some("a"), Some("echo")), "{error}");
     }
 }
