@@ -367,8 +367,9 @@ fn write_request(
         caller: options.meta.as_ref(),
     };
     let with_task_param = |out: &mut Vec<u8>| {
+        let begin = out.len();
         params.push(out)?;
-        push_task_param(out, options);
+        push_task_param(out, begin, options);
         Ok(())
     };
     let params: ParamsWriter<'_> = if *task_param == TaskParam::Present { &with_task_param } else { *params };

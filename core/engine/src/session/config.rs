@@ -326,6 +326,9 @@ impl RequestOptions {
     }
 
     /// Sets whether a `tools/call` request may become a task, and whether the session or the program polls that task.
+    ///
+    /// With revision 2025-11-25, the session adds the parameter `task` to such a request. A parameter `task` of the program
+    /// ([`Calls::request_raw`](super::Calls::request_raw)) takes its place.
     pub fn task(mut self, mode: TaskMode) -> Self {
         self.task = mode;
         self

@@ -310,3 +310,21 @@ fn a_task_is_requested_with_any_parameters() {
         assert_eq!(sent(&pair, "tools/call")[0]["task"]["ttl"], 60_000, "{params:?}");
     }
 }
+
+#[test]
+fn a_parameter_task_of_the_caller_is_the_only_one() {
+    let options = RequestOptions::new().task(TaskMode::Handle).task_ttl(secs(60));
+    for (params, count, ttl) in [
+        (r#"{"name":"t","task":{"ttl":5}}"#, 1, 5),
+        (r#"{"ta\u0073k":{"ttl":5},"name":"t"}"#, 0, 5),
+        (r#"{"name":"t","arguments":{"task":1}}"#, 2, 60_000),
+    ] {
+        let mut pair = Pair::open(declared(), experimental(|_, _| {}));
+        let json = Json::parse(params).unwrap();
+        let _ = pair.engine.calls().request_raw("tools/call", Some(&json), &options, pair.now).expect("it is sent");
+        pair.drive();
+        let line = &pair.sent.iter().find(|sent| sent.method() == "tools/call").expect("it is sent").text;
+        assert_eq!(line.matches("\"task\":").count(), count, "{line}");
+        assert_eq!(sent(&pair, "tools/call")[0]["task"]["ttl"], ttl, "{line}");
+    }
+}

@@ -53,11 +53,14 @@ pub(super) fn task_use(
 
 /// Adds the member `task` to a request's parameters, to ask the server to run the request as a task.
 ///
-/// `out` must end with the parameters as a JSON object.
-pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, options: &RequestOptions) {
-    if out.pop() != Some(b'}') {
+/// `out` must end with the parameters as a JSON object, which begins at the index `begin`. If they have a member `task` already,
+/// it stays as it is: the caller has chosen its contents, and a key must not occur twice.
+pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, begin: usize, options: &RequestOptions) {
+    let params = out.get(begin..).unwrap_or_default();
+    if !params.ends_with(b"}") || scan::member(params, "task").is_some() {
         return;
     }
+    out.pop();
     // A brace before the closing brace opens the same object, which then has no members.
     if !out.trim_ascii_end().ends_with(b"{") {
         out.push(b',');
