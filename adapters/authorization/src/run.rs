@@ -54,6 +54,8 @@ impl fmt::Debug for FlowKeys {
 pub struct FlowRunner {
     runtime: Arc<dyn Runtime>,
     client: Arc<dyn HttpClient>,
+    /// Why no request is sent, if none is.
+    refusal: Option<Arc<str>>,
     addresses: Addresses,
 }
 
@@ -61,12 +63,18 @@ impl FlowRunner {
     /// Creates a runner. The HTTP client must obey [`Exchange::follow_redirects`] and [`Exchange::public_addresses_only`], as the
     /// clients of the runtimes do.
     pub fn new(runtime: Arc<dyn Runtime>, client: Arc<dyn HttpClient>) -> Self {
-        FlowRunner { runtime, client, addresses: Addresses::default() }
+        FlowRunner { runtime, client, refusal: None, addresses: Addresses::default() }
     }
 
     /// Allows requests to the host of this MCP server, and to this machine if the server runs on it.
     pub fn server_url(mut self, url: &str) -> Self {
         self.addresses.server_url = Some(url.into());
+        self
+    }
+
+    /// Lets all requests fail with this reason, without sending them.
+    pub(crate) fn refuse_requests(mut self, reason: Option<String>) -> Self {
+        self.refusal = reason.map(Arc::from);
         self
     }
 
@@ -121,7 +129,12 @@ impl FlowRunner {
         exchange.public_addresses_only = !self.addresses.allow(&exchange.uri);
         exchange.headers = request.headers;
         exchange.body = request.body.unwrap_or_default();
-        let HttpResponse { status, headers, mut body, .. } = self.client.send(exchange).await.map_err(fetch_error)?;
+        if let Some(reason) = &self.refusal {
+            return Err(FetchError::NotSent(reason.to_string()));
+        }
+        let is_public_only = exchange.public_addresses_only;
+        let sent = self.client.send(exchange).await.map_err(|failure| fetch_error(failure, is_public_only));
+        let HttpResponse { status, headers, mut body, .. } = sent?;
         let headers = headers.into_iter().map(|(mut name, value)| {
             name.make_ascii_lowercase();
             (name, String::from_utf8_lossy(&value).into_owned())
@@ -141,9 +154,11 @@ impl FlowRunner {
     }
 }
 
-fn fetch_error(failure: Failure) -> FetchError {
+/// `is_public_only` says whether the client had to refuse private addresses.
+fn fetch_error(failure: Failure, is_public_only: bool) -> FetchError {
     match failure.kind {
-        FailureKind::NotMade | FailureKind::Unauthorized => FetchError::Refused(failure.detail),
+        FailureKind::NotMade if is_public_only => FetchError::Refused(failure.detail),
+        FailureKind::NotMade | FailureKind::Unauthorized => FetchError::NotSent(failure.detail),
         _ => FetchError::Failed(failure.to_string()),
     }
 }

@@ -99,6 +99,8 @@ impl fmt::Debug for Response {
 pub enum FetchError {
     /// The address was refused before a connection was opened, for example because it is private.
     Refused(String),
+    /// The request was not sent for another reason, for example because the HTTP client cannot apply a setting of the server.
+    NotSent(String),
     /// The connection failed, or the response was late or incomplete.
     Failed(String),
     /// The body is longer than [`Request::MAX_RESPONSE`].

@@ -231,6 +231,7 @@ pub(crate) fn fetch_failed(error: FetchError, step: Step, url: &str) -> Error {
         FetchError::Failed(reason) => Error::new(ErrorKind::Temporary, step, reason),
         FetchError::TooLarge => Error::new(ErrorKind::Temporary, step, "the response is larger than 64 KiB"),
         FetchError::Refused(reason) => Error::new(ErrorKind::Misconfigured, step, reason).with_advice(IF_TRUSTED),
+        FetchError::NotSent(reason) => Error::new(ErrorKind::Misconfigured, step, reason),
     }
     .at(url)
 }

@@ -71,6 +71,8 @@ fn an_http_client_that_does_not_apply_the_proxy_sends_no_request_of_a_login() {
             oauth.login().await.expect_err("the client ignores the proxy").to_string()
         });
         assert!(error.contains("server `near`: the HTTP client does not apply `proxy`"), "{error}");
+        assert!(error.contains("`mcpwire::http::ClientOptions::of`"), "{error}");
+        assert!(!error.contains("allow_private_addresses"), "{error}");
         assert_eq!(sent.load(Ordering::SeqCst), 0);
     });
 }

@@ -1,12 +1,10 @@
 //! [`OAuthBuilder`]: the settings of an [`OAuth`].
 
 use std::fmt;
-use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use mcpwire_driver::http::{HttpClient, check_applied};
-use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind};
 use mcpwire_driver::{HttpSetupError, McpServerDef, Runtime};
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::OAuthSettings;
@@ -144,15 +142,14 @@ impl OAuthBuilder {
     /// If `client` does not [apply](HttpClient::applies) the CA certificates or the proxy of the server's definition, all requests
     /// to the authorization server fail.
     pub fn build(self, runtime: Arc<dyn Runtime>, client: Arc<dyn HttpClient>) -> OAuth {
-        let client = match check_applied(&self.def, &*client) {
-            Ok(()) => client,
-            Err(error) => refusing_client(self.def.display_name(), &error),
-        };
+        let not_applied = check_applied(&self.def, &*client).err();
+        let refusal = not_applied.map(|error| format!("server `{}`: {error}", self.def.display_name()));
         let server_url = self.def.url.unwrap_or_default();
         let process_runtime = runtime.process_runtime().unwrap_or_else(|| Arc::clone(&runtime));
         let documents = Documents::new(self.store, Arc::clone(&process_runtime), &server_url, &self.account);
         let runner = FlowRunner::new(Arc::clone(&process_runtime), client)
             .server_url(&server_url)
+            .refuse_requests(refusal)
             .allow_private_addresses(self.allows_private_addresses);
         OAuth(Arc::new(Inner {
             shared: Shared::new(&server_url, self.grant.is_some()),
@@ -173,12 +170,6 @@ impl OAuthBuilder {
             failed_renewals: AtomicU32::new(0),
         }))
     }
-}
-
-/// Returns an HTTP client that sends nothing: each request fails with this error.
-fn refusing_client(server: &str, error: &HttpSetupError) -> Arc<dyn HttpClient> {
-    let failure = Failure::new(FailureKind::NotMade, format!("server `{server}`: {error}"));
-    Arc::new(move |_: Exchange| ready(Err(failure.clone())))
 }
 
 impl fmt::Debug for OAuthBuilder {

@@ -66,6 +66,10 @@ impl Search {
                 self.unreachable.push(self.asked.clone());
                 error(ErrorKind::Untrusted, why).with_advice(IF_TRUSTED)
             }
+            Input::FetchFailed(FetchError::NotSent(why)) => {
+                self.unreachable.push(self.asked.clone());
+                error(ErrorKind::Untrusted, why)
+            }
             Input::Signature(_) => return Err(Error::misuse(self.step)),
         };
         self.failed(failure);
