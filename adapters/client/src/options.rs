@@ -315,7 +315,7 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the source of the trace contexts that requests carry in `_meta`. `mcpwire-opentelemetry` provides a source.
+    /// Sets the source of the trace contexts that requests carry in `_meta`. `mcpwire::opentelemetry` has a source.
     ///
     /// The task that sends a request calls the source, unless the `_meta` of the request already contains `traceparent`.
     pub fn trace_context(mut self, source: TraceSource) -> Self {

@@ -68,17 +68,12 @@
 //!
 //! # Modules
 //!
-//! | module | content |
+//! | item | content |
 //! |---|---|
 //! | [`stdio`] | [`stdio::Engine`]: a session over a byte stream |
 //! | `http` | `http::Engine`: a session over HTTP exchanges (with the feature `http`) |
-//! | `session` | [`Session`]: handshake, requests, deadlines and cancellation, on whole messages |
-//! | `rpc` | JSON-RPC: recognizes, decodes and writes messages |
-//! | `frame` | splits a byte stream into lines |
+//! | [`Session`] | handshake, requests, deadlines and cancellation, on whole messages |
 //! | [`shutdown`] | the steps that end a server process |
-//! | `client` | state machines that request all pages of a list, list the tools, and call a tool |
-//! | `cache` | a cache of the server's results |
-//! | `end_of_stream` | detects the end of a connection to a server process |
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

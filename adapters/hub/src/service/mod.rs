@@ -22,14 +22,12 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! ```text
-//!   hub ──▶ calls ─────────────────────▶ attempts    the client, process and tasks of each attempt to run a server
-//!    │        └──────────┐                  ▲
-//!    ├───▶ actions ──────┼──────────────────┘        perform what the supervisor requests
-//!    │        │          ▼
-//!    └───▶ configuration ─▶ state                    the supervisor and the servers, behind one lock
-//! ```
+
+//   hub ──▶ calls ─────────────────────▶ attempts    the client, process and tasks of each attempt to run a server
+//    │        └──────────┐                  ▲
+//    ├───▶ actions ──────┼──────────────────┘        perform what the supervisor requests
+//    │        │          ▼
+//    └───▶ configuration ─▶ state                    the supervisor and the servers, behind one lock
 
 mod actions;
 mod attempts;

@@ -15,14 +15,14 @@
 //! });
 //! ```
 //!
-//! | file | strategies |
-//! |---|---|
-//! | `basic` | texts, names, URIs, JSON values, metadata, icons |
-//! | `content` | content blocks and the contents of resources |
-//! | `server` | tools, resources, prompts, the results with them, and what a server declares |
-//! | `client` | what servers ask of clients (elicitation, sampling, roots), and the answers |
-//! | `messages` | whole messages of a server, valid and nearly valid |
-//! | `streams` | how bytes are cut into chunks, and delays |
+//! There are strategies for
+//!
+//! * texts, names, URIs, JSON values, metadata and icons;
+//! * content blocks and the contents of resources;
+//! * tools, resources, prompts, the results with them, and what a server declares;
+//! * what servers ask of clients (elicitation, sampling, roots), and the answers;
+//! * whole messages of a server, valid and nearly valid;
+//! * how bytes are cut into chunks, and delays.
 //!
 //! [`crate::simulation`] has strategies for servers and clients as scripts.
 

@@ -78,36 +78,34 @@
 //!
 //! [`Config::negotiate`](crate::Config::negotiate) and [`Settings::flavour`] skip steps. [`Engine::flavour`] and
 //! [`Session::server`](crate::Session::server) return the result. Embedders can store it for the next connection.
-//!
-//! # The parts
-//!
-//! ```text
-//!                                       engine
-//!             ┌──────────────┬─────────────┴┬──────────────┬─────────────┐
-//!      legacy_session   get_stream      http_sse      tool_calls   outgoing, incoming
-//!             └──────────────┴─────────────┬┴──────────────┴─────────────┘
-//!                                       context
-//!             ┌──────────────┬─────────────┴┬──────────────┐
-//!        exchanges      send_queue     broken_streams   endpoint
-//! ```
-//!
-//! | file | what it does |
-//! |---|---|
-//! | `engine` | [`Engine`]: the methods that adapters call; routes between the parts |
-//! | `context` | the state that the parts share |
-//! | `command` | [`Command`], [`Exchange`]: the HTTP requests that the embedder makes |
-//! | `settings` | [`Settings`]: the URL, headers, limits |
-//! | `outgoing`, `incoming` | moves messages from the session to exchanges, and from responses to the session |
-//! | `send_queue`, `request` | the messages that wait to be sent; the state of a request over its attempts |
-//! | `exchanges`, `purpose` | the exchanges under way; why each was started |
-//! | `endpoint`, `header_values` | the URL and the headers of each HTTP request |
-//! | `response`, `response_head`, `sse_decoder`, `retry_after` | reads responses |
-//! | `recovery` | decides what to do when an exchange ends without the JSON-RPC response |
-//! | `broken_streams`, `resume_point` | requests whose event stream is resumed; when, and after which event |
-//! | `legacy_session` | initializes and renews the session with a legacy server (up to revision 2025-11-25) |
-//! | `get_stream` | the event stream for server messages that belong to no client request |
-//! | `http_sse` | the HTTP+SSE transport |
-//! | `tool_calls`, `tool_headers`, `tool_refresh` | custom headers from tool parameters |
+
+// The parts:
+//
+//                                       engine
+//             ┌──────────────┬─────────────┴┬──────────────┬─────────────┐
+//      legacy_session   get_stream      http_sse      tool_calls   outgoing, incoming
+//             └──────────────┴─────────────┬┴──────────────┴─────────────┘
+//                                       context
+//             ┌──────────────┬─────────────┴┬──────────────┐
+//        exchanges      send_queue     broken_streams   endpoint
+//
+// | file | what it does |
+// |---|---|
+// | `engine` | `Engine`: the methods that adapters call; routes between the parts |
+// | `context` | the state that the parts share |
+// | `command` | `Command`, `Exchange`: the HTTP requests that the embedder makes |
+// | `settings` | `Settings`: the URL, headers, limits |
+// | `outgoing`, `incoming` | moves messages from the session to exchanges, and from responses to the session |
+// | `send_queue`, `request` | the messages that wait to be sent; the state of a request over its attempts |
+// | `exchanges`, `purpose` | the exchanges under way; why each was started |
+// | `endpoint`, `header_values` | the URL and the headers of each HTTP request |
+// | `response`, `response_head`, `sse_decoder`, `retry_after` | reads responses |
+// | `recovery` | decides what to do when an exchange ends without the JSON-RPC response |
+// | `broken_streams`, `resume_point` | requests whose event stream is resumed; when, and after which event |
+// | `legacy_session` | initializes and renews the session with a legacy server (up to revision 2025-11-25) |
+// | `get_stream` | the event stream for server messages that belong to no client request |
+// | `http_sse` | the HTTP+SSE transport |
+// | `tool_calls`, `tool_headers`, `tool_refresh` | custom headers from tool parameters |
 
 mod broken_streams;
 mod command;
