@@ -52,6 +52,7 @@ mod client_script;
 mod run;
 mod script;
 mod server_run;
+mod shrink;
 #[cfg(test)]
 mod tests;
 mod transcript;
