@@ -85,8 +85,8 @@ pub fn script<N: Into<String>>(tools: impl IntoIterator<Item = N>) -> impl Strat
 
 /// Generates scripts of a server with these tools, for one revision.
 pub fn script_of(version: ProtocolVersion, tools: Vec<Tool>) -> impl Strategy<Value = Script> {
-    // Up to 64 bytes hold a part of a message, up to 1024 bytes often a message and a part of the next one.
-    let pipe = prop_oneof![3 => Just(PIPE_CAPACITY), 1 => Just(1), 1 => 2..64_usize, 1 => 64..1024_usize];
+    // Up to 64 bytes hold a part of a message, up to 512 bytes often a message and a part of the next one.
+    let pipe = prop_oneof![3 => Just(PIPE_CAPACITY), 1 => Just(1), 1 => 2..64_usize, 2 => 64..512_usize];
     (vec(step(version), 0..MAX_STEPS), pipe).prop_map(move |(steps, pipe)| Script {
         version,
         tools: tools.clone(),

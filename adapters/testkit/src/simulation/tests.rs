@@ -93,6 +93,7 @@ fn two_requests_in_one_write_are_found() {
 #[derive(Debug, Default)]
 struct Arrivals {
     several: AtomicUsize,
+    /// Reads of more than 64 bytes that hold the end of a message and a part of the next one.
     ends_within: AtomicUsize,
     single_bytes: AtomicUsize,
     /// Requests that arrived before the response to the one before was sent.
@@ -103,7 +104,8 @@ impl Arrivals {
     fn count(&self, read: &str) {
         let lines = read.matches('\n').count();
         self.several.fetch_add(usize::from(lines > 1), Ordering::Relaxed);
-        self.ends_within.fetch_add(usize::from(lines > 0 && !read.ends_with('\n')), Ordering::Relaxed);
+        self.ends_within
+            .fetch_add(usize::from(lines > 0 && read.len() > 64 && !read.ends_with('\n')), Ordering::Relaxed);
         self.single_bytes.fetch_add(usize::from(read.len() == 1), Ordering::Relaxed);
     }
 }
@@ -153,7 +155,7 @@ fn messages_arrive_in_all_ways() {
     Simulation::new().check_server(client_script(tools()), serve, |_| Ok::<(), String>(()));
     let Arrivals { several, ends_within, single_bytes, in_flight } = &*arrivals;
     for count in [several, ends_within, single_bytes, in_flight] {
-        assert!(count.load(Ordering::Relaxed) > 20, "{arrivals:?}");
+        assert!(count.load(Ordering::Relaxed) > 10, "{arrivals:?}");
     }
 }
 
@@ -270,6 +272,6 @@ fn messages_of_servers_arrive_in_all_ways() {
     }
     let Arrivals { several, ends_within, single_bytes, .. } = &arrivals;
     for count in [several, ends_within, single_bytes] {
-        assert!(count.load(Ordering::Relaxed) > 20, "{arrivals:?}");
+        assert!(count.load(Ordering::Relaxed) > 10, "{arrivals:?}");
     }
 }
