@@ -4,8 +4,8 @@ use alloc::string::{String, ToString};
 
 use mcpwire_core::Timestamp;
 use mcpwire_supervisor::{
-    Action, Command, CommandId, Effect, Event, Failure, PackageKind, Policy, ServerId, ServerSpec, McpStatus, Supervisor,
-    SupervisorSettings,
+    Action, Command, CommandId, Effect, Event, Failure, McpStatus, PackageKind, Policy, ServerId, ServerSpec,
+    Supervisor, SupervisorSettings,
 };
 
 /// Returns the message that a host would show for the server.

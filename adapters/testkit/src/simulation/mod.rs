@@ -60,9 +60,10 @@ mod transcript;
 pub use client_script::{ClientScript, ClientStep, client_script};
 #[cfg(feature = "arbitrary")]
 pub(crate) use client_script::{client_step, writes};
-pub use run::{Failure, Simulation};
+pub use run::Simulation;
 #[cfg(feature = "arbitrary")]
 pub(crate) use script::ask;
 pub use script::{Ask, Asks, Script, Step, asks, script, script_of, step};
 pub use server_run::serve_lines;
+pub use shrink::Failure;
 pub use transcript::{Exchange, Transcript};

@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use super::client_script::ClientScript;
 use super::script::{Ask, Asks, Script};
 use super::server_run::transcript;
-use super::shrink::{Steps, remove_steps};
+use super::shrink::{Failure, Steps, remove_steps};
 use super::transcript::Transcript;
 use crate::{ScriptedResponse, ScriptedServer, Testkit, VirtualTime};
 
@@ -35,24 +35,6 @@ pub struct Simulation {
     seed: u64,
     options: Arc<dyn Fn() -> ConnectOptions + Send + Sync>,
 }
-
-/// A script that makes the code under test fail, and what it did. `Display` prints both.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Failure<S> {
-    /// The shortest failing script that was found.
-    pub script: S,
-    /// The error or the panic of the code under test.
-    pub reason: String,
-}
-
-impl<S: fmt::Display> fmt::Display for Failure<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\nwith {}", self.reason, self.script)
-    }
-}
-
-impl<S: fmt::Debug + fmt::Display> std::error::Error for Failure<S> {}
 
 impl Simulation {
     /// Creates a simulation of 256 scripts, each for at most a day of virtual time.

@@ -1,9 +1,28 @@
-//! Shrinks a failing script further than `proptest` does.
+//! [`Failure`]: a script that makes the code under test fail, shrunk further than `proptest` does.
+
+use std::fmt;
 
 use super::client_script::ClientScript;
-use super::run::Failure;
 use super::script::{Asks, Script};
 use crate::server::PIPE_CAPACITY;
+
+/// A script that makes the code under test fail, and what it did. `Display` prints both.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Failure<S> {
+    /// The shortest failing script that was found.
+    pub script: S,
+    /// The error or the panic of the code under test.
+    pub reason: String,
+}
+
+impl<S: fmt::Display> fmt::Display for Failure<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\nwith {}", self.reason, self.script)
+    }
+}
+
+impl<S: fmt::Debug + fmt::Display> std::error::Error for Failure<S> {}
 
 /// A script that can be made simpler.
 pub(super) trait Steps: Sized {
