@@ -42,7 +42,7 @@ pub struct Enterprise {
 }
 
 impl Enterprise {
-    /// Creates what a grant needs. Each argument is the field of its name, which says what it must be.
+    /// Creates the settings of a grant. The fields of the same names describe the arguments.
     pub fn new(
         identity_provider: TokenEndpoint,
         identity_client: ClientAuthentication,

@@ -27,7 +27,7 @@
 // | `connect`, `proxy`, `tls` | open a connection for a URL |
 // | `happy_eyeballs` | decides when to try which address of a host |
 // | `pool`, `connection` | choose the connection of a request, and send the request |
-// | `meter` | limits the data of a server, and yields to other tasks |
+// | `meter` | limits how much data of a server is read before other tasks run |
 // | `full_body`, `body_reader`, `io`, `time` | implement hyper's traits for bytes and time |
 
 mod applied_settings;

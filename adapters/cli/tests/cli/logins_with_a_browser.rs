@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::json;
 
 use crate::support::guarded::{Guarded, answer, login_page, url_in, visit};
-use crate::support::wait_for;
+use crate::support::{Running, wait_for};
 
 /// Writes a browser that only notes the URLs which it is given. Returns its command and the file with the URLs.
 pub(crate) fn browser(guarded: &Guarded) -> (String, std::path::PathBuf) {
@@ -69,12 +69,21 @@ fn a_terminal_gets_its_browser_opened_and_nothing_else_does() {
 
     fs::remove_file(&visited).unwrap();
     assert_eq!(guarded.run(&["logout", "notes"]).code(), 0);
+    let mut program = crate::support::command(&guarded.words(&["login", "notes"]));
+    program.env("BROWSER", &browser);
+    let (login, _stdin) = Running::start_command(program);
+    assert_eq!(visit(&answer(&login_page(&login))).status, 200);
+    let login = login.finish();
+    assert_eq!(login.code(), 0, "{login:?}");
+    assert!(login.stderr.contains("Open this page in a browser on this machine"), "{login:?}");
+
+    // On a busy machine, the time may be over before the page is shown.
+    assert_eq!(guarded.run(&["logout", "notes"]).code(), 0);
     let mut program = crate::support::command(&guarded.words(&["login", "notes", "--timeout", "300ms"]));
-    program.env("BROWSER", &browser).stdin(std::process::Stdio::null());
-    let output = program.output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(5), "{stderr}");
-    assert!(stderr.contains("Open this page in a browser on this machine") && stderr.contains("--timeout"), "{stderr}");
+    program.env("BROWSER", &browser);
+    let login = Running::start_command(program).0.finish();
+    assert_eq!(login.code(), 5, "{login:?}");
+    assert!(login.stderr.contains("--timeout"), "{login:?}");
     assert!(!visited.exists());
 }
 

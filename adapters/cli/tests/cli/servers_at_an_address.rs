@@ -44,7 +44,8 @@ fn all_commands_work_in_both_eras() {
 #[test]
 fn a_call_that_takes_too_long_is_5() {
     let server = Server::start();
-    let finished = to(&server, &["call", "slow", r#"{"seconds":600}"#, "--timeout", "300ms"]);
+    // On a busy machine, the connection alone takes a part of this time.
+    let finished = to(&server, &["call", "slow", r#"{"seconds":600}"#, "--timeout", "5s"]);
     assert_eq!((finished.code(), finished.stdout.as_str()), (5, ""), "{finished:?}");
     assert!(server.log_line().contains("was cancelled"));
 }

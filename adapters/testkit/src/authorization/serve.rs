@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(responses.matches("Connection: close").count(), 1, "{responses}");
     }
 
-    /// A client of HTTP/1.0 knows no chunks: the body ends with the connection.
+    /// HTTP/1.0 has no chunked encoding, so the end of the connection ends the body.
     #[test]
     fn http_1_0_gets_a_body_until_the_end() {
         let server = AuthorizationServer::new().protect(ScriptedServer::new());
