@@ -63,7 +63,7 @@ platforms:
 
 # The tests with serde_json as other crates of an application may have set it.
 json:
-    bash .ci/run json
+    bash .ci/full json
 
 # The oldest supported compiler still builds it.
 msrv:
@@ -81,9 +81,9 @@ examples:
 readme:
     bash .ci/run demo readme
 
-# The command-line tool on servers that others wrote.
+# The command-line tool on servers that others wrote, with logins.
 interop:
-    bash .ci/run demo interop
+    bash .ci/full interop
 
 # Hubs and commands are killed at random moments: `just faults --kills 500 --seed 7`.
 faults *ARGS:
