@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::frame::{FrameInput, Line, ReceiveBuffer, TransmitBuffer};
-use crate::session::{Calls, CloseReason, Config, Event, Message, Phase, Reply, Session};
+use crate::rpc::Received;
+use crate::rpc::received::MessageBytes;
+use crate::session::{Calls, CloseReason, Config, Event, Phase, Reply, Session};
 use crate::time::Timestamp;
 use mcpwire_types::json;
 
@@ -27,7 +29,7 @@ pub struct Engine {
     failure: Option<Arc<str>>,
 }
 
-impl Message for Line<'_> {
+impl MessageBytes for Line<'_> {
     fn bytes(&self) -> &[u8] {
         Line::bytes(self)
     }
@@ -126,13 +128,15 @@ impl Engine {
                 continue;
             }
             match self.receive.next() {
-                Some(FrameInput::Line(line)) => self.session.receive(line, now, out),
-                Some(FrameInput::Overlong { head }) => self.session.receive_overlong(&head, now, out),
+                Some(FrameInput::Line(line)) => self.session.receive(Received::new(line), now, out),
+                Some(FrameInput::Overlong { head }) => {
+                    self.session.receive_overlong(&Received::new(&head[..]), now, out)
+                }
                 Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
                 None if self.has_ended && self.session.phase() != Phase::Closed => {
                     // An unterminated last line is processed only if it is complete JSON.
                     if let Some(line) = self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
-                        self.session.receive(line, now, out);
+                        self.session.receive(Received::new(line), now, out);
                     } else {
                         let failure = self.failure.take();
                         self.session.close(failure.map_or(CloseReason::ByServer, CloseReason::Failed));

@@ -12,6 +12,7 @@ mod tests;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::rpc::Response;
 use crate::time::Timestamp;
 use hints::Hints;
 pub(crate) use key::CacheKey;
@@ -44,12 +45,12 @@ impl CacheLimits {
     }
 }
 
-/// A cached response message and its JSON-RPC id.
+/// A cached response message, and where its parts are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CachedAnswer {
     /// The complete JSON-RPC message, as received from the server.
     pub message: Vec<u8>,
-    pub id: u64,
+    pub response: Response,
 }
 
 /// A cache of the responses of one server. When the cache is full ([`CacheLimits`]), it removes the least recently used
@@ -97,11 +98,11 @@ impl Cache {
     }
 
     /// Stores `message`, the response received at the time `now`, in place of any earlier response to the same request.
-    /// `id` is the JSON-RPC id of `message`. Returns whether the response was stored.
+    /// Returns whether the response was stored.
     ///
     /// The response is not stored if its result is incomplete or has no valid `ttlMs`, or if the response and its key
     /// are larger than a quarter of [`CacheLimits::bytes`]. The earlier response is removed in any case.
-    pub(crate) fn put(&mut self, key: CacheKey, message: &[u8], id: u64, now: Timestamp) -> bool {
+    pub(crate) fn put(&mut self, key: CacheKey, message: &[u8], response: Response, now: Timestamp) -> bool {
         self.remove(&key);
         let weight = key.weight() + message.len();
         // A single result must not evict all others.
@@ -122,7 +123,7 @@ impl Cache {
         }
         self.uses += 1;
         self.bytes += weight;
-        let answer = CachedAnswer { message: message.into(), id };
+        let answer = CachedAnswer { message: message.into(), response };
         let entry = CacheEntry { answer, is_public: hints.public, fresh_until: Some(now + ttl), used: self.uses };
         self.entries.insert(key, entry);
         true

@@ -3,6 +3,7 @@ use alloc::string::String;
 
 use super::key::MAX_PARAMS;
 use super::*;
+use crate::rpc::Received;
 use mcpwire_types::json::Json;
 
 fn at(millis: u64) -> Timestamp {
@@ -17,12 +18,17 @@ fn key(method: &str, params: &str) -> CacheKey {
     CacheKey::new(method, params, None).expect("it may be kept")
 }
 
+fn response(id: u64) -> Response {
+    let message = format!(r#"{{"id":{id}}}"#);
+    Received::new(message.as_bytes()).response().expect("it is a response")
+}
+
 fn answer(hints: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"tools":[],{hints}"resultType":"complete"}}}}"#)
 }
 
 fn keeps(hints: &str) -> bool {
-    Cache::new(limits()).put(key("tools/list", "{}"), answer(hints).as_bytes(), 7, at(0))
+    Cache::new(limits()).put(key("tools/list", "{}"), answer(hints).as_bytes(), response(7), at(0))
 }
 
 #[test]
@@ -54,8 +60,8 @@ fn a_time_to_live_is_a_number_above_none() {
 fn it_is_fresh_for_so_long_and_no_longer() {
     let mut cache = Cache::new(limits());
     let list = key("tools/list", "{}");
-    assert!(cache.put(list.clone(), answer(r#""ttlMs":1000,"#).as_bytes(), 7, at(500)));
-    assert_eq!(cache.fresh(&list, at(1499)).map(|answer| answer.id), Some(7));
+    assert!(cache.put(list.clone(), answer(r#""ttlMs":1000,"#).as_bytes(), response(7), at(500)));
+    assert_eq!(cache.fresh(&list, at(1499)).map(|answer| answer.response.id), Some(7));
     assert_eq!(cache.fresh(&list, at(1500)), None);
     assert!(cache.stale(&list).is_some());
 }
@@ -64,7 +70,7 @@ fn it_is_fresh_for_so_long_and_no_longer() {
 fn for_ever_is_as_long_as_the_limit() {
     let mut cache = Cache::new(limits());
     let list = key("tools/list", "{}");
-    cache.put(list.clone(), answer(r#""ttlMs":1152921504606846976,"#).as_bytes(), 7, at(0));
+    cache.put(list.clone(), answer(r#""ttlMs":1152921504606846976,"#).as_bytes(), response(7), at(0));
     assert!(cache.fresh(&list, at(3_599_999)).is_some());
     assert!(cache.fresh(&list, at(3_600_000)).is_none());
 }
@@ -80,7 +86,7 @@ fn another_authorization_gets_only_what_is_public() {
     ] {
         let mut cache = Cache::new(limits());
         let list = key("tools/list", "{}");
-        cache.put(list.clone(), answer(&format!(r#""ttlMs":1000,{scope}"#)).as_bytes(), 7, at(0));
+        cache.put(list.clone(), answer(&format!(r#""ttlMs":1000,{scope}"#)).as_bytes(), response(7), at(0));
         assert!(cache.fresh(&list, at(1)).is_some());
         cache.discard_private();
         assert_eq!(cache.fresh(&list, at(1)).is_some(), shared, "{scope}");
@@ -94,8 +100,8 @@ fn another_authorization_gets_only_what_is_public() {
 fn what_was_public_and_is_private_now_is_private() {
     let mut cache = Cache::new(limits());
     let list = key("tools/list", "{}");
-    cache.put(list.clone(), answer(r#""ttlMs":9,"cacheScope":"public","#).as_bytes(), 1, at(0));
-    cache.put(list.clone(), answer(r#""ttlMs":9,"#).as_bytes(), 2, at(0));
+    cache.put(list.clone(), answer(r#""ttlMs":9,"cacheScope":"public","#).as_bytes(), response(1), at(0));
+    cache.put(list.clone(), answer(r#""ttlMs":9,"#).as_bytes(), response(2), at(0));
     assert_eq!(cache.len(), 1);
     cache.discard_private();
     assert_eq!(cache.stale(&list), None);
@@ -147,7 +153,7 @@ fn what_is_no_complete_result_is_not_kept() {
         "",
     ] {
         let mut cache = Cache::new(limits());
-        assert!(!cache.put(key("tools/list", "{}"), message.as_bytes(), 7, at(0)), "{message}");
+        assert!(!cache.put(key("tools/list", "{}"), message.as_bytes(), response(7), at(0)), "{message}");
     }
 }
 
@@ -156,7 +162,7 @@ fn ten_thousand_addresses_are_bounded() {
     let mut cache = Cache::new(limits());
     for number in 0..10_000u32 {
         let key = key("resources/read", &format!(r#"{{"uri":"test://{number}"}}"#));
-        cache.put(key, answer(r#""ttlMs":100000,"#).as_bytes(), 7, at(0));
+        cache.put(key, answer(r#""ttlMs":100000,"#).as_bytes(), response(7), at(0));
         assert!(cache.len() <= 16 && cache.bytes() <= 64 * 1024);
     }
     // The last ones stay.
@@ -169,13 +175,13 @@ fn ten_thousand_addresses_are_bounded() {
 fn one_answer_does_not_drive_out_all_others() {
     let mut cache = Cache::new(limits());
     let list = key("tools/list", "{}");
-    cache.put(list.clone(), answer(r#""ttlMs":100000,"#).as_bytes(), 7, at(0));
+    cache.put(list.clone(), answer(r#""ttlMs":100000,"#).as_bytes(), response(7), at(0));
     let huge = format!(r#"{{"id":7,"result":{{"ttlMs":100000,"text":"{}"}}}}"#, "x".repeat(60 << 20));
-    assert!(!cache.put(key("resources/read", r#"{"uri":"a"}"#), huge.as_bytes(), 7, at(0)));
+    assert!(!cache.put(key("resources/read", r#"{"uri":"a"}"#), huge.as_bytes(), response(7), at(0)));
     assert!(cache.fresh(&list, at(1)).is_some());
     assert!(cache.bytes() < 1024);
     // What it would have replaced is gone all the same: it is older.
-    assert!(!cache.put(list.clone(), huge.as_bytes(), 7, at(0)));
+    assert!(!cache.put(list.clone(), huge.as_bytes(), response(7), at(0)));
     assert!(cache.stale(&list).is_none());
 }
 
@@ -184,10 +190,10 @@ fn what_was_used_longest_ago_goes_first() {
     let mut cache = Cache::new(CacheLimits::new(64 * 1024, 2, Duration::from_secs(1)));
     let [a, b, c] = ["a", "b", "c"].map(|uri| key("resources/read", &format!(r#"{{"uri":"{uri}"}}"#)));
     let message = answer(r#""ttlMs":1000,"#);
-    cache.put(a.clone(), message.as_bytes(), 7, at(0));
-    cache.put(b.clone(), message.as_bytes(), 7, at(0));
+    cache.put(a.clone(), message.as_bytes(), response(7), at(0));
+    cache.put(b.clone(), message.as_bytes(), response(7), at(0));
     assert!(cache.fresh(&a, at(1)).is_some());
-    cache.put(c, message.as_bytes(), 7, at(0));
+    cache.put(c, message.as_bytes(), response(7), at(0));
     assert!(cache.fresh(&a, at(1)).is_some());
     assert!(cache.stale(&b).is_none());
 }
@@ -205,7 +211,7 @@ fn an_update_touches_what_it_is_about() {
     ] {
         let mut cache = Cache::new(limits());
         let read = key("resources/read", &format!(r#"{{"uri":"{read}"}}"#));
-        cache.put(read.clone(), answer(r#""ttlMs":1000,"#).as_bytes(), 7, at(0));
+        cache.put(read.clone(), answer(r#""ttlMs":1000,"#).as_bytes(), response(7), at(0));
         cache.invalidate_resource(updated);
         assert_eq!(cache.fresh(&read, at(1)).is_none(), touched, "{read:?} {updated}");
         assert!(cache.stale(&read).is_some());

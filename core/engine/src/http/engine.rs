@@ -26,6 +26,7 @@ use super::resume_point::ResumePoint;
 use super::send_queue::{Allowed, MessageKind, Outgoing};
 use super::settings::{Flavour, Settings};
 use super::tool_calls::{ToolCalls, refresh_tools};
+use crate::rpc::Received;
 use crate::session::{Calls, CloseReason, Config, Event, Negotiate, Reply, RequestFault, Session};
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind};
@@ -366,11 +367,16 @@ impl Engine {
         if context.exchanges.get(from).is_none() {
             return;
         }
-        let is_handled =
-            self.legacy_session.receive(from, &message, context) || self.tool_calls.receive(from, &message, context);
-        if !is_handled {
-            receive(from, message, context);
+        let received = Received::new(message);
+        if let Some(response) = received.response() {
+            let message = &received.message;
+            let is_handled = self.legacy_session.receive(from, response, message, context)
+                || self.tool_calls.receive(from, response, message, context);
+            if is_handled {
+                return;
+            }
         }
+        receive(from, received, context);
     }
 
     /// Handles the end of an HTTP exchange whose messages have all been handled. `failure` is `None` if the response is

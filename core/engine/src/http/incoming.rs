@@ -7,12 +7,11 @@ use super::context::Context;
 use super::outgoing::sort_messages;
 use super::purpose::Purpose;
 use super::response::StreamItem;
-use crate::rpc::PeerError;
-use crate::rpc::peek::{MessageClass, peek};
+use crate::rpc::{PeerError, Received};
 use crate::session::RequestFault;
 
 /// Passes a message from the server to the session. `from` is the exchange in which the message arrived.
-pub(super) fn receive(from: ExchangeId, message: Vec<u8>, context: &mut Context) {
+pub(super) fn receive(from: ExchangeId, message: Received<Vec<u8>>, context: &mut Context) {
     limit_answers(context);
     context.session.receive(message, context.now, context.queue.buffer());
     context.inbox.push_front(StreamItem::MessageHandled { from });
@@ -35,16 +34,16 @@ pub(super) fn limit_answers(context: &mut Context) {
 pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let (is_body, request) = (exchange.response.is_ignored(), exchange.purpose.request());
-    let names_request = matches!(peek(head), MessageClass::Response { id } if id.number().is_some());
+    let head = Received::new(head);
     match request {
-        Some(id) if is_body || !names_request => {
+        Some(id) if is_body || head.response().is_none() => {
             let limit = context.session.config().max_message;
-            context.fail(id, RequestFault::Invalid(PeerError::too_long(limit, head)));
+            context.fail(id, RequestFault::Invalid(PeerError::too_long(limit, head.message)));
             if is_body {
                 context.abort(from);
             }
         }
-        _ => context.session.receive_overlong(head, context.now, context.queue.buffer()),
+        _ => context.session.receive_overlong(&head, context.now, context.queue.buffer()),
     }
 }
 

@@ -34,8 +34,7 @@ use super::exchanges::ExchangeEnd;
 use super::outgoing::post_message;
 use super::purpose::Purpose;
 use super::send_queue::{INITIALIZED, MessageKind};
-use crate::rpc::decode;
-use crate::rpc::peek::{MessageClass, peek};
+use crate::rpc::{Response, decode};
 use crate::session::RequestFault;
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind, HttpError};
@@ -198,28 +197,34 @@ impl LegacySession {
         self.state = State::Renewing { exchange, deadline };
     }
 
-    /// Handles the JSON-RPC response to the `initialize` that [`Self::renew`] sent. Returns `false` if `message` is not
-    /// that response.
-    pub(super) fn receive(&mut self, from: ExchangeId, message: &[u8], context: &mut Context) -> bool {
+    /// Handles the JSON-RPC response to the `initialize` that [`Self::renew`] sent. Returns `false` if `message` is
+    /// another response.
+    pub(super) fn receive(
+        &mut self,
+        from: ExchangeId,
+        response: Response,
+        message: &[u8],
+        context: &mut Context,
+    ) -> bool {
         let id = match context.exchanges.get(from).map(|exchange| &exchange.purpose) {
             Some(Purpose::RenewSession { id }) => *id,
             _ => return false,
         };
-        let is_response = matches!(peek(message), MessageClass::Response { id: of } if of.number() == Some(id));
-        if is_response && self.is_renewed_by(from) {
-            self.renewed(from, id, message, context);
+        let is_awaited = response.id == id;
+        if is_awaited && self.is_renewed_by(from) {
+            self.renewed(from, response, message, context);
         }
-        is_response
+        is_awaited
     }
 
     /// Handles the response to the `initialize` that replaces an ended session. Opens the new session if the response
     /// is a valid result; otherwise, marks the session as lost.
-    fn renewed(&mut self, from: ExchangeId, id: u64, message: &[u8], context: &mut Context) {
-        match check_response(message, id, context.endpoint.version()) {
+    fn renewed(&mut self, from: ExchangeId, response: Response, message: &[u8], context: &mut Context) {
+        match check_response(message, response, context.endpoint.version()) {
             Ok(()) => {
                 self.state = State::Open;
                 (self.was_listening, self.retries) = (false, 0);
-                context.session.remove_own(id);
+                context.session.remove_own(response.id);
                 context.exchanges.close_later(from, context.now);
                 self.send_initialized(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec(), context);
                 context.session.renewed(context.now, context.queue.buffer());
@@ -297,9 +302,9 @@ impl LegacySession {
 /// Checks the JSON-RPC response to an `initialize` request that replaces an ended session.
 ///
 /// The response must contain `version`, the version negotiated when the connection was opened, or no version.
-fn check_response(message: &[u8], id: u64, version: Option<ProtocolVersion>) -> Result<(), HttpError> {
+fn check_response(message: &[u8], response: Response, version: Option<ProtocolVersion>) -> Result<(), HttpError> {
     let error = |status, excerpt: String| Err(HttpError::Status { status, excerpt, retry_after: None });
-    match decode::answer::<InitializeResult>(message, id) {
+    match decode::answer::<InitializeResult>(message, response) {
         Ok(InitializeResult { protocol_version: None, .. }) => Ok(()),
         Ok(result) if result.protocol_version.as_deref() == version.map(ProtocolVersion::as_str) => Ok(()),
         Ok(_) => error(200, "the server speaks another version of the protocol by now".to_string()),

@@ -8,8 +8,9 @@ use super::context::Context;
 use super::purpose::Purpose;
 use super::request::Request;
 use super::send_queue::MessageKind;
+use crate::rpc::Received;
 use crate::rpc::WireId;
-use crate::rpc::peek::{MessageClass, peek};
+use crate::rpc::received::ReceivedKind;
 use mcpwire_types::json::scan::member;
 
 /// Maximum length in bytes of a request message of which the engine keeps a copy, to send the request again if
@@ -31,19 +32,19 @@ pub(super) fn sort_messages(context: &mut Context) {
         }
     }
     while let Some(message) = context.queue.next_unsorted() {
-        match peek(&message) {
-            MessageClass::Request { id, method } => {
-                let Some(id) = id.number() else { continue };
+        match Received::new(&message[..]).kind {
+            ReceivedKind::Request { id, method } => {
+                let Some(id) = WireId(&message[id]).number() else { continue };
                 if context.session.waits_for(id) {
-                    let method = method.into_owned().into_boxed_str();
+                    let method = method.of(&message).into_owned().into_boxed_str();
                     let is_repeatable = context.session.is_repeatable(id);
                     context.queue.add_request(Request::new(id, method, message, is_repeatable));
                 } else {
                     never_sent.insert(id);
                 }
             }
-            MessageClass::Notification { method } => {
-                let method = method.into_owned();
+            ReceivedKind::Notification { method } => {
+                let method = method.of(&message).into_owned();
                 if method == "notifications/cancelled"
                     && let Some(id) = cancelled_request(&message)
                 {

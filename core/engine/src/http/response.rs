@@ -11,8 +11,7 @@ use super::command::ExchangeId;
 use super::header_values::media_type;
 use super::response_head::Head;
 use super::sse_decoder::{SseDecoder, SseEvent};
-use crate::rpc::peek::{MessageClass, peek};
-use crate::rpc::{RpcError, decode};
+use crate::rpc::{Received, RpcError, decode};
 use crate::transport_error::{Failure, HttpError};
 use mcpwire_types::json;
 use mcpwire_types::json::scan::member;
@@ -250,7 +249,8 @@ impl Response {
             return None;
         }
         let error = decode::orphan_error(body.text())?;
-        let has_id = matches!(peek(body.text()), MessageClass::Response { id } if id.number().is_some() && id.number() == request);
+        let id = Received::new(body.text()).response().map(|response| response.id);
+        let has_id = id.is_some() && id == request;
         Some((error, has_id))
     }
 }

@@ -13,9 +13,7 @@ use super::purpose::Purpose;
 use super::request::Request;
 use super::tool_headers::ToolHeaders;
 use super::tool_refresh::{AfterPage, ToolRefresh};
-use crate::rpc::RpcError;
-use crate::rpc::decode;
-use crate::rpc::peek::usual_start;
+use crate::rpc::{Response, RpcError, decode};
 use crate::session::RequestFault;
 use mcpwire_types::json::Json;
 use mcpwire_types::json::scan::member;
@@ -50,26 +48,32 @@ impl ToolCalls {
     /// list again.
     ///
     /// Returns `false` if the caller must still pass the message to the session.
-    pub(super) fn receive(&mut self, from: ExchangeId, message: &[u8], context: &mut Context) -> bool {
+    pub(super) fn receive(
+        &mut self,
+        from: ExchangeId,
+        response: Response,
+        message: &[u8],
+        context: &mut Context,
+    ) -> bool {
         let Some(exchange) = context.exchanges.get(from) else { return false };
         match &exchange.purpose {
             Purpose::Request(request) if &*request.method == "tools/list" => {
                 if self.first.is_none_or(|first| from >= first) {
-                    self.headers.read_page(message);
+                    self.headers.read_page(response.result(message));
                 }
                 false
             }
             Purpose::Request(call) if context.endpoint.is_modern() && call.is_tool_call() && !call.was_resent => {
-                let Some(error) = header_mismatch(message, call.id) else { return false };
+                let Some(error) = header_mismatch(message, response, call.id) else { return false };
                 let call = call.clone();
                 context.abort(from);
                 refresh_tools(call, error, context);
                 true
             }
-            Purpose::RefreshTools(refresh) if refresh.is_response(message) => {
+            Purpose::RefreshTools(refresh) if response.id == refresh.list_request() => {
                 // Further messages of the same exchange are not needed.
                 if let Some(OpenExchange { purpose: Purpose::RefreshTools(mut refresh), .. }) = context.abort(from) {
-                    refresh.read_page(message, &mut self.headers);
+                    refresh.read_page(response.result(message), &mut self.headers);
                     self.continue_refresh(*refresh, context);
                 }
                 true
@@ -108,13 +112,12 @@ fn request_page(mut refresh: ToolRefresh, context: &mut Context) {
 
 /// Returns the JSON-RPC error in `message` if it rejects the headers of the request with the JSON-RPC id `id`.
 /// Otherwise returns `None`.
-fn header_mismatch(message: &[u8], id: u64) -> Option<RpcError> {
-    // Most responses are results, which their first keys show.
-    if usual_start(message).is_some() {
+fn header_mismatch(message: &[u8], response: Response, id: u64) -> Option<RpcError> {
+    if response.id != id || response.is_plain_result() {
         return None;
     }
     member(message, "error")?;
-    match decode::answer::<Json>(message, id) {
+    match decode::answer::<Json>(message, response) {
         Err(RequestFault::Server(error)) if error.code == RpcError::HEADER_MISMATCH => Some(error),
         _ => None,
     }

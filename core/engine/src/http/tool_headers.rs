@@ -27,15 +27,15 @@ struct KnownTool {
 }
 
 impl ToolHeaders {
-    pub(super) fn read_page(&mut self, message: &[u8]) {
-        for_each_tool(message, |name, tool| self.read_tool(name, tool));
+    pub(super) fn read_page(&mut self, page: Option<&[u8]>) {
+        for_each_tool(page, |name, tool| self.read_tool(name, tool));
     }
 
-    /// Updates the stored tools from `message`, a page of the tool list. Returns whether that page contains a tool with
-    /// the name `wanted`.
-    pub(super) fn read_page_with(&mut self, message: &[u8], wanted: Option<&str>) -> bool {
+    /// Updates the stored tools from a page of the tool list. Returns whether that page contains a tool with the name
+    /// `wanted`.
+    pub(super) fn read_page_with(&mut self, page: Option<&[u8]>, wanted: Option<&str>) -> bool {
         let mut is_found = false;
-        for_each_tool(message, |name, tool| {
+        for_each_tool(page, |name, tool| {
             is_found |= wanted == Some(name.as_str());
             self.read_tool(name, tool);
         });
@@ -79,8 +79,8 @@ impl ToolHeaders {
     }
 }
 
-fn for_each_tool(message: &[u8], mut each: impl FnMut(String, &[u8])) {
-    let Some(tools) = member(message, "result").and_then(|result| member(result, "tools")) else { return };
+fn for_each_tool(page: Option<&[u8]>, mut each: impl FnMut(String, &[u8])) {
+    let Some(tools) = page.and_then(|page| member(page, "tools")) else { return };
     let mut at = 0;
     while let Some(range) = scan::next_element(tools, &mut at) {
         let tool = &tools[range];

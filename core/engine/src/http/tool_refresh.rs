@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use super::request::Request;
 use super::tool_headers::ToolHeaders;
+use crate::rpc::RpcError;
 use crate::rpc::write::{self, ParamsError};
-use crate::rpc::{RpcError, WireId};
 use mcpwire_types::ListParams;
 use mcpwire_types::json::scan::{member, text};
 
@@ -76,18 +76,13 @@ impl ToolRefresh {
         self.next = NextPage::None;
     }
 
-    /// Returns whether `message` is the response to the latest `tools/list` request.
-    pub(super) fn is_response(&self, message: &[u8]) -> bool {
-        member(message, "id").and_then(|id| WireId(id).number()) == Some(self.list_request)
-    }
-
-    /// Updates `tools` from the page of the tool list in `message`. If that page does not contain the called tool,
-    /// selects the next page to request.
-    pub(super) fn read_page(&mut self, message: &[u8], tools: &mut ToolHeaders) {
+    /// Updates `tools` from a page of the tool list. If that page does not contain the called tool, selects the next page to
+    /// request. `page` is `None` if the server responded with an error.
+    pub(super) fn read_page(&mut self, page: Option<&[u8]>, tools: &mut ToolHeaders) {
         let call = self.call.message.as_deref();
         let tool = call.and_then(|call| member(member(call, "params")?, "name").and_then(text));
-        let is_found = tools.read_page_with(message, tool.as_deref());
-        let cursor = member(message, "result").and_then(|result| member(result, "nextCursor").and_then(text));
+        let is_found = tools.read_page_with(page, tool.as_deref());
+        let cursor = page.and_then(|page| member(page, "nextCursor").and_then(text));
         self.next = match cursor {
             Some(cursor) if !is_found && self.pages < MAX_PAGES => NextPage::After(cursor),
             _ => NextPage::None,

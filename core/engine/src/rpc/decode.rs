@@ -1,7 +1,7 @@
 //! Decodes whole messages of the server in one pass, directly into the requested type.
 
-use super::peek::usual_start;
-use super::{PeerError, RequestFault, RpcError, WireId};
+use super::received::{RESULT_FIRST, ResultPlace};
+use super::{PeerError, RequestFault, Response, RpcError, WireId};
 use mcpwire_types::json::from_json::{FromJson, Mismatch, strict};
 use mcpwire_types::json::read::{self, ReadError, ReadValue, Reader};
 
@@ -10,25 +10,25 @@ use mcpwire_types::json::read::{self, ReadError, ReadValue, Reader};
 /// A trait object, so that the code that reads the rest of the message is compiled only once.
 type ReadPart<'a, 'de> = &'a mut dyn ReadValue<'de>;
 
-/// Decodes the server's response to the request `id`, and returns the result as an `R`.
-pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<R, RequestFault> {
-    answer_with(message, id, strict::<R>)
+/// Decodes a response of the server, and returns the result as an `R`.
+pub(crate) fn answer<R: FromJson>(message: &[u8], response: Response) -> Result<R, RequestFault> {
+    answer_with(message, response, strict::<R>)
 }
 
-/// Checks the server's response to the request `id`, without decoding the result.
-pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<(), RequestFault> {
-    answer_with(message, id, Reader::skip)
+/// Checks a response of the server, without decoding the result.
+pub(crate) fn answer_skipped(message: &[u8], response: Response) -> Result<(), RequestFault> {
+    answer_with(message, response, Reader::skip)
 }
 
 /// Returns what the function `read` decodes from the `result` of the server's response. Fails if the response is an
-/// error or has another id than `id`.
+/// error.
 pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
-    id: u64,
+    place: Response,
     read: impl Fn(&mut Reader<'de>) -> read::Result<R>,
 ) -> Result<R, RequestFault> {
     let mut result = None;
-    response(message, id, &mut |reader: &mut Reader<'de>| {
+    response(message, place, &mut |reader: &mut Reader<'de>| {
         result = Some(read(reader)?);
         Ok(())
     })?;
@@ -48,30 +48,31 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
     Some(params)
 }
 
-fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<(), RequestFault> {
+fn response<'de>(message: &'de [u8], place: Response, result: ReadPart<'_, 'de>) -> Result<(), RequestFault> {
     let text = utf8(message).map_err(RequestFault::Invalid)?;
-    // Most responses have one of two orders of keys. Then only the result has to be read, between keys that are compared.
+    // Most responses have one of two orders of keys. Then only the result has to be read, between keys that were compared.
     // If that fails, the whole message is read again, which finds the error.
-    if let Some((_, start)) = usual_start(message).filter(|(found, _)| WireId(found).number() == Some(id)) {
-        let mut reader = Reader::within_object(text, start);
-        if result.read(&mut reader).is_ok() && reader.ends_object() {
-            return Ok(());
+    match place.result {
+        ResultPlace::AfterId(start) => {
+            let mut reader = Reader::within_object(text, start);
+            if result.read(&mut reader).is_ok() && reader.ends_object() {
+                return Ok(());
+            }
         }
-    } else if message.starts_with(RESULT_FIRST) {
-        let mut reader = Reader::within_object(text, RESULT_FIRST.len());
-        if result.read(&mut reader).is_ok() && is_usual_rest(&message[reader.position()..], id) {
-            return Ok(());
+        ResultPlace::First => {
+            let mut reader = Reader::within_object(text, RESULT_FIRST.len());
+            if result.read(&mut reader).is_ok() && is_usual_rest(&message[reader.position()..], place.id) {
+                return Ok(());
+            }
         }
+        ResultPlace::At(_) | ResultPlace::Unknown => {}
     }
-    match unusual_response(text, Some(id), result) {
+    match unusual_response(text, Some(place.id), result) {
         Ok(None) => Ok(()),
         Ok(Some(error)) => Err(RequestFault::Server(error)),
         Err(error) => Err(RequestFault::Invalid(error)),
     }
 }
-
-/// The beginning of a response of most servers in TypeScript, which write the result first.
-const RESULT_FIRST: &[u8] = br#"{"result":"#;
 
 /// Returns whether `rest` is what most servers in TypeScript write after the result of the request `id`.
 fn is_usual_rest(rest: &[u8], id: u64) -> bool {
@@ -192,9 +193,16 @@ mod tests {
     use mcpwire_types::json::Json;
 
     use super::*;
+    use crate::rpc::Received;
+
+    /// Classifies a message as the response to request 1, whatever its id is.
+    fn response(message: &[u8]) -> Response {
+        let found = Received::new(message).response();
+        Response { id: 1, result: found.map_or(ResultPlace::Unknown, |found| found.result) }
+    }
 
     fn read(text: &str) -> Result<Json, RequestFault> {
-        answer_with(text.as_bytes(), 1, |reader| reader.raw().map(Json::trusted))
+        answer_with(text.as_bytes(), response(text.as_bytes()), |reader| reader.raw().map(Json::trusted))
     }
 
     fn invalid(response: Result<Json, RequestFault>) -> PeerError {
@@ -247,14 +255,15 @@ mod tests {
             let error = invalid(read(text)).to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
-        let error = invalid(answer(b"{\"id\":1,\"result\":{\"text\":\"\xff\"}}", 1));
+        let message = b"{\"id\":1,\"result\":{\"text\":\"\xff\"}}";
+        let error = invalid(answer(message, response(message)));
         assert_eq!(error.to_string().split(',').next(), Some("not UTF-8 at `result.text`"));
     }
 
     #[test]
     fn depth_beyond_the_limit_fails_this_message_only() {
         let deep = alloc::format!(r#"{{"id":1,"result":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
-        assert!(answer::<Json>(deep.as_bytes(), 1).is_err());
+        assert!(answer::<Json>(deep.as_bytes(), response(deep.as_bytes())).is_err());
     }
 
     #[test]

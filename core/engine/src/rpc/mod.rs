@@ -1,17 +1,17 @@
-//! JSON-RPC 2.0: classifies messages ([`peek`]), decodes them ([`decode`]), and writes messages of the client
+//! JSON-RPC 2.0: classifies messages ([`received`]), decodes them ([`decode`]), and writes messages of the client
 //! ([`mod@write`]).
 //!
-//! [`peek`] reads only the keys that determine the kind and the id of a message, and builds nothing. [`decode`]
+//! [`Received`] reads only the keys that determine the kind and the id of a message, and builds nothing. [`decode`]
 //! parses the whole message in one pass, directly into the requested type. It runs where the result is used, such as
 //! in the caller's thread.
 
 pub(crate) mod decode;
 mod fault;
 mod id;
-pub(crate) mod peek;
-pub(crate) mod result_type;
+pub(crate) mod received;
 pub(crate) mod write;
 
 pub(crate) use fault::RequestFault;
 pub(crate) use id::WireId;
 pub(crate) use mcpwire_types::{PeerError, PeerErrorKind, RpcError};
+pub(crate) use received::{Received, Response, ResultType};

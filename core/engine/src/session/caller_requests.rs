@@ -19,7 +19,7 @@ use core::ops::Range;
 use super::config::{Config, RequestOptions};
 use super::context::{Context, timed_out};
 use super::error::{CallError, CloseReason, SendError};
-use super::event::{self, ClientRequest, Event, Message, Notification, SentRequest};
+use super::event::{self, ClientRequest, Event, Notification, SentRequest};
 use super::input_required::{self, InputRequired};
 use super::prepared::{CacheUse, send_error};
 use super::request_keys::RequestKey;
@@ -27,13 +27,15 @@ use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskRe
 use super::response_cache::{Lookup, ResponseCache};
 use super::server_info::ServerInfo;
 use super::server_requests::{AnswerOutcome, InputOwner, ServerRequests};
-use super::tasks::{TaskParam, Tasks, push_task_param};
+use super::tasks::{self, TaskParam, Tasks, push_task_param};
 use super::ticket::Reply;
-use crate::cache::PendingEntry;
+use crate::cache::{CachedAnswer, PendingEntry};
+use crate::rpc::received::MessageBytes;
 use crate::rpc::write::{self, Meta, ParamsWriter};
+use crate::rpc::{Response, ResultType};
 use crate::time::Timestamp;
 use mcpwire_types::json::scan;
-use mcpwire_types::{Task, TaskHandle};
+use mcpwire_types::{Era, Task, TaskHandle};
 
 /// The requests of callers that have no reply yet, and the response cache.
 ///
@@ -113,10 +115,10 @@ impl CallerRequests {
         let cache_entry =
             match self.cache.look_up(request.caching, &request.method, request.params, options, context)? {
                 Lookup::Miss(entry) => entry,
-                Lookup::Hit { message, id } => {
+                Lookup::Hit(CachedAnswer { message, response }) => {
                     let key = context.requests.fresh_key();
                     context.stats.cached += 1;
-                    let reply = Reply { cached: true, ..Reply::answered(key, request.method, message, id) };
+                    let reply = Reply { cached: true, ..Reply::answered(key, request.method, message, response) };
                     context.report(Event::Reply(reply));
                     return Ok(key);
                 }
@@ -178,19 +180,20 @@ impl CallerRequests {
     pub(super) fn receive(
         &mut self,
         mut caller: CallerRequest,
-        id: u64,
-        message: impl Message,
+        response: Response,
+        message: impl MessageBytes,
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) {
-        if input_required::wants_input(&caller, message.bytes(), context) {
-            return self.input_required.receive(caller, id, message.bytes(), server_requests, context);
-        }
-        if caller.tasks == TaskUse::Followed && Tasks::is_task(message.bytes(), context) {
-            return self.tasks.begin(caller, id, message.bytes(), server_requests, context);
+        match result_type(&caller, response, message.bytes(), context) {
+            ResultType::Complete => {}
+            ResultType::InputRequired => {
+                return self.input_required.receive(caller, response, message.bytes(), server_requests, context);
+            }
+            ResultType::Task => return self.tasks.begin(caller, response, message.bytes(), server_requests, context),
         }
         self.input_required.recycle(&mut caller);
-        let reply = Reply::answered(caller.key, caller.method, message.into_bytes(), id);
+        let reply = Reply::answered(caller.key, caller.method, message.into_bytes(), response);
         self.end(caller.cache_entry, reply, context);
     }
 
@@ -212,12 +215,12 @@ impl CallerRequests {
         &mut self,
         call: RequestKey,
         request: TaskRequest,
-        id: u64,
+        response: Response,
         message: &[u8],
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) {
-        self.tasks.receive(call, request, id, message.to_vec(), server_requests, context);
+        self.tasks.receive(call, request, response, message.to_vec(), server_requests, context);
     }
 
     #[cold]
@@ -323,6 +326,25 @@ impl CallerRequests {
         self.input_required.close(reason, server_requests, context);
         self.tasks.close(reason, server_requests, context);
         self.cache = ResponseCache::new(context.config.cache);
+    }
+}
+
+/// Returns what the response to a caller's request contains. A request for input or a task is recognized only if the
+/// specification allows it for the request.
+#[inline]
+fn result_type(caller: &CallerRequest, response: Response, message: &[u8], context: &Context<'_>) -> ResultType {
+    let follows_task = caller.tasks == TaskUse::Followed;
+    let may_require_input = input_required::may_require_input(&caller.method, context);
+    if !follows_task && !may_require_input {
+        return ResultType::Complete;
+    }
+    if !context.connection.is_era(Era::Modern) {
+        return if tasks::is_experimental_task(message) { ResultType::Task } else { ResultType::Complete };
+    }
+    match response.result_type(message) {
+        ResultType::InputRequired if may_require_input => ResultType::InputRequired,
+        ResultType::Task if follows_task => ResultType::Task,
+        _ => ResultType::Complete,
     }
 }
 

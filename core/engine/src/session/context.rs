@@ -14,6 +14,7 @@ use super::request_keys::RequestKey;
 use super::requests::{Owner, Requests};
 use super::stats::Stats;
 use super::ticket::Reply;
+use crate::rpc::Response;
 use crate::rpc::write::{self, Meta, ParamsError, ParamsWriter};
 use crate::time::Timestamp;
 use mcpwire_types::json::append::{push, push_number, push_string};
@@ -101,7 +102,7 @@ impl Context<'_> {
         self.report(Event::Reply(Reply::failed(key, error)));
     }
 
-    pub(super) fn reply(&mut self, key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) {
-        self.report(Event::Reply(Reply::answered(key, method, message, id)));
+    pub(super) fn reply(&mut self, key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, response: Response) {
+        self.report(Event::Reply(Reply::answered(key, method, message, response)));
     }
 }

@@ -4,7 +4,6 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -286,34 +285,5 @@ impl Serialize for Notification {
             | Notification::ResourcesChanged => {}
         }
         map.end()
-    }
-}
-
-/// A received message, as borrowed or owned bytes.
-pub(crate) trait Message {
-    /// Returns the bytes of the message.
-    fn bytes(&self) -> &[u8];
-
-    /// Converts the message to an owned buffer, without copying the bytes if possible.
-    fn into_bytes(self) -> Vec<u8>;
-}
-
-impl Message for &[u8] {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-
-    fn into_bytes(self) -> Vec<u8> {
-        self.to_vec()
-    }
-}
-
-impl Message for Vec<u8> {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-
-    fn into_bytes(self) -> Vec<u8> {
-        self
     }
 }

@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::event::Notification;
 use crate::rpc::decode;
-use crate::rpc::peek::{MessageClass, last_id, peek};
+use crate::rpc::received::last_id;
 use mcpwire_types::json::from_json::FromJson;
 use mcpwire_types::json::scan;
 use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
@@ -50,16 +50,6 @@ fn other(method: &str, message: &[u8]) -> Option<Notification> {
 
 fn params<P: FromJson>(message: &[u8]) -> Option<P> {
     decode::params(message)?.ok()
-}
-
-/// Returns the JSON-RPC id of a response that is too long to receive. `head` is the beginning of the message.
-///
-/// Returns `None` if the message is not a response, or if `head` does not contain the id.
-pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
-    match peek(head) {
-        MessageClass::Response { id } => id.number(),
-        _ => None,
-    }
 }
 
 /// Returns the JSON-RPC id of a response that is too long to receive. `tail` is the end of the message.

@@ -25,9 +25,8 @@ use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, TaskUse};
 use super::retry_params::RetryParams;
 use super::server_requests::{InputOwner, ServerRequests};
-use crate::rpc::decode;
-use crate::rpc::result_type::{ResultType, result_type};
 use crate::rpc::write::{self, Meta};
+use crate::rpc::{Response, decode};
 use crate::time::Timestamp;
 use mcpwire_types::json::Json;
 use mcpwire_types::json::append::push_raw;
@@ -63,11 +62,6 @@ const MAX_SPARE: usize = 4 * 1024;
 #[inline]
 pub(super) fn may_require_input(method: &str, context: &Context<'_>) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read") && context.connection.is_era(Era::Modern)
-}
-
-#[inline]
-pub(super) fn wants_input(caller: &CallerRequest, message: &[u8], context: &Context<'_>) -> bool {
-    may_require_input(&caller.method, context) && result_type(message) == ResultType::InputRequired
 }
 
 impl InputRequired {
@@ -121,13 +115,13 @@ impl InputRequired {
     pub(super) fn receive(
         &mut self,
         caller: CallerRequest,
-        id: u64,
+        response: Response,
         message: &[u8],
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) {
         let (key, method) = (caller.key, caller.method.clone());
-        let error = match decode::answer::<InputRequiredResult>(message, id) {
+        let error = match decode::answer::<InputRequiredResult>(message, response) {
             Ok(result) => match self.begin(caller, result, server_requests, context) {
                 Ok(()) => return,
                 Err(error) => CallError::Input { method, error: Arc::new(error) },

@@ -58,7 +58,6 @@ pub(crate) use error::RequestFault;
 #[cfg(feature = "http")]
 pub(crate) use error::is_reading;
 pub use error::{CallError, CloseReason, ConnectError, Deadline, InputError, SendError, TaskError};
-pub(crate) use event::Message;
 pub use event::{ClientRequest, Event, MessageSummary, Notification, SentRequest, ServerRequest};
 pub use prepared::{Prepared, PreparedRequest};
 pub use request_keys::{RequestKey, ServerRequestId, SubscriptionKey};

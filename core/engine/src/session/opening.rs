@@ -9,9 +9,8 @@ use super::handshake::{Handshake, HandshakeAction};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};
 use super::server_info::ServerInfo;
-use crate::rpc::RpcError;
-use crate::rpc::decode;
 use crate::rpc::write::{self, Meta, ParamsWriter};
+use crate::rpc::{Response, RpcError, decode};
 use crate::time::Timestamp;
 use mcpwire_types::json::append::{push, push_raw, push_string};
 use mcpwire_types::method::{Discover, Initialize, Method};
@@ -78,13 +77,13 @@ impl Opening {
     pub(super) fn receive(
         &mut self,
         request: OpeningRequest,
-        id: u64,
+        response: Response,
         message: &[u8],
         context: &mut OpeningContext<'_>,
     ) -> Option<OpeningEnd> {
         let action = match request {
-            OpeningRequest::Discover => self.handshake.discovered(decode::answer(message, id)),
-            OpeningRequest::Initialize => self.handshake.initialized(decode::answer(message, id)),
+            OpeningRequest::Discover => self.handshake.discovered(decode::answer(message, response)),
+            OpeningRequest::Initialize => self.handshake.initialized(decode::answer(message, response)),
         };
         self.perform(action, context)
     }

@@ -8,12 +8,13 @@ use super::context::Context;
 #[cfg(feature = "http")]
 use super::error::CallError;
 use super::error::{CloseReason, RequestFault};
-use super::event::{Event, Message, Notification};
+use super::event::{Event, Notification};
 use super::incoming::{self, ServerNotification};
 use super::requests::Owner;
 use super::server_requests::ServerRequests;
 use super::subscriptions::Subscriptions;
-use crate::rpc::WireId;
+use crate::rpc::received::MessageBytes;
+use crate::rpc::{Response, WireId};
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
 use mcpwire_types::text::excerpt;
@@ -28,25 +29,25 @@ pub(super) struct Parts<'a> {
 
 impl Parts<'_> {
     #[inline]
-    pub(super) fn response(&mut self, owner: Owner, id: u64, message: impl Message) {
+    pub(super) fn response(&mut self, owner: Owner, response: Response, message: impl MessageBytes) {
         match owner {
             Owner::Caller(caller) => {
-                self.callers.receive(caller, id, message, self.server_requests, &mut self.context);
+                self.callers.receive(caller, response, message, self.server_requests, &mut self.context);
             }
-            owner => self.own_response(&owner, id, message.bytes()),
+            owner => self.own_response(&owner, response, message.bytes()),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn own_response(&mut self, owner: &Owner, id: u64, message: &[u8]) {
+    fn own_response(&mut self, owner: &Owner, response: Response, message: &[u8]) {
         let context = &mut self.context;
         match *owner {
             Owner::Task { call, request, .. } => {
-                self.callers.receive_about_task(call, request, id, message, self.server_requests, context);
+                self.callers.receive_about_task(call, request, response, message, self.server_requests, context);
             }
-            Owner::Subscription(key) => self.subscriptions.receive(key, id, message, context),
-            Owner::ResourceSubscribe => self.subscriptions.receive_resource(id, message, context),
+            Owner::Subscription(key) => self.subscriptions.receive(key, response, message, context),
+            Owner::ResourceSubscribe => self.subscriptions.receive_resource(response, message, context),
             Owner::Opening(_) | Owner::Caller(_) | Owner::Nobody => {}
             #[cfg(feature = "http")]
             Owner::Transport => {}

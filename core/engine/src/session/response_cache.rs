@@ -28,8 +28,8 @@ pub(super) struct ResponseCache {
 
 /// The result of looking up a request in the cache.
 pub(super) enum Lookup {
-    /// The cache contains a fresh response: the complete JSON-RPC response, and the id in it.
-    Hit { message: Vec<u8>, id: u64 },
+    /// The cache contains a fresh response.
+    Hit(CachedAnswer),
     /// The request must be sent. The caller then passes the entry and the response to [`ResponseCache::fill`]. `None`
     /// if the response must not be cached.
     Miss(Option<Box<PendingEntry>>),
@@ -81,7 +81,7 @@ impl ResponseCache {
         let Some(key) = CacheKey::new(method, text, options.meta.as_ref()) else { return Ok(Lookup::Miss(None)) };
         let cached = if options.fresh { None } else { self.store.fresh(&key, context.now) };
         Ok(match cached {
-            Some(CachedAnswer { message, id }) => Lookup::Hit { message: message.clone(), id: *id },
+            Some(cached) => Lookup::Hit(cached.clone()),
             None => Lookup::Miss(Some(Box::new(PendingEntry::new(key, options.stale_if_error)))),
         })
     }
@@ -90,7 +90,7 @@ impl ResponseCache {
     /// an error and the caller accepts stale responses.
     #[inline(never)]
     pub(super) fn fill(&mut self, entry: PendingEntry, reply: Reply, now: Timestamp) -> Reply {
-        let ReplyOutcome::Answered { message, id } = &reply.outcome else { return self.stale_or(&entry, reply) };
+        let ReplyOutcome::Answered { message, response } = &reply.outcome else { return self.stale_or(&entry, reply) };
         if is_error(message) {
             // An error response to a request with a cursor invalidates all cached pages of the list ("Interaction
             // with Pagination").
@@ -100,7 +100,7 @@ impl ResponseCache {
             return self.stale_or(&entry, reply);
         }
         if let Some(key) = entry.into_valid_key() {
-            self.store.put(key, message, *id, now);
+            self.store.put(key, message, *response, now);
         }
         reply
     }
@@ -110,8 +110,9 @@ impl ResponseCache {
             return reply;
         }
         match self.store.stale(entry.key()) {
-            Some(CachedAnswer { message, id }) => {
-                Reply { outcome: ReplyOutcome::Answered { message: message.clone(), id: *id }, ..reply }
+            Some(CachedAnswer { message, response }) => {
+                let outcome = ReplyOutcome::Answered { message: message.clone(), response: *response };
+                Reply { outcome, ..reply }
             }
             None => reply,
         }

@@ -11,7 +11,7 @@ use super::config::Config;
 use super::connection::{Connection, Negotiated, Phase};
 use super::context::Context;
 use super::error::{CloseReason, RequestFault, SendError};
-use super::event::{Event, Message};
+use super::event::Event;
 use super::incoming::{self, Batch};
 use super::opening::{Opening, OpeningContext, OpeningEnd};
 use super::parts::Parts;
@@ -22,15 +22,13 @@ use super::server_requests::ServerRequests;
 use super::stats::Stats;
 use super::subscriptions::Subscriptions;
 use crate::cache::is_cacheable;
-use crate::rpc::PeerError;
-use crate::rpc::decode;
-use crate::rpc::peek::{MessageClass, peek};
+use crate::rpc::received::{MessageBytes, ReceivedKind};
 #[cfg(feature = "http")]
 use crate::rpc::write::{self, Meta, ParamsWriter};
+use crate::rpc::{PeerError, Received, Response, WireId, decode};
 use crate::time::Timestamp;
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
-use mcpwire_types::json::scan;
 use mcpwire_types::method::Method;
 use mcpwire_types::{Era, LoggingLevel};
 
@@ -315,16 +313,16 @@ impl Session {
 impl Session {
     /// Handles a received message. Of a JSON-RPC batch, handles only the messages up to the first that causes an event;
     /// [`Self::resume`] handles the others.
-    pub(crate) fn receive(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
+    pub(crate) fn receive(&mut self, received: Received<impl MessageBytes>, now: Timestamp, out: &mut Vec<u8>) {
         while self.resume(now, out) {}
         if self.connection.is_closed() {
             return;
         }
-        if scan::is_array(message.bytes()) {
-            self.batch = Some(Batch::new(message.into_bytes()));
+        if received.kind == ReceivedKind::Batch {
+            self.batch = Some(Batch::new(received.message.into_bytes()));
             self.resume(now, out);
-        } else if let Some(id) = self.receive_one(message.bytes(), now, out) {
-            self.response(id, message, now, out);
+        } else {
+            self.receive_one(received, now, out);
         }
     }
 
@@ -351,10 +349,7 @@ impl Session {
             if self.connection.is_closed() {
                 continue;
             }
-            let message = &batch.bytes[element];
-            if let Some(id) = self.receive_one(message, now, out) {
-                self.response(id, message, now, out);
-            }
+            self.receive_one(Received::new(&batch.bytes[element]), now, out);
             if self.events.len() > before {
                 self.batch = Some(batch);
                 return true;
@@ -366,34 +361,29 @@ impl Session {
         true
     }
 
-    /// Handles a received message, or returns its JSON-RPC id if the message is a response.
-    ///
-    /// Returns `None` also for a response whose id is not a number, because this client uses only numbers.
-    fn receive_one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
-        match peek(message) {
-            MessageClass::Response { id } => {
-                let id = id.number();
-                if id.is_none() {
-                    self.stats.unmatched += 1;
-                }
-                return id;
+    fn receive_one(&mut self, received: Received<impl MessageBytes>, now: Timestamp, out: &mut Vec<u8>) {
+        let Received { message, kind } = received;
+        let bytes = message.bytes();
+        match kind {
+            ReceivedKind::Response(response) => self.response(response, message, now, out),
+            ReceivedKind::ForeignResponse => self.stats.unmatched += 1,
+            ReceivedKind::Request { id, method } => {
+                self.parts(now, out).request(WireId(&bytes[id]), &method.of(bytes), bytes);
             }
-            MessageClass::Request { id, method } => self.parts(now, out).request(id, &method, message),
-            MessageClass::Notification { method } => self.parts(now, out).notification(&method, message),
-            MessageClass::OrphanError => self.orphan_error(message, now, out),
-            MessageClass::InvalidMessage | MessageClass::Batch => self.parts(now, out).invalid_message(message),
+            ReceivedKind::Notification { method } => self.parts(now, out).notification(&method.of(bytes), bytes),
+            ReceivedKind::OrphanError => self.orphan_error(bytes, now, out),
+            ReceivedKind::Invalid | ReceivedKind::Batch => self.parts(now, out).invalid_message(bytes),
         }
-        None
     }
 
-    fn response(&mut self, id: u64, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
-        match self.requests.remove(id) {
+    fn response(&mut self, response: Response, message: impl MessageBytes, now: Timestamp, out: &mut Vec<u8>) {
+        match self.requests.remove(response.id) {
             Some(Owner::Opening(request)) => {
                 let message = message.bytes();
-                self.step_opening(now, out, |opening, context| opening.receive(request, id, message, context));
+                self.step_opening(now, out, |opening, context| opening.receive(request, response, message, context));
             }
-            Some(owner) => self.parts(now, out).response(owner, id, message),
-            None if self.requests.was_sent(id) => self.stats.late += 1,
+            Some(owner) => self.parts(now, out).response(owner, response, message),
+            None if self.requests.was_sent(response.id) => self.stats.late += 1,
             None => self.stats.unmatched += 1,
         }
     }
@@ -413,12 +403,13 @@ impl Session {
 
     /// Handles the beginning of a message that exceeds [`Config::max_message`]. If `head` contains the id of a pending
     /// request, that request fails. Otherwise reports an invalid message.
-    pub(crate) fn receive_overlong(&mut self, head: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+    pub(crate) fn receive_overlong(&mut self, head: &Received<&[u8]>, now: Timestamp, out: &mut Vec<u8>) {
         if self.connection.is_closed() {
             return;
         }
-        if !incoming::overlong_id(head).is_some_and(|id| self.fail_overlong(id, head, now, out)) {
-            self.parts(now, out).invalid_message(head);
+        let is_known = head.response().is_some_and(|it| self.fail_overlong(it.id, head.message, now, out));
+        if !is_known {
+            self.parts(now, out).invalid_message(head.message);
         }
     }
 

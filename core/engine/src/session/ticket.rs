@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 
 use super::error::CallError;
 use super::request_keys::RequestKey;
-use crate::rpc::decode;
+use crate::rpc::{Response, decode};
 use mcpwire_types::json::scan;
 use mcpwire_types::method::Method;
 
@@ -50,8 +50,8 @@ impl<M: Method> Ticket<M> {
     /// second call returns [`CallError::WrongTicket`].
     pub fn decode_mut(self, reply: &mut Reply) -> Result<M::Result, CallError> {
         match &reply.outcome {
-            ReplyOutcome::Answered { message, id } if reply.key == self.key => {
-                match decode::answer_with(message, *id, M::read) {
+            ReplyOutcome::Answered { message, response } if reply.key == self.key => {
+                match decode::answer_with(message, *response, M::read) {
                     Ok(result) if reply.over_modern_http => Ok(M::over_http(result)),
                     Ok(result) => Ok(result),
                     Err(fault) => Err(fault.into_call_error(reply.method.clone())),
@@ -91,9 +91,8 @@ pub struct Reply {
 
 #[derive(Clone, PartialEq)]
 pub(crate) enum ReplyOutcome {
-    /// The server responded with a result or an error. `message` is the complete JSON-RPC response, not decoded yet,
-    /// and `id` is the id in it.
-    Answered { message: Vec<u8>, id: u64 },
+    /// The server responded with a result or an error. `message` is the complete JSON-RPC response, not decoded yet.
+    Answered { message: Vec<u8>, response: Response },
     /// The request failed with this error. `None` after [`Ticket::decode_mut`] has moved the error to its caller.
     Failed(Option<Arc<CallError>>),
 }
@@ -106,9 +105,10 @@ impl Reply {
         Reply { key, method, outcome, over_modern_http: false, cached: false }
     }
 
-    /// Creates a reply from the response `message`, which contains the JSON-RPC id `id`.
-    pub(crate) fn answered(key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) -> Self {
-        Reply { key, method, outcome: ReplyOutcome::Answered { message, id }, over_modern_http: false, cached: false }
+    /// Creates a reply from the response `message`.
+    pub(crate) fn answered(key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, response: Response) -> Self {
+        let outcome = ReplyOutcome::Answered { message, response };
+        Reply { key, method, outcome, over_modern_http: false, cached: false }
     }
 
     /// Moves the error out of this reply. Returns [`CallError::WrongTicket`] if the reply does not belong to the

@@ -61,10 +61,10 @@ impl<'a> Members<'a> {
         self.bytes.get(start..end - 1)
     }
 
-    /// Returns an iterator over the members of the value that belongs to the key from [`Members::next_key`], without
-    /// looking for the end of that value first. Empty if the value is not an object.
-    pub fn members_of_value(&self) -> Members<'a> {
-        members(&self.bytes[self.at.min(self.bytes.len())..])
+    /// Returns the text from the value on that belongs to the key from [`Members::next_key`], up to the end of the message.
+    /// White space may precede the value. The end of the value is not looked for.
+    pub fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at.min(self.bytes.len())..]
     }
 
     /// Returns the JSON text of the value that belongs to the key from [`Members::next_key`]. Returns `None` if the

@@ -45,8 +45,7 @@ use super::event::Notification;
 use super::prepared::send_error;
 use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
-use crate::rpc::decode;
-use crate::rpc::{WireId, write};
+use crate::rpc::{Response, WireId, decode, write};
 use crate::time::Timestamp;
 use filters::intersection;
 use mcpwire_types::json::scan;
@@ -203,10 +202,16 @@ impl Subscriptions {
     }
 
     /// Handles the server's response to the `subscriptions/listen` of the subscription `key`: the response ends the
-    /// subscription. `id` is the JSON-RPC id of the response.
-    pub(super) fn receive(&mut self, key: SubscriptionKey, id: u64, message: &[u8], context: &mut Context<'_>) {
+    /// subscription.
+    pub(super) fn receive(
+        &mut self,
+        key: SubscriptionKey,
+        response: Response,
+        message: &[u8],
+        context: &mut Context<'_>,
+    ) {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
-        let end = match decode::answer::<SubscriptionsListenResult>(message, id) {
+        let end = match decode::answer::<SubscriptionsListenResult>(message, response) {
             Ok(_) => SubscriptionEnd::ByServer,
             Err(fault) => SubscriptionEnd::Failed(Arc::new(fault.into_call_error(method))),
         };
@@ -240,9 +245,9 @@ impl Subscriptions {
         true
     }
 
-    /// Handles the server's response to a `resources/subscribe` request. `id` is the JSON-RPC id of the request.
-    pub(super) fn receive_resource(&mut self, id: u64, message: &[u8], context: &mut Context<'_>) {
-        self.resources.answered(id, message);
+    /// Handles the server's response to a `resources/subscribe` request.
+    pub(super) fn receive_resource(&mut self, response: Response, message: &[u8], context: &mut Context<'_>) {
+        self.resources.answered(response, message);
         self.settle(context);
     }
 

@@ -6,8 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::filters::lists_in_both;
-use crate::rpc::decode;
-use crate::rpc::write;
+use crate::rpc::{Response, decode, write};
 use crate::session::context::Context;
 use crate::session::error::{CallError, SendError};
 use crate::session::prepared::send_error;
@@ -102,12 +101,12 @@ impl Resources {
         }
     }
 
-    pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
-        let watch = match decode::answer_skipped(message, id) {
+    pub(super) fn answered(&mut self, response: Response, message: &[u8]) {
+        let watch = match decode::answer_skipped(message, response) {
             Ok(()) => ResourceWatch::Granted,
             Err(fault) => ResourceWatch::Refused(Arc::new(fault.into_call_error(Subscribe::NAME.into()))),
         };
-        self.set(id, watch);
+        self.set(response.id, watch);
     }
 
     pub(super) fn failed(&mut self, id: u64, error: CallError) {

@@ -9,9 +9,7 @@ use alloc::vec::Vec;
 use super::inputs::{self, Inputs};
 use super::params;
 use super::polling::TaskPoller;
-use crate::rpc::PeerError;
-use crate::rpc::RequestFault;
-use crate::rpc::decode;
+use crate::rpc::{PeerError, RequestFault, Response, decode};
 use crate::session::context::Context;
 use crate::session::error::{CallError, InputError};
 use crate::session::event::{self, ClientRequest};
@@ -51,7 +49,7 @@ enum Origin {
 }
 
 /// The content of a response to a request about a task.
-pub(super) enum Response {
+pub(super) enum Answer {
     Status(Task),
     /// The raw JSON-RPC response to `tasks/result`. The caller receives it as the response to the tool call.
     OfCall(Vec<u8>),
@@ -146,30 +144,35 @@ impl TaskCall {
         self.requests.retain(|sent| *sent != id);
     }
 
-    /// Decodes the server's response to a request about the task. `request` is the kind of the request, and `id` is its
-    /// JSON-RPC id.
-    pub(super) fn receive(&mut self, request: TaskRequest, id: u64, message: Vec<u8>, now: Timestamp) -> Response {
-        self.request_ended(id);
-        let failed = |fault: RequestFault| Response::Failed(fault.into_call_error(request.method().into()));
+    /// Decodes the server's response to a request about the task. `request` is the kind of the request.
+    pub(super) fn receive(
+        &mut self,
+        request: TaskRequest,
+        response: Response,
+        message: Vec<u8>,
+        now: Timestamp,
+    ) -> Answer {
+        self.request_ended(response.id);
+        let failed = |fault: RequestFault| Answer::Failed(fault.into_call_error(request.method().into()));
         match request {
-            TaskRequest::Get => match decode::answer::<Task>(&message, id) {
-                Ok(task) => Response::Status(task),
+            TaskRequest::Get => match decode::answer::<Task>(&message, response) {
+                Ok(task) => Answer::Status(task),
                 Err(fault) => failed(fault),
             },
-            TaskRequest::Result => match decode::answer_skipped(&message, id) {
+            TaskRequest::Result => match decode::answer_skipped(&message, response) {
                 // A result or an error, the same as in the response to a call without a task ("Result Retrieval").
-                Ok(()) => Response::OfCall(message),
-                Err(RequestFault::Server(_)) if self.poller.is_final() => Response::OfCall(message),
+                Ok(()) => Answer::OfCall(message),
+                Err(RequestFault::Server(_)) if self.poller.is_final() => Answer::OfCall(message),
                 Err(fault) => failed(fault),
             },
-            TaskRequest::Update => match decode::answer_skipped(&message, id) {
+            TaskRequest::Update => match decode::answer_skipped(&message, response) {
                 Ok(()) => {
                     self.poller.updated(now);
-                    Response::Accepted
+                    Answer::Accepted
                 }
                 Err(fault) => failed(fault),
             },
-            TaskRequest::Cancel => Response::Accepted,
+            TaskRequest::Cancel => Answer::Accepted,
         }
     }
 

@@ -28,13 +28,13 @@ use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, TaskRequest, TaskUse};
 use super::server_info::ServerInfo;
 use super::server_requests::ServerRequests;
-use crate::rpc::decode;
+use crate::rpc::{Response, decode};
 use crate::time::Timestamp;
-use call::{Response, TaskCall};
+use call::{Answer, TaskCall};
 use mcpwire_types::json::Json;
 use mcpwire_types::vec_map::VecMap;
 use mcpwire_types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
-pub(super) use params::{TaskParam, push_task_param};
+pub(super) use params::{TaskParam, is_experimental_task, push_task_param};
 use polling::{Source, StatusUpdate, TaskEnd};
 
 /// The calls that wait for a task.
@@ -90,11 +90,6 @@ impl Tasks {
         params::task_use(method, options, self.can_request, context)
     }
 
-    /// Returns whether the response to a call contains a task instead of the result of the call.
-    pub(super) fn is_task(message: &[u8], context: &Context<'_>) -> bool {
-        params::is_task(message, form(context))
-    }
-
     /// Begins to poll an existing task, whose handle the caller passed. Returns a new key, under which the session will
     /// report the result of the task.
     ///
@@ -120,22 +115,22 @@ impl Tasks {
     }
 
     /// Begins to poll a task that the server created for the request `caller`. `message` is the server's response,
-    /// which contains the task, and `id` is its JSON-RPC id.
+    /// which contains the task.
     #[cold]
     pub(super) fn begin(
         &mut self,
         caller: CallerRequest,
-        id: u64,
+        response: Response,
         message: &[u8],
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) {
         let key = caller.key;
-        let task = match decode::answer::<CreateTaskResult>(message, id) {
+        let task = match decode::answer::<CreateTaskResult>(message, response) {
             Ok(created) => created.task,
             Err(fault) => return context.fail(key, fault.into_call_error(caller.method)),
         };
-        let call = TaskCall::answered(caller, id, task.task_id.clone(), form(context), context.now);
+        let call = TaskCall::answered(caller, response.id, task.task_id.clone(), form(context), context.now);
         let limit = context.config.max_tasks;
         let is_too_many = self.calls.len() >= limit;
         self.calls.insert(key, Box::new(call));
@@ -165,23 +160,23 @@ impl Tasks {
     }
 
     /// Handles the server's response to a request that polls a task, such as `tasks/get`. `key` is the key of the call
-    /// that waits for the task, and `id` is the JSON-RPC id of the request.
+    /// that waits for the task.
     #[cold]
     pub(super) fn receive(
         &mut self,
         key: RequestKey,
         request: TaskRequest,
-        id: u64,
+        response: Response,
         message: Vec<u8>,
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) {
         let Some(call) = self.calls.get_mut(&key) else { return };
-        match call.receive(request, id, message, context.now) {
-            Response::Status(task) => self.status(key, task, Source::Get, server_requests, context),
-            Response::OfCall(message) => self.reply(key, message, id, server_requests, context),
-            Response::Accepted => {}
-            Response::Failed(error) => self.request_failed(key, request, error, server_requests, context),
+        match call.receive(request, response, message, context.now) {
+            Answer::Status(task) => self.status(key, task, Source::Get, server_requests, context),
+            Answer::OfCall(message) => self.reply(key, message, response, server_requests, context),
+            Answer::Accepted => {}
+            Answer::Failed(error) => self.request_failed(key, request, error, server_requests, context),
         }
         self.handle_timeout(server_requests, context);
     }
@@ -332,9 +327,9 @@ impl Tasks {
 
     #[inline(never)]
     fn end(&mut self, key: RequestKey, end: TaskEnd, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
-        let message = match end {
-            TaskEnd::Result(json) => response_with("result", &json),
-            TaskEnd::Error(json) => response_with("error", &json),
+        let (message, response) = match end {
+            TaskEnd::Result(json) => (response_with(RESULT, &json), Response::of_client(Some(RESULT.len()))),
+            TaskEnd::Error(json) => (response_with(ERROR, &json), Response::of_client(None)),
             TaskEnd::Fault(fault) => {
                 if matches!(fault, TaskError::TooMany { .. } | TaskError::AnswersRefused { .. }) {
                     self.send_cancel(key, context);
@@ -344,19 +339,19 @@ impl Tasks {
                 return context.fail(key, CallError::Task { method, task, fault });
             }
         };
-        self.reply(key, message, 0, server_requests, context);
+        self.reply(key, message, response, server_requests, context);
     }
 
     fn reply(
         &mut self,
         key: RequestKey,
         message: Vec<u8>,
-        id: u64,
+        response: Response,
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) {
         if let Some(call) = self.remove(key, server_requests, context) {
-            context.reply(key, call.method(), message, id);
+            context.reply(key, call.method(), message, response);
         }
     }
 
@@ -398,13 +393,17 @@ fn report_status(key: Option<RequestKey>, task: Task, context: &mut Context<'_>)
     context.report(Event::Notification(Notification::TaskStatus { key, task: task.into() }));
 }
 
-/// Creates a JSON-RPC response from the result or error in the status of an ended task. `member` is `result` or
-/// `error`. The id is 0, because the server did not send this response.
-fn response_with(member: &str, value: &Json) -> Vec<u8> {
+/// The beginning of a response with the result of an ended task. The id is 0, because the server did not send this
+/// response.
+const RESULT: &[u8] = br#"{"jsonrpc":"2.0","id":0,"result":"#;
+
+/// The beginning of a response with the error of a failed task.
+const ERROR: &[u8] = br#"{"jsonrpc":"2.0","id":0,"error":"#;
+
+/// Creates a JSON-RPC response from the result or error in the status of an ended task. `begin` is [`RESULT`] or [`ERROR`].
+fn response_with(begin: &[u8], value: &Json) -> Vec<u8> {
     let mut message = Vec::with_capacity(value.get().len() + 40);
-    message.extend_from_slice(br#"{"jsonrpc":"2.0","id":0,""#);
-    message.extend_from_slice(member.as_bytes());
-    message.extend_from_slice(b"\":");
+    message.extend_from_slice(begin);
     message.extend_from_slice(value.get().as_bytes());
     message.push(b'}');
     message

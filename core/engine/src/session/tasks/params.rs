@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use super::polling::TaskPoller;
-use crate::rpc::result_type::{ResultType, result_type};
 use crate::session::config::{RequestOptions, TaskMode};
 use crate::session::context::Context;
 use crate::session::requests::{TaskRequest, TaskUse};
@@ -73,15 +72,9 @@ pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, begin: usize, optio
     out.extend_from_slice(b"}}");
 }
 
-/// Returns whether the response to a call contains a task, as the protocol `form` defines tasks.
-pub(super) fn is_task(message: &[u8], form: TaskProtocol) -> bool {
-    match form {
-        TaskProtocol::Extension => result_type(message) == ResultType::Task,
-        TaskProtocol::Experimental => {
-            let result = scan::members(message).find(|member| member.is("result"));
-            result.and_then(|result| form_of(result.value)) == Some(TaskProtocol::Experimental)
-        }
-    }
+/// Returns whether the response to a call contains a task of revision 2025-11-25, whose results have no `resultType`.
+pub(in crate::session) fn is_experimental_task(message: &[u8]) -> bool {
+    scan::member(message, "result").and_then(form_of) == Some(TaskProtocol::Experimental)
 }
 
 /// Appends the parameters of a request about a task to `out`: the task id, and for `tasks/update` also the answers.

@@ -1,0 +1,522 @@
+//! [`Received`]: a received message, classified once: its kind, its id, and where its result begins.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::WireId;
+use mcpwire_types::json::scan::{Members, is_key, key_text, members, skip_space};
+
+/// The bytes of a message, borrowed or owned.
+pub(crate) trait MessageBytes {
+    /// Returns the bytes of the message.
+    fn bytes(&self) -> &[u8];
+
+    /// Converts the message to an owned buffer, without copying the bytes if possible.
+    fn into_bytes(self) -> Vec<u8>;
+}
+
+impl MessageBytes for &[u8] {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        self.to_vec()
+    }
+}
+
+impl MessageBytes for Vec<u8> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        self
+    }
+}
+
+/// A received message and its kind.
+#[derive(Debug)]
+pub(crate) struct Received<B> {
+    pub(crate) message: B,
+    pub(crate) kind: ReceivedKind,
+}
+
+impl<B: MessageBytes> Received<B> {
+    /// Finds out the kind of a message.
+    pub(crate) fn new(message: B) -> Self {
+        Received { kind: classify(message.bytes()), message }
+    }
+
+    /// Returns where to find the parts of the message if it is a response to a request of this client, or `None` if not.
+    pub(crate) fn response(&self) -> Option<Response> {
+        match self.kind {
+            ReceivedKind::Response(response) => Some(response),
+            _ => None,
+        }
+    }
+}
+
+/// The kind of a JSON-RPC message, as its keys indicate. The rest of the message is not checked and may be malformed.
+///
+/// Ranges are positions in the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ReceivedKind {
+    /// A response, or another object with an `id` but without a `method`. It may have a `method` next to its `result` or
+    /// `error`.
+    Response(Response),
+    /// A response whose id is not a number, so that it belongs to no request of this client.
+    ForeignResponse,
+    /// An error response without an id. A server sends this response if it could not parse a message of the client.
+    OrphanError,
+    /// A request from the server.
+    Request { id: Range<usize>, method: MethodName },
+    /// A notification from the server.
+    Notification { method: MethodName },
+    /// A JSON array of messages.
+    Batch,
+    /// Bytes that are not a JSON-RPC message.
+    Invalid,
+}
+
+/// The position of the member `method`, without its quotes. Its escapes are not replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MethodName(Range<usize>);
+
+impl MethodName {
+    /// Returns the method. `message` is the message that was classified.
+    pub(crate) fn of<'m>(&self, message: &'m [u8]) -> Cow<'m, str> {
+        key_text(message.get(self.0.clone()).unwrap_or_default())
+    }
+}
+
+/// A response of the server to a request of this client: the id of the request, and where the result begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Response {
+    pub(crate) id: u64,
+    pub(super) result: ResultPlace,
+}
+
+/// Where the member `result` of a response begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ResultPlace {
+    /// At this offset, and only the members `jsonrpc` and `id` precede it, as most servers write them.
+    AfterId(usize),
+    /// The message begins with [`RESULT_FIRST`], as those of most servers in TypeScript.
+    First,
+    /// At this offset.
+    At(usize),
+    /// The classification has not come across a result. The response may be an error.
+    Unknown,
+}
+
+/// The `resultType` of a response: whether it contains the requested result, a request for input, or a task (protocol
+/// revision 2026-07-28, basic, "`ResultType`").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResultType {
+    /// The response contains the requested result or an error. Also used for a `resultType` that is missing or unknown.
+    Complete,
+    /// The server requires input from the client before it can return the requested result.
+    InputRequired,
+    /// The server has created a task. The requested result will be the result of the task.
+    Task,
+}
+
+/// The beginning of a response of most servers in TypeScript, which write the result first.
+pub(super) const RESULT_FIRST: &[u8] = br#"{"result":"#;
+
+impl Response {
+    /// Describes a response that this client has written itself, with the id 0. `result` is the offset of its result, which
+    /// only `jsonrpc` and `id` precede, or `None` if it contains an error.
+    pub(crate) fn of_client(result: Option<usize>) -> Self {
+        Response { id: 0, result: result.map_or(ResultPlace::Unknown, ResultPlace::AfterId) }
+    }
+
+    /// Returns whether the response begins with `jsonrpc`, `id` and `result`, so that it is no error.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_plain_result(self) -> bool {
+        matches!(self.result, ResultPlace::AfterId(_))
+    }
+
+    /// Returns `message`, the message that was classified, from the value of its first `result` on. Returns `None` if it has
+    /// no result.
+    pub(crate) fn result(self, message: &[u8]) -> Option<&[u8]> {
+        match self.result {
+            ResultPlace::AfterId(at) | ResultPlace::At(at) => message.get(at..),
+            ResultPlace::First => message.get(RESULT_FIRST.len()..),
+            ResultPlace::Unknown => {
+                let mut envelope = members(message);
+                while let Some(key) = envelope.next_key() {
+                    if is_key(key, "result") {
+                        return Some(envelope.rest());
+                    }
+                    envelope.value()?;
+                }
+                None
+            }
+        }
+    }
+
+    /// Returns the `resultType` of the response, without decoding the response.
+    ///
+    /// Reads the members of the result in one pass. If the member `resultType` occurs more than once, the last one counts,
+    /// as it does when the result is decoded.
+    pub(crate) fn result_type(self, message: &[u8]) -> ResultType {
+        let Some(result) = self.result(message) else { return ResultType::Complete };
+        match members(result).filter(|member| member.is("resultType")).last().map(|member| member.value) {
+            Some([b'"', text @ .., b'"']) => match &*key_text(text) {
+                "input_required" => ResultType::InputRequired,
+                "task" => ResultType::Task,
+                _ => ResultType::Complete,
+            },
+            _ => ResultType::Complete,
+        }
+    }
+}
+
+/// Returns the kind of a JSON-RPC message, together with its id and method.
+///
+/// Reads a response only up to its `id` and its `result` or `error` key, usually within its first fifty bytes. So a
+/// message with an id and one of these keys is a response, even if it also has a method.
+pub(crate) fn classify(bytes: &[u8]) -> ReceivedKind {
+    match usual_start(bytes) {
+        Some((id, result)) => response(WireId(id), ResultPlace::AfterId(result)),
+        None => classify_any_order(bytes),
+    }
+}
+
+/// Returns the kind of a JSON-RPC message with its keys in any order. [`classify`] handles the usual order faster.
+fn classify_any_order(bytes: &[u8]) -> ReceivedKind {
+    match bytes.get(skip_space(bytes, 0)) {
+        Some(b'{') => {}
+        Some(b'[') => return ReceivedKind::Batch,
+        _ => return ReceivedKind::Invalid,
+    }
+    let mut list = members(bytes);
+    let mut seen = SeenMembers::default();
+    while let Some(key) = list.next_key() {
+        let key = Key::new(key);
+        if matches!(key, Key::Result | Key::Error) {
+            if key == Key::Result && seen.result.is_none() {
+                seen.result = Some(bytes.len() - list.rest().len());
+            }
+            seen.has_outcome = true;
+            // Reading past a long result costs as much as half of decoding it, so the end of the message is read first.
+            if let Some(id) = seen.id_text(bytes).or_else(|| last_id(bytes)) {
+                return response(id, place(seen.result, bytes));
+            }
+        }
+        let Some(value) = value(&mut list, bytes) else { break };
+        match key {
+            Key::Id => seen.id = Some(value),
+            Key::Method => {
+                let is_string = matches!(&bytes[value.clone()], [b'"', .., b'"']);
+                seen.method = is_string.then(|| MethodName(value.start + 1..value.end - 1));
+            }
+            Key::Result | Key::Error | Key::Other => {}
+        }
+    }
+    seen.kind(bytes)
+}
+
+/// Reads the value of the member whose key was read last, and returns its position in `bytes`.
+fn value(list: &mut Members<'_>, bytes: &[u8]) -> Option<Range<usize>> {
+    let start = skip_space(bytes, bytes.len() - list.rest().len());
+    list.value().map(|value| start..start + value.len())
+}
+
+/// Returns the id, and the offset of the result, if a response starts with the keys `jsonrpc`, `id` and `result` in
+/// this order, as most servers write them. Returns `None` for any other message.
+#[inline]
+fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
+    const BEFORE: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+    const BETWEEN: &[u8] = br#","result":"#;
+    let rest = bytes.strip_prefix(BEFORE)?;
+    let digits = rest.iter().take(20).take_while(|b| b.is_ascii_digit()).count();
+    let (id, rest) = rest.split_at(digits);
+    (digits > 0 && rest.starts_with(BETWEEN)).then_some((id, BEFORE.len() + digits + BETWEEN.len()))
+}
+
+#[derive(Default)]
+struct SeenMembers {
+    id: Option<Range<usize>>,
+    method: Option<MethodName>,
+    /// Offset of the value of the first `result`.
+    result: Option<usize>,
+    /// Whether the message has a `result` or an `error`.
+    has_outcome: bool,
+}
+
+impl SeenMembers {
+    /// Returns the kind of the message. Call this only after all members were examined.
+    fn kind(self, bytes: &[u8]) -> ReceivedKind {
+        match (self.id_text(bytes), self.method) {
+            (None, Some(method)) => ReceivedKind::Notification { method },
+            (Some(_), Some(method)) if !self.has_outcome => {
+                ReceivedKind::Request { id: self.id.unwrap_or_default(), method }
+            }
+            // An object with only an id is treated as a response, so that the request with this id fails now instead
+            // of timing out.
+            (Some(id), _) => response(id, place(self.result, bytes)),
+            (None, None) if self.has_outcome => ReceivedKind::OrphanError,
+            (None, None) => ReceivedKind::Invalid,
+        }
+    }
+
+    fn id_text<'m>(&self, bytes: &'m [u8]) -> Option<WireId<'m>> {
+        self.id.clone().and_then(|id| bytes.get(id)).map(WireId)
+    }
+}
+
+fn place(result: Option<usize>, bytes: &[u8]) -> ResultPlace {
+    match result {
+        Some(_) if bytes.starts_with(RESULT_FIRST) => ResultPlace::First,
+        Some(at) => ResultPlace::At(at),
+        None => ResultPlace::Unknown,
+    }
+}
+
+/// Returns the kind of a response with this id.
+fn response(id: WireId<'_>, result: ResultPlace) -> ReceivedKind {
+    match id.number() {
+        Some(id) => ReceivedKind::Response(Response { id, result }),
+        None if id.is_null() => ReceivedKind::OrphanError,
+        None => ReceivedKind::ForeignResponse,
+    }
+}
+
+/// Which member of a JSON-RPC message a key names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Id,
+    Method,
+    Result,
+    Error,
+    Other,
+}
+
+impl Key {
+    /// `key` is the JSON text of the key without its quotes; escapes have not been replaced.
+    fn new(key: &[u8]) -> Self {
+        match key {
+            b"id" => Key::Id,
+            b"method" => Key::Method,
+            b"result" => Key::Result,
+            b"error" => Key::Error,
+            key if key.contains(&b'\\') => match &*key_text(key) {
+                "id" => Key::Id,
+                "method" => Key::Method,
+                "result" => Key::Result,
+                "error" => Key::Error,
+                _ => Key::Other,
+            },
+            _ => Key::Other,
+        }
+    }
+}
+
+/// Returns the `id` of a message if it is one of the last two members, reading backwards from the end of the message.
+/// The beginning of the message may be missing. The value may be wrong only if the message is not valid JSON.
+pub(crate) fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
+    // In valid JSON, the last `}` closes the message, so the members right before it belong to the message itself.
+    // Also, a quote before a `:` outside of strings always ends a key.
+    let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
+    for _ in 0..2 {
+        let (before, value) = split_last_scalar(rest.trim_ascii_end())?;
+        let before = before.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
+        let (before, key) = split_last_string(before)?;
+        let before = before.trim_ascii_end();
+        if key == b"id" && matches!(before.last(), Some(b',' | b'{')) {
+            return Some(WireId(value));
+        }
+        rest = before.strip_suffix(b",")?;
+    }
+    None
+}
+
+/// Splits off the JSON scalar at the end of `bytes`. Returns the bytes before it, and the scalar. Returns `None` if
+/// `bytes` does not end with a scalar.
+fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    if bytes.last() == Some(&b'"') {
+        let (before, inner) = split_last_string(bytes)?;
+        return Some((before, &bytes[bytes.len() - inner.len() - 2..]));
+    }
+    let start =
+        bytes.iter().rposition(|b| !matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E' | b'a'..=b'z'))? + 1;
+    (start < bytes.len()).then(|| bytes.split_at(start))
+}
+
+/// Splits `bytes` into the text before the JSON string at the end, and the contents of that string.
+///
+/// Returns `None` if there is no such string, or if the string has escapes or is longer than 63 bytes.
+fn split_last_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inner = bytes.strip_suffix(b"\"")?;
+    let near = &inner[inner.len().saturating_sub(64)..];
+    let quote = inner.len() - near.len() + memchr::memrchr(b'"', near)?;
+    let (before, text) = (&inner[..quote], &inner[quote + 1..]);
+    (before.last() != Some(&b'\\') && !text.contains(&b'\\')).then_some((before, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    fn id(text: &str) -> Option<u64> {
+        Received::new(text.as_bytes()).response().map(|response| response.id)
+    }
+
+    fn method_of(text: &str) -> Option<Cow<'_, str>> {
+        match classify(text.as_bytes()) {
+            ReceivedKind::Request { method, .. } | ReceivedKind::Notification { method } => {
+                Some(method.of(text.as_bytes()))
+            }
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn both_key_orders_of_servers() {
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"result":{"id":8}}"#), Some(7));
+        assert_eq!(id(r#"{"result":{"id":8},"jsonrpc":"2.0","id":7}"#), Some(7));
+        assert_eq!(id(r#"{"result":{"id":8},"id":7,"jsonrpc":"2.0"}"#), Some(7));
+        assert_eq!(id(r#" { "result" : {"id":8} , "id" : "7" } "#), Some(7));
+        assert_eq!(id(r#"{"error":{"code":1},"id":7,"x":[1]}"#), Some(7));
+        assert_eq!(id(r#"{"result":{"id":8}}"#), None);
+        assert_eq!(id(r#"{"id":7}"#), Some(7));
+        assert_eq!(id(r#"{"\u0069d":7,"result":1}"#), Some(7));
+    }
+
+    #[test]
+    fn an_id_in_a_string_or_below_the_top_is_not_the_id() {
+        assert_eq!(id(r#"{"result":{"a":1,"id":5}}"#), None);
+        assert_eq!(id(r#"{"result":1,"x,\"id":5}"#), None);
+        assert_eq!(id(r#"{"result":1,"x":"a,\"id\":5"}"#), None);
+        assert_eq!(id(r#"{"result":1,"x\",\"id":5,"id":6}"#), Some(6));
+    }
+
+    #[test]
+    fn kinds_are_told_apart() {
+        let request = r#"{"method":"ping","params":{"id":3},"id":1}"#;
+        let ReceivedKind::Request { id, method } = classify(request.as_bytes()) else { panic!("{request}") };
+        assert_eq!((&request[id], &*method.of(request.as_bytes())), ("1", "ping"));
+        assert_eq!(method_of(r#"{"id":1,"method":"ping"}"#).as_deref(), Some("ping"));
+        let notification = r#"{"method" : "a\u0062","params":{"id":3}}"#;
+        assert!(matches!(classify(notification.as_bytes()), ReceivedKind::Notification { .. }));
+        assert_eq!(method_of(notification).as_deref(), Some("ab"));
+        assert_eq!(classify(br#"{"id":"a","result":1}"#), ReceivedKind::ForeignResponse);
+        assert_eq!(classify(br#"{"id":null,"error":{"code":-32700}}"#), ReceivedKind::OrphanError);
+        assert_eq!(classify(br#"{"error":{"code":-32700}}"#), ReceivedKind::OrphanError);
+        assert_eq!(classify(br#"[{"id":1}]"#), ReceivedKind::Batch);
+        for noise in ["", "null", "\"x\"", "{}", "{\"level\":\"info\"}", "{\"id\"", "Server started", "1"] {
+            assert_eq!(classify(noise.as_bytes()), ReceivedKind::Invalid, "{noise}");
+        }
+    }
+
+    #[test]
+    fn a_message_with_a_method_and_an_outcome_is_a_response_in_any_order() {
+        let members = [r#""id":7"#, r#""method":"ping""#, r#""params":{"id":8}"#];
+        for outcome in [r#""result":{"id":9}"#, r#""error":{"code":1}"#, r#""result":null"#] {
+            let mut all = [members[0], members[1], members[2], outcome];
+            for turn in 0..24 {
+                all.swap(turn % 3, turn % 3 + 1);
+                assert_eq!(id(&format!("{{{}}}", all.join(","))), Some(7), "{all:?}");
+            }
+        }
+        let request = br#"{"id":7,"method":"ping","params":{"result":1},"x":[}"#;
+        assert!(matches!(classify(request), ReceivedKind::Request { .. }));
+        assert!(matches!(classify(br#"{"method":"x","result":1}"#), ReceivedKind::Notification { .. }));
+        assert_eq!(classify(br#"{"method":"x","id":null,"result":1}"#), ReceivedKind::OrphanError);
+    }
+
+    #[test]
+    fn a_truncated_answer_still_names_its_request() {
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"#), Some(7));
+    }
+
+    fn result_type(message: &str) -> ResultType {
+        Received::new(message.as_bytes())
+            .response()
+            .map_or(ResultType::Complete, |it| it.result_type(message.as_bytes()))
+    }
+
+    #[test]
+    fn the_type_is_found_wherever_it_stands() {
+        let texts = [
+            (r#"{"resultType":"input_required","requestState":"x"}"#, ResultType::InputRequired),
+            (r#"{"requestState":"x","resultType":"input_required"}"#, ResultType::InputRequired),
+            (r#"{"inputRequests":{},"resultType":"input_required","requestState":"x"}"#, ResultType::InputRequired),
+            (r#"{ "resultType" : "input\u005frequired" }"#, ResultType::InputRequired),
+            (r#"{"_meta":{"resultType":"x"},"resultType":"input_required"}"#, ResultType::InputRequired),
+            (r#"{"resultType":"complete","content":[]}"#, ResultType::Complete),
+            (r#"{"content":[],"resultType":"complete"}"#, ResultType::Complete),
+            (r#"{"content":[],"resultType":"complete","isError":false}"#, ResultType::Complete),
+            (r#"{"content":[]}"#, ResultType::Complete),
+            (r#"{"resultType":"task"}"#, ResultType::Task),
+            (r#"{"resultType":"other"}"#, ResultType::Complete),
+            (r#"{"resultType":7}"#, ResultType::Complete),
+            (r#"{"content":[{"text":"\"resultType\":\"input_required\""}]}"#, ResultType::Complete),
+            (r#"{"structuredContent":{"resultType":"input_required"}}"#, ResultType::Complete),
+            ("{}", ResultType::Complete),
+            ("null", ResultType::Complete),
+        ];
+        for (result, expected) in texts {
+            for message in [
+                format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#),
+                format!(r#"{{"result":{result},"jsonrpc":"2.0","id":7}}"#),
+                format!(r#" {{ "id":7, "result" : {result} , "jsonrpc":"2.0" }} "#),
+            ] {
+                assert_eq!(result_type(&message), expected, "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn behind_and_before_what_is_long_too() {
+        let long = "x".repeat(1000);
+        for (members, expected) in [
+            (r#""a":"L","resultType":"input_required","b":"L""#, ResultType::InputRequired),
+            (r#""a":"L","resultType":"complete","b":"L""#, ResultType::Complete),
+            (r#""a":"L","resultType":"complete","b":1"#, ResultType::Complete),
+            (r#""a":"L","b":{"resultType":"x"},"resultType":"input_required""#, ResultType::InputRequired),
+            (r#""a":"L""#, ResultType::Complete),
+        ] {
+            let message = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{{}}}}}"#, members.replace('L', &long));
+            assert_eq!(result_type(&message), expected, "{members}");
+        }
+    }
+
+    #[test]
+    fn a_nested_type_is_not_the_type_of_the_result() {
+        let reserved = r#"{"resultType":"complete"}"#;
+        for (result, expected) in [
+            (r#"{"resultType":"input_required","requestState":"s","_meta":N}"#, ResultType::InputRequired),
+            (r#"{"_meta":N,"resultType":"input_required","requestState":"s"}"#, ResultType::InputRequired),
+            (r#"{"_meta":{"a":[N]},"inputRequests":{},"resultType":"input_required"}"#, ResultType::InputRequired),
+            (r#"{"resultType":"task","taskId":"t","_meta":N}"#, ResultType::Task),
+            (r#"{"result\u0054ype":"input_required","_meta":N}"#, ResultType::InputRequired),
+            (r#"{"resultType":"complete","resultType":"input_required"}"#, ResultType::InputRequired),
+            (r#"{"_meta":{"x":{"resultType":"input_required"}},"content":[]}"#, ResultType::Complete),
+        ] {
+            for long in [0, 300, 5000] {
+                let result = result.replace('N', &format!(r#"{{"x":"{}","y":{reserved}}}"#, "x".repeat(long)));
+                for message in [
+                    format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#),
+                    format!(r#"{{"result":{result},"jsonrpc":"2.0","id":7}}"#),
+                    format!(r#"{{"id":7,"_meta":{{"result":{reserved}}},"result":{result},"x":{reserved}}}"#),
+                ] {
+                    assert_eq!(result_type(&message), expected, "{message}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_result_has_no_type() {
+        for message in ["", "{", r#"{"id":1,"error":{"resultType":"input_required"}}"#, r#""resultType""#] {
+            assert_eq!(result_type(&message), ResultType::Complete, "{message}");
+        }
+    }
+}
