@@ -4,10 +4,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::frame::{FrameInput, Line, ReceiveBuffer, TransmitBuffer};
+use crate::frame::{FrameInput, Line, ReceiveBuffer};
 use crate::rpc::Received;
 use crate::rpc::received::MessageBytes;
-use crate::session::{Calls, CloseReason, Config, Event, Phase, Reply, Session};
+use crate::session::{Calls, CloseReason, Config, Event, Outbox, Phase, Reply, Session};
 use crate::time::Timestamp;
 use mcpwire_types::json;
 
@@ -21,8 +21,6 @@ use mcpwire_types::json;
 pub struct Engine {
     session: Session,
     receive: ReceiveBuffer,
-    transmit: TransmitBuffer,
-    now: Timestamp,
     /// Whether the server has closed the byte stream. Received lines may still be unprocessed.
     has_ended: bool,
     /// The error that ended the byte stream. `None` if the server closed the stream.
@@ -42,18 +40,11 @@ impl MessageBytes for Line<'_> {
 impl Engine {
     /// Creates an engine with this configuration. The engine sends nothing until its first request.
     pub fn new(config: Config) -> Self {
-        Engine::with_session(Session::new(config))
+        Engine::with_session(Session::new(config, Outbox::default()))
     }
 
     fn with_session(session: Session) -> Self {
-        Engine {
-            receive: ReceiveBuffer::new(session.config().max_message),
-            session,
-            transmit: TransmitBuffer::default(),
-            now: Timestamp::ORIGIN,
-            has_ended: false,
-            failure: None,
-        }
+        Engine { receive: ReceiveBuffer::new(session.config().max_message), session, has_ended: false, failure: None }
     }
 
     /// Returns the buffer for the next read, or `None` if the buffer is full. Then poll events before reading more.
@@ -66,14 +57,14 @@ impl Engine {
 
     /// Reports that `n` bytes were read into the buffer that [`Engine::space`] returned.
     pub fn filled(&mut self, n: usize, now: Timestamp) {
-        self.now = self.now.max(now);
+        self.session.advance(now);
         self.receive.filled(n);
     }
 
     /// Copies received bytes into the engine, and returns the number of accepted bytes. If some were not accepted,
     /// poll events before passing the rest.
     pub fn receive(&mut self, bytes: &[u8], now: Timestamp) -> usize {
-        self.now = self.now.max(now);
+        self.session.advance(now);
         let mut taken = 0;
         while taken < bytes.len() {
             let Some(space) = self.receive.space() else { break };
@@ -88,7 +79,7 @@ impl Engine {
     /// Reports that the server closed the byte stream. Continue to poll events, because received messages may still be
     /// unprocessed.
     pub fn receive_eof(&mut self, now: Timestamp) {
-        self.now = self.now.max(now);
+        self.session.advance(now);
         self.has_ended = true;
     }
 
@@ -101,18 +92,18 @@ impl Engine {
 
     /// Handles all timeouts that have expired by `now`.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        self.now = self.now.max(now);
-        self.session.handle_timeout(self.now, self.transmit.buffer());
+        self.session.advance(now);
+        self.session.handle_timeout();
     }
 
     /// Returns the bytes to write to the stream next.
     pub fn transmit(&self) -> &[u8] {
-        self.transmit.pending()
+        self.session.outbox().bytes()
     }
 
     /// Reports that `n` bytes of [`Engine::transmit`] were written. The engine then discards these bytes.
     pub fn transmitted(&mut self, n: usize) {
-        self.transmit.sent(n);
+        self.session.outbox_mut().sent(n);
     }
 
     /// Returns the next event, or `None` if no event is ready. Parses the received lines, one by one.
@@ -123,20 +114,17 @@ impl Engine {
             if let Some(event) = self.session.poll_event() {
                 return Some(event);
             }
-            let (now, out) = (self.now, self.transmit.buffer());
-            if self.session.resume(now, out) {
+            if self.session.resume() {
                 continue;
             }
             match self.receive.next() {
-                Some(FrameInput::Line(line)) => self.session.receive(Received::new(line), now, out),
-                Some(FrameInput::Overlong { head }) => {
-                    self.session.receive_overlong(&Received::new(&head[..]), now, out)
-                }
-                Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
+                Some(FrameInput::Line(line)) => self.session.receive(Received::new(line)),
+                Some(FrameInput::Overlong { head }) => self.session.receive_overlong(&Received::new(&head[..])),
+                Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail),
                 None if self.has_ended && self.session.phase() != Phase::Closed => {
                     // An unterminated last line is processed only if it is complete JSON.
                     if let Some(line) = self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
-                        self.session.receive(Received::new(line), now, out);
+                        self.session.receive(Received::new(line));
                     } else {
                         let failure = self.failure.take();
                         self.session.close(failure.map_or(CloseReason::ByServer, CloseReason::Failed));
@@ -164,7 +152,7 @@ impl Engine {
         if self.is_idle() {
             self.session.release_buffers();
             self.receive.release_if_empty();
-            self.transmit.release_if_empty();
+            self.session.outbox_mut().release_if_empty();
         }
     }
 
@@ -176,7 +164,7 @@ impl Engine {
 
     /// Returns a handle that sends requests, notifications and responses through this engine.
     pub fn calls(&mut self) -> Calls<'_> {
-        Calls::new(&mut self.session, self.transmit.buffer(), &mut self.now, 0)
+        Calls::new(&mut self.session, 0)
     }
 
     /// Returns the session of this engine: the negotiated version, the server's capabilities and the pending
@@ -187,14 +175,14 @@ impl Engine {
 
     /// Closes the connection, fails all pending requests, and discards unwritten bytes.
     pub fn close(&mut self) {
-        self.transmit.clear();
+        self.session.outbox_mut().clear();
         self.session.close(CloseReason::ByClient);
     }
 
     /// Closes the connection because of the local failure `why`. All pending requests fail with this reason, and
     /// unwritten bytes are discarded.
     pub fn close_failed(&mut self, why: Arc<str>) {
-        self.transmit.clear();
+        self.session.outbox_mut().clear();
         self.session.close(CloseReason::Failed(why));
     }
 

@@ -1,6 +1,7 @@
 //! The queue of outgoing bytes.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// Maximum capacity of an empty transmit buffer, in bytes: 8 KiB. A larger buffer is freed when all its bytes are
 /// sent.
@@ -34,6 +35,16 @@ impl TransmitBuffer {
 
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.data
+    }
+
+    /// Returns the size of the queue, in bytes. Bytes at its front that were sent may still count.
+    pub(crate) fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Returns bytes that were appended by [`Self::buffer`].
+    pub(crate) fn text(&self, range: Range<usize>) -> &[u8] {
+        self.data.get(range).unwrap_or_default()
     }
 
     /// Frees the memory of the queue if it contains no bytes.

@@ -13,14 +13,11 @@ use super::response::{BodyLimits, StreamItem};
 use super::send_queue::SendQueue;
 use super::settings::Settings;
 use crate::random::XorShift64;
-use crate::rpc::write::ParamsWriter;
 use crate::session::{Phase, RequestFault, Session};
 use crate::time::Timestamp;
 use crate::transport_error::HttpError;
 
 pub(super) struct Context {
-    /// The latest time that the embedder has passed to the engine.
-    pub(super) now: Timestamp,
     pub(super) settings: Settings,
     pub(super) session: Session,
     pub(super) endpoint: Endpoint,
@@ -36,7 +33,6 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn new(session: Session, settings: Settings) -> Self {
         Context {
-            now: Timestamp::ORIGIN,
             session,
             endpoint: Endpoint::default(),
             queue: SendQueue::default(),
@@ -48,9 +44,9 @@ impl Context {
         }
     }
 
-    /// Sets the current time to `now`. Does nothing if `now` is earlier than the current time.
-    pub(super) fn advance(&mut self, now: Timestamp) {
-        self.now = self.now.max(now);
+    /// Returns the latest time that the embedder has passed to the engine.
+    pub(super) fn now(&self) -> Timestamp {
+        self.session.now()
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -64,7 +60,8 @@ impl Context {
 
     /// Returns whether no request is pending, no message waits to be sent, and every received message has been handled.
     pub(super) fn is_idle(&self) -> bool {
-        let nothing_to_send = self.queue.is_empty() && !self.exchanges.has_commands();
+        let nothing_to_send =
+            self.session.outbox().bytes().is_empty() && self.queue.is_empty() && !self.exchanges.has_commands();
         let nothing_received = self.inbox.is_empty() && !self.session.is_in_batch();
         self.session.in_flight() == 0 && nothing_to_send && nothing_received
     }
@@ -73,6 +70,7 @@ impl Context {
     /// returns `true`, because it empties the inbox.
     pub(super) fn release_buffers(&mut self) {
         self.session.release_buffers();
+        self.session.outbox_mut().release_buffers();
         self.queue.release_buffers();
         self.exchanges.release_buffers();
         self.inbox = VecDeque::new();
@@ -82,10 +80,9 @@ impl Context {
         BodyLimits { message: self.session.config().max_message, error: self.settings.max_refusal }
     }
 
-    /// Starts a `POST` exchange that sends `message`. `method` is its JSON-RPC method, or empty for an answer to a
-    /// server request.
-    pub(super) fn post(&mut self, purpose: Purpose, method: &str, message: Vec<u8>) -> ExchangeId {
-        let head = self.endpoint.post(&self.settings, method, &message);
+    /// Starts a `POST` exchange that sends `message`, which is not a request of the session.
+    pub(super) fn post(&mut self, purpose: Purpose, message: Vec<u8>) -> ExchangeId {
+        let head = self.endpoint.post_message(&self.settings, purpose.method());
         self.start(purpose, head, message)
     }
 
@@ -156,6 +153,7 @@ impl Context {
     /// Drops all queued and received messages, and aborts all HTTP exchanges except those that still deliver a
     /// notification or an answer to a server request.
     pub(super) fn abort_all(&mut self) {
+        self.session.outbox_mut().clear();
         self.queue.clear();
         self.inbox.clear();
         for id in self.exchanges.dispensable() {
@@ -165,27 +163,17 @@ impl Context {
 
     /// Fails the request with the JSON-RPC id `request`, because its response will not arrive. `fault` is the reason.
     pub(super) fn fail(&mut self, request: u64, fault: RequestFault) {
-        self.session.fail(request, fault, self.now, self.queue.buffer());
+        self.session.fail(request, fault);
     }
 
     /// Ends all subscriptions, because the client has given up the request `method`, without which the server cannot
     /// report changes. `error` is why the request failed.
     pub(super) fn end_subscriptions(&mut self, method: &'static str, error: &HttpError) {
-        self.session.end_subscriptions(method, error, self.now, self.queue.buffer());
+        self.session.end_subscriptions(method, error);
     }
 
     /// Returns a random duration below `bound`.
     pub(super) fn random_below(&mut self, bound: Duration) -> Duration {
         Duration::from_millis(self.random.below(u64::try_from(bound.as_millis()).unwrap_or(u64::MAX)))
-    }
-
-    /// Writes a request of the HTTP engine itself, such as the `initialize` that renews a session. Returns the JSON-RPC
-    /// id and the message.
-    pub(super) fn write_request(&mut self, method: &str, params: ParamsWriter<'_>) -> (u64, Vec<u8>) {
-        let mut message = Vec::new();
-        let id = self.session.write_own(method, params, &mut message);
-        // The session ends each message with a newline.
-        message.pop();
-        (id, message)
     }
 }

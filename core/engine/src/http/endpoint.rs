@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::command::Verb;
 use super::header_values::encode_value;
+use super::request::Request;
 use super::response::EVENT_STREAM;
 use super::settings::Settings;
 use mcpwire_types::json::scan::{member, text};
@@ -94,21 +95,32 @@ impl Endpoint {
         self.message_uri = Some(uri);
     }
 
-    /// Returns the head of the `POST` request that sends `message`.
+    /// Returns the head of the `POST` request that sends a request of the session.
+    pub(super) fn post_request(&self, settings: &Settings, request: &Request) -> RequestHead {
+        let mut head = self.post(settings, request.method(), request.version());
+        if request.version().is_some()
+            && let Some(name) = name_of(request.method(), request.params())
+        {
+            head.headers.push(("Mcp-Name".into(), encode_value(&name).into_owned()));
+        }
+        head
+    }
+
+    /// Returns the head of the `POST` request that sends any other message.
     ///
     /// `method` is the JSON-RPC method of the message, or empty for an answer to a server request.
-    pub(super) fn post(&self, settings: &Settings, method: &str, message: &[u8]) -> RequestHead {
+    pub(super) fn post_message(&self, settings: &Settings, method: &str) -> RequestHead {
+        self.post(settings, method, self.version.filter(|version| version.era() == Era::Modern))
+    }
+
+    /// `modern` is the version that the message declares, if that is a modern one (from revision 2026-07-28).
+    fn post(&self, settings: &Settings, method: &str, modern: Option<ProtocolVersion>) -> RequestHead {
         let mut headers = common_headers(settings, "application/json, text/event-stream");
         headers.insert(0, ("Content-Type".into(), "application/json".into()));
-        let modern = self.version.filter(|version| version.era() == Era::Modern);
-        let probed = if method == "server/discover" { version_in(message) } else { None };
         let mut session = None;
-        if let Some(version) = probed.or(modern) {
+        if let Some(version) = modern {
             headers.push((VERSION.into(), version.as_str().into()));
             headers.push(("Mcp-Method".into(), encode_value(method).into_owned()));
-            if let Some(name) = name_of(method, message) {
-                headers.push(("Mcp-Name".into(), encode_value(&name).into_owned()));
-            }
         } else if !matches!(method, "initialize" | "server/discover") {
             session = self.push_session(&mut headers);
         }
@@ -158,22 +170,16 @@ fn common_headers(settings: &Settings, accept: &'static str) -> Headers {
     headers
 }
 
-/// Returns the value of the `Mcp-Name` header for a message, or `None` if messages of this method have no such header.
+/// Returns the value of the `Mcp-Name` header for a request, or `None` if requests of this method have no such header.
+/// `params` is a JSON object without its closing brace.
 ///
 /// Specification: basic/transports/streamable-http, "Standard Request Headers"; tasks extension, "Streamable HTTP".
-fn name_of(method: &str, message: &[u8]) -> Option<String> {
+fn name_of(method: &str, params: &[u8]) -> Option<String> {
     let key = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
         "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
-    member(member(message, "params")?, key).and_then(text)
-}
-
-/// Returns the protocol version in the `_meta` of a `server/discover` request, for the headers of that request. Returns
-/// `None` if the message contains no known version.
-fn version_in(message: &[u8]) -> Option<ProtocolVersion> {
-    let meta = member(member(message, "params")?, "_meta")?;
-    text(member(meta, "io.modelcontextprotocol/protocolVersion")?)?.parse().ok()
+    member(params, key).and_then(text)
 }

@@ -23,11 +23,11 @@ use super::request::Request;
 use super::response::StreamItem;
 use super::response_head::Head;
 use super::resume_point::ResumePoint;
-use super::send_queue::{Allowed, MessageKind, Outgoing};
+use super::send_queue::{Allowed, NextMessage, PostedMessage};
 use super::settings::{Flavour, Settings};
 use super::tool_calls::{ToolCalls, refresh_tools};
 use crate::rpc::Received;
-use crate::session::{Calls, CloseReason, Config, Event, Negotiate, Reply, RequestFault, Session};
+use crate::session::{Calls, CloseReason, Config, Event, Negotiate, Outbox, Reply, RequestFault, Session};
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind};
 
@@ -67,10 +67,8 @@ impl Engine {
             // Modern servers (from revision 2026-07-28) do not offer HTTP+SSE.
             config.negotiate = Negotiate::Legacy;
         }
-        let mut session = Session::new(config);
-        session.track_abandoned();
         Engine {
-            context: Context::new(session, settings),
+            context: Context::new(Session::new(config, Outbox::of_messages()), settings),
             legacy_session: LegacySession::default(),
             get_stream: GetStream::default(),
             http_sse: HttpSse::default(),
@@ -84,7 +82,7 @@ impl Engine {
     ///
     /// After each call of another method, call this method until it returns `None`.
     pub fn poll_exchange(&mut self, now: Timestamp) -> Option<Command> {
-        self.context.advance(now);
+        self.context.session.advance(now);
         sort_messages(&mut self.context);
         loop {
             if let Some(command) = self.context.exchanges.poll() {
@@ -106,7 +104,7 @@ impl Engine {
         headers: impl IntoIterator<Item = (&'h str, &'h [u8])>,
         now: Timestamp,
     ) {
-        self.context.advance(now);
+        self.context.session.advance(now);
         let mut head = Head::new(status);
         for (name, value) in headers {
             head.add(name, value);
@@ -119,7 +117,7 @@ impl Engine {
     /// Pass in each piece as soon as it is read from the socket. The engine keeps the messages of the piece until
     /// [`Engine::poll_event`] handles them.
     pub fn body(&mut self, id: ExchangeId, bytes: &[u8], now: Timestamp) {
-        self.context.advance(now);
+        self.context.session.advance(now);
         let limits = self.context.body_limits();
         let Some(exchange) = self.context.exchanges.get_running(id) else { return };
         let has_message = exchange.response.read(id, bytes, limits, &mut self.context.inbox);
@@ -133,13 +131,13 @@ impl Engine {
 
     /// Handles the end of an HTTP response whose whole body was passed to [`Engine::body`].
     pub fn ended(&mut self, id: ExchangeId, now: Timestamp) {
-        self.context.advance(now);
+        self.context.session.advance(now);
         self.end_exchange(id, None);
     }
 
     /// Handles an HTTP exchange that failed before its response was complete. `failure` says why.
     pub fn failed(&mut self, id: ExchangeId, failure: Failure, now: Timestamp) {
-        self.context.advance(now);
+        self.context.session.advance(now);
         self.end_exchange(id, Some(failure));
     }
 
@@ -167,7 +165,7 @@ impl Engine {
             if self.context.session.is_in_batch() {
                 limit_answers(&mut self.context);
             }
-            if self.context.session.resume(self.context.now, self.context.queue.buffer()) {
+            if self.context.session.resume() {
                 continue;
             }
             match self.context.inbox.pop_front()? {
@@ -183,9 +181,8 @@ impl Engine {
     /// Returns a handle for sending requests and notifications, for answering server requests, and for managing
     /// subscriptions.
     pub fn calls(&mut self) -> Calls<'_> {
-        let Context { session, queue, exchanges, now, .. } = &mut self.context;
-        let queued = exchanges.unsent() + queue.bytes();
-        Calls::new(session, queue.buffer(), now, queued)
+        let queued = self.context.exchanges.unsent() + self.context.queue.bytes();
+        Calls::new(&mut self.context.session, queued)
     }
 
     /// Returns the session: the negotiated version, the server's capabilities and the pending requests.
@@ -205,12 +202,12 @@ impl Engine {
     /// Handles every timeout whose time is `now` or earlier. Call this method when the time that
     /// [`Engine::poll_timeout`] returned has come.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        self.context.advance(now);
+        self.context.session.advance(now);
         if self.is_shut {
             return;
         }
-        let now = self.context.now;
-        self.context.session.handle_timeout(now, self.context.queue.buffer());
+        let now = self.context.now();
+        self.context.session.handle_timeout();
         match self.legacy_session.handle_timeout(&mut self.context) {
             Expired::Nothing => {}
             Expired::Initialized => self.initialized(),
@@ -296,11 +293,11 @@ impl Engine {
         }
     }
 
-    fn send(&mut self, message: Outgoing) {
+    fn send(&mut self, message: NextMessage) {
         match message {
-            Outgoing::Initialized(message) => self.legacy_session.send_initialized(message, &mut self.context),
-            Outgoing::Request(request) => self.send_request(request),
-            Outgoing::Message(kind, message) => post_message(kind, message, &mut self.context),
+            NextMessage::Initialized(message) => self.legacy_session.send_initialized(message, &mut self.context),
+            NextMessage::Request(request) => self.send_request(request),
+            NextMessage::Message(kind, message) => post_message(kind, message, &mut self.context),
         }
     }
 
@@ -317,7 +314,7 @@ impl Engine {
             return self.renew_session(Some(session));
         }
         if request.is_initialize() {
-            self.legacy_session.initialize_sent(request.message.as_deref().unwrap_or_default());
+            self.legacy_session.initialize_sent(request.params());
             if self.http_sse.must_connect(&context.settings) {
                 return self.http_sse.connect(request, None, context);
             }
@@ -393,7 +390,7 @@ impl Engine {
             Purpose::RequestOverSse(request) => context.fail(request.id, RequestFault::Http(end.into_error())),
             Purpose::Message(kind) => self.message_ended(kind, end),
             Purpose::GetStream => {
-                let renewal_at = self.legacy_session.earliest_renewal(context.now);
+                let renewal_at = self.legacy_session.earliest_renewal(context.now());
                 if self.get_stream.ended(from, &end, renewal_at, context) {
                     context.end_subscriptions("GET", &end.into_error());
                 }
@@ -417,7 +414,7 @@ impl Engine {
         };
         match recover(&mut request, end, given) {
             Recovery::Fail(fault) => context.fail(request.id, fault),
-            Recovery::ResumeStream => context.broken_streams.add(request, context.now, &mut context.random),
+            Recovery::ResumeStream => context.broken_streams.add(request, context.now(), &mut context.random),
             Recovery::RefreshTools(error) => refresh_tools(request, error, context),
             Recovery::TrySse(fault) => self.http_sse.connect(request, Some(fault), context),
             Recovery::RenewAndResend => {
@@ -432,7 +429,7 @@ impl Engine {
     }
 
     /// Handles the end of an exchange that carried a notification or an answer to a server request.
-    fn message_ended(&mut self, kind: MessageKind, end: ExchangeEnd) {
+    fn message_ended(&mut self, kind: PostedMessage, end: ExchangeEnd) {
         if kind.is_initialized() {
             self.initialized();
         }
@@ -502,7 +499,7 @@ impl Engine {
     /// Opens a new legacy session if the `GET` event stream has found that the server has ended the current one, and the
     /// time for that has come.
     fn renew_lost_session(&mut self) {
-        if self.get_stream.must_renew_session(self.context.now) {
+        if self.get_stream.must_renew_session(self.context.now()) {
             self.renew_session(Some(self.context.endpoint.generation()));
         }
     }

@@ -68,7 +68,7 @@ impl GetStream {
         let may_be_asked =
             capabilities.roots.is_some() || capabilities.sampling.is_some() || capabilities.elicitation.is_some();
         if may_be_asked {
-            self.held_until = Some(context.now + MAX_HOLD);
+            self.held_until = Some(context.now() + MAX_HOLD);
         }
     }
 
@@ -131,8 +131,8 @@ impl GetStream {
         if self.resume.attempts() >= context.settings.max_attempts.saturating_add(more) {
             return State::Unavailable;
         }
-        let at = self.resume.next_attempt(context.now, &mut context.random);
-        State::Waiting(at.max(context.now + wait.unwrap_or_default()))
+        let at = self.resume.next_attempt(context.now(), &mut context.random);
+        State::Waiting(at.max(context.now() + wait.unwrap_or_default()))
     }
 
     /// Aborts the `GET` event stream, because the server has ended the session. [`Self::open`] can then request the
@@ -146,8 +146,8 @@ impl GetStream {
     }
 
     pub(super) fn handle_timeout(&mut self, context: &mut Context) {
-        self.held_until = self.held_until.filter(|until| *until > context.now);
-        if matches!(self.state, State::Waiting(at) if at <= context.now) {
+        self.held_until = self.held_until.filter(|until| *until > context.now());
+        if matches!(self.state, State::Waiting(at) if at <= context.now()) {
             self.request(context);
         }
     }

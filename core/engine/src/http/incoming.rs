@@ -13,7 +13,7 @@ use crate::session::RequestFault;
 /// Passes a message from the server to the session. `from` is the exchange in which the message arrived.
 pub(super) fn receive(from: ExchangeId, message: Received<Vec<u8>>, context: &mut Context) {
     limit_answers(context);
-    context.session.receive(message, context.now, context.queue.buffer());
+    context.session.receive(message);
     context.inbox.push_front(StreamItem::MessageHandled { from });
 }
 
@@ -24,7 +24,7 @@ pub(super) fn receive(from: ExchangeId, message: Received<Vec<u8>>, context: &mu
 pub(super) fn limit_answers(context: &mut Context) {
     sort_messages(context);
     let room = context.settings.max_queued_answers.saturating_sub(context.queue.answer_bytes());
-    context.session.limit_answers(room);
+    context.session.outbox_mut().limit_answers(room);
 }
 
 /// Handles a message that exceeds the size limit. `head` is the beginning of the message.
@@ -43,7 +43,7 @@ pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Cont
                 context.abort(from);
             }
         }
-        _ => context.session.receive_overlong(&head, context.now, context.queue.buffer()),
+        _ => context.session.receive_overlong(&head),
     }
 }
 
@@ -53,6 +53,6 @@ pub(super) fn close_if_answered(from: ExchangeId, context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let Purpose::Request(request) = &exchange.purpose else { return };
     if exchange.response.is_event_stream() && !context.session.waits_for(request.id) {
-        context.exchanges.close_later(from, context.now);
+        context.exchanges.close_later(from, context.now());
     }
 }

@@ -33,12 +33,11 @@ use super::endpoint::SessionGeneration;
 use super::exchanges::ExchangeEnd;
 use super::outgoing::post_message;
 use super::purpose::Purpose;
-use super::send_queue::{INITIALIZED, MessageKind};
+use super::send_queue::{INITIALIZED, PostedMessage};
 use crate::rpc::{Response, decode};
 use crate::session::RequestFault;
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind, HttpError};
-use mcpwire_types::json::scan::member;
 use mcpwire_types::{InitializeResult, ProtocolVersion};
 
 /// Minimum time between two session renewals for which no request waits: 1 min.
@@ -103,18 +102,19 @@ pub(super) enum Expired {
 }
 
 impl LegacySession {
-    /// Stores the parameters of the `initialize` request in `message`. If the server ends the session, the client sends
-    /// them again to open a new session.
-    pub(super) fn initialize_sent(&mut self, message: &[u8]) {
-        self.initialize_params = member(message, "params").unwrap_or(b"{}").to_vec();
+    /// Stores the parameters of the `initialize` request, a JSON object without its closing brace. If the server ends the
+    /// session, the client sends them again to open a new session.
+    pub(super) fn initialize_sent(&mut self, params: &[u8]) {
+        self.initialize_params = params.to_vec();
+        self.initialize_params.push(b'}');
     }
 
     /// Posts `notifications/initialized`. Requests wait until the server has responded.
     pub(super) fn send_initialized(&mut self, message: Vec<u8>, context: &mut Context) {
         if matches!(self.state, State::Open | State::Initializing { .. }) {
-            self.state = State::Initializing { until: context.now + context.session.config().probe_timeout };
+            self.state = State::Initializing { until: context.now() + context.session.config().probe_timeout };
         }
-        post_message(MessageKind::Notification(INITIALIZED.to_string()), message, context);
+        post_message(PostedMessage::Notification(INITIALIZED.to_string()), message, context);
     }
 
     /// Ends the state in which requests wait for the server's response to `notifications/initialized`. Returns whether
@@ -153,7 +153,7 @@ impl LegacySession {
         if is_known || session != Some(context.endpoint.generation()) {
             return false;
         }
-        if self.earliest_renewal(context.now) <= context.now {
+        if self.earliest_renewal(context.now()) <= context.now() {
             return true;
         }
         if context.is_ready() {
@@ -187,13 +187,13 @@ impl LegacySession {
     pub(super) fn renew(&mut self, was_listening: bool, context: &mut Context) {
         self.was_listening |= was_listening;
         let params = &self.initialize_params;
-        let (id, message) = context.write_request("initialize", &|out: &mut Vec<u8>| {
+        let (id, message) = context.session.write_own("initialize", &|out: &mut Vec<u8>| {
             out.extend_from_slice(params);
             Ok(())
         });
-        let exchange = context.post(Purpose::RenewSession { id }, "initialize", message);
-        let deadline = context.now + context.session.config().connect_timeout;
-        self.renewed_at = Some(context.now);
+        let exchange = context.post(Purpose::RenewSession { id }, message);
+        let deadline = context.now() + context.session.config().connect_timeout;
+        self.renewed_at = Some(context.now());
         self.state = State::Renewing { exchange, deadline };
     }
 
@@ -225,9 +225,9 @@ impl LegacySession {
                 self.state = State::Open;
                 (self.was_listening, self.retries) = (false, 0);
                 context.session.remove_own(response.id);
-                context.exchanges.close_later(from, context.now);
+                context.exchanges.close_later(from, context.now());
                 self.send_initialized(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec(), context);
-                context.session.renewed(context.now, context.queue.buffer());
+                context.session.renewed();
             }
             Err(error) => {
                 context.abort(from);
@@ -247,8 +247,8 @@ impl LegacySession {
     /// Marks the session as lost, and schedules the next attempt. Requests that wait for a new session fail with
     /// `error`. After too many attempts, the subscriptions end with `error`, too.
     fn fail_renewal(&mut self, error: &HttpError, context: &mut Context) {
-        let requested = context.now + error.retry_after().unwrap_or_default();
-        let retry_at = self.earliest_renewal(context.now).max(requested) + context.random_below(MAX_RANDOM_PART);
+        let requested = context.now() + error.retry_after().unwrap_or_default();
+        let retry_at = self.earliest_renewal(context.now()).max(requested) + context.random_below(MAX_RANDOM_PART);
         self.state = State::Lost { retry_at };
         context.endpoint.forget_session_id();
         for request in context.queue.take_resend() {
@@ -273,14 +273,14 @@ impl LegacySession {
     /// other timeouts.
     pub(super) fn handle_timeout(&mut self, context: &mut Context) -> Expired {
         match self.state {
-            State::Initializing { until } if until <= context.now => return Expired::Initialized,
-            State::Renewing { exchange, deadline } if deadline <= context.now => {
+            State::Initializing { until } if until <= context.now() => return Expired::Initialized,
+            State::Renewing { exchange, deadline } if deadline <= context.now() => {
                 context.abort(exchange);
                 let after = context.session.config().connect_timeout;
                 let detail = alloc::format!("no answer to `initialize` within {after:?}");
                 self.fail_renewal(&HttpError::Failed(Failure::new(FailureKind::Broken, detail)), context);
             }
-            State::Lost { retry_at } if retry_at <= context.now && self.is_needed(context) => {
+            State::Lost { retry_at } if retry_at <= context.now() && self.is_needed(context) => {
                 self.retries += 1;
                 return Expired::Lost;
             }

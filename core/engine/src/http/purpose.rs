@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use super::request::Request;
 use super::response::ExpectedBody;
-use super::send_queue::MessageKind;
+use super::send_queue::PostedMessage;
 use super::tool_refresh::ToolRefresh;
 
 /// Why the engine started an HTTP exchange, and the data that the engine needs when the exchange ends.
@@ -17,7 +17,7 @@ pub(super) enum Purpose {
     /// on the server's event stream.
     RequestOverSse(Request),
     /// The exchange carries a notification, or an answer to a server request.
-    Message(MessageKind),
+    Message(PostedMessage),
     /// The exchange is the event stream on which legacy servers (up to revision 2025-11-25) send messages that belong
     /// to no client request.
     GetStream,
@@ -54,7 +54,7 @@ impl Purpose {
     pub(super) fn is_long(&self) -> bool {
         match self {
             Purpose::GetStream | Purpose::SseStream => true,
-            Purpose::Request(request) => &*request.method == "subscriptions/listen",
+            Purpose::Request(request) => request.method() == "subscriptions/listen",
             _ => false,
         }
     }
@@ -95,6 +95,18 @@ impl Purpose {
             Purpose::RenewSession { id } => Some(*id),
             Purpose::RefreshTools(refresh) => Some(refresh.list_request()),
             _ => None,
+        }
+    }
+
+    /// Returns the JSON-RPC method of the message that this exchange sends. Empty for an answer to a server request, and for
+    /// an exchange that sends no message.
+    pub(super) fn method(&self) -> &str {
+        match self {
+            Purpose::Request(request) | Purpose::RequestOverSse(request) => request.method(),
+            Purpose::Message(posted) => posted.method(),
+            Purpose::RenewSession { .. } => "initialize",
+            Purpose::RefreshTools(_) => "tools/list",
+            Purpose::GetStream | Purpose::SseStream | Purpose::DeleteSession => "",
         }
     }
 

@@ -87,7 +87,7 @@ fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) 
 fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     request.resume.count_unreachable(false);
     let has_event_id = request.resume.last_event_id().is_some();
-    if !has_event_id || given.is_modern || &*request.method == "server/discover" {
+    if !has_event_id || given.is_modern || request.method() == "server/discover" {
         return Recovery::Fail(RequestFault::Http(end.into_error()));
     }
     let attempts = request.resume.attempts();

@@ -1,10 +1,11 @@
 //! [`Request`]: a request of the session, with the state of the attempts to complete it.
 
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::resume_point::ResumePoint;
+use crate::session::OutgoingRequest;
+use mcpwire_types::ProtocolVersion;
 
 /// A JSON-RPC request whose response has not arrived. If the event stream of the request breaks, the engine resumes the
 /// stream in another HTTP exchange.
@@ -12,7 +13,8 @@ use super::resume_point::ResumePoint;
 pub(super) struct Request {
     /// The JSON-RPC id of the request.
     pub(super) id: u64,
-    pub(super) method: Box<str>,
+    /// What the session says about the message.
+    pub(super) head: OutgoingRequest,
     /// The JSON-RPC message. `None` once it was sent, unless the engine keeps a copy to send it again.
     pub(super) message: Option<Vec<u8>>,
     /// Names and values of the `Mcp-Param-*` headers with which the request was last sent.
@@ -25,24 +27,41 @@ pub(super) struct Request {
 }
 
 impl Request {
-    pub(super) fn new(id: u64, method: Box<str>, message: Vec<u8>, is_repeatable: bool) -> Self {
+    pub(super) fn new(head: OutgoingRequest, message: Vec<u8>) -> Self {
         Request {
-            id,
-            method,
+            id: head.id,
+            is_repeatable: head.is_repeatable,
+            head,
             message: Some(message),
             header_params: Vec::new(),
-            is_repeatable,
             was_resent: false,
             resume: ResumePoint::default(),
         }
     }
 
+    pub(super) fn method(&self) -> &str {
+        &self.head.method
+    }
+
+    /// Returns the modern protocol version that the message declares (from revision 2026-07-28). `None` for a legacy
+    /// version.
+    pub(super) fn version(&self) -> Option<ProtocolVersion> {
+        self.head.version
+    }
+
+    /// Returns the parameters in the message: a JSON object without `_meta` and the closing brace. Empty if the request has
+    /// no parameters, or if the message is not stored any more.
+    pub(super) fn params(&self) -> &[u8] {
+        let message = self.message.as_deref().unwrap_or_default();
+        message.get(self.head.params.clone()).unwrap_or_default()
+    }
+
     pub(super) fn is_initialize(&self) -> bool {
-        &*self.method == "initialize"
+        self.method() == "initialize"
     }
 
     pub(super) fn is_tool_call(&self) -> bool {
-        &*self.method == "tools/call"
+        self.method() == "tools/call"
     }
 
     /// Returns whether the next HTTP exchange sends the request itself, instead of resuming the event stream of the

@@ -5,8 +5,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use memchr::memchr;
-
 use super::request::Request;
 use crate::frame::TransmitBuffer;
 
@@ -15,25 +13,25 @@ pub(super) const INITIALIZED: &str = "notifications/initialized";
 
 /// A kind of message to which the server sends no JSON-RPC response.
 #[derive(Debug)]
-pub(super) enum MessageKind {
+pub(super) enum PostedMessage {
     /// A notification with this method.
     Notification(String),
     /// An answer to a server request.
     Answer,
 }
 
-impl MessageKind {
+impl PostedMessage {
     pub(super) fn into_method(self) -> Option<String> {
         match self {
-            MessageKind::Notification(method) => Some(method),
-            MessageKind::Answer => None,
+            PostedMessage::Notification(method) => Some(method),
+            PostedMessage::Answer => None,
         }
     }
 
     pub(super) fn method(&self) -> &str {
         match self {
-            MessageKind::Notification(method) => method,
-            MessageKind::Answer => "",
+            PostedMessage::Notification(method) => method,
+            PostedMessage::Answer => "",
         }
     }
 
@@ -53,11 +51,11 @@ pub(super) enum Allowed {
 }
 
 #[derive(Debug)]
-pub(super) enum Outgoing {
+pub(super) enum NextMessage {
     /// The `notifications/initialized` message.
     Initialized(Vec<u8>),
     Request(Request),
-    Message(MessageKind, Vec<u8>),
+    Message(PostedMessage, Vec<u8>),
 }
 
 /// The messages that wait to be sent, in one queue for each kind of message.
@@ -65,9 +63,6 @@ pub(super) enum Outgoing {
 /// Requests are sent first, because callers wait for them; then notifications; then answers to server requests.
 #[derive(Debug, Default)]
 pub(super) struct SendQueue {
-    /// JSON-RPC messages that the session has written and that are in none of the other queues yet. Each message ends
-    /// with a newline.
-    unsorted: TransmitBuffer,
     initialized: Option<Vec<u8>>,
     /// Requests that were taken from the queue and put back, for example to be sent again in a new session. They are
     /// sent before all new requests.
@@ -78,19 +73,12 @@ pub(super) struct SendQueue {
     request_bytes: usize,
     notifications: VecDeque<(String, Vec<u8>)>,
     notification_bytes: usize,
-    /// Answers to server requests, each followed by a newline. One buffer avoids an allocation for each answer.
+    /// Answers to server requests, one after another. One buffer avoids an allocation for each answer.
     answers: TransmitBuffer,
+    answer_lengths: VecDeque<usize>,
 }
 
 impl SendQueue {
-    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
-        self.unsorted.buffer()
-    }
-
-    pub(super) fn next_unsorted(&mut self) -> Option<Vec<u8>> {
-        next_line(&mut self.unsorted)
-    }
-
     pub(super) fn add_request(&mut self, request: Request) {
         self.request_bytes += length(&request);
         self.requests.push_back(request);
@@ -106,9 +94,8 @@ impl SendQueue {
     }
 
     pub(super) fn add_answer(&mut self, message: &[u8]) {
-        let answers = self.answers.buffer();
-        answers.extend_from_slice(message);
-        answers.push(b'\n');
+        self.answers.buffer().extend_from_slice(message);
+        self.answer_lengths.push_back(message.len());
     }
 
     pub(super) fn resend(&mut self, request: Request) {
@@ -136,25 +123,28 @@ impl SendQueue {
         mem::take(&mut self.resend)
     }
 
-    pub(super) fn next(&mut self, allowed: Allowed) -> Option<Outgoing> {
+    pub(super) fn next(&mut self, allowed: Allowed) -> Option<NextMessage> {
         if allowed >= Allowed::Initialized
             && let Some(message) = self.initialized.take()
         {
-            return Some(Outgoing::Initialized(message));
+            return Some(NextMessage::Initialized(message));
         }
         if allowed >= Allowed::Requests
             && let Some(request) = self.next_request()
         {
-            return Some(Outgoing::Request(request));
+            return Some(NextMessage::Request(request));
         }
         if allowed < Allowed::Everything {
             return None;
         }
         if let Some((method, message)) = self.notifications.pop_front() {
             self.notification_bytes -= message.len();
-            return Some(Outgoing::Message(MessageKind::Notification(method), message));
+            return Some(NextMessage::Message(PostedMessage::Notification(method), message));
         }
-        next_line(&mut self.answers).map(|message| Outgoing::Message(MessageKind::Answer, message))
+        let length = self.answer_lengths.pop_front()?;
+        let message = self.answers.pending().get(..length).unwrap_or_default().to_vec();
+        self.answers.sent(length);
+        Some(NextMessage::Message(PostedMessage::Answer, message))
     }
 
     fn next_request(&mut self) -> Option<Request> {
@@ -166,20 +156,20 @@ impl SendQueue {
         Some(request)
     }
 
-    /// Returns the total length of the queued requests, notifications and answers, in bytes. The messages in `unsorted`
-    /// and `resend` do not count.
+    /// Returns the total length of the queued requests, notifications and answers, in bytes. The messages in `resend` do
+    /// not count.
     pub(super) fn bytes(&self) -> usize {
         self.request_bytes + self.notification_bytes + self.answer_bytes()
     }
 
     pub(super) fn answer_bytes(&self) -> usize {
-        self.answers.pending().len()
+        // Each answer counts with one more byte, as it does in the outbox of the session.
+        self.answers.pending().len() + self.answer_lengths.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
         let requests = self.resend.is_empty() && self.requests.is_empty();
-        let messages = self.notifications.is_empty() && self.answers.pending().is_empty();
-        requests && messages && self.initialized.is_none() && self.unsorted.pending().is_empty()
+        requests && self.notifications.is_empty() && self.answer_lengths.is_empty() && self.initialized.is_none()
     }
 
     pub(super) fn clear(&mut self) {
@@ -191,14 +181,6 @@ impl SendQueue {
             self.clear();
         }
     }
-}
-
-fn next_line(lines: &mut TransmitBuffer) -> Option<Vec<u8>> {
-    let pending = lines.pending();
-    let end = memchr(b'\n', pending)?;
-    let message = pending[..end].to_vec();
-    lines.sent(end + 1);
-    Some(message)
 }
 
 fn length(request: &Request) -> usize {

@@ -32,11 +32,13 @@ impl ToolCalls {
     ///
     /// For a tool call, both depend on the tool's entry in the tool lists that the server has sent.
     pub(super) fn prepare(&self, request: &mut Request, context: &Context) {
-        let Some(message) = &request.message else { return };
-        if context.endpoint.is_modern() && request.is_tool_call() {
-            request.header_params = self.headers.headers_of(message);
+        if request.message.is_none() {
+            return;
         }
-        request.is_repeatable = request.is_repeatable || self.headers.is_repeatable(&request.method, message);
+        if context.endpoint.is_modern() && request.is_tool_call() {
+            request.header_params = self.headers.headers_of(request.params());
+        }
+        request.is_repeatable = request.is_repeatable || self.headers.is_repeatable(request.method(), request.params());
     }
 
     /// Forgets the tools, because another authorization may have others. `first` is the next exchange.
@@ -57,7 +59,7 @@ impl ToolCalls {
     ) -> bool {
         let Some(exchange) = context.exchanges.get(from) else { return false };
         match &exchange.purpose {
-            Purpose::Request(request) if &*request.method == "tools/list" => {
+            Purpose::Request(request) if request.method() == "tools/list" => {
                 if self.first.is_none_or(|first| from >= first) {
                     self.headers.read_page(response.result(message));
                 }
@@ -105,9 +107,9 @@ pub(super) fn refresh_tools(call: Request, error: RpcError, context: &mut Contex
 }
 
 fn request_page(mut refresh: ToolRefresh, context: &mut Context) {
-    let (id, message) = context.write_request("tools/list", &|out: &mut Vec<u8>| refresh.push_params(out));
+    let (id, message) = context.session.write_own("tools/list", &|out: &mut Vec<u8>| refresh.push_params(out));
     refresh.page_requested(id);
-    context.post(Purpose::RefreshTools(Box::new(refresh)), "tools/list", message);
+    context.post(Purpose::RefreshTools(Box::new(refresh)), message);
 }
 
 /// Returns the JSON-RPC error in `message` if it rejects the headers of the request with the JSON-RPC id `id`.

@@ -51,15 +51,10 @@ impl ToolHeaders {
         }
     }
 
-    /// Returns the names and values of the `Mcp-Param-*` headers for `call`, a `tools/call` message. Empty if no stored
-    /// tool has the name in the message.
-    pub(super) fn headers_of(&self, call: &[u8]) -> Vec<(String, String)> {
-        if self.tools.is_empty() {
-            return Vec::new();
-        }
-        let Some(params) = member(call, "params") else { return Vec::new() };
-        let tool = member(params, "name").and_then(text);
-        match tool.and_then(|tool| self.tools.get(&tool)) {
+    /// Returns the names and values of the `Mcp-Param-*` headers for a `tools/call` with these parameters, a JSON object
+    /// whose closing brace may be missing. Empty if no stored tool has the name in the parameters.
+    pub(super) fn headers_of(&self, params: &[u8]) -> Vec<(String, String)> {
+        match self.called(params) {
             Some(tool) => headers(&tool.params, member(params, "arguments").unwrap_or_default()),
             None => Vec::new(),
         }
@@ -67,15 +62,18 @@ impl ToolHeaders {
 
     /// Returns whether no harm is done if the server carries out the request twice: the request only reads, or calls a
     /// tool that the server has declared idempotent.
-    pub(super) fn is_repeatable(&self, method: &str, message: &[u8]) -> bool {
+    pub(super) fn is_repeatable(&self, method: &str, params: &[u8]) -> bool {
         match method {
-            "tools/call" if self.tools.is_empty() => false,
-            "tools/call" => {
-                let tool = member(message, "params").and_then(|params| member(params, "name").and_then(text));
-                tool.and_then(|tool| self.tools.get(&tool)).is_some_and(|tool| tool.is_idempotent)
-            }
+            "tools/call" => self.called(params).is_some_and(|tool| tool.is_idempotent),
             method => is_reading(method),
         }
+    }
+
+    fn called(&self, params: &[u8]) -> Option<&KnownTool> {
+        if self.tools.is_empty() {
+            return None;
+        }
+        self.tools.get(&member(params, "name").and_then(text)?)
     }
 }
 

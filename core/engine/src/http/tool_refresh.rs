@@ -79,8 +79,7 @@ impl ToolRefresh {
     /// Updates `tools` from a page of the tool list. If that page does not contain the called tool, selects the next page to
     /// request. `page` is `None` if the server responded with an error.
     pub(super) fn read_page(&mut self, page: Option<&[u8]>, tools: &mut ToolHeaders) {
-        let call = self.call.message.as_deref();
-        let tool = call.and_then(|call| member(member(call, "params")?, "name").and_then(text));
+        let tool = member(self.call.params(), "name").and_then(text);
         let is_found = tools.read_page_with(page, tool.as_deref());
         let cursor = page.and_then(|page| member(page, "nextCursor").and_then(text));
         self.next = match cursor {
@@ -95,8 +94,7 @@ impl ToolRefresh {
         if is_awaited && matches!(self.next, NextPage::After(_)) {
             return AfterPage::RequestPage(self);
         }
-        let headers = self.call.message.as_deref().map(|call| tools.headers_of(call)).unwrap_or_default();
-        if headers == self.call.header_params {
+        if tools.headers_of(self.call.params()) == self.call.header_params {
             AfterPage::Fail(self.call.id, self.error)
         } else {
             AfterPage::Resend(self.call)

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::WireId;
-use mcpwire_types::json::scan::{Members, is_key, key_text, members, skip_space};
+use mcpwire_types::json::scan::{Members, is_key, key_text, members, next_element, skip_space};
 
 /// The bytes of a message, borrowed or owned.
 pub(crate) trait MessageBytes {
@@ -358,6 +358,34 @@ fn split_last_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (before.last() != Some(&b'\\') && !text.contains(&b'\\')).then_some((before, text))
 }
 
+/// Iterates over the messages of a JSON-RPC batch, which is a JSON array.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) bytes: Vec<u8>,
+    /// Offset in `bytes` from which to read the next element.
+    at: usize,
+    /// Whether the batch contained an object so far. A batch without objects is an invalid message.
+    pub(crate) has_messages: bool,
+}
+
+impl Batch {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Batch { bytes, at: 0, has_messages: false }
+    }
+
+    /// Returns the position in `bytes` of the next JSON object in the batch, or `None` at the end of the batch. Skips
+    /// elements that are not objects.
+    pub(crate) fn next_message(&mut self) -> Option<Range<usize>> {
+        while let Some(element) = next_element(&self.bytes, &mut self.at) {
+            if self.bytes[element.clone()].first() == Some(&b'{') {
+                self.has_messages = true;
+                return Some(element);
+            }
+        }
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::format;
@@ -517,6 +545,20 @@ mod tests {
     fn what_is_no_result_has_no_type() {
         for message in ["", "{", r#"{"id":1,"error":{"resultType":"input_required"}}"#, r#""resultType""#] {
             assert_eq!(result_type(&message), ResultType::Complete, "{message}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_an_overlong_response_has_an_id_only_at_the_top() {
+        for (tail, id) in [
+            (r#"xx"},"id":7}"#, Some(7)),
+            (r#"xx"},"jsonrpc":"2.0","id":7}"#, Some(7)),
+            (r#"xx"}, "id" : 7 , "jsonrpc":"2.0" } "#, Some(7)),
+            (r#""a":1,"id":8}}"#, None),
+            (r#"{"a":1,"id":8}]}"#, None),
+            (r#"text, \"id\":8}"}"#, None),
+        ] {
+            assert_eq!(last_id(tail.as_bytes()).and_then(WireId::number), id, "{tail}");
         }
     }
 }

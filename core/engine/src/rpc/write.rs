@@ -66,7 +66,7 @@ impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> WriteParams for F {
 /// Appends a JSON-RPC request and a newline to `out`. If this fails, `out` is unchanged.
 ///
 /// Returns the range of the parameters in `out`, from their opening brace up to `_meta` or their closing brace. The
-/// range is meaningless if the request has neither parameters nor `_meta`.
+/// range is empty if the request has neither parameters nor `_meta`.
 pub(crate) fn request(
     out: &mut Vec<u8>,
     id: u64,
@@ -170,6 +170,8 @@ fn push_rest(
     } else if !has_members {
         // Without parameters, the member `params` is left out.
         out.truncate(before);
+        out.extend_from_slice(b"}\n");
+        return Ok(before..before);
     }
     out.extend_from_slice(b"}\n");
     Ok(start..end)

@@ -17,10 +17,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::config::{Config, RequestOptions};
-use super::context::{Context, timed_out};
 use super::error::{CallError, CloseReason, SendError};
 use super::event::{self, ClientRequest, Event, Notification, SentRequest};
 use super::input_required::{self, InputRequired};
+use super::link::{Link, timed_out};
+use super::outbox::RequestHead;
 use super::prepared::{CacheUse, send_error};
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskRequest, TaskUse};
@@ -31,7 +32,7 @@ use super::tasks::{self, TaskParam, Tasks, push_task_param};
 use super::ticket::Reply;
 use crate::cache::{CachedAnswer, PendingEntry};
 use crate::rpc::received::MessageBytes;
-use crate::rpc::write::{self, Meta, ParamsWriter};
+use crate::rpc::write::{Meta, ParamsWriter};
 use crate::rpc::{Response, ResultType};
 use crate::time::Timestamp;
 use mcpwire_types::json::scan;
@@ -39,7 +40,7 @@ use mcpwire_types::{Era, Task, TaskHandle};
 
 /// The requests of callers that have no reply yet, and the response cache.
 ///
-/// Such a request waits for its response in [`Context::requests`], for input from the embedder in `input_required`, or
+/// Such a request waits for its response in [`Link::requests`], for input from the embedder in `input_required`, or
 /// for the end of its task in `tasks`.
 #[derive(Debug)]
 pub(super) struct CallerRequests {
@@ -89,13 +90,8 @@ impl CallerRequests {
         self.input_required.release_buffers();
     }
 
-    pub(super) fn task_use(
-        &self,
-        method: &str,
-        options: &RequestOptions,
-        context: &Context<'_>,
-    ) -> (TaskUse, TaskParam) {
-        self.tasks.task_use(method, options, context)
+    pub(super) fn task_use(&self, method: &str, options: &RequestOptions, link: &Link) -> (TaskUse, TaskParam) {
+        self.tasks.task_use(method, options, link)
     }
 
     /// Sends a request, unless the cache contains a fresh response: then reports that response as the reply.
@@ -103,38 +99,37 @@ impl CallerRequests {
         &mut self,
         request: NewRequest<'_>,
         options: &RequestOptions,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<RequestKey, SendError> {
-        let limit = context.config.max_in_flight;
-        if self.len(context.requests) >= limit {
+        let limit = link.config.max_in_flight;
+        if self.len(&link.requests) >= limit {
             return Err(SendError::TooManyInFlight { limit });
         }
         if options.meta.as_ref().is_some_and(|meta| !meta.is_object()) {
             return Err(SendError::NotAnObject { method: request.method.into_owned() });
         }
-        let cache_entry =
-            match self.cache.look_up(request.caching, &request.method, request.params, options, context)? {
-                Lookup::Miss(entry) => entry,
-                Lookup::Hit(CachedAnswer { message, response }) => {
-                    let key = context.requests.fresh_key();
-                    context.stats.cached += 1;
-                    let reply = Reply { cached: true, ..Reply::answered(key, request.method, message, response) };
-                    context.report(Event::Reply(reply));
-                    return Ok(key);
-                }
-            };
-        let written = write_request(&request, options, context)?;
-        let retry = if input_required::may_require_input(&request.method, context) {
-            self.input_required.retry_params(&context.out[written.clone()], options.meta.as_ref(), context)
+        let cache_entry = match self.cache.look_up(request.caching, &request.method, request.params, options, link)? {
+            Lookup::Miss(entry) => entry,
+            Lookup::Hit(CachedAnswer { message, response }) => {
+                let key = link.requests.fresh_key();
+                link.stats.cached += 1;
+                let reply = Reply { cached: true, ..Reply::answered(key, request.method, message, response) };
+                link.report(Event::Reply(reply));
+                return Ok(key);
+            }
+        };
+        let written = write_request(&request, options, link)?;
+        let retry = if input_required::may_require_input(&request.method, link) {
+            self.input_required.retry_params(link.outbox.text(written.clone()), options.meta.as_ref(), link)
         } else {
             None
         };
-        let key = context.requests.fresh_key();
-        if context.config.reports_requests() {
-            report_sent(key, request.method.clone(), written, options, context);
+        let key = link.requests.fresh_key();
+        if link.config.reports_requests() {
+            report_sent(key, request.method.clone(), written, options, link);
         }
-        let deadlines = deadlines(options, context);
-        context.requests.insert(Owner::Caller(CallerRequest {
+        let deadlines = deadlines(options, link);
+        link.requests.insert(Owner::Caller(CallerRequest {
             key,
             method: request.method,
             wants_progress: options.wants_progress(),
@@ -153,9 +148,9 @@ impl CallerRequests {
         handle: &TaskHandle,
         options: &RequestOptions,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<RequestKey, SendError> {
-        self.tasks.follow(handle, deadlines(options, context), server_requests, context)
+        self.tasks.follow(handle, deadlines(options, link), server_requests, link)
     }
 
     /// Cancels a caller's request. Returns `false` if no request with this key is pending.
@@ -164,15 +159,15 @@ impl CallerRequests {
         key: RequestKey,
         reason: Option<&str>,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> bool {
-        let Some(id) = context.requests.id_of(key) else {
-            return self.input_required.cancel(key, server_requests, context)
-                || self.tasks.cancel(key, server_requests, context);
+        let Some(id) = link.requests.id_of(key) else {
+            return self.input_required.cancel(key, server_requests, link)
+                || self.tasks.cancel(key, server_requests, link);
         };
-        let Some(Owner::Caller(caller)) = context.requests.abandon(id) else { return false };
-        context.send_cancelled(id, reason);
-        context.fail(key, CallError::Cancelled { method: caller.method });
+        let Some(Owner::Caller(caller)) = link.abandon(id) else { return false };
+        link.send_cancelled(id, reason);
+        link.fail(key, CallError::Cancelled { method: caller.method });
         true
     }
 
@@ -183,32 +178,32 @@ impl CallerRequests {
         response: Response,
         message: impl MessageBytes,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
-        match result_type(&caller, response, message.bytes(), context) {
+        match result_type(&caller, response, message.bytes(), link) {
             ResultType::Complete => {}
             ResultType::InputRequired => {
-                return self.input_required.receive(caller, response, message.bytes(), server_requests, context);
+                return self.input_required.receive(caller, response, message.bytes(), server_requests, link);
             }
-            ResultType::Task => return self.tasks.begin(caller, response, message.bytes(), server_requests, context),
+            ResultType::Task => return self.tasks.begin(caller, response, message.bytes(), server_requests, link),
         }
         self.input_required.recycle(&mut caller);
         let reply = Reply::answered(caller.key, caller.method, message.into_bytes(), response);
-        self.end(caller.cache_entry, reply, context);
+        self.end(caller.cache_entry, reply, link);
     }
 
     #[cold]
-    pub(super) fn fail(&mut self, caller: CallerRequest, error: CallError, context: &mut Context<'_>) {
-        self.end(caller.cache_entry, Reply::failed(caller.key, error), context);
+    pub(super) fn fail(&mut self, caller: CallerRequest, error: CallError, link: &mut Link) {
+        self.end(caller.cache_entry, Reply::failed(caller.key, error), link);
     }
 
     #[inline]
-    fn end(&mut self, cache_entry: Option<Box<PendingEntry>>, reply: Reply, context: &mut Context<'_>) {
+    fn end(&mut self, cache_entry: Option<Box<PendingEntry>>, reply: Reply, link: &mut Link) {
         let reply = match cache_entry {
-            Some(entry) => self.cache.fill(*entry, reply, context.now),
+            Some(entry) => self.cache.fill(*entry, reply, link.now),
             None => reply,
         };
-        context.report(Event::Reply(reply));
+        link.report(Event::Reply(reply));
     }
 
     pub(super) fn receive_about_task(
@@ -216,11 +211,11 @@ impl CallerRequests {
         call: RequestKey,
         request: TaskRequest,
         response: Response,
-        message: &[u8],
+        message: Vec<u8>,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
-        self.tasks.receive(call, request, response, message.to_vec(), server_requests, context);
+        self.tasks.receive(call, request, response, message, server_requests, link);
     }
 
     #[cold]
@@ -231,19 +226,19 @@ impl CallerRequests {
         id: u64,
         error: CallError,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
-        self.tasks.fail(call, request, id, error, server_requests, context);
+        self.tasks.fail(call, request, id, error, server_requests, link);
     }
 
     /// Handles a progress notification for the request whose progress token is `id`. Returns the key of that request,
     /// or `None` if it is not pending.
-    pub(super) fn progress(&self, id: u64, context: &mut Context<'_>) -> Option<RequestKey> {
-        context.requests.progress(id, context.now).or_else(|| self.tasks.progress(id))
+    pub(super) fn progress(&self, id: u64, link: &mut Link) -> Option<RequestKey> {
+        link.requests.progress(id, link.now).or_else(|| self.tasks.progress(id))
     }
 
-    pub(super) fn task_status(&mut self, task: Task, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
-        self.tasks.notified(task, server_requests, context);
+    pub(super) fn task_status(&mut self, task: Task, server_requests: &mut ServerRequests, link: &mut Link) {
+        self.tasks.notified(task, server_requests, link);
     }
 
     /// Forgets the responses that belong to the old authorization.
@@ -252,93 +247,89 @@ impl CallerRequests {
         self.cache.authorization_changed(requests);
     }
 
-    pub(super) fn invalidate(&mut self, notification: &Notification, context: &mut Context<'_>) {
-        self.cache.notified(notification, context.requests);
+    pub(super) fn invalidate(&mut self, notification: &Notification, link: &mut Link) {
+        self.cache.notified(notification, &mut link.requests);
     }
 
     pub(super) fn input_answered(
         &mut self,
         answered: AnswerOutcome,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> bool {
         use InputOwner::{Request, Task};
         match answered {
             AnswerOutcome::Unknown => return false,
             AnswerOutcome::Done => {}
             AnswerOutcome::Complete(Request(key), answers) => {
-                self.input_required.answered(key, &answers, server_requests, context);
+                self.input_required.answered(key, &answers, server_requests, link);
             }
             AnswerOutcome::Complete(Task(key, _), answer) => {
-                self.tasks.input_answered(key, &answer, server_requests, context);
+                self.tasks.input_answered(key, &answer, server_requests, link);
             }
             AnswerOutcome::Refused(Request(key), error) => {
-                self.input_required.refused(key, error, server_requests, context);
+                self.input_required.refused(key, error, server_requests, link);
             }
             AnswerOutcome::Refused(Task(key, _), error) => {
-                self.tasks.input_refused(key, error, server_requests, context);
+                self.tasks.input_refused(key, error, server_requests, link);
             }
         }
         true
     }
 
-    pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
-        while let Some(Expired { id, owner, missed }) = context.requests.expire(context.now) {
+    pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, link: &mut Link) {
+        while let Some(Expired { id, owner, missed }) = link.requests.expire(link.now) {
+            link.outbox.abandoned(id);
             let deadlines = match &owner {
                 Owner::Caller(caller) => caller.deadlines,
                 Owner::Task { deadlines, .. } => *deadlines,
                 // Requests of other owners have no deadlines in this table.
                 _ => continue,
             };
-            context.send_cancelled(id, Some(&timed_out(deadlines.length(missed))));
+            link.send_cancelled(id, Some(&timed_out(deadlines.length(missed))));
             match owner {
                 Owner::Caller(caller) => {
                     let error = deadlines.error(caller.method.clone(), missed);
-                    self.fail(caller, error, context);
+                    self.fail(caller, error, link);
                 }
                 Owner::Task { call, request, .. } => {
                     let error = deadlines.error(request.method().into(), missed);
-                    self.tasks.fail(call, request, id, error, server_requests, context);
+                    self.tasks.fail(call, request, id, error, server_requests, link);
                 }
                 _ => {}
             }
         }
-        if self.tasks.poll_timeout().is_some_and(|at| at <= context.now) {
-            self.tasks.handle_timeout(server_requests, context);
+        if self.tasks.poll_timeout().is_some_and(|at| at <= link.now) {
+            self.tasks.handle_timeout(server_requests, link);
         }
-        self.input_required.expire(server_requests, context);
+        self.input_required.expire(server_requests, link);
     }
 
     /// Fails all pending requests of callers because the connection has ended, and empties the cache.
     #[cold]
-    pub(super) fn close(
-        &mut self,
-        reason: &CloseReason,
-        server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
-    ) {
-        while let Some(owner) = context.requests.pop() {
+    pub(super) fn close(&mut self, reason: &CloseReason, server_requests: &mut ServerRequests, link: &mut Link) {
+        while let Some(owner) = link.requests.pop() {
             if let Owner::Caller(caller) = owner {
                 let error = CallError::Closed { method: caller.method.clone(), reason: reason.clone() };
-                self.fail(caller, error, context);
+                self.fail(caller, error, link);
             }
         }
-        self.input_required.close(reason, server_requests, context);
-        self.tasks.close(reason, server_requests, context);
-        self.cache = ResponseCache::new(context.config.cache);
+        self.input_required.close(reason, server_requests, link);
+        self.tasks.close(reason, server_requests, link);
+        self.cache = ResponseCache::new(link.config.cache);
     }
 }
 
 /// Returns what the response to a caller's request contains. A request for input or a task is recognized only if the
 /// specification allows it for the request.
 #[inline]
-fn result_type(caller: &CallerRequest, response: Response, message: &[u8], context: &Context<'_>) -> ResultType {
+fn result_type(caller: &CallerRequest, response: Response, message: &[u8], link: &Link) -> ResultType {
     let follows_task = caller.tasks == TaskUse::Followed;
-    let may_require_input = input_required::may_require_input(&caller.method, context);
+    let may_require_input = input_required::may_require_input(&caller.method, link);
     if !follows_task && !may_require_input {
         return ResultType::Complete;
     }
-    if !context.connection.is_era(Era::Modern) {
+    if !link.connection.is_era(Era::Modern) {
         return if tasks::is_experimental_task(message) { ResultType::Task } else { ResultType::Complete };
     }
     match response.result_type(message) {
@@ -348,14 +339,14 @@ fn result_type(caller: &CallerRequest, response: Response, message: &[u8], conte
     }
 }
 
-fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
-    let timeout = options.timeout.unwrap_or(context.config.request_timeout);
+fn deadlines(options: &RequestOptions, link: &Link) -> Deadlines {
+    let timeout = options.timeout.unwrap_or(link.config.request_timeout);
     // An idle timeout that exceeds the configured total timeout extends the total timeout.
-    let total = options.total_timeout.unwrap_or(context.config.total_timeout.max(timeout));
-    Deadlines::new(context.now, timeout, total)
+    let total = options.total_timeout.unwrap_or(link.config.total_timeout.max(timeout));
+    Deadlines::new(link.now, timeout, total)
 }
 
-/// Reports a request whose parameters are in the range `written` of the transmit buffer. Called before the request table
+/// Reports a request whose parameters are in the range `written` of the outbox. Called before the request table
 /// contains the request.
 #[cold]
 #[inline(never)]
@@ -364,25 +355,24 @@ fn report_sent(
     method: Cow<'static, str>,
     written: Range<usize>,
     options: &RequestOptions,
-    context: &mut Context<'_>,
+    link: &mut Link,
 ) {
-    // A legacy request without parameters has no such range.
-    let target = event::target(&method, context.out.get(written).unwrap_or_default());
+    let target = event::target(&method, link.outbox.text(written));
     let request = ClientRequest::new(key, method, target);
     let trace_parent = options.meta.as_ref().and_then(|meta| scan::text(meta.member_text("traceparent")?.as_bytes()));
-    let sent = SentRequest { request, id: context.requests.next_id(), tag: options.tag.clone(), trace_parent };
-    context.report(Event::RequestSent(Box::new(sent)));
+    let sent = SentRequest { request, id: link.requests.next_id(), tag: options.tag.clone(), trace_parent };
+    link.report(Event::RequestSent(Box::new(sent)));
 }
 
-/// Writes a request into the transmit buffer. Returns the range of the buffer that contains the parameters, without the
+/// Writes a request into the outbox. Returns the range of the outbox that contains the parameters, without the
 /// `_meta` member and the closing brace.
 fn write_request(
     request: &NewRequest<'_>,
     options: &RequestOptions,
-    context: &mut Context<'_>,
+    link: &mut Link,
 ) -> Result<Range<usize>, SendError> {
     let NewRequest { method, params, tasks, task_param, .. } = request;
-    let (id, connection) = (context.requests.next_id(), context.connection);
+    let (id, connection) = (link.requests.next_id(), &link.connection);
     let meta = Meta {
         protocol: if *tasks == TaskUse::None { connection.request_meta() } else { connection.task_meta() },
         progress_token: options.wants_progress().then_some(id),
@@ -395,5 +385,6 @@ fn write_request(
         Ok(())
     };
     let params: ParamsWriter<'_> = if *task_param == TaskParam::Present { &with_task_param } else { *params };
-    write::request(context.out, id, method, params, meta).map_err(|error| send_error(method, error))
+    let head = RequestHead { id, method, version: connection.modern_version(), is_repeatable: options.repeatable };
+    link.outbox.request(head, params, meta).map_err(|error| send_error(method, error))
 }

@@ -9,15 +9,13 @@ use serde::Serialize;
 use super::caller_requests::NewRequest;
 use super::config::RequestOptions;
 use super::connection::Phase;
-use super::context::Context;
 use super::error::SendError;
 use super::json_objects::{merged, without};
-use super::parts::Parts;
 use super::prepared::{self, CacheUse, Prepared, PreparedRequest, send_error};
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::requests::TaskUse;
-use super::router::Session;
 use super::server_requests::{AnswerOutcome, RefusalReason};
+use super::session::Session;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
 use crate::rpc::RpcError;
@@ -35,17 +33,13 @@ use mcpwire_types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskH
 #[derive(Debug)]
 pub struct Calls<'e> {
     session: &'e mut Session,
-    /// Messages to send, one per line.
-    out: &'e mut Vec<u8>,
-    /// Latest time that was passed to the engine. Never decreases.
-    now: &'e mut Timestamp,
-    /// Number of unsent bytes that the transport stores outside of `out`, such as the bodies of HTTP requests.
+    /// Number of unsent bytes that the transport stores outside of the session, such as the bodies of HTTP requests.
     queued: usize,
 }
 
 impl<'e> Calls<'e> {
-    pub(crate) fn new(session: &'e mut Session, out: &'e mut Vec<u8>, now: &'e mut Timestamp, queued: usize) -> Self {
-        Calls { session, out, now, queued }
+    pub(crate) fn new(session: &'e mut Session, queued: usize) -> Self {
+        Calls { session, queued }
     }
 
     /// Returns the session, which contains the state of the connection.
@@ -63,8 +57,8 @@ impl<'e> Calls<'e> {
     /// Returns an error if `initialize` was called before on this session, or if the session is closed.
     #[doc(alias("InitializedNotification", "notifications/initialized"))]
     pub fn initialize(&mut self, now: Timestamp) -> Result<(), SendError> {
-        self.advance(now);
-        self.session.initialize(*self.now, self.out)
+        self.session.advance(now);
+        self.session.initialize()
     }
 
     /// Sends a request. The session reports the result or error as [`Event::Reply`](crate::Event::Reply), which the
@@ -85,7 +79,7 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<Ticket<M>, SendError> {
-        self.context().connection.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
+        self.session.link.connection.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let params: ParamsWriter<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
         let caching = const { CacheUse::of(M::NAME) };
         self.send(Cow::Borrowed(M::NAME), caching, params, options, now).map(Ticket::new)
@@ -118,7 +112,7 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<RequestKey, SendError> {
-        self.context().connection.check_allowed(request.method, request.bit)?;
+        self.session.link.connection.check_allowed(request.method, request.bit)?;
         let params: ParamsWriter<'_> = &|out: &mut Vec<u8>| {
             out.extend_from_slice(request.text());
             Ok(())
@@ -174,7 +168,7 @@ impl<'e> Calls<'e> {
     /// negotiated protocol version or the server does not support the notification.
     pub fn notify<N: ClientNotification>(&mut self, params: &N::Params, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
-        self.context().connection.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
+        self.session.link.connection.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
         self.send_notification(N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params))
     }
 
@@ -210,8 +204,9 @@ impl<'e> Calls<'e> {
     /// the client closes the response stream of the request instead. Specification: basic/patterns/cancellation.
     #[doc(alias("notifications/cancelled", "CancelledNotification", "CancelledNotificationParams"))]
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp) -> bool {
-        let Parts { callers, server_requests, mut context, .. } = self.parts(now);
-        callers.cancel(key, reason, server_requests, &mut context)
+        self.session.advance(now);
+        let Session { callers, server_requests, link, .. } = &mut *self.session;
+        callers.cancel(key, reason, server_requests, link)
     }
 
     /// Sets the minimum level of the log messages that the server sends.
@@ -230,13 +225,13 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<Option<Ticket<SetLevel>>, SendError> {
-        if !self.context().connection.is_era(Era::Modern) {
+        if !self.session.link.connection.is_era(Era::Modern) {
             return self.request(&SetLevelParams { level }, options, now).map(Some);
         }
         self.check_room(now)?;
-        let context = self.context();
-        context.check_open()?;
-        if context.connection.is_undeclared(const { revisions::bit(SetLevel::NAME) }) {
+        let link = &self.session.link;
+        link.check_open()?;
+        if link.connection.is_undeclared(const { revisions::bit(SetLevel::NAME) }) {
             return Err(SendError::NoLogging);
         }
         if matches!(level, LoggingLevel::Other(_)) {
@@ -265,12 +260,11 @@ impl<'e> Calls<'e> {
         now: Timestamp,
     ) -> Result<Ticket<CallTool>, SendError> {
         self.check_room(now)?;
-        let context = self.context();
-        context.check_open()?;
-        context.connection.check_allowed(GetTask::NAME, const { revisions::bit(GetTask::NAME) })?;
-        self.session.declare_tasks();
-        let Parts { callers, server_requests, mut context, .. } = self.parts(now);
-        callers.follow_task(handle, options, server_requests, &mut context).map(Ticket::new)
+        let Session { callers, server_requests, link, .. } = &mut *self.session;
+        link.check_open()?;
+        link.connection.check_allowed(GetTask::NAME, const { revisions::bit(GetTask::NAME) })?;
+        link.declare_tasks();
+        callers.follow_task(handle, options, server_requests, link).map(Ticket::new)
     }
 
     /// Subscribes to changes of lists, resources or tasks.
@@ -298,21 +292,20 @@ impl<'e> Calls<'e> {
         now: Timestamp,
     ) -> Result<SubscriptionKey, SendError> {
         self.check_room(now)?;
-        let Parts { subscriptions, mut context, .. } = self.parts(now);
-        subscriptions.subscribe(wanted, options, &mut context)
+        self.session.subscriptions.subscribe(wanted, options, &mut self.session.link)
     }
 
     /// Ends a subscription and discards its unread events. Returns `false` if the subscription had already ended.
     pub fn unsubscribe(&mut self, key: SubscriptionKey, now: Timestamp) -> bool {
-        let Parts { subscriptions, mut context, .. } = self.parts(now);
-        subscriptions.unsubscribe(key, &mut context)
+        self.session.advance(now);
+        self.session.subscriptions.unsubscribe(key, &mut self.session.link)
     }
 
     /// Removes and returns the next event of a subscription, or returns `None` if no event is queued.
     ///
     /// The last event of a subscription is [`SubscriptionEvent::Ended`].
     pub fn poll_subscription(&mut self, key: SubscriptionKey) -> Option<SubscriptionEvent> {
-        self.session.parts(*self.now, self.out).subscriptions.poll(key)
+        self.session.subscriptions.poll(key)
     }
 
     /// Answers a request of the server, such as `elicitation/create`. `result` must serialize as a JSON object.
@@ -329,8 +322,8 @@ impl<'e> Calls<'e> {
         now: Timestamp,
     ) -> Result<bool, SendError> {
         let result: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, result);
-        let Parts { server_requests, mut context, .. } = self.parts(now);
-        let answered = server_requests.answer(key, result, &mut context)?;
+        self.session.advance(now);
+        let answered = self.session.server_requests.answer(key, result, &mut self.session.link)?;
         Ok(self.input_answered(answered))
     }
 
@@ -355,20 +348,20 @@ impl<'e> Calls<'e> {
     }
 
     fn refuse_with(&mut self, key: ServerRequestId, refusal: &RefusalReason<'_>, now: Timestamp) -> bool {
-        let Parts { server_requests, mut context, .. } = self.parts(now);
-        let answered = server_requests.refuse(key, refusal, &mut context);
+        self.session.advance(now);
+        let answered = self.session.server_requests.refuse(key, refusal, &mut self.session.link);
         self.input_answered(answered)
     }
 
     fn input_answered(&mut self, answered: AnswerOutcome) -> bool {
-        let Parts { callers, server_requests, mut context, .. } = self.session.parts(*self.now, self.out);
-        callers.input_answered(answered, server_requests, &mut context)
+        let Session { callers, server_requests, link, .. } = &mut *self.session;
+        callers.input_answered(answered, server_requests, link)
     }
 
     fn send_notification(&mut self, method: &str, params: ParamsWriter<'_>) -> Result<(), SendError> {
-        let context = self.context();
-        context.check_open()?;
-        write::notification(context.out, method, params).map_err(|error| send_error(method, error))
+        let link = &mut self.session.link;
+        link.check_open()?;
+        link.outbox.notification(method, params).map_err(|error| send_error(method, error))
     }
 
     fn send(
@@ -380,35 +373,21 @@ impl<'e> Calls<'e> {
         now: Timestamp,
     ) -> Result<RequestKey, SendError> {
         self.check_room(now)?;
-        let Parts { callers, context, .. } = self.parts(now);
-        context.check_open()?;
-        let (tasks, task_param) = callers.task_use(&method, options, &context);
+        let Session { callers, link, .. } = &mut *self.session;
+        link.check_open()?;
+        let (tasks, task_param) = callers.task_use(&method, options, link);
         if tasks != TaskUse::None {
-            self.session.declare_tasks();
+            link.declare_tasks();
         }
-        let Parts { callers, mut context, .. } = self.parts(now);
-        callers.send(NewRequest { method, params, caching, tasks, task_param }, options, &mut context)
+        callers.send(NewRequest { method, params, caching, tasks, task_param }, options, link)
     }
 
     fn check_room(&mut self, now: Timestamp) -> Result<(), SendError> {
-        self.advance(now);
+        self.session.advance(now);
         let limit = self.session.config().max_transmit;
         if self.queued > limit && self.session.phase() == Phase::Ready {
             return Err(SendError::TransmitFull { limit });
         }
         Ok(())
-    }
-
-    fn parts(&mut self, now: Timestamp) -> Parts<'_> {
-        self.advance(now);
-        self.session.parts(*self.now, self.out)
-    }
-
-    fn context(&mut self) -> Context<'_> {
-        self.session.parts(*self.now, self.out).context
-    }
-
-    fn advance(&mut self, now: Timestamp) {
-        *self.now = now.max(*self.now);
     }
 }

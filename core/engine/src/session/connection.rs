@@ -80,6 +80,12 @@ impl Connection {
         self.version().is_some_and(|version| version.era() == era)
     }
 
+    /// Returns the negotiated protocol version if the connection is open and the version is modern (from revision
+    /// 2026-07-28).
+    pub(super) fn modern_version(&self) -> Option<ProtocolVersion> {
+        self.version().filter(|version| version.era() == Era::Modern)
+    }
+
     /// Returns the JSON members that the session adds to the `_meta` of each request, without braces. Empty for legacy
     /// versions (up to revision 2025-11-25), and while the connection is not open.
     pub(super) fn request_meta(&self) -> &str {
@@ -105,19 +111,6 @@ impl Connection {
         fields.members = protocol_fields(config, *version);
         if fields.with_tasks.is_some() {
             fields.with_tasks = Some(task_fields(config, *version));
-        }
-    }
-
-    /// Returns an error if the connection is not open, or if the transmit buffer `out` exceeds
-    /// [`Config::max_transmit`].
-    pub(super) fn check_open(&self, out: &[u8], config: &Config) -> Result<(), SendError> {
-        match self {
-            Connection::Ready(_) if out.len() > config.max_transmit => {
-                Err(SendError::TransmitFull { limit: config.max_transmit })
-            }
-            Connection::Ready(_) => Ok(()),
-            Connection::New | Connection::Opening(_) => Err(SendError::NotInitialized),
-            Connection::Closed => Err(SendError::Closed),
         }
     }
 

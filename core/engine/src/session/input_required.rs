@@ -17,15 +17,16 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 
-use super::context::Context;
 use super::error::{CallError, CloseReason, Deadline, InputError};
 use super::event::{self, ClientRequest, Event, SentRequest};
 use super::json_objects::object;
+use super::link::Link;
+use super::outbox::RequestHead;
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, TaskUse};
 use super::retry_params::RetryParams;
 use super::server_requests::{InputOwner, ServerRequests};
-use crate::rpc::write::{self, Meta};
+use crate::rpc::write::Meta;
 use crate::rpc::{Response, decode};
 use crate::time::Timestamp;
 use mcpwire_types::json::Json;
@@ -60,8 +61,8 @@ const MAX_SPARE: usize = 4 * 1024;
 /// Returns whether the protocol allows an `input_required` result for `method` (from revision 2026-07-28,
 /// basic/patterns/mrtr, "Supported Requests").
 #[inline]
-pub(super) fn may_require_input(method: &str, context: &Context<'_>) -> bool {
-    matches!(method, "tools/call" | "prompts/get" | "resources/read") && context.connection.is_era(Era::Modern)
+pub(super) fn may_require_input(method: &str, link: &Link) -> bool {
+    matches!(method, "tools/call" | "prompts/get" | "resources/read") && link.connection.is_era(Era::Modern)
 }
 
 impl InputRequired {
@@ -88,14 +89,9 @@ impl InputRequired {
     /// request again with input. `params` is a JSON object without its closing brace.
     ///
     /// Returns `None` if the copy would exceed [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
-    pub(super) fn retry_params(
-        &mut self,
-        params: &[u8],
-        meta: Option<&Json>,
-        context: &Context<'_>,
-    ) -> Option<RetryParams> {
+    pub(super) fn retry_params(&mut self, params: &[u8], meta: Option<&Json>, link: &Link) -> Option<RetryParams> {
         let meta = meta.map_or(&b""[..], |meta| meta.get().as_bytes());
-        let has_room = self.has_room(params.len() + 1 + meta.len(), context);
+        let has_room = self.has_room(params.len() + 1 + meta.len(), link);
         has_room.then(|| RetryParams::new(params, meta, mem::take(&mut self.spare)))
     }
 
@@ -118,17 +114,17 @@ impl InputRequired {
         response: Response,
         message: &[u8],
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
         let (key, method) = (caller.key, caller.method.clone());
         let error = match decode::answer::<InputRequiredResult>(message, response) {
-            Ok(result) => match self.begin(caller, result, server_requests, context) {
+            Ok(result) => match self.begin(caller, result, server_requests, link) {
                 Ok(()) => return,
                 Err(error) => CallError::Input { method, error: Arc::new(error) },
             },
             Err(fault) => fault.into_call_error(method),
         };
-        context.fail(key, error);
+        link.fail(key, error);
     }
 
     fn begin(
@@ -136,23 +132,23 @@ impl InputRequired {
         caller: CallerRequest,
         result: InputRequiredResult,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<(), InputError> {
         let InputRequiredResult { input_requests: inputs, request_state: state, .. } = result;
-        let config = context.config;
-        if caller.input_rounds >= config.max_input_rounds {
-            return Err(InputError::TooManyInputRounds { limit: config.max_input_rounds });
+        let limit = link.config.max_input_rounds;
+        if caller.input_rounds >= limit {
+            return Err(InputError::TooManyInputRounds { limit });
         }
         let state_len = state.as_ref().map_or(0, |state| state.get().len());
-        if !caller.retry.as_ref().is_some_and(|retry| self.has_room(retry.len() + state_len, context)) {
-            return Err(InputError::RetryTooLarge { limit: config.max_retry_bytes });
+        if !caller.retry.as_ref().is_some_and(|retry| self.has_room(retry.len() + state_len, link)) {
+            return Err(InputError::RetryTooLarge { limit: link.config.max_retry_bytes });
         }
         if inputs.is_empty() {
-            return send_again(caller, None, state.as_ref(), context).map_err(|(_, error)| error);
+            return send_again(caller, None, state.as_ref(), link).map_err(|(_, error)| error);
         }
         let target = caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params()));
         let during = ClientRequest::new(caller.key, caller.method.clone(), target);
-        server_requests.request_inputs(InputOwner::Request(caller.key), &during, inputs, context)?;
+        server_requests.request_inputs(InputOwner::Request(caller.key), &during, inputs, link)?;
         self.paused.push(PausedRequest { caller, state });
         Ok(())
     }
@@ -164,11 +160,11 @@ impl InputRequired {
         key: RequestKey,
         answers: &[u8],
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
         let Some(PausedRequest { caller, state }) = self.resume(key) else { return };
-        if let Err((caller, error)) = send_again(caller, Some(answers), state.as_ref(), context) {
-            fail(&caller, error, server_requests, context);
+        if let Err((caller, error)) = send_again(caller, Some(answers), state.as_ref(), link) {
+            fail(&caller, error, server_requests, link);
         }
     }
 
@@ -180,55 +176,45 @@ impl InputRequired {
         key: RequestKey,
         error: InputError,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
         if let Some(PausedRequest { caller, .. }) = self.resume(key) {
-            fail(&caller, error, server_requests, context);
+            fail(&caller, error, server_requests, link);
         }
     }
 
     /// Cancels the request with this key and withdraws its unanswered inputs. Returns `false` if the request does not
     /// wait for input.
-    pub(super) fn cancel(
-        &mut self,
-        key: RequestKey,
-        server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
-    ) -> bool {
+    pub(super) fn cancel(&mut self, key: RequestKey, server_requests: &mut ServerRequests, link: &mut Link) -> bool {
         let Some(PausedRequest { caller, .. }) = self.resume(key) else { return false };
-        server_requests.withdraw(InputOwner::Request(key), context);
-        context.fail(key, CallError::Cancelled { method: caller.method });
+        server_requests.withdraw(InputOwner::Request(key), link);
+        link.fail(key, CallError::Cancelled { method: caller.method });
         true
     }
 
-    pub(super) fn expire(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
-        let now = context.now;
+    pub(super) fn expire(&mut self, server_requests: &mut ServerRequests, link: &mut Link) {
+        let now = link.now;
         while let Some(at) = self.paused.iter().position(|paused| paused.caller.deadlines.total <= now) {
             let PausedRequest { caller, .. } = self.paused.remove(at);
-            server_requests.withdraw(InputOwner::Request(caller.key), context);
-            context.fail(caller.key, caller.deadlines.error(caller.method, Deadline::Total));
+            server_requests.withdraw(InputOwner::Request(caller.key), link);
+            link.fail(caller.key, caller.deadlines.error(caller.method, Deadline::Total));
         }
     }
 
     #[cold]
-    pub(super) fn close(
-        &mut self,
-        reason: &CloseReason,
-        server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn close(&mut self, reason: &CloseReason, server_requests: &mut ServerRequests, link: &mut Link) {
         for PausedRequest { caller, .. } in mem::take(self).paused {
-            server_requests.withdraw(InputOwner::Request(caller.key), context);
-            context.fail(caller.key, CallError::Closed { method: caller.method, reason: reason.clone() });
+            server_requests.withdraw(InputOwner::Request(caller.key), link);
+            link.fail(caller.key, CallError::Closed { method: caller.method, reason: reason.clone() });
         }
     }
 
-    fn has_room(&self, more: usize, context: &Context<'_>) -> bool {
+    fn has_room(&self, more: usize, link: &Link) -> bool {
         let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
         let paused =
             |paused: &PausedRequest| paused.caller.retry.as_ref().map_or(0, RetryParams::len) + state_len(paused);
-        let kept = context.requests.retry_bytes() + self.paused.iter().map(paused).sum::<usize>();
-        kept + more <= context.config.max_retry_bytes
+        let kept = link.requests.retry_bytes() + self.paused.iter().map(paused).sum::<usize>();
+        kept + more <= link.config.max_retry_bytes
     }
 
     fn position(&self, key: RequestKey) -> Option<usize> {
@@ -243,9 +229,9 @@ impl InputRequired {
 
 #[inline(never)]
 #[cold]
-fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
-    server_requests.withdraw(InputOwner::Request(caller.key), context);
-    context.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
+fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerRequests, link: &mut Link) {
+    server_requests.withdraw(InputOwner::Request(caller.key), link);
+    link.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
 }
 
 /// Sends a request again under a new JSON-RPC id, with the embedder's `answers` as `inputResponses` and the server's
@@ -257,38 +243,44 @@ fn send_again(
     caller: CallerRequest,
     answers: Option<&[u8]>,
     state: Option<&Json>,
-    context: &mut Context<'_>,
+    link: &mut Link,
 ) -> Result<(), (CallerRequest, InputError)> {
-    if let Err(error) = context.check_open() {
+    if let Err(error) = link.check_open() {
         return Err((caller, InputError::NotSent(error)));
     }
-    let id = context.requests.next_id();
+    let id = link.requests.next_id();
     let meta = caller.retry.as_ref().and_then(RetryParams::meta);
     let params = |out: &mut Vec<u8>| {
         push_params(out, caller.retry.as_ref().map_or(b"{}", RetryParams::params), answers, state);
         Ok(())
     };
-    let connection = context.connection;
+    let connection = &link.connection;
     let meta = Meta {
         protocol: if caller.tasks == TaskUse::None { connection.request_meta() } else { connection.task_meta() },
         progress_token: caller.wants_progress.then_some(id),
         caller: meta.as_ref(),
     };
+    let head = RequestHead {
+        id,
+        method: &caller.method,
+        version: connection.modern_version(),
+        is_repeatable: caller.repeatable,
+    };
     // The parameters are JSON text and cannot fail to serialize.
-    let _ = write::request(context.out, id, &caller.method, &params, meta);
-    if context.config.reports_requests() {
-        report_sent(&caller, id, context);
+    let _ = link.outbox.request(head, &params, meta);
+    if link.config.reports_requests() {
+        report_sent(&caller, id, link);
     }
-    context.requests.insert_again(caller, context.now);
+    link.requests.insert_again(caller, link.now);
     Ok(())
 }
 
 #[cold]
 #[inline(never)]
-fn report_sent(caller: &CallerRequest, id: u64, context: &mut Context<'_>) {
+fn report_sent(caller: &CallerRequest, id: u64, link: &mut Link) {
     let target = caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params()));
     let request = ClientRequest::new(caller.key, caller.method.clone(), target);
-    context.report(Event::RequestSent(Box::new(SentRequest { request, id, tag: None, trace_parent: None })));
+    link.report(Event::RequestSent(Box::new(SentRequest { request, id, tag: None, trace_parent: None })));
 }
 
 /// Appends the JSON object `params` to `out`, with its member `inputResponses` set to `answers` and `requestState` set

@@ -1,12 +1,13 @@
 //! The protocol logic that does not depend on the transport. Input and output are complete messages.
 //!
-//! A [`Session`] consists of components. A component is a struct with private state. Its methods receive a `Context`,
-//! and use only the components below it in this table. No component imports the session.
+//! A [`Session`] consists of parts. A part is a struct with private state. Its methods receive the `Link`, and use only the
+//! parts below it in this table. No part imports the session.
 //!
 //! | file | content |
 //! |---|---|
-//! | `router` | [`Session`]: owns the components, opens and closes the connection |
-//! | `parts` | the components borrowed together: forwards messages and deadlines to them |
+//! | `session` | [`Session`]: owns the parts, opens and closes the connection |
+//! | `receive` | passes the messages of the server to the parts |
+//! | `over_http` | what only the HTTP transport needs |
 //! | `calls` | [`Calls`]: the methods with which an embedder sends messages |
 //! | `connection` | the state of the connection, with the result of the handshake |
 //! | `opening`, `handshake` | open the connection; the state table of the handshake |
@@ -17,33 +18,37 @@
 //! | `tasks` | calls that have become tasks |
 //! | `server_requests` | requests of the server, and the answers to them |
 //! | `subscriptions` | notifications of changes |
-//! | `incoming` | reads notifications, JSON-RPC batches and overlong messages |
-//! | `context` | the state that all components share |
+//! | `link` | what all parts work with: the pending requests, the messages to send, the events, the time |
+//! | `outbox` | the messages to send, and what each of them is |
 
 mod answered_methods;
 mod caller_requests;
 mod calls;
 mod config;
 mod connection;
-mod context;
 mod error;
 mod event;
 mod handshake;
-mod incoming;
 mod input_required;
 mod json_objects;
+mod link;
 mod opening;
-mod parts;
+#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP takes single messages"))]
+mod outbox;
+#[cfg(feature = "http")]
+mod over_http;
 mod prepared;
 mod protocol_fields;
+mod receive;
 mod request_keys;
 mod requests;
 mod response_cache;
 mod retry_params;
-mod router;
 mod server_info;
 mod server_request_kind;
 mod server_requests;
+#[expect(clippy::module_inception, reason = "the type is called like the module")]
+mod session;
 mod stats;
 mod subscriptions;
 mod tag;
@@ -59,11 +64,14 @@ pub(crate) use error::RequestFault;
 pub(crate) use error::is_reading;
 pub use error::{CallError, CloseReason, ConnectError, Deadline, InputError, SendError, TaskError};
 pub use event::{ClientRequest, Event, MessageSummary, Notification, SentRequest, ServerRequest};
+pub(crate) use outbox::Outbox;
+#[cfg(feature = "http")]
+pub(crate) use outbox::{OutgoingKind, OutgoingRequest};
 pub use prepared::{Prepared, PreparedRequest};
 pub use request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
-pub use router::Session;
 pub use server_info::ServerInfo;
 pub use server_request_kind::ServerRequestKind;
+pub use session::Session;
 pub use stats::Stats;
 pub use subscriptions::{ResubscribePolicy, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
 pub use tag::Tag;

@@ -1,11 +1,13 @@
 //! [`Opening`]: performs the actions of the [handshake](super::handshake), and monitors its deadlines.
 
+use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::Config;
 use super::error::{CloseReason, ConnectError, RequestFault};
 use super::handshake::{Handshake, HandshakeAction};
+use super::outbox::{Outbox, RequestHead};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};
 use super::server_info::ServerInfo;
@@ -38,7 +40,7 @@ pub(super) enum OpeningEnd {
 
 pub(super) struct OpeningContext<'a> {
     pub(super) now: Timestamp,
-    pub(super) out: &'a mut Vec<u8>,
+    pub(super) outbox: &'a mut Outbox,
     pub(super) requests: &'a mut Requests,
     pub(super) config: &'a Config,
 }
@@ -139,7 +141,7 @@ impl Opening {
                 self.probe_by = self.handshake.is_probing().then(|| context.now + context.config.probe_timeout);
                 let fields = protocol_fields(context.config, version);
                 let no_params: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
-                context.send(OpeningRequest::Discover, Discover::NAME, no_params, &fields);
+                context.send(OpeningRequest::Discover, Some(version), no_params, &fields);
                 None
             }
             HandshakeAction::SendInitialize(version) => {
@@ -148,15 +150,15 @@ impl Opening {
                     push_initialize(out, config, version);
                     Ok(())
                 };
-                context.send(OpeningRequest::Initialize, Initialize::NAME, &params, "");
+                context.send(OpeningRequest::Initialize, None, &params, "");
                 None
             }
             HandshakeAction::Open(server) => {
                 if server.era == Era::Legacy {
                     // Empty parameters cannot fail to serialize.
-                    let _ = write::notification(context.out, "notifications/initialized", &|out: &mut Vec<u8>| {
-                        write::push_object(out, &())
-                    });
+                    let _ = context
+                        .outbox
+                        .notification("notifications/initialized", &|out: &mut Vec<u8>| write::push_object(out, &()));
                 }
                 Some(OpeningEnd::Connected(server))
             }
@@ -167,10 +169,21 @@ impl Opening {
 }
 
 impl OpeningContext<'_> {
-    fn send(&mut self, request: OpeningRequest, method: &str, params: ParamsWriter<'_>, protocol: &str) {
-        let meta = Meta { protocol, ..Meta::default() };
+    fn send(
+        &mut self,
+        request: OpeningRequest,
+        version: Option<ProtocolVersion>,
+        params: ParamsWriter<'_>,
+        protocol: &str,
+    ) {
+        let method = match request {
+            OpeningRequest::Discover => Discover::NAME,
+            OpeningRequest::Initialize => Initialize::NAME,
+        };
+        let id = self.requests.next_id();
+        let head = RequestHead { id, method: &Cow::Borrowed(method), version, is_repeatable: false };
         // These parameters cannot fail to serialize.
-        let _ = write::request(self.out, self.requests.next_id(), method, params, meta);
+        let _ = self.outbox.request(head, params, Meta { protocol, ..Meta::default() });
         self.requests.insert(Owner::Opening(request));
     }
 }

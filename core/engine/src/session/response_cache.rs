@@ -8,9 +8,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::config::RequestOptions;
-use super::context::Context;
 use super::error::{CallError, SendError};
 use super::event::Notification;
+use super::link::Link;
 use super::prepared::{CacheUse, send_error};
 use super::requests::Requests;
 use super::ticket::{Reply, ReplyOutcome};
@@ -54,11 +54,11 @@ impl ResponseCache {
         method: &str,
         params: ParamsWriter<'_>,
         options: &RequestOptions,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<Lookup, SendError> {
         match caching {
-            CacheUse::Yes => return self.look_up_cacheable(method, params, options, context),
-            CacheUse::Invalidates => self.invalidate(&[method], context.requests),
+            CacheUse::Yes => return self.look_up_cacheable(method, params, options, link),
+            CacheUse::Invalidates => self.invalidate(&[method], &mut link.requests),
             CacheUse::No => {}
         }
         Ok(Lookup::Miss(None))
@@ -70,16 +70,16 @@ impl ResponseCache {
         method: &str,
         params: ParamsWriter<'_>,
         options: &RequestOptions,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<Lookup, SendError> {
-        if !context.connection.is_era(Era::Modern) || context.config.cache.bytes == 0 {
+        if !link.connection.is_era(Era::Modern) || link.config.cache.bytes == 0 {
             return Ok(Lookup::Miss(None));
         }
         let mut text = Vec::new();
         params.push(&mut text).map_err(|error| send_error(method, error))?;
         let text = core::str::from_utf8(&text).unwrap_or_default();
         let Some(key) = CacheKey::new(method, text, options.meta.as_ref()) else { return Ok(Lookup::Miss(None)) };
-        let cached = if options.fresh { None } else { self.store.fresh(&key, context.now) };
+        let cached = if options.fresh { None } else { self.store.fresh(&key, link.now) };
         Ok(match cached {
             Some(cached) => Lookup::Hit(cached.clone()),
             None => Lookup::Miss(Some(Box::new(PendingEntry::new(key, options.stale_if_error)))),

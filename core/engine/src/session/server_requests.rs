@@ -9,13 +9,13 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem;
 
-use super::context::Context;
 use super::error::{InputError, SendError};
 use super::event::{ClientRequest, Event, ServerRequest};
+use super::link::Link;
 use super::prepared::send_error;
 use super::request_keys::{RequestKey, ServerRequestId};
 use crate::rpc::write::{ParamsError, ParamsWriter};
-use crate::rpc::{RpcError, WireId, decode, write};
+use crate::rpc::{RpcError, WireId, decode};
 use mcpwire_types::json::append::{push_raw, push_string};
 use mcpwire_types::json::{Json, scan};
 use mcpwire_types::text::excerpt;
@@ -72,7 +72,7 @@ struct CollectedInputs {
 pub(super) enum AnswerOutcome {
     /// No request of the server with this key is pending.
     Unknown,
-    /// The session need not do more: the answer or error was written to the transmit buffer, or other inputs still have
+    /// The session need not do more: the answer or error was written to the outbox, or other inputs still have
     /// no answer.
     Done,
     /// All required inputs are answered, so the session must send the answers to the server. The bytes are a JSON
@@ -93,40 +93,40 @@ pub(super) enum RefusalReason<'a> {
 impl ServerRequests {
     /// Handles a JSON-RPC request of the server. Answers `ping`, reports requests with a method in
     /// [`Config::answers`](super::Config::answers) as events, and refuses all others.
-    pub(super) fn receive(&mut self, id: WireId<'_>, method: &str, message: &[u8], context: &mut Context<'_>) {
+    pub(super) fn receive(&mut self, id: WireId<'_>, method: &str, message: &[u8], link: &mut Link) {
         // A server that sends requests but does not read the answers must not make the transmit buffer grow without
         // limit. Modern servers must not send requests, and clients must not answer them (basic/transports/stdio,
         // "Sending Messages").
-        let can_answer = !context.connection.is_era(Era::Modern) && context.has_room_for_answer();
-        let Some(id) = id.echo().filter(|_| can_answer) else { return report_refusal(method, context) };
+        let can_answer = !link.connection.is_era(Era::Modern) && link.has_room_for_answer();
+        let Some(id) = id.echo().filter(|_| can_answer) else { return report_refusal(method, link) };
         if method == "ping" {
-            return write::empty_result(context.out, id);
+            return link.outbox.empty_answer(id);
         }
-        match self.accept(id, method, message, context) {
+        match self.accept(id, method, message, link) {
             Ok(()) => {}
             Err(error) => {
-                write::error(context.out, id, error.code, &error.message, None);
-                report_refusal(method, context);
+                link.outbox.error(id, error.code, &error.message, None);
+                report_refusal(method, link);
             }
         }
     }
 
-    fn accept(&mut self, id: &str, method: &str, message: &[u8], context: &mut Context<'_>) -> Result<(), RpcError> {
-        if !offers(method, context) {
+    fn accept(&mut self, id: &str, method: &str, message: &[u8], link: &mut Link) -> Result<(), RpcError> {
+        if !offers(method, link) {
             return Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found"));
         }
-        if !self.has_room(context) {
+        if !self.has_room(link) {
             return Err(RpcError::new(RpcError::INTERNAL_ERROR, "Too many requests at once"));
         }
         let Some(params) = decode::params::<Json>(message).map(Result::ok) else {
             return Err(RpcError::new(RpcError::INVALID_PARAMS, "Invalid params"));
         };
-        context.config.capabilities.allow(method, params.as_ref())?;
+        link.config.capabilities.allow(method, params.as_ref())?;
         let meta = params.as_ref().and_then(|params| params.member_text("_meta")).map(Json::trusted);
         let task = meta.and_then(|meta| meta.member_text(RELATED_TASK).map(Json::trusted));
         let key = self.add(Origin::Request { id: id.to_string(), task });
-        self.update_pause(context);
-        context.report(Event::ServerRequest(ServerRequest { key, method: method.to_string(), params, during: None }));
+        self.update_pause(link);
+        link.report(Event::ServerRequest(ServerRequest { key, method: method.to_string(), params, during: None }));
         Ok(())
     }
 
@@ -140,17 +140,17 @@ impl ServerRequests {
         owner: InputOwner,
         during: &ClientRequest,
         inputs: Vec<InputRequest>,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<(), InputError> {
-        if let Some(InputRequest { name, method, .. }) = inputs.iter().find(|input| !offers(&input.method, context)) {
+        if let Some(InputRequest { name, method, .. }) = inputs.iter().find(|input| !offers(&input.method, link)) {
             return Err(InputError::NotOffered { name: name.clone(), asked: method.clone() });
         }
         for InputRequest { name, method, params, .. } in &inputs {
-            if let Err(error) = context.config.capabilities.allow(method, params.as_ref()) {
+            if let Err(error) = link.config.capabilities.allow(method, params.as_ref()) {
                 return Err(InputError::Refused { name: name.clone(), asked: method.clone(), error });
             }
         }
-        let limit = context.config.max_server_requests;
+        let limit = link.config.max_server_requests;
         if inputs.len() > limit.saturating_sub(self.pending.len()) {
             return Err(InputError::TooManyInputs { limit });
         }
@@ -158,13 +158,13 @@ impl ServerRequests {
         for InputRequest { name, method, params, .. } in inputs {
             let key = self.add(Origin::Input { owner, name, method: method.clone() });
             let during = Some(Box::new(during.clone()));
-            context.report(Event::ServerRequest(ServerRequest { key, method, params, during }));
+            link.report(Event::ServerRequest(ServerRequest { key, method, params, during }));
         }
         Ok(())
     }
 
-    pub(super) fn has_room(&self, context: &Context<'_>) -> bool {
-        self.pending.len() < context.config.max_server_requests
+    pub(super) fn has_room(&self, link: &Link) -> bool {
+        self.pending.len() < link.config.max_server_requests
     }
 
     /// Answers the server request with this key. `result` must write a JSON object; otherwise returns an error, and the
@@ -173,22 +173,22 @@ impl ServerRequests {
         &mut self,
         key: ServerRequestId,
         result: ParamsWriter<'_>,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<AnswerOutcome, SendError> {
         let Some((_, origin)) = self.pending.iter().find(|(pending, _)| *pending == key) else {
             return Ok(AnswerOutcome::Unknown);
         };
         let mut input = Vec::new();
         let written = match origin {
-            Origin::Request { id, task: None } => write::result(context.out, id, result),
+            Origin::Request { id, task: None } => link.outbox.answer(id, result),
             Origin::Request { id, task: Some(task) } => {
-                write::result(context.out, id, &|out: &mut Vec<u8>| push_with_task(out, result, task))
+                link.outbox.answer(id, &|out: &mut Vec<u8>| push_with_task(out, result, task))
             }
             Origin::Input { .. } => result.push(&mut input),
         };
         written.map_err(|error| send_error("an answer", error))?;
         let Some(Origin::Input { owner, name, .. }) = self.take(key) else {
-            self.update_pause(context);
+            self.update_pause(link);
             return Ok(AnswerOutcome::Done);
         };
         Ok(match self.collect(owner, &name, &input) {
@@ -204,20 +204,20 @@ impl ServerRequests {
         &mut self,
         key: ServerRequestId,
         refusal: &RefusalReason<'_>,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> AnswerOutcome {
         match self.take(key) {
             Some(Origin::Request { id, .. }) => {
                 match refusal {
                     RefusalReason::Error(error) => {
-                        write::error(context.out, &id, error.code, &error.message, error.data.as_ref());
+                        link.outbox.error(&id, error.code, &error.message, error.data.as_ref());
                     }
                     // The message of a panic may contain secrets.
                     RefusalReason::Panicked(_) => {
-                        write::error(context.out, &id, RpcError::INTERNAL_ERROR, "Internal error", None);
+                        link.outbox.error(&id, RpcError::INTERNAL_ERROR, "Internal error", None);
                     }
                 }
-                self.update_pause(context);
+                self.update_pause(link);
                 AnswerOutcome::Done
             }
             Some(Origin::Input { owner, name, method }) => {
@@ -238,7 +238,7 @@ impl ServerRequests {
 
     /// Handles `notifications/cancelled`, with which the server cancels a request that it sent to the client (revision
     /// 2025-11-25: basic/utilities/cancellation).
-    pub(super) fn cancelled(&mut self, message: &[u8], context: &mut Context<'_>) {
+    pub(super) fn cancelled(&mut self, message: &[u8], link: &mut Link) {
         let params = decode::params::<Json>(message).and_then(Result::ok);
         let id = params.as_ref().and_then(|params| params.member_text("requestId"));
         let is_cancelled =
@@ -246,31 +246,31 @@ impl ServerRequests {
         match id.and_then(|id| self.pending.iter().position(|(_, origin)| is_cancelled(origin, id))) {
             Some(at) => {
                 let (key, _) = self.pending.remove(at);
-                self.update_pause(context);
-                context.report(Event::ServerRequestCancelled(key));
+                self.update_pause(link);
+                link.report(Event::ServerRequestCancelled(key));
             }
-            None => context.stats.late += 1,
+            None => link.stats.late += 1,
         }
     }
 
     /// Removes the unanswered inputs of the request or task `owner`, and reports to the embedder that they need no
     /// answer any more.
-    pub(super) fn withdraw(&mut self, owner: InputOwner, context: &mut Context<'_>) {
+    pub(super) fn withdraw(&mut self, owner: InputOwner, link: &mut Link) {
         let is_withdrawn = |origin: &Origin| matches!(origin, Origin::Input { owner: of, .. } if *of == owner);
         let (withdrawn, others) =
             mem::take(&mut self.pending).into_iter().partition(|(_, origin)| is_withdrawn(origin));
         self.pending = others;
         self.discard_answers(owner);
-        report_withdrawn(withdrawn, context);
+        report_withdrawn(withdrawn, link);
     }
 
     fn discard_answers(&mut self, owner: InputOwner) {
         self.collected.retain(|collected| collected.owner != owner);
     }
 
-    pub(super) fn withdraw_all(&mut self, context: &mut Context<'_>) {
+    pub(super) fn withdraw_all(&mut self, link: &mut Link) {
         let pending = mem::take(&mut self.pending);
-        report_withdrawn(pending, context);
+        report_withdrawn(pending, link);
         self.collected = Vec::new();
     }
 
@@ -306,29 +306,29 @@ impl ServerRequests {
 
     /// Pauses the idle timeouts of the client's requests while a JSON-RPC request of the server is unanswered, because
     /// the server may need the answer before it can respond.
-    fn update_pause(&self, context: &mut Context<'_>) {
+    fn update_pause(&self, link: &mut Link) {
         let is_waiting = self.pending.iter().any(|(_, origin)| matches!(origin, Origin::Request { .. }));
-        context.requests.pause(is_waiting, context.now);
+        link.requests.pause(is_waiting, link.now);
     }
 }
 
-fn offers(method: &str, context: &Context<'_>) -> bool {
-    context.connection.is_ready() && context.config.answers().iter().any(|offered| offered == method)
+fn offers(method: &str, link: &Link) -> bool {
+    link.connection.is_ready() && link.config.answers().iter().any(|offered| offered == method)
 }
 
-fn report_refusal(method: &str, context: &mut Context<'_>) {
-    context.stats.refused += 1;
-    context.report(Event::ServerRequestRefused { method: excerpt(method.as_bytes()) });
+fn report_refusal(method: &str, link: &mut Link) {
+    link.stats.refused += 1;
+    link.report(Event::ServerRequestRefused { method: excerpt(method.as_bytes()) });
 }
 
 /// Reports to the embedder that these requests of the server need no answer any more. If the [`Event::ServerRequest`]
 /// of a request is still queued, removes that event instead.
-fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Context<'_>) {
+fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, link: &mut Link) {
     for (key, _) in withdrawn {
-        let before = context.events.len();
-        context.events.retain(|event| !matches!(event, Event::ServerRequest(request) if request.key == key));
-        if context.events.len() == before {
-            context.report(Event::ServerRequestCancelled(key));
+        let before = link.events.len();
+        link.events.retain(|event| !matches!(event, Event::ServerRequest(request) if request.key == key));
+        if link.events.len() == before {
+            link.report(Event::ServerRequestCancelled(key));
         }
     }
 }

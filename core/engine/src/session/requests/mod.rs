@@ -5,8 +5,6 @@ mod timers;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-#[cfg(feature = "http")]
-use core::mem;
 use core::time::Duration;
 
 use super::error::Deadline;
@@ -38,10 +36,6 @@ pub(super) struct Requests {
     /// Total size of all stored [`RetryParams`], the parameters for sending requests again, in bytes.
     retry_bytes: usize,
     idle_timeouts: IdleTimeouts,
-    /// JSON-RPC ids of the requests that were abandoned (cancelled or timed out) since the last
-    /// [`Requests::take_abandoned`]. `None` if the transport does not need these ids.
-    #[cfg(feature = "http")]
-    abandoned: Option<Vec<u64>>,
     next_id: u64,
     next_key: u64,
 }
@@ -107,8 +101,6 @@ impl Default for Requests {
             resent: Vec::new(),
             retry_bytes: 0,
             idle_timeouts: IdleTimeouts::Running { resumed: Timestamp::ORIGIN },
-            #[cfg(feature = "http")]
-            abandoned: None,
             next_id: 1,
             next_key: 1,
         }
@@ -191,17 +183,6 @@ impl Requests {
             }
         }
         self.remove_holes();
-        Some(owner)
-    }
-
-    /// Removes the pending request with this JSON-RPC id, because nobody needs its response any more. Returns the owner
-    /// of the request, or `None` if no such request is pending.
-    pub(super) fn abandon(&mut self, id: u64) -> Option<Owner> {
-        let owner = self.remove(id)?;
-        #[cfg(feature = "http")]
-        if let Some(abandoned) = &mut self.abandoned {
-            abandoned.push(id);
-        }
         Some(owner)
     }
 
@@ -307,22 +288,10 @@ impl Requests {
                     continue;
                 }
             };
-            let owner = self.abandon(id)?;
+            let owner = self.remove(id)?;
             return Some(Expired { id, owner, missed });
         }
         None
-    }
-
-    /// Starts to collect the ids of abandoned requests (cancelled or timed out) for [`Self::take_abandoned`].
-    #[cfg(feature = "http")]
-    pub(super) fn track_abandoned(&mut self) {
-        self.abandoned = Some(Vec::new());
-    }
-
-    /// Returns the JSON-RPC ids of the requests that were abandoned (cancelled or timed out) since the last call.
-    #[cfg(feature = "http")]
-    pub(super) fn take_abandoned(&mut self) -> Vec<u64> {
-        self.abandoned.as_mut().map(mem::take).unwrap_or_default()
     }
 
     /// Frees the unused memory of the table and its timers.

@@ -99,7 +99,6 @@ pub(in crate::session) struct CallerRequest {
     pub(in crate::session) method: Cow<'static, str>,
     pub(in crate::session) wants_progress: bool,
     /// Whether the caller allows the server to execute the request twice.
-    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP sends requests twice"))]
     pub(in crate::session) repeatable: bool,
     pub(in crate::session) tasks: TaskUse,
     /// Number of times that the request was sent again with input that the server required.

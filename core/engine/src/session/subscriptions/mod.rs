@@ -39,9 +39,9 @@ pub use backoff::ResubscribePolicy;
 pub use event_queue::{SubscriptionEnd, SubscriptionEvent};
 pub use options::SubscribeOptions;
 
-use super::context::{Context, timed_out};
 use super::error::{CallError, CloseReason, Deadline, RequestFault, SendError};
 use super::event::Notification;
+use super::link::{Link, timed_out};
 use super::prepared::send_error;
 use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
@@ -103,10 +103,10 @@ impl Subscriptions {
         &mut self,
         wanted: &SubscriptionFilter,
         options: &SubscribeOptions,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<SubscriptionKey, SendError> {
-        context.check_open()?;
-        let limit = context.config.max_subscriptions;
+        link.check_open()?;
+        let limit = link.config.max_subscriptions;
         if self.table.len() >= limit {
             return Err(SendError::TooManyInFlight { limit });
         }
@@ -116,25 +116,25 @@ impl Subscriptions {
         wanted.task_ids.sort_unstable();
         wanted.task_ids.dedup();
         let key = SubscriptionKey(self.next_key);
-        let timeout = options.timeout.unwrap_or(context.config.request_timeout);
-        let stage = self.send_subscribe(key, &wanted, timeout, context)?;
+        let timeout = options.timeout.unwrap_or(link.config.request_timeout);
+        let stage = self.send_subscribe(key, &wanted, timeout, link)?;
         self.next_key += 1;
         self.table.push(Subscription::new(key, wanted, stage, timeout, options));
-        self.settle(context);
+        self.settle(link);
         Ok(key)
     }
 
     /// Ends a subscription and drops its events. Returns `false` if it had ended already, or if the key is
     /// unknown.
-    pub(super) fn unsubscribe(&mut self, key: SubscriptionKey, context: &mut Context<'_>) -> bool {
+    pub(super) fn unsubscribe(&mut self, key: SubscriptionKey, link: &mut Link) -> bool {
         let Some(at) = self.position(key) else { return false };
         let subscription = self.table.remove(at);
         match subscription.stage.via() {
             Some(Via::Listen(id)) => {
-                context.requests.abandon(id);
-                context.send_cancelled(id, Some("no longer needed"));
+                link.abandon(id);
+                link.send_cancelled(id, Some("no longer needed"));
             }
-            Some(Via::Resources) => self.unwatch(&subscription.wanted, context),
+            Some(Via::Resources) => self.unwatch(&subscription.wanted, link),
             None => {}
         }
         self.update_wake();
@@ -155,79 +155,72 @@ impl Subscriptions {
 
     /// Handles expired time limits: interrupts subscriptions that the server has not acknowledged in time, and
     /// reopens those whose delay before the next attempt is over.
-    pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>) {
-        let now = context.now;
+    pub(super) fn handle_timeout(&mut self, link: &mut Link) {
+        let now = link.now;
         if self.wake.is_none_or(|at| now < at) {
             return;
         }
         for at in 0..self.table.len() {
             match self.table[at].stage {
-                SubscriptionStage::Opening { via, by } if by <= now => self.acknowledgment_missed(at, via, context),
-                SubscriptionStage::Waiting(again) if again <= now => self.resubscribe(at, context),
+                SubscriptionStage::Opening { via, by } if by <= now => self.acknowledgment_missed(at, via, link),
+                SubscriptionStage::Waiting(again) if again <= now => self.resubscribe(at, link),
                 _ => {}
             }
         }
-        self.settle(context);
+        self.settle(link);
     }
 
-    fn acknowledgment_missed(&mut self, at: usize, via: Via, context: &mut Context<'_>) {
+    fn acknowledgment_missed(&mut self, at: usize, via: Via, link: &mut Link) {
         let method = match via {
             Via::Listen(id) => {
-                context.requests.abandon(id);
-                context.send_cancelled(id, Some(&timed_out(self.table[at].timeout)));
+                link.abandon(id);
+                link.send_cancelled(id, Some(&timed_out(self.table[at].timeout)));
                 SubscriptionsListen::NAME
             }
             Via::Resources => {
                 let wanted = core::mem::take(&mut self.table[at].wanted);
                 // The server stops watching those resources that no other subscription includes.
-                self.table[at].stage = SubscriptionStage::Waiting(context.now);
-                self.unwatch(&wanted, context);
+                self.table[at].stage = SubscriptionStage::Waiting(link.now);
+                self.unwatch(&wanted, link);
                 self.table[at].wanted = wanted;
                 Subscribe::NAME
             }
         };
         let after = self.table[at].timeout;
         let error = CallError::Timeout { method: method.into(), after, deadline: Deadline::Idle };
-        self.table[at].interrupt(SubscriptionEnd::Failed(Arc::new(error)), context);
+        self.table[at].interrupt(SubscriptionEnd::Failed(Arc::new(error)), link);
     }
 
-    fn resubscribe(&mut self, at: usize, context: &mut Context<'_>) {
+    fn resubscribe(&mut self, at: usize, link: &mut Link) {
         let Subscription { key, ref wanted, timeout, .. } = self.table[at];
         let wanted = wanted.clone();
-        let sent =
-            if context.is_transmit_full() { None } else { self.send_subscribe(key, &wanted, timeout, context).ok() };
+        let sent = if link.is_transmit_full() { None } else { self.send_subscribe(key, &wanted, timeout, link).ok() };
         // If the server does not read, wait for the time limit of an acknowledgment before the next attempt.
-        let later = SubscriptionStage::Waiting(context.now + timeout.max(Duration::from_millis(1)));
+        let later = SubscriptionStage::Waiting(link.now + timeout.max(Duration::from_millis(1)));
         self.table[at].stage = sent.unwrap_or(later);
     }
 
     /// Handles the server's response to the `subscriptions/listen` of the subscription `key`: the response ends the
     /// subscription.
-    pub(super) fn receive(
-        &mut self,
-        key: SubscriptionKey,
-        response: Response,
-        message: &[u8],
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn receive(&mut self, key: SubscriptionKey, response: Response, message: &[u8], link: &mut Link) {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
         let end = match decode::answer::<SubscriptionsListenResult>(message, response) {
             Ok(_) => SubscriptionEnd::ByServer,
             Err(fault) => SubscriptionEnd::Failed(Arc::new(fault.into_call_error(method))),
         };
-        self.interrupt(key, end, context);
+        self.interrupt(key, end, link);
     }
 
     /// Handles a `subscriptions/listen` request that failed for the reason `fault`. `key` is the key of the
     /// subscription.
-    pub(super) fn fail(&mut self, key: SubscriptionKey, fault: RequestFault, context: &mut Context<'_>) {
+    pub(super) fn fail(&mut self, key: SubscriptionKey, fault: RequestFault, link: &mut Link) {
         let error = fault.into_call_error(SubscriptionsListen::NAME.into());
-        self.interrupt(key, SubscriptionEnd::Failed(Arc::new(error)), context);
+        self.interrupt(key, SubscriptionEnd::Failed(Arc::new(error)), link);
     }
 
-    fn interrupt(&mut self, key: SubscriptionKey, end: SubscriptionEnd, context: &mut Context<'_>) {
+    fn interrupt(&mut self, key: SubscriptionKey, end: SubscriptionEnd, link: &mut Link) {
         if let Some(at) = self.position(key) {
-            self.table[at].interrupt(end, context);
+            self.table[at].interrupt(end, link);
             self.update_wake();
         }
     }
@@ -236,53 +229,53 @@ impl Subscriptions {
     /// 2026-07-28: basic/patterns/cancellation).
     ///
     /// Returns `false` if the notification does not concern a subscription.
-    pub(super) fn cancelled(&mut self, message: &[u8], context: &mut Context<'_>) -> bool {
+    pub(super) fn cancelled(&mut self, message: &[u8], link: &mut Link) -> bool {
         let id = member(message, &["params", "requestId"]).and_then(|id| WireId(id).number());
         let Some((id, at)) = id.and_then(|id| Some((id, self.position_of_id(id)?))) else { return false };
-        context.requests.remove(id);
-        self.table[at].interrupt(SubscriptionEnd::ByServer, context);
+        link.requests.remove(id);
+        self.table[at].interrupt(SubscriptionEnd::ByServer, link);
         self.update_wake();
         true
     }
 
     /// Handles the server's response to a `resources/subscribe` request.
-    pub(super) fn receive_resource(&mut self, response: Response, message: &[u8], context: &mut Context<'_>) {
+    pub(super) fn receive_resource(&mut self, response: Response, message: &[u8], link: &mut Link) {
         self.resources.answered(response, message);
-        self.settle(context);
+        self.settle(link);
     }
 
     /// Handles a `resources/subscribe` request that failed for the reason `fault`. `id` is the JSON-RPC id of the
     /// request.
-    pub(super) fn fail_resource(&mut self, id: u64, fault: RequestFault, context: &mut Context<'_>) {
+    pub(super) fn fail_resource(&mut self, id: u64, fault: RequestFault, link: &mut Link) {
         self.resources.failed(id, fault.into_call_error(Subscribe::NAME.into()));
-        self.settle(context);
+        self.settle(link);
     }
 
     /// Sends `resources/subscribe` again after a new HTTP session has replaced a lost one. The open subscriptions wait
     /// for a second acknowledgment, because they may have missed changes and the server may refuse a resource this time.
     #[cfg(feature = "http")]
-    pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
-        self.resources.watch_again(context);
+    pub(super) fn watch_again(&mut self, link: &mut Link) {
+        self.resources.watch_again(link);
         for subscription in &mut self.table {
             if let SubscriptionStage::Open { via: via @ Via::Resources } = subscription.stage {
-                subscription.stage = SubscriptionStage::Opening { via, by: context.now + subscription.timeout };
+                subscription.stage = SubscriptionStage::Opening { via, by: link.now + subscription.timeout };
             }
         }
-        self.settle(context);
+        self.settle(link);
     }
 
     /// Ends all subscriptions to a legacy server with this error, because the server cannot report changes any more.
     #[cfg(feature = "http")]
-    pub(super) fn end_all(&mut self, error: &Arc<CallError>, context: &mut Context<'_>) {
+    pub(super) fn end_all(&mut self, error: &Arc<CallError>, link: &mut Link) {
         for subscription in self.table.iter_mut().filter(|subscription| subscription.stage != SubscriptionStage::Over) {
-            subscription.end(SubscriptionEnd::Failed(Arc::clone(error)), context);
+            subscription.end(SubscriptionEnd::Failed(Arc::clone(error)), link);
         }
         self.resources.clear();
         self.wake = None;
     }
 
     /// Adds an event to each subscription that a notification concerns. `message` is the complete notification.
-    pub(super) fn notified(&mut self, notification: &Notification, message: &[u8], context: &mut Context<'_>) {
+    pub(super) fn notified(&mut self, notification: &Notification, message: &[u8], link: &mut Link) {
         if self.table.is_empty() {
             return;
         }
@@ -292,42 +285,42 @@ impl Subscriptions {
             Notification::ResourcesChanged => SubscriptionEvent::ResourcesChanged,
             Notification::ResourceUpdated(updated) => SubscriptionEvent::ResourceUpdated { uri: updated.uri.clone() },
             Notification::Other { method, .. } if method == "notifications/subscriptions/acknowledged" => {
-                return self.acknowledged(message, context);
+                return self.acknowledged(message, link);
             }
             _ => return,
         };
-        if context.connection.is_era(Era::Legacy) {
+        if link.connection.is_era(Era::Legacy) {
             for subscription in &mut self.table {
                 if subscription.wants_in_legacy_era(&event) {
-                    subscription.report(event.clone(), context);
+                    subscription.report(event.clone(), link);
                 }
             }
         } else if let Some(at) = subscription_id(message).and_then(|id| self.position_of_id(id))
             && self.table[at].wants(&event)
         {
-            self.table[at].report(event, context);
+            self.table[at].report(event, link);
         }
     }
 
-    fn acknowledged(&mut self, message: &[u8], context: &mut Context<'_>) {
+    fn acknowledged(&mut self, message: &[u8], link: &mut Link) {
         let Some(at) = subscription_id(message).and_then(|id| self.position_of_id(id)) else { return };
         let Some(Ok(params)) = decode::params::<SubscriptionsAcknowledged>(message) else { return };
         let subscription = &mut self.table[at];
         if let SubscriptionStage::Opening { via, .. } = subscription.stage {
             let filter = intersection(&subscription.wanted, &params.notifications);
-            subscription.acknowledged(via, filter, context);
+            subscription.acknowledged(via, filter, link);
             self.update_wake();
         }
     }
 
     /// Ends all subscriptions, because the connection has ended for `reason`.
-    pub(super) fn close(&mut self, reason: &CloseReason, context: &mut Context<'_>) {
+    pub(super) fn close(&mut self, reason: &CloseReason, link: &mut Link) {
         for subscription in self.table.iter_mut().filter(|subscription| subscription.stage != SubscriptionStage::Over) {
             let end = match reason {
                 CloseReason::ByClient => SubscriptionEnd::ByClient,
                 reason => SubscriptionEnd::Dropped(reason.clone()),
             };
-            subscription.end(end, context);
+            subscription.end(end, link);
         }
         self.resources = Resources::default();
         self.wake = None;
@@ -340,40 +333,40 @@ impl Subscriptions {
         key: SubscriptionKey,
         wanted: &SubscriptionFilter,
         timeout: Duration,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<SubscriptionStage, SendError> {
-        let by = context.now + timeout;
-        if context.connection.is_era(Era::Legacy) {
-            self.resources.watch(&wanted.resource_subscriptions, context)?;
+        let by = link.now + timeout;
+        if link.connection.is_era(Era::Legacy) {
+            self.resources.watch(&wanted.resource_subscriptions, link)?;
             return Ok(SubscriptionStage::Opening { via: Via::Resources, by });
         }
         let params = SubscriptionsListenParams { notifications: wanted };
         let params = |out: &mut Vec<u8>| write::push_object(out, &params);
-        let id = context
+        let id = link
             .send(SubscriptionsListen::NAME, &params, Owner::Subscription(key))
             .map_err(|error| send_error(SubscriptionsListen::NAME, error))?;
         Ok(SubscriptionStage::Opening { via: Via::Listen(id), by })
     }
 
     /// Sends `resources/unsubscribe` for each resource in `wanted` that no opening or open subscription includes.
-    fn unwatch(&mut self, wanted: &SubscriptionFilter, context: &mut Context<'_>) {
+    fn unwatch(&mut self, wanted: &SubscriptionFilter, link: &mut Link) {
         let table = &self.table;
         let is_wanted = |uri: &str| table.iter().any(|subscription| subscription.watches(uri));
-        self.resources.unwatch(&wanted.resource_subscriptions, &is_wanted, context);
+        self.resources.unwatch(&wanted.resource_subscriptions, &is_wanted, link);
     }
 
     /// Updates each subscription that waits for a legacy server (up to revision 2025-11-25). Opens the subscription
     /// when the server has responded to all its `resources/subscribe` requests, or interrupts it if the server accepted
     /// none of the requested changes.
-    fn settle(&mut self, context: &mut Context<'_>) {
+    fn settle(&mut self, link: &mut Link) {
         for at in 0..self.table.len() {
             if !self.table[at].is_opening_in_legacy_era() {
                 continue;
             }
             match self.resources.settled(&self.table[at].wanted) {
                 WatchOutcome::NotYet => {}
-                WatchOutcome::Acknowledged(filter) => self.table[at].acknowledged(Via::Resources, filter, context),
-                WatchOutcome::Refused(error) => self.table[at].interrupt(SubscriptionEnd::Failed(error), context),
+                WatchOutcome::Acknowledged(filter) => self.table[at].acknowledged(Via::Resources, filter, link),
+                WatchOutcome::Refused(error) => self.table[at].interrupt(SubscriptionEnd::Failed(error), link),
             }
         }
         let table = &self.table;

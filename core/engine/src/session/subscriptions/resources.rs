@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use super::filters::lists_in_both;
 use crate::rpc::{Response, decode, write};
-use crate::session::context::Context;
 use crate::session::error::{CallError, SendError};
+use crate::session::link::Link;
 use crate::session::prepared::send_error;
 use crate::session::requests::Owner;
 use mcpwire_types::method::{Method, Subscribe, Unsubscribe};
@@ -67,7 +67,7 @@ impl Resources {
 
     /// Sends `resources/subscribe` for each of these URIs that is not in the table yet. Does nothing if the server does
     /// not support `resources/subscribe`.
-    pub(super) fn watch(&mut self, uris: &[String], context: &mut Context<'_>) -> Result<(), SendError> {
+    pub(super) fn watch(&mut self, uris: &[String], link: &mut Link) -> Result<(), SendError> {
         if !self.can_watch {
             return Ok(());
         }
@@ -75,7 +75,7 @@ impl Resources {
             if self.by_uri.contains_key(uri) {
                 continue;
             }
-            let id = send_subscribe(uri, context)?;
+            let id = send_subscribe(uri, link)?;
             self.by_uri.insert(uri.clone(), ResourceWatch::Requested(id));
         }
         Ok(())
@@ -83,21 +83,21 @@ impl Resources {
 
     /// Removes the entry of each URI for which `is_wanted` returns `false`. Sends `resources/unsubscribe` for the URI,
     /// unless the server refused the resource or the transmit buffer is full.
-    pub(super) fn unwatch(&mut self, uris: &[String], is_wanted: &dyn Fn(&str) -> bool, context: &mut Context<'_>) {
+    pub(super) fn unwatch(&mut self, uris: &[String], is_wanted: &dyn Fn(&str) -> bool, link: &mut Link) {
         for uri in uris {
             if is_wanted(uri) {
                 continue;
             }
             let Some(watch) = self.by_uri.remove(uri) else { continue };
             if let ResourceWatch::Requested(id) = watch {
-                context.requests.disown(id);
+                link.requests.disown(id);
             }
-            if matches!(watch, ResourceWatch::Refused(_)) || context.is_transmit_full() {
+            if matches!(watch, ResourceWatch::Refused(_)) || link.is_transmit_full() {
                 continue;
             }
             let params = |out: &mut Vec<u8>| write::push_object(out, &UnsubscribeParams { uri });
             // A URI cannot fail to serialize.
-            let _ = context.send(Unsubscribe::NAME, &params, Owner::Nobody);
+            let _ = link.send(Unsubscribe::NAME, &params, Owner::Nobody);
         }
     }
 
@@ -116,10 +116,10 @@ impl Resources {
     /// Sends `resources/subscribe` again for each resource that the server watched, because the server forgot the
     /// resources when it replaced the HTTP session.
     #[cfg(feature = "http")]
-    pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
+    pub(super) fn watch_again(&mut self, link: &mut Link) {
         for (uri, watch) in self.by_uri.iter_mut() {
             if matches!(watch, ResourceWatch::Granted)
-                && let Ok(id) = send_subscribe(uri, context)
+                && let Ok(id) = send_subscribe(uri, link)
             {
                 *watch = ResourceWatch::Requested(id);
             }
@@ -170,7 +170,7 @@ impl Resources {
     }
 }
 
-fn send_subscribe(uri: &str, context: &mut Context<'_>) -> Result<u64, SendError> {
+fn send_subscribe(uri: &str, link: &mut Link) -> Result<u64, SendError> {
     let params = |out: &mut Vec<u8>| write::push_object(out, &SubscribeParams { uri });
-    context.send(Subscribe::NAME, &params, Owner::ResourceSubscribe).map_err(|error| send_error(Subscribe::NAME, error))
+    link.send(Subscribe::NAME, &params, Owner::ResourceSubscribe).map_err(|error| send_error(Subscribe::NAME, error))
 }

@@ -7,8 +7,8 @@ use super::backoff::ResubscribeBackoff;
 use super::event_queue::{EventQueue, SubscriptionEnd, SubscriptionEvent};
 use super::options::SubscribeOptions;
 use crate::cache::is_within;
-use crate::session::context::Context;
 use crate::session::event::Event;
+use crate::session::link::Link;
 use crate::session::request_keys::SubscriptionKey;
 use crate::time::Timestamp;
 use mcpwire_types::SubscriptionFilter;
@@ -109,36 +109,36 @@ impl Subscription {
 
     /// Handles the server's acknowledgment of the subscription. `filter` contains the changes that the server
     /// accepted.
-    pub(super) fn acknowledged(&mut self, via: Via, filter: SubscriptionFilter, context: &mut Context<'_>) {
+    pub(super) fn acknowledged(&mut self, via: Via, filter: SubscriptionFilter, link: &mut Link) {
         self.stage = SubscriptionStage::Open { via };
-        self.backoff.acknowledged(context.now);
-        self.report(SubscriptionEvent::Acknowledged(filter), context);
+        self.backoff.acknowledged(link.now);
+        self.report(SubscriptionEvent::Acknowledged(filter), link);
     }
 
     /// Schedules the next attempt to open the subscription. If no further attempt is allowed, ends the subscription for
     /// the reason `end`.
-    pub(super) fn interrupt(&mut self, end: SubscriptionEnd, context: &mut Context<'_>) {
-        match self.backoff.ended(&end, context.now) {
+    pub(super) fn interrupt(&mut self, end: SubscriptionEnd, link: &mut Link) {
+        match self.backoff.ended(&end, link.now) {
             Some(again) => self.stage = SubscriptionStage::Waiting(again),
-            None => self.end(end, context),
+            None => self.end(end, link),
         }
     }
 
     /// Ends the subscription for the reason `end`, which becomes its last event.
-    pub(super) fn end(&mut self, end: SubscriptionEnd, context: &mut Context<'_>) {
+    pub(super) fn end(&mut self, end: SubscriptionEnd, link: &mut Link) {
         if self.holds_back_events() {
             self.queue = EventQueue::default();
         }
         self.stage = SubscriptionStage::Over;
-        self.report(SubscriptionEvent::Ended(end), context);
+        self.report(SubscriptionEvent::Ended(end), link);
     }
 
     /// Adds `event` to the queue of the subscription. Informs the embedder with [`Event::Subscription`], unless the
     /// embedder knows already that events are ready, or must not see them before the acknowledgment.
-    pub(super) fn report(&mut self, event: SubscriptionEvent, context: &mut Context<'_>) {
+    pub(super) fn report(&mut self, event: SubscriptionEvent, link: &mut Link) {
         self.queue.push(event);
         if !self.holds_back_events() && !mem::replace(&mut self.is_reported, true) {
-            context.report(Event::Subscription(self.key));
+            link.report(Event::Subscription(self.key));
         }
     }
 

@@ -10,9 +10,9 @@ use super::inputs::{self, Inputs};
 use super::params;
 use super::polling::TaskPoller;
 use crate::rpc::{PeerError, RequestFault, Response, decode};
-use crate::session::context::Context;
 use crate::session::error::{CallError, InputError};
 use crate::session::event::{self, ClientRequest};
+use crate::session::link::Link;
 use crate::session::request_keys::RequestKey;
 use crate::session::requests::{CallerRequest, Deadlines, Owner, TaskRequest};
 use crate::session::server_requests::ServerRequests;
@@ -116,15 +116,15 @@ impl TaskCall {
     /// Sends a request about the task, or schedules it for one polling interval later if the connection is not open or
     /// the transmit buffer is full. A `tasks/cancel` that cannot be sent now is dropped, because the call ends in any
     /// case.
-    pub(super) fn send(&mut self, key: RequestKey, request: TaskRequest, context: &mut Context<'_>) {
-        if context.check_open().is_err() {
-            return self.poller.postpone(request, context.now);
+    pub(super) fn send(&mut self, key: RequestKey, request: TaskRequest, link: &mut Link) {
+        if link.check_open().is_err() {
+            return self.poller.postpone(request, link.now);
         }
-        let left = self.deadlines.total.duration_since(context.now);
+        let left = self.deadlines.total.duration_since(link.now);
         let (timeout, total) = match request {
             // The server responds only when the task has ended.
             TaskRequest::Result if !self.poller.is_final() => (left, left),
-            TaskRequest::Cancel => (context.config.request_timeout, context.config.request_timeout),
+            TaskRequest::Cancel => (link.config.request_timeout, link.config.request_timeout),
             _ => (self.deadlines.timeout.min(left), left),
         };
         let poller = &self.poller;
@@ -132,9 +132,10 @@ impl TaskCall {
             params::push_params(out, poller, request);
             Ok(())
         };
-        let deadlines = Deadlines::new(context.now, timeout, total);
+        let deadlines = Deadlines::new(link.now, timeout, total);
         let owner = Owner::Task { call: key, request, deadlines };
-        let id = context.send_about_task(request.method(), &params, owner);
+        // These parameters cannot fail to serialize.
+        let Ok(id) = link.send(request.method(), &params, owner) else { return };
         if request != TaskRequest::Cancel {
             self.requests.push(id);
         }
@@ -181,25 +182,20 @@ impl TaskCall {
         key: RequestKey,
         needed: Vec<InputRequest>,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<(), InputError> {
         let call = ClientRequest::new(key, self.method.clone(), self.target.clone());
-        self.inputs.request(&call, needed, server_requests, context)
+        self.inputs.request(&call, needed, server_requests, link)
     }
 
-    pub(super) fn withdraw_inputs(
-        &self,
-        key: RequestKey,
-        server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
-    ) {
-        self.inputs.withdraw_all(key, server_requests, context);
+    pub(super) fn withdraw_inputs(&self, key: RequestKey, server_requests: &mut ServerRequests, link: &mut Link) {
+        self.inputs.withdraw_all(key, server_requests, link);
     }
 
     /// Abandons the pending requests about the task, except `tasks/cancel`, so that their responses are ignored.
-    pub(super) fn abandon_requests(&self, context: &mut Context<'_>) {
+    pub(super) fn abandon_requests(&self, link: &mut Link) {
         for id in &self.requests {
-            let _ = context.requests.abandon(*id);
+            let _ = link.abandon(*id);
         }
     }
 

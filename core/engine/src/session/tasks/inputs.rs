@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::session::context::Context;
 use crate::session::error::InputError;
 use crate::session::event::ClientRequest;
+use crate::session::link::Link;
 use crate::session::request_keys::RequestKey;
 use crate::session::server_requests::{InputOwner, ServerRequests};
 use mcpwire_types::{InputRequest, InputRequiredResult, Task, TaskProtocol, TaskStatus};
@@ -45,16 +45,16 @@ impl Inputs {
         call: &ClientRequest,
         needed: Vec<InputRequest>,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<(), InputError> {
         for (number, name) in (0..).zip(&self.names) {
             if !needed.iter().any(|input| input.name == *name) {
-                server_requests.withdraw(InputOwner::Task(call.key, number), context);
+                server_requests.withdraw(InputOwner::Task(call.key, number), link);
             }
         }
         for input in needed {
             // If there is no room for an input now, the next status contains the input again.
-            if !server_requests.has_room(context) || self.names.contains(&input.name) {
+            if !server_requests.has_room(link) || self.names.contains(&input.name) {
                 continue;
             }
             let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
@@ -63,19 +63,14 @@ impl Inputs {
                 return Err(InputError::TooManyInputs { limit: MAX_INPUTS as usize });
             }
             let owner = InputOwner::Task(call.key, number);
-            server_requests.request_inputs(owner, call, alloc::vec![input], context)?;
+            server_requests.request_inputs(owner, call, alloc::vec![input], link)?;
         }
         Ok(())
     }
 
-    pub(super) fn withdraw_all(
-        &self,
-        key: RequestKey,
-        server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn withdraw_all(&self, key: RequestKey, server_requests: &mut ServerRequests, link: &mut Link) {
         for (number, _) in (0..).zip(&self.names) {
-            server_requests.withdraw(InputOwner::Task(key, number), context);
+            server_requests.withdraw(InputOwner::Task(key, number), link);
         }
     }
 }

@@ -21,9 +21,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::RequestOptions;
-use super::context::Context;
 use super::error::{CallError, CloseReason, Deadline, InputError, SendError, TaskError};
 use super::event::{Event, Notification};
+use super::link::Link;
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, TaskRequest, TaskUse};
 use super::server_info::ServerInfo;
@@ -81,13 +81,8 @@ impl Tasks {
 
     /// Returns whether the server may respond with a task to a request of this method, and whether the client adds the
     /// parameter `task` to the request.
-    pub(super) fn task_use(
-        &self,
-        method: &str,
-        options: &RequestOptions,
-        context: &Context<'_>,
-    ) -> (TaskUse, TaskParam) {
-        params::task_use(method, options, self.can_request, context)
+    pub(super) fn task_use(&self, method: &str, options: &RequestOptions, link: &Link) -> (TaskUse, TaskParam) {
+        params::task_use(method, options, self.can_request, link)
     }
 
     /// Begins to poll an existing task, whose handle the caller passed. Returns a new key, under which the session will
@@ -101,16 +96,16 @@ impl Tasks {
         handle: &TaskHandle,
         deadlines: Deadlines,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Result<RequestKey, SendError> {
-        let limit = context.config.max_tasks;
+        let limit = link.config.max_tasks;
         if self.calls.len() >= limit {
             return Err(SendError::TooManyInFlight { limit });
         }
-        let key = context.requests.fresh_key();
-        let call = TaskCall::followed(handle.task_id.clone(), form(context), deadlines, context.now);
+        let key = link.requests.fresh_key();
+        let call = TaskCall::followed(handle.task_id.clone(), form(link), deadlines, link.now);
         self.calls.insert(key, Box::new(call));
-        self.handle_timeout(server_requests, context);
+        self.handle_timeout(server_requests, link);
         Ok(key)
     }
 
@@ -123,37 +118,37 @@ impl Tasks {
         response: Response,
         message: &[u8],
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
         let key = caller.key;
         let task = match decode::answer::<CreateTaskResult>(message, response) {
             Ok(created) => created.task,
-            Err(fault) => return context.fail(key, fault.into_call_error(caller.method)),
+            Err(fault) => return link.fail(key, fault.into_call_error(caller.method)),
         };
-        let call = TaskCall::answered(caller, response.id, task.task_id.clone(), form(context), context.now);
-        let limit = context.config.max_tasks;
+        let call = TaskCall::answered(caller, response.id, task.task_id.clone(), form(link), link.now);
+        let limit = link.config.max_tasks;
         let is_too_many = self.calls.len() >= limit;
         self.calls.insert(key, Box::new(call));
         if is_too_many {
-            self.end(key, TaskEnd::Fault(TaskError::TooMany { limit }), server_requests, context);
+            self.end(key, TaskEnd::Fault(TaskError::TooMany { limit }), server_requests, link);
         } else {
-            self.status(key, task, Source::Call, server_requests, context);
+            self.status(key, task, Source::Call, server_requests, link);
         }
-        self.handle_timeout(server_requests, context);
+        self.handle_timeout(server_requests, link);
     }
 
     /// Fails the calls whose total deadline has expired, and sends the requests about tasks that are due.
-    pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
-        let now = context.now;
+    pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, link: &mut Link) {
+        let now = link.now;
         loop {
             let late = self.calls.iter().find(|(_, call)| call.deadlines().total <= now);
             let late = late.map(|(key, call)| (*key, call.deadlines().error(call.method(), Deadline::Total)));
             let Some((key, error)) = late else { break };
-            self.give_up(key, error, server_requests, context);
+            self.give_up(key, error, server_requests, link);
         }
         for (key, call) in self.calls.iter_mut() {
             while let Some(request) = call.poller.poll(now) {
-                call.send(*key, request, context);
+                call.send(*key, request, link);
             }
         }
         self.update_wake();
@@ -169,16 +164,16 @@ impl Tasks {
         response: Response,
         message: Vec<u8>,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
         let Some(call) = self.calls.get_mut(&key) else { return };
-        match call.receive(request, response, message, context.now) {
-            Answer::Status(task) => self.status(key, task, Source::Get, server_requests, context),
-            Answer::OfCall(message) => self.reply(key, message, response, server_requests, context),
+        match call.receive(request, response, message, link.now) {
+            Answer::Status(task) => self.status(key, task, Source::Get, server_requests, link),
+            Answer::OfCall(message) => self.reply(key, message, response, server_requests, link),
             Answer::Accepted => {}
-            Answer::Failed(error) => self.request_failed(key, request, error, server_requests, context),
+            Answer::Failed(error) => self.request_failed(key, request, error, server_requests, link),
         }
-        self.handle_timeout(server_requests, context);
+        self.handle_timeout(server_requests, link);
     }
 
     /// Handles the failure of a request that polls a task, such as `tasks/get`. `key` is the key of the call that waits
@@ -190,24 +185,24 @@ impl Tasks {
         id: u64,
         error: CallError,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
         if let Some(call) = self.calls.get_mut(&key) {
             call.request_ended(id);
         }
-        self.request_failed(key, request, error, server_requests, context);
-        self.handle_timeout(server_requests, context);
+        self.request_failed(key, request, error, server_requests, link);
+        self.handle_timeout(server_requests, link);
     }
 
     /// Handles a notification about the status of a task. If no call waits for the task, only reports the status to
     /// the embedder.
-    pub(super) fn notified(&mut self, task: Task, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+    pub(super) fn notified(&mut self, task: Task, server_requests: &mut ServerRequests, link: &mut Link) {
         let followed = self.calls.iter().find(|(_, call)| call.poller.id() == task.task_id).map(|(key, _)| *key);
         match followed {
-            Some(key) => self.status(key, task, Source::Notification, server_requests, context),
-            None => report_status(None, task, context),
+            Some(key) => self.status(key, task, Source::Notification, server_requests, link),
+            None => report_status(None, task, link),
         }
-        self.handle_timeout(server_requests, context);
+        self.handle_timeout(server_requests, link);
     }
 
     /// Handles a status of the task that the tool call with this key waits for.
@@ -217,26 +212,26 @@ impl Tasks {
         task: Task,
         source: Source,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
         let Some(call) = self.calls.get_mut(&key) else { return };
         let inputs = match call.needed_inputs(&task) {
             Ok(inputs) => inputs,
-            Err(error) => return self.request_failed(key, TaskRequest::Get, error, server_requests, context),
+            Err(error) => return self.request_failed(key, TaskRequest::Get, error, server_requests, link),
         };
-        let Some(StatusUpdate { has_changed, end }) = call.poller.status(&task, source, context.now) else {
+        let Some(StatusUpdate { has_changed, end }) = call.poller.status(&task, source, link.now) else {
             let id = mcpwire_types::text::excerpt(task.task_id.as_bytes());
             let error = call::malformed(alloc::format!("an answer about another task, {id:?}"), "result.taskId");
-            return self.request_failed(key, TaskRequest::Get, error, server_requests, context);
+            return self.request_failed(key, TaskRequest::Get, error, server_requests, link);
         };
         if has_changed {
-            report_status(Some(key), task, context);
+            report_status(Some(key), task, link);
         }
         match (end, inputs) {
-            (Some(end), _) => self.end(key, end, server_requests, context),
+            (Some(end), _) => self.end(key, end, server_requests, link),
             (None, Some(inputs)) => {
-                if let Err(error) = call.request_inputs(key, inputs, server_requests, context) {
-                    self.input_refused(key, error, server_requests, context);
+                if let Err(error) = call.request_inputs(key, inputs, server_requests, link) {
+                    self.input_refused(key, error, server_requests, link);
                 }
             }
             (None, None) => {}
@@ -250,11 +245,11 @@ impl Tasks {
         request: TaskRequest,
         error: CallError,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
         let Some(call) = self.calls.get_mut(&key) else { return };
-        if let Some(end) = call.poller.failed(request, error, context.now) {
-            self.end(key, end, server_requests, context);
+        if let Some(end) = call.poller.failed(request, error, link.now) {
+            self.end(key, end, server_requests, link);
         }
     }
 
@@ -266,12 +261,12 @@ impl Tasks {
         key: RequestKey,
         answer: &[u8],
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
         if let Some(call) = self.calls.get_mut(&key) {
             let member = answer.strip_prefix(b"{").and_then(|answer| answer.strip_suffix(b"}"));
-            call.poller.answer(member.unwrap_or_default().to_vec(), context.now);
-            self.handle_timeout(server_requests, context);
+            call.poller.answer(member.unwrap_or_default().to_vec(), link.now);
+            self.handle_timeout(server_requests, link);
         }
     }
 
@@ -282,64 +277,53 @@ impl Tasks {
         key: RequestKey,
         error: InputError,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
         let Some(call) = self.calls.get(&key) else { return };
         let error = CallError::Input { method: call.method(), error: Arc::new(error) };
-        self.give_up(key, error, server_requests, context);
+        self.give_up(key, error, server_requests, link);
     }
 
     /// Cancels a call that waits for a task. Returns `false` if there is no such call with this key.
-    pub(super) fn cancel(
-        &mut self,
-        key: RequestKey,
-        server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
-    ) -> bool {
+    pub(super) fn cancel(&mut self, key: RequestKey, server_requests: &mut ServerRequests, link: &mut Link) -> bool {
         let Some(call) = self.calls.get(&key) else { return false };
         let error = CallError::Cancelled { method: call.method() };
-        self.give_up(key, error, server_requests, context);
+        self.give_up(key, error, server_requests, link);
         true
     }
 
     #[inline(never)]
-    fn give_up(
-        &mut self,
-        key: RequestKey,
-        error: CallError,
-        server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
-    ) {
-        self.send_cancel(key, context);
-        self.remove(key, server_requests, context);
-        context.fail(key, error);
+    fn give_up(&mut self, key: RequestKey, error: CallError, server_requests: &mut ServerRequests, link: &mut Link) {
+        self.send_cancel(key, link);
+        self.remove(key, server_requests, link);
+        link.fail(key, error);
         self.update_wake();
     }
 
-    fn send_cancel(&mut self, key: RequestKey, context: &mut Context<'_>) {
+    fn send_cancel(&mut self, key: RequestKey, link: &mut Link) {
         if let Some(call) = self.calls.get_mut(&key)
             && call.owns_task()
-            && (form(context) == TaskProtocol::Extension || self.can_cancel)
+            && (form(link) == TaskProtocol::Extension || self.can_cancel)
         {
-            call.send(key, TaskRequest::Cancel, context);
+            call.send(key, TaskRequest::Cancel, link);
         }
     }
 
     #[inline(never)]
-    fn end(&mut self, key: RequestKey, end: TaskEnd, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+    fn end(&mut self, key: RequestKey, end: TaskEnd, server_requests: &mut ServerRequests, link: &mut Link) {
         let (message, response) = match end {
             TaskEnd::Result(json) => (response_with(RESULT, &json), Response::of_client(Some(RESULT.len()))),
             TaskEnd::Error(json) => (response_with(ERROR, &json), Response::of_client(None)),
             TaskEnd::Fault(fault) => {
                 if matches!(fault, TaskError::TooMany { .. } | TaskError::AnswersRefused { .. }) {
-                    self.send_cancel(key, context);
+                    self.send_cancel(key, link);
                 }
-                let Some(call) = self.remove(key, server_requests, context) else { return };
+                let Some(call) = self.remove(key, server_requests, link) else { return };
                 let (method, task) = call.into_parts();
-                return context.fail(key, CallError::Task { method, task, fault });
+                return link.fail(key, CallError::Task { method, task, fault });
             }
         };
-        self.reply(key, message, response, server_requests, context);
+        self.reply(key, message, response, server_requests, link);
     }
 
     fn reply(
@@ -348,10 +332,10 @@ impl Tasks {
         message: Vec<u8>,
         response: Response,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) {
-        if let Some(call) = self.remove(key, server_requests, context) {
-            context.reply(key, call.method(), message, response);
+        if let Some(call) = self.remove(key, server_requests, link) {
+            link.reply(key, call.method(), message, response);
         }
     }
 
@@ -359,24 +343,19 @@ impl Tasks {
         &mut self,
         key: RequestKey,
         server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
+        link: &mut Link,
     ) -> Option<Box<TaskCall>> {
         let call = self.calls.remove(&key)?;
-        call.abandon_requests(context);
-        call.withdraw_inputs(key, server_requests, context);
+        call.abandon_requests(link);
+        call.withdraw_inputs(key, server_requests, link);
         Some(call)
     }
 
     /// Fails all calls, because the connection has ended for `reason`. Their tasks may continue on the server.
-    pub(super) fn close(
-        &mut self,
-        reason: &CloseReason,
-        server_requests: &mut ServerRequests,
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn close(&mut self, reason: &CloseReason, server_requests: &mut ServerRequests, link: &mut Link) {
         for (key, call) in core::mem::take(self).calls.into_entries() {
-            call.withdraw_inputs(key, server_requests, context);
-            context.fail(key, CallError::Closed { method: call.method(), reason: reason.clone() });
+            call.withdraw_inputs(key, server_requests, link);
+            link.fail(key, CallError::Closed { method: call.method(), reason: reason.clone() });
         }
     }
 
@@ -385,12 +364,12 @@ impl Tasks {
     }
 }
 
-fn form(context: &Context<'_>) -> TaskProtocol {
-    if context.connection.is_era(Era::Modern) { TaskProtocol::Extension } else { TaskProtocol::Experimental }
+fn form(link: &Link) -> TaskProtocol {
+    if link.connection.is_era(Era::Modern) { TaskProtocol::Extension } else { TaskProtocol::Experimental }
 }
 
-fn report_status(key: Option<RequestKey>, task: Task, context: &mut Context<'_>) {
-    context.report(Event::Notification(Notification::TaskStatus { key, task: task.into() }));
+fn report_status(key: Option<RequestKey>, task: Task, link: &mut Link) {
+    link.report(Event::Notification(Notification::TaskStatus { key, task: task.into() }));
 }
 
 /// The beginning of a response with the result of an ended task. The id is 0, because the server did not send this

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::polling::TaskPoller;
 use crate::session::config::{RequestOptions, TaskMode};
-use crate::session::context::Context;
+use crate::session::link::Link;
 use crate::session::requests::{TaskRequest, TaskUse};
 use mcpwire_types::json::append::{push_number, push_raw, push_string};
 use mcpwire_types::json::scan;
@@ -24,21 +24,16 @@ pub(in crate::session) enum TaskParam {
 /// parameter `task` to the request.
 ///
 /// `can_request` says whether the server accepts the parameter `task` in `tools/call`.
-pub(super) fn task_use(
-    method: &str,
-    options: &RequestOptions,
-    can_request: bool,
-    context: &Context<'_>,
-) -> (TaskUse, TaskParam) {
+pub(super) fn task_use(method: &str, options: &RequestOptions, can_request: bool, link: &Link) -> (TaskUse, TaskParam) {
     let is_declared = options.task_mode() != TaskMode::Session || method.starts_with("tasks/");
     if method != CallTool::NAME {
         return (if is_declared { TaskUse::Declared } else { TaskUse::None }, TaskParam::Absent);
     }
-    let is_modern = context.connection.is_era(Era::Modern);
+    let is_modern = link.connection.is_era(Era::Modern);
     // Clients must not send the parameter `task` to servers that do not accept it ("Tool-Level Negotiation").
     let requests_task = options.task_mode() != TaskMode::Session && can_request;
     let follows = match options.task_mode() {
-        TaskMode::Session => is_modern && context.config.capabilities.has_tasks(),
+        TaskMode::Session => is_modern && link.config.capabilities.has_tasks(),
         TaskMode::Follow => is_modern || requests_task,
         TaskMode::Handle => false,
     };
