@@ -19,7 +19,7 @@ use core::ops::Range;
 use super::config::{Config, RequestOptions};
 use super::error::{CallError, CloseReason, SendError};
 use super::event::{self, ClientRequest, Event, Notification, SentRequest};
-use super::input_required::{self, InputRequired};
+use super::input_required;
 use super::link::{Link, timed_out};
 use super::outbox::RequestHead;
 use super::prepared::{CacheUse, send_error};
@@ -27,9 +27,10 @@ use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskRequest, TaskUse};
 use super::response_cache::{Lookup, ResponseCache};
 use super::server_info::ServerInfo;
-use super::server_requests::{AnswerOutcome, InputOwner, ServerRequests};
-use super::tasks::{self, TaskParam, Tasks, push_task_param};
+use super::server_requests::{AnswerOutcome, InputOwner};
+use super::tasks::{self, TaskParam, push_task_param};
 use super::ticket::Reply;
+use super::waiting::Waiting;
 use crate::cache::{CachedAnswer, PendingEntry};
 use crate::rpc::received::MessageBytes;
 use crate::rpc::write::{Meta, ParamsWriter};
@@ -40,13 +41,11 @@ use mcpwire_types::{Era, Task, TaskHandle};
 
 /// The requests of callers that have no reply yet, and the response cache.
 ///
-/// Such a request waits for its response in [`Link::requests`], for input from the embedder in `input_required`, or
-/// for the end of its task in `tasks`.
+/// Such a request waits for its response in [`Link::requests`], or for input or a task in `waiting`.
 #[derive(Debug)]
 pub(super) struct CallerRequests {
     cache: ResponseCache,
-    input_required: InputRequired,
-    tasks: Tasks,
+    pub(super) waiting: Waiting,
 }
 
 pub(super) struct NewRequest<'a> {
@@ -59,23 +58,19 @@ pub(super) struct NewRequest<'a> {
 
 impl CallerRequests {
     pub(super) fn new(config: &Config) -> Self {
-        CallerRequests {
-            cache: ResponseCache::new(config.cache),
-            input_required: InputRequired::default(),
-            tasks: Tasks::default(),
-        }
+        CallerRequests { cache: ResponseCache::new(config.cache), waiting: Waiting::default() }
     }
 
     pub(super) fn open(&mut self, server: &ServerInfo) {
-        self.tasks.open(server);
+        self.waiting.tasks.open(server);
     }
 
     pub(super) fn len(&self, requests: &Requests) -> usize {
-        requests.callers() + self.tasks.len() + self.input_required.len()
+        requests.callers() + self.waiting.len()
     }
 
     pub(super) fn is_pending(&self, key: RequestKey, requests: &Requests) -> bool {
-        requests.id_of(key).is_some() || self.input_required.is_paused(key) || self.tasks.is_followed(key)
+        requests.id_of(key).is_some() || self.waiting.contains(key)
     }
 
     pub(super) fn has_cached_responses(&self) -> bool {
@@ -83,15 +78,15 @@ impl CallerRequests {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        [self.input_required.poll_timeout(), self.tasks.poll_timeout()].into_iter().flatten().min()
+        self.waiting.poll_timeout()
     }
 
     pub(super) fn release_buffers(&mut self) {
-        self.input_required.release_buffers();
+        self.waiting.paused.release_buffers();
     }
 
     pub(super) fn task_use(&self, method: &str, options: &RequestOptions, link: &Link) -> (TaskUse, TaskParam) {
-        self.tasks.task_use(method, options, link)
+        self.waiting.tasks.task_use(method, options, link)
     }
 
     /// Sends a request, unless the cache contains a fresh response: then reports that response as the reply.
@@ -120,7 +115,7 @@ impl CallerRequests {
         };
         let written = write_request(&request, options, link)?;
         let retry = if input_required::may_require_input(&request.method, link) {
-            self.input_required.retry_params(link.outbox.text(written.clone()), options.meta.as_ref(), link)
+            self.waiting.paused.retry_params(link.outbox.text(written.clone()), options.meta.as_ref(), link)
         } else {
             None
         };
@@ -147,23 +142,15 @@ impl CallerRequests {
         &mut self,
         handle: &TaskHandle,
         options: &RequestOptions,
-        server_requests: &mut ServerRequests,
         link: &mut Link,
     ) -> Result<RequestKey, SendError> {
-        self.tasks.follow(handle, deadlines(options, link), server_requests, link)
+        self.waiting.follow_task(handle, deadlines(options, link), link)
     }
 
     /// Cancels a caller's request. Returns `false` if no request with this key is pending.
-    pub(super) fn cancel(
-        &mut self,
-        key: RequestKey,
-        reason: Option<&str>,
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) -> bool {
+    pub(super) fn cancel(&mut self, key: RequestKey, reason: Option<&str>, link: &mut Link) -> bool {
         let Some(id) = link.requests.id_of(key) else {
-            return self.input_required.cancel(key, server_requests, link)
-                || self.tasks.cancel(key, server_requests, link);
+            return self.waiting.cancel_paused(key, link) || self.waiting.cancel_task(key, link);
         };
         let Some(Owner::Caller(caller)) = link.abandon(id) else { return false };
         link.send_cancelled(id, reason);
@@ -177,17 +164,16 @@ impl CallerRequests {
         mut caller: CallerRequest,
         response: Response,
         message: impl MessageBytes,
-        server_requests: &mut ServerRequests,
         link: &mut Link,
     ) {
         match result_type(&caller, response, message.bytes(), link) {
             ResultType::Complete => {}
             ResultType::InputRequired => {
-                return self.input_required.receive(caller, response, message.bytes(), server_requests, link);
+                return self.waiting.require_input(caller, response, message.bytes(), link);
             }
-            ResultType::Task => return self.tasks.begin(caller, response, message.bytes(), server_requests, link),
+            ResultType::Task => return self.waiting.begin_task(caller, response, message.bytes(), link),
         }
-        self.input_required.recycle(&mut caller);
+        self.waiting.paused.recycle(&mut caller);
         let reply = Reply::answered(caller.key, caller.method, message.into_bytes(), response);
         self.end(caller.cache_entry, reply, link);
     }
@@ -212,10 +198,9 @@ impl CallerRequests {
         request: TaskRequest,
         response: Response,
         message: Vec<u8>,
-        server_requests: &mut ServerRequests,
         link: &mut Link,
     ) {
-        self.tasks.receive(call, request, response, message, server_requests, link);
+        self.waiting.receive_about_task(call, request, response, message, link);
     }
 
     #[cold]
@@ -225,20 +210,19 @@ impl CallerRequests {
         request: TaskRequest,
         id: u64,
         error: CallError,
-        server_requests: &mut ServerRequests,
         link: &mut Link,
     ) {
-        self.tasks.fail(call, request, id, error, server_requests, link);
+        self.waiting.fail_about_task(call, request, id, error, link);
     }
 
     /// Handles a progress notification for the request whose progress token is `id`. Returns the key of that request,
     /// or `None` if it is not pending.
     pub(super) fn progress(&self, id: u64, link: &mut Link) -> Option<RequestKey> {
-        link.requests.progress(id, link.now).or_else(|| self.tasks.progress(id))
+        link.requests.progress(id, link.now).or_else(|| self.waiting.tasks.progress(id))
     }
 
-    pub(super) fn task_status(&mut self, task: Task, server_requests: &mut ServerRequests, link: &mut Link) {
-        self.tasks.notified(task, server_requests, link);
+    pub(super) fn task_status(&mut self, task: Task, link: &mut Link) {
+        self.waiting.task_notified(task, link);
     }
 
     /// Forgets the responses that belong to the old authorization.
@@ -251,33 +235,28 @@ impl CallerRequests {
         self.cache.notified(notification, &mut link.requests);
     }
 
-    pub(super) fn input_answered(
-        &mut self,
-        answered: AnswerOutcome,
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) -> bool {
+    pub(super) fn input_answered(&mut self, answered: AnswerOutcome, link: &mut Link) -> bool {
         use InputOwner::{Request, Task};
         match answered {
             AnswerOutcome::Unknown => return false,
             AnswerOutcome::Done => {}
             AnswerOutcome::Complete(Request(key), answers) => {
-                self.input_required.answered(key, &answers, server_requests, link);
+                self.waiting.inputs_answered(key, &answers, link);
             }
             AnswerOutcome::Complete(Task(key, _), answer) => {
-                self.tasks.input_answered(key, &answer, server_requests, link);
+                self.waiting.task_input_answered(key, &answer, link);
             }
             AnswerOutcome::Refused(Request(key), error) => {
-                self.input_required.refused(key, error, server_requests, link);
+                self.waiting.inputs_refused(key, error, link);
             }
             AnswerOutcome::Refused(Task(key, _), error) => {
-                self.tasks.input_refused(key, error, server_requests, link);
+                self.waiting.task_input_refused(key, error, link);
             }
         }
         true
     }
 
-    pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, link: &mut Link) {
+    pub(super) fn handle_timeout(&mut self, link: &mut Link) {
         while let Some(Expired { id, owner, missed }) = link.requests.expire(link.now) {
             link.outbox.abandoned(id);
             let deadlines = match &owner {
@@ -294,28 +273,28 @@ impl CallerRequests {
                 }
                 Owner::Task { call, request, .. } => {
                     let error = deadlines.error(request.method().into(), missed);
-                    self.tasks.fail(call, request, id, error, server_requests, link);
+                    self.waiting.fail_about_task(call, request, id, error, link);
                 }
                 _ => {}
             }
         }
-        if self.tasks.poll_timeout().is_some_and(|at| at <= link.now) {
-            self.tasks.handle_timeout(server_requests, link);
+        if self.waiting.tasks.poll_timeout().is_some_and(|at| at <= link.now) {
+            self.waiting.poll_tasks(link);
         }
-        self.input_required.expire(server_requests, link);
+        self.waiting.expire_paused(link);
     }
 
     /// Fails all pending requests of callers because the connection has ended, and empties the cache.
     #[cold]
-    pub(super) fn close(&mut self, reason: &CloseReason, server_requests: &mut ServerRequests, link: &mut Link) {
+    pub(super) fn close(&mut self, reason: &CloseReason, link: &mut Link) {
         while let Some(owner) = link.requests.pop() {
             if let Owner::Caller(caller) = owner {
                 let error = CallError::Closed { method: caller.method.clone(), reason: reason.clone() };
                 self.fail(caller, error, link);
             }
         }
-        self.input_required.close(reason, server_requests, link);
-        self.tasks.close(reason, server_requests, link);
+        self.waiting.close_paused(reason, link);
+        self.waiting.close_tasks(reason, link);
         self.cache = ResponseCache::new(link.config.cache);
     }
 }
@@ -349,7 +328,6 @@ fn deadlines(options: &RequestOptions, link: &Link) -> Deadlines {
 /// Reports a request whose parameters are in the range `written` of the outbox. Called before the request table
 /// contains the request.
 #[cold]
-#[inline(never)]
 fn report_sent(
     key: RequestKey,
     method: Cow<'static, str>,

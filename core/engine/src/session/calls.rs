@@ -205,8 +205,8 @@ impl<'e> Calls<'e> {
     #[doc(alias("notifications/cancelled", "CancelledNotification", "CancelledNotificationParams"))]
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp) -> bool {
         self.session.advance(now);
-        let Session { callers, server_requests, link, .. } = &mut *self.session;
-        callers.cancel(key, reason, server_requests, link)
+        let Session { callers, link, .. } = &mut *self.session;
+        callers.cancel(key, reason, link)
     }
 
     /// Sets the minimum level of the log messages that the server sends.
@@ -260,11 +260,11 @@ impl<'e> Calls<'e> {
         now: Timestamp,
     ) -> Result<Ticket<CallTool>, SendError> {
         self.check_room(now)?;
-        let Session { callers, server_requests, link, .. } = &mut *self.session;
+        let Session { callers, link, .. } = &mut *self.session;
         link.check_open()?;
         link.connection.check_allowed(GetTask::NAME, const { revisions::bit(GetTask::NAME) })?;
         link.declare_tasks();
-        callers.follow_task(handle, options, server_requests, link).map(Ticket::new)
+        callers.follow_task(handle, options, link).map(Ticket::new)
     }
 
     /// Subscribes to changes of lists, resources or tasks.
@@ -323,7 +323,7 @@ impl<'e> Calls<'e> {
     ) -> Result<bool, SendError> {
         let result: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, result);
         self.session.advance(now);
-        let answered = self.session.server_requests.answer(key, result, &mut self.session.link)?;
+        let answered = self.session.callers.waiting.server_requests.answer(key, result, &mut self.session.link)?;
         Ok(self.input_answered(answered))
     }
 
@@ -349,13 +349,13 @@ impl<'e> Calls<'e> {
 
     fn refuse_with(&mut self, key: ServerRequestId, refusal: &RefusalReason<'_>, now: Timestamp) -> bool {
         self.session.advance(now);
-        let answered = self.session.server_requests.refuse(key, refusal, &mut self.session.link);
+        let answered = self.session.callers.waiting.server_requests.refuse(key, refusal, &mut self.session.link);
         self.input_answered(answered)
     }
 
     fn input_answered(&mut self, answered: AnswerOutcome) -> bool {
-        let Session { callers, server_requests, link, .. } = &mut *self.session;
-        callers.input_answered(answered, server_requests, link)
+        let Session { callers, link, .. } = &mut *self.session;
+        callers.input_answered(answered, link)
     }
 
     fn send_notification(&mut self, method: &str, params: ParamsWriter<'_>) -> Result<(), SendError> {

@@ -15,110 +15,38 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::mem;
 
 use super::error::{CallError, CloseReason, Deadline, InputError};
 use super::event::{self, ClientRequest, Event, SentRequest};
 use super::json_objects::object;
 use super::link::Link;
 use super::outbox::RequestHead;
+use super::paused::PausedRequest;
 use super::request_keys::RequestKey;
-use super::requests::{CallerRequest, TaskUse};
-use super::retry_params::RetryParams;
-use super::server_requests::{InputOwner, ServerRequests};
+use super::requests::{CallerRequest, RetryParams, TaskUse};
+use super::server_requests::InputOwner;
+use super::waiting::Waiting;
 use crate::rpc::write::Meta;
 use crate::rpc::{Response, decode};
-use crate::time::Timestamp;
 use mcpwire_types::json::Json;
 use mcpwire_types::json::append::push_raw;
 use mcpwire_types::json::scan;
 use mcpwire_types::{Era, InputRequiredResult};
 
-/// Requests of the client to which the server has responded with `input_required`, and that wait for the embedder's
-/// answers (from revision 2026-07-28, basic/patterns/mrtr).
-#[derive(Debug, Default)]
-pub(super) struct InputRequired {
-    /// The waiting requests, oldest first. At most [`Config::max_server_requests`](super::Config::max_server_requests),
-    /// because each waits for at least one input.
-    paused: Vec<PausedRequest>,
-    /// The parameter buffer of an ended request, which the next request reuses to save an allocation. At most
-    /// `MAX_SPARE` bytes.
-    spare: Vec<u8>,
-}
-
-#[derive(Debug)]
-struct PausedRequest {
-    caller: CallerRequest,
-    /// The opaque `requestState` that the server sent, for the client to send back unchanged. `None` if the server sent
-    /// none.
-    state: Option<Json>,
-}
-
-/// Maximum capacity, in bytes, of a parameter buffer that is kept for reuse. Enough for the parameters of most
-/// requests.
-const MAX_SPARE: usize = 4 * 1024;
-
 /// Returns whether the protocol allows an `input_required` result for `method` (from revision 2026-07-28,
 /// basic/patterns/mrtr, "Supported Requests").
-#[inline]
 pub(super) fn may_require_input(method: &str, link: &Link) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read") && link.connection.is_era(Era::Modern)
 }
 
-impl InputRequired {
-    /// Returns the number of requests that are waiting for input from the embedder.
-    pub(super) fn len(&self) -> usize {
-        self.paused.len()
-    }
-
-    /// Returns whether the request with this key is waiting for input from the embedder.
-    pub(super) fn is_paused(&self, key: RequestKey) -> bool {
-        self.position(key).is_some()
-    }
-
-    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        self.paused.iter().map(|paused| paused.caller.deadlines.total).min()
-    }
-
-    pub(super) fn release_buffers(&mut self) {
-        self.spare = Vec::new();
-        self.paused.shrink_to_fit();
-    }
-
-    /// Copies the parameters of a request and the `_meta` that the caller passed, so that the session can send the
-    /// request again with input. `params` is a JSON object without its closing brace.
-    ///
-    /// Returns `None` if the copy would exceed [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
-    pub(super) fn retry_params(&mut self, params: &[u8], meta: Option<&Json>, link: &Link) -> Option<RetryParams> {
-        let meta = meta.map_or(&b""[..], |meta| meta.get().as_bytes());
-        let has_room = self.has_room(params.len() + 1 + meta.len(), link);
-        has_room.then(|| RetryParams::new(params, meta, mem::take(&mut self.spare)))
-    }
-
-    #[inline]
-    pub(super) fn recycle(&mut self, caller: &mut CallerRequest) {
-        if let Some(buffer) = caller.retry.take().map(RetryParams::into_buffer)
-            && buffer.capacity() <= MAX_SPARE
-        {
-            self.spare = buffer;
-        }
-    }
-
+impl Waiting {
     /// Handles an `input_required` result. Reports the inputs that the result lists to the embedder. If it lists none,
     /// sends the request again at once.
     #[cold]
-    #[inline(never)]
-    pub(super) fn receive(
-        &mut self,
-        caller: CallerRequest,
-        response: Response,
-        message: &[u8],
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) {
+    pub(super) fn require_input(&mut self, caller: CallerRequest, response: Response, message: &[u8], link: &mut Link) {
         let (key, method) = (caller.key, caller.method.clone());
         let error = match decode::answer::<InputRequiredResult>(message, response) {
-            Ok(result) => match self.begin(caller, result, server_requests, link) {
+            Ok(result) => match self.begin_input_round(caller, result, link) {
                 Ok(()) => return,
                 Err(error) => CallError::Input { method, error: Arc::new(error) },
             },
@@ -127,11 +55,10 @@ impl InputRequired {
         link.fail(key, error);
     }
 
-    fn begin(
+    fn begin_input_round(
         &mut self,
         caller: CallerRequest,
         result: InputRequiredResult,
-        server_requests: &mut ServerRequests,
         link: &mut Link,
     ) -> Result<(), InputError> {
         let InputRequiredResult { input_requests: inputs, request_state: state, .. } = result;
@@ -140,7 +67,7 @@ impl InputRequired {
             return Err(InputError::TooManyInputRounds { limit });
         }
         let state_len = state.as_ref().map_or(0, |state| state.get().len());
-        if !caller.retry.as_ref().is_some_and(|retry| self.has_room(retry.len() + state_len, link)) {
+        if !caller.retry.as_ref().is_some_and(|retry| self.paused.has_room(retry.len() + state_len, link)) {
             return Err(InputError::RetryTooLarge { limit: link.config.max_retry_bytes });
         }
         if inputs.is_empty() {
@@ -148,90 +75,58 @@ impl InputRequired {
         }
         let target = caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params()));
         let during = ClientRequest::new(caller.key, caller.method.clone(), target);
-        server_requests.request_inputs(InputOwner::Request(caller.key), &during, inputs, link)?;
-        self.paused.push(PausedRequest { caller, state });
+        self.server_requests.request_inputs(InputOwner::Request(caller.key), &during, inputs, link)?;
+        self.paused.add(caller, state);
         Ok(())
     }
 
     /// Sends a waiting request again. `answers` is a JSON object that maps the name of each required input to the
     /// embedder's answer.
-    pub(super) fn answered(
-        &mut self,
-        key: RequestKey,
-        answers: &[u8],
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) {
-        let Some(PausedRequest { caller, state }) = self.resume(key) else { return };
+    pub(super) fn inputs_answered(&mut self, key: RequestKey, answers: &[u8], link: &mut Link) {
+        let Some(PausedRequest { caller, state }) = self.paused.resume(key) else { return };
         if let Err((caller, error)) = send_again(caller, Some(answers), state.as_ref(), link) {
-            fail(&caller, error, server_requests, link);
+            self.fail_input(&caller, error, link);
         }
     }
 
     /// Fails the waiting request with this key because the embedder refused an input. Sends nothing to the server
     /// (specification: client/roots, "Error Handling").
     #[cold]
-    pub(super) fn refused(
-        &mut self,
-        key: RequestKey,
-        error: InputError,
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) {
-        if let Some(PausedRequest { caller, .. }) = self.resume(key) {
-            fail(&caller, error, server_requests, link);
+    pub(super) fn inputs_refused(&mut self, key: RequestKey, error: InputError, link: &mut Link) {
+        if let Some(PausedRequest { caller, .. }) = self.paused.resume(key) {
+            self.fail_input(&caller, error, link);
         }
     }
 
     /// Cancels the request with this key and withdraws its unanswered inputs. Returns `false` if the request does not
     /// wait for input.
-    pub(super) fn cancel(&mut self, key: RequestKey, server_requests: &mut ServerRequests, link: &mut Link) -> bool {
-        let Some(PausedRequest { caller, .. }) = self.resume(key) else { return false };
-        server_requests.withdraw(InputOwner::Request(key), link);
+    pub(super) fn cancel_paused(&mut self, key: RequestKey, link: &mut Link) -> bool {
+        let Some(PausedRequest { caller, .. }) = self.paused.resume(key) else { return false };
+        self.server_requests.withdraw(InputOwner::Request(key), link);
         link.fail(key, CallError::Cancelled { method: caller.method });
         true
     }
 
-    pub(super) fn expire(&mut self, server_requests: &mut ServerRequests, link: &mut Link) {
-        let now = link.now;
-        while let Some(at) = self.paused.iter().position(|paused| paused.caller.deadlines.total <= now) {
-            let PausedRequest { caller, .. } = self.paused.remove(at);
-            server_requests.withdraw(InputOwner::Request(caller.key), link);
+    pub(super) fn expire_paused(&mut self, link: &mut Link) {
+        while let Some(caller) = self.paused.expire(link.now) {
+            self.server_requests.withdraw(InputOwner::Request(caller.key), link);
             link.fail(caller.key, caller.deadlines.error(caller.method, Deadline::Total));
         }
     }
 
     #[cold]
-    pub(super) fn close(&mut self, reason: &CloseReason, server_requests: &mut ServerRequests, link: &mut Link) {
-        for PausedRequest { caller, .. } in mem::take(self).paused {
-            server_requests.withdraw(InputOwner::Request(caller.key), link);
+    pub(super) fn close_paused(&mut self, reason: &CloseReason, link: &mut Link) {
+        for PausedRequest { caller, .. } in self.paused.take() {
+            self.server_requests.withdraw(InputOwner::Request(caller.key), link);
             link.fail(caller.key, CallError::Closed { method: caller.method, reason: reason.clone() });
         }
     }
 
-    fn has_room(&self, more: usize, link: &Link) -> bool {
-        let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
-        let paused =
-            |paused: &PausedRequest| paused.caller.retry.as_ref().map_or(0, RetryParams::len) + state_len(paused);
-        let kept = link.requests.retry_bytes() + self.paused.iter().map(paused).sum::<usize>();
-        kept + more <= link.config.max_retry_bytes
+    #[cold]
+    fn fail_input(&mut self, caller: &CallerRequest, error: InputError, link: &mut Link) {
+        self.server_requests.withdraw(InputOwner::Request(caller.key), link);
+        link.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
     }
-
-    fn position(&self, key: RequestKey) -> Option<usize> {
-        self.paused.iter().position(|paused| paused.caller.key == key)
-    }
-
-    fn resume(&mut self, key: RequestKey) -> Option<PausedRequest> {
-        let at = self.position(key)?;
-        Some(self.paused.remove(at))
-    }
-}
-
-#[inline(never)]
-#[cold]
-fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerRequests, link: &mut Link) {
-    server_requests.withdraw(InputOwner::Request(caller.key), link);
-    link.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
 }
 
 /// Sends a request again under a new JSON-RPC id, with the embedder's `answers` as `inputResponses` and the server's
@@ -276,7 +171,6 @@ fn send_again(
 }
 
 #[cold]
-#[inline(never)]
 fn report_sent(caller: &CallerRequest, id: u64, link: &mut Link) {
     let target = caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params()));
     let request = ClientRequest::new(caller.key, caller.method.clone(), target);

@@ -37,13 +37,13 @@ mod opening;
 mod outbox;
 #[cfg(feature = "http")]
 mod over_http;
+mod paused;
 mod prepared;
 mod protocol_fields;
 mod receive;
 mod request_keys;
 mod requests;
 mod response_cache;
-mod retry_params;
 mod server_info;
 mod server_request_kind;
 mod server_requests;
@@ -54,6 +54,7 @@ mod subscriptions;
 mod tag;
 mod tasks;
 mod ticket;
+mod waiting;
 
 pub use calls::Calls;
 pub use config::{Config, Negotiate, RequestOptions, TaskMode};

@@ -65,7 +65,7 @@ impl Session {
     /// contains neither.
     pub(crate) fn renewed(&mut self) {
         let link = &mut self.link;
-        self.server_requests.withdraw_all(link);
+        self.callers.waiting.server_requests.withdraw_all(link);
         link.requests.pause(false, link.now);
         self.subscriptions.watch_again(link);
         link.report(Event::SessionReestablished);

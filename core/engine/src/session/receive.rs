@@ -64,7 +64,12 @@ impl Session {
             ReceivedKind::Response(response) => self.response(response, message),
             ReceivedKind::ForeignResponse => self.link.stats.unmatched += 1,
             ReceivedKind::Request { id, method } => {
-                self.server_requests.receive(WireId(&bytes[id]), &method.of(bytes), bytes, &mut self.link);
+                self.callers.waiting.server_requests.receive(
+                    WireId(&bytes[id]),
+                    &method.of(bytes),
+                    bytes,
+                    &mut self.link,
+                );
             }
             ReceivedKind::Notification { method } => self.notification(&method.of(bytes), bytes),
             ReceivedKind::OrphanError => self.orphan_error(bytes),
@@ -84,11 +89,11 @@ impl Session {
         let link = &mut self.link;
         match owner {
             Owner::Caller(caller) => {
-                self.callers.receive(caller, response, message, &mut self.server_requests, link);
+                self.callers.receive(caller, response, message, link);
             }
             Owner::Task { call, request, .. } => {
                 let message = message.into_bytes();
-                self.callers.receive_about_task(call, request, response, message, &mut self.server_requests, link);
+                self.callers.receive_about_task(call, request, response, message, link);
             }
             Owner::Subscription(key) => self.subscriptions.receive(key, response, message.bytes(), link),
             Owner::ResourceSubscribe => self.subscriptions.receive_resource(response, message.bytes(), link),
@@ -113,7 +118,7 @@ impl Session {
             }
             Owner::Task { call, request, .. } => {
                 let error = fault.into_call_error(request.method().into());
-                self.callers.fail_about_task(call, request, id, error, &mut self.server_requests, link);
+                self.callers.fail_about_task(call, request, id, error, link);
             }
             Owner::Subscription(key) => self.subscriptions.fail(key, fault, link),
             Owner::ResourceSubscribe => self.subscriptions.fail_resource(id, fault, link),
@@ -184,10 +189,10 @@ impl Session {
             }
             ServerNotification::Cancelled => {
                 if !self.subscriptions.cancelled(message, link) {
-                    self.server_requests.cancelled(message, link);
+                    self.callers.waiting.server_requests.cancelled(message, link);
                 }
             }
-            ServerNotification::TaskStatus(task) => self.callers.task_status(task, &mut self.server_requests, link),
+            ServerNotification::TaskStatus(task) => self.callers.task_status(task, link),
             ServerNotification::Other(notification) => self.report(notification, message),
         }
     }

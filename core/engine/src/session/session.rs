@@ -15,7 +15,6 @@ use super::opening::{Opening, OpeningContext, OpeningEnd};
 use super::outbox::Outbox;
 use super::request_keys::RequestKey;
 use super::server_info::ServerInfo;
-use super::server_requests::ServerRequests;
 use super::stats::Stats;
 use super::subscriptions::Subscriptions;
 use crate::cache::is_cacheable;
@@ -34,7 +33,6 @@ pub struct Session {
     /// Description of the server. `None` until the connection is open; remains `Some` after the connection has ended.
     server: Option<Arc<ServerInfo>>,
     pub(super) callers: CallerRequests,
-    pub(super) server_requests: ServerRequests,
     pub(super) subscriptions: Subscriptions,
     /// The JSON-RPC batch that is being read.
     pub(super) batch: Option<Batch>,
@@ -122,7 +120,6 @@ impl Session {
         Session {
             server: None,
             callers: CallerRequests::new(&config),
-            server_requests: ServerRequests::default(),
             subscriptions: Subscriptions::default(),
             batch: None,
             link: Link::new(config, outbox),
@@ -198,7 +195,7 @@ impl Session {
     pub(crate) fn handle_timeout(&mut self) {
         self.step_opening(Opening::handle_timeout);
         self.subscriptions.handle_timeout(&mut self.link);
-        self.callers.handle_timeout(&mut self.server_requests, &mut self.link);
+        self.callers.handle_timeout(&mut self.link);
     }
 
     /// Frees the buffers of requests and events, if no request is pending and no event is queued.
@@ -231,8 +228,8 @@ impl Session {
     fn end(&mut self, reason: &CloseReason) {
         let link = &mut self.link;
         link.connection = Connection::Closed;
-        self.callers.close(reason, &mut self.server_requests, link);
-        self.server_requests.withdraw_all(link);
+        self.callers.close(reason, link);
+        self.callers.waiting.server_requests.withdraw_all(link);
         self.subscriptions.close(reason, link);
     }
 

@@ -9,10 +9,9 @@ use core::time::Duration;
 
 use super::error::Deadline;
 use super::request_keys::RequestKey;
-use super::retry_params::RetryParams;
 use crate::cache::PendingEntry;
 use crate::time::Timestamp;
-pub(super) use owner::{CallerRequest, Deadlines, OpeningRequest, Owner, TaskRequest, TaskUse};
+pub(super) use owner::{CallerRequest, Deadlines, OpeningRequest, Owner, RetryParams, TaskRequest, TaskUse};
 use timers::Timers;
 
 /// All pending requests, by JSON-RPC id.

@@ -1,14 +1,17 @@
-//! [`Owner`]: the receiver of the response to a request that the client has sent.
+//! [`Owner`]: the receiver of the response to a request that the client has sent. [`CallerRequest`]: such a request of a
+//! caller.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
 use core::time::Duration;
 
 use crate::cache::PendingEntry;
 use crate::session::error::{CallError, Deadline};
 use crate::session::request_keys::{RequestKey, SubscriptionKey};
-use crate::session::retry_params::RetryParams;
 use crate::time::Timestamp;
+use mcpwire_types::json::Json;
 
 /// The receiver of the response to a pending request.
 ///
@@ -110,6 +113,51 @@ pub(in crate::session) struct CallerRequest {
     /// The cache entry that the response will fill. `None` if the response will not be cached.
     pub(in crate::session) cache_entry: Option<Box<PendingEntry>>,
     pub(in crate::session) deadlines: Deadlines,
+}
+
+/// The parameters of a request and the `_meta` that the caller passed, as JSON text for sending the request again.
+pub(in crate::session) struct RetryParams {
+    /// The parameters, followed by the caller's `_meta` object if the caller passed one.
+    text: Vec<u8>,
+    /// Offset of the `_meta` object in `text`, in bytes. The parameters end there.
+    meta_at: usize,
+}
+
+impl RetryParams {
+    /// Copies `params` and `meta` into `buffer`. `params` is a JSON object without its closing brace, and `meta` is
+    /// empty if the caller passed no `_meta`.
+    pub(in crate::session) fn new(params: &[u8], meta: &[u8], mut buffer: Vec<u8>) -> Self {
+        buffer.clear();
+        buffer.reserve(params.len() + 1 + meta.len());
+        buffer.extend_from_slice(params);
+        buffer.push(b'}');
+        let meta_at = buffer.len();
+        buffer.extend_from_slice(meta);
+        RetryParams { text: buffer, meta_at }
+    }
+
+    pub(in crate::session) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(in crate::session) fn params(&self) -> &[u8] {
+        &self.text[..self.meta_at]
+    }
+
+    pub(in crate::session) fn meta(&self) -> Option<Json> {
+        let text = core::str::from_utf8(&self.text[self.meta_at..]).ok()?;
+        (!text.is_empty()).then(|| Json::trusted(text))
+    }
+
+    pub(in crate::session) fn into_buffer(self) -> Vec<u8> {
+        self.text
+    }
+}
+
+impl fmt::Debug for RetryParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RetryParams({} bytes)", self.len())
+    }
 }
 
 /// The idle deadline and the total deadline of a request.

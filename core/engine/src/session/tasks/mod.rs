@@ -5,7 +5,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `mod` | [`Tasks`]: the table of calls that wait for a task |
+//! | `mod` | begins, polls and ends tasks |
+//! | `table` | [`Tasks`]: the table of calls that wait for a task |
 //! | `call` | one such call: its deadlines, its requests about the task, its inputs |
 //! | `polling` | one task as a state machine: which request to send when, and when the task has ended |
 //! | `inputs` | the inputs that a task requires before it can continue |
@@ -15,111 +16,54 @@ mod call;
 mod inputs;
 mod params;
 mod polling;
+mod table;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::config::RequestOptions;
 use super::error::{CallError, CloseReason, Deadline, InputError, SendError, TaskError};
 use super::event::{Event, Notification};
 use super::link::Link;
 use super::request_keys::RequestKey;
-use super::requests::{CallerRequest, Deadlines, TaskRequest, TaskUse};
-use super::server_info::ServerInfo;
-use super::server_requests::ServerRequests;
+use super::requests::{CallerRequest, Deadlines, TaskRequest};
+use super::waiting::Waiting;
 use crate::rpc::{Response, decode};
-use crate::time::Timestamp;
 use call::{Answer, TaskCall};
 use mcpwire_types::json::Json;
-use mcpwire_types::vec_map::VecMap;
 use mcpwire_types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
 pub(super) use params::{TaskParam, is_experimental_task, push_task_param};
 use polling::{Source, StatusUpdate, TaskEnd};
+pub(super) use table::Tasks;
 
-/// The calls that wait for a task.
-#[derive(Debug, Default)]
-pub(super) struct Tasks {
-    /// The calls that wait for a task, by the key of the call.
-    calls: VecMap<RequestKey, Box<TaskCall>>,
-    /// The earliest [`TaskCall::wake`] of all calls. Every method of [`Tasks`] that changes a call updates this field
-    /// before it returns.
-    wake: Option<Timestamp>,
-    /// Whether the server accepts the parameter `task` in `tools/call` (revision 2025-11-25).
-    can_request: bool,
-    /// Whether the server supports `tasks/cancel`. Used with revision 2025-11-25 only.
-    can_cancel: bool,
-}
-
-impl Tasks {
-    /// Stores the server's capabilities for tasks when the connection opens.
-    pub(super) fn open(&mut self, server: &ServerInfo) {
-        let tasks = server.capabilities.as_ref().and_then(|capabilities| capabilities.tasks.as_ref());
-        self.can_request = server.takes_tasks();
-        self.can_cancel = tasks.is_some_and(|tasks| tasks.cancel.is_some());
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.calls.len()
-    }
-
-    /// Returns whether the call with this key waits for a task.
-    pub(super) fn is_followed(&self, key: RequestKey) -> bool {
-        self.calls.contains_key(&key)
-    }
-
-    /// Returns when to call [`Self::handle_timeout`], or `None` if no call waits for a task.
-    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        self.wake
-    }
-
-    /// Returns the key of the call that waits for a task and has the progress token `id`, or `None` if there is no such
-    /// call.
-    pub(super) fn progress(&self, id: u64) -> Option<RequestKey> {
-        self.calls.iter().find(|(_, call)| call.progress_id() == Some(id)).map(|(key, _)| *key)
-    }
-
-    /// Returns whether the server may respond with a task to a request of this method, and whether the client adds the
-    /// parameter `task` to the request.
-    pub(super) fn task_use(&self, method: &str, options: &RequestOptions, link: &Link) -> (TaskUse, TaskParam) {
-        params::task_use(method, options, self.can_request, link)
-    }
-
+impl Waiting {
     /// Begins to poll an existing task, whose handle the caller passed. Returns a new key, under which the session will
     /// report the result of the task.
     ///
     /// # Errors
     /// Returns [`SendError::TooManyInFlight`] if [`Config::max_tasks`](super::Config::max_tasks) calls wait for a task
     /// already.
-    pub(super) fn follow(
+    pub(super) fn follow_task(
         &mut self,
         handle: &TaskHandle,
         deadlines: Deadlines,
-        server_requests: &mut ServerRequests,
         link: &mut Link,
     ) -> Result<RequestKey, SendError> {
         let limit = link.config.max_tasks;
-        if self.calls.len() >= limit {
+        if self.tasks.calls.len() >= limit {
             return Err(SendError::TooManyInFlight { limit });
         }
         let key = link.requests.fresh_key();
         let call = TaskCall::followed(handle.task_id.clone(), form(link), deadlines, link.now);
-        self.calls.insert(key, Box::new(call));
-        self.handle_timeout(server_requests, link);
+        self.tasks.calls.insert(key, Box::new(call));
+        self.poll_tasks(link);
         Ok(key)
     }
 
     /// Begins to poll a task that the server created for the request `caller`. `message` is the server's response,
     /// which contains the task.
     #[cold]
-    pub(super) fn begin(
-        &mut self,
-        caller: CallerRequest,
-        response: Response,
-        message: &[u8],
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) {
+    pub(super) fn begin_task(&mut self, caller: CallerRequest, response: Response, message: &[u8], link: &mut Link) {
         let key = caller.key;
         let task = match decode::answer::<CreateTaskResult>(message, response) {
             Ok(created) => created.task,
@@ -127,240 +71,193 @@ impl Tasks {
         };
         let call = TaskCall::answered(caller, response.id, task.task_id.clone(), form(link), link.now);
         let limit = link.config.max_tasks;
-        let is_too_many = self.calls.len() >= limit;
-        self.calls.insert(key, Box::new(call));
+        let is_too_many = self.tasks.calls.len() >= limit;
+        self.tasks.calls.insert(key, Box::new(call));
         if is_too_many {
-            self.end(key, TaskEnd::Fault(TaskError::TooMany { limit }), server_requests, link);
+            self.end_task(key, TaskEnd::Fault(TaskError::TooMany { limit }), link);
         } else {
-            self.status(key, task, Source::Call, server_requests, link);
+            self.task_status(key, task, Source::Call, link);
         }
-        self.handle_timeout(server_requests, link);
+        self.poll_tasks(link);
     }
 
     /// Fails the calls whose total deadline has expired, and sends the requests about tasks that are due.
-    pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, link: &mut Link) {
+    pub(super) fn poll_tasks(&mut self, link: &mut Link) {
         let now = link.now;
         loop {
-            let late = self.calls.iter().find(|(_, call)| call.deadlines().total <= now);
+            let late = self.tasks.calls.iter().find(|(_, call)| call.deadlines().total <= now);
             let late = late.map(|(key, call)| (*key, call.deadlines().error(call.method(), Deadline::Total)));
             let Some((key, error)) = late else { break };
-            self.give_up(key, error, server_requests, link);
+            self.give_up_task(key, error, link);
         }
-        for (key, call) in self.calls.iter_mut() {
+        for (key, call) in self.tasks.calls.iter_mut() {
             while let Some(request) = call.poller.poll(now) {
                 call.send(*key, request, link);
             }
         }
-        self.update_wake();
+        self.tasks.update_wake();
     }
 
     /// Handles the server's response to a request that polls a task, such as `tasks/get`. `key` is the key of the call
     /// that waits for the task.
     #[cold]
-    pub(super) fn receive(
+    pub(super) fn receive_about_task(
         &mut self,
         key: RequestKey,
         request: TaskRequest,
         response: Response,
         message: Vec<u8>,
-        server_requests: &mut ServerRequests,
         link: &mut Link,
     ) {
-        let Some(call) = self.calls.get_mut(&key) else { return };
+        let Some(call) = self.tasks.calls.get_mut(&key) else { return };
         match call.receive(request, response, message, link.now) {
-            Answer::Status(task) => self.status(key, task, Source::Get, server_requests, link),
-            Answer::OfCall(message) => self.reply(key, message, response, server_requests, link),
+            Answer::Status(task) => self.task_status(key, task, Source::Get, link),
+            Answer::OfCall(message) => self.reply_of_task(key, message, response, link),
             Answer::Accepted => {}
-            Answer::Failed(error) => self.request_failed(key, request, error, server_requests, link),
+            Answer::Failed(error) => self.task_request_failed(key, request, error, link),
         }
-        self.handle_timeout(server_requests, link);
+        self.poll_tasks(link);
     }
 
     /// Handles the failure of a request that polls a task, such as `tasks/get`. `key` is the key of the call that waits
     /// for the task, and `id` is the JSON-RPC id of the request.
-    pub(super) fn fail(
+    pub(super) fn fail_about_task(
         &mut self,
         key: RequestKey,
         request: TaskRequest,
         id: u64,
         error: CallError,
-        server_requests: &mut ServerRequests,
         link: &mut Link,
     ) {
-        if let Some(call) = self.calls.get_mut(&key) {
+        if let Some(call) = self.tasks.calls.get_mut(&key) {
             call.request_ended(id);
         }
-        self.request_failed(key, request, error, server_requests, link);
-        self.handle_timeout(server_requests, link);
+        self.task_request_failed(key, request, error, link);
+        self.poll_tasks(link);
     }
 
     /// Handles a notification about the status of a task. If no call waits for the task, only reports the status to
     /// the embedder.
-    pub(super) fn notified(&mut self, task: Task, server_requests: &mut ServerRequests, link: &mut Link) {
-        let followed = self.calls.iter().find(|(_, call)| call.poller.id() == task.task_id).map(|(key, _)| *key);
+    pub(super) fn task_notified(&mut self, task: Task, link: &mut Link) {
+        let followed = self.tasks.calls.iter().find(|(_, call)| call.poller.id() == task.task_id).map(|(key, _)| *key);
         match followed {
-            Some(key) => self.status(key, task, Source::Notification, server_requests, link),
+            Some(key) => self.task_status(key, task, Source::Notification, link),
             None => report_status(None, task, link),
         }
-        self.handle_timeout(server_requests, link);
+        self.poll_tasks(link);
     }
 
     /// Handles a status of the task that the tool call with this key waits for.
-    fn status(
-        &mut self,
-        key: RequestKey,
-        task: Task,
-        source: Source,
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) {
-        let Some(call) = self.calls.get_mut(&key) else { return };
+    fn task_status(&mut self, key: RequestKey, task: Task, source: Source, link: &mut Link) {
+        let Some(call) = self.tasks.calls.get_mut(&key) else { return };
         let inputs = match call.needed_inputs(&task) {
             Ok(inputs) => inputs,
-            Err(error) => return self.request_failed(key, TaskRequest::Get, error, server_requests, link),
+            Err(error) => return self.task_request_failed(key, TaskRequest::Get, error, link),
         };
         let Some(StatusUpdate { has_changed, end }) = call.poller.status(&task, source, link.now) else {
             let id = mcpwire_types::text::excerpt(task.task_id.as_bytes());
             let error = call::malformed(alloc::format!("an answer about another task, {id:?}"), "result.taskId");
-            return self.request_failed(key, TaskRequest::Get, error, server_requests, link);
+            return self.task_request_failed(key, TaskRequest::Get, error, link);
         };
         if has_changed {
             report_status(Some(key), task, link);
         }
         match (end, inputs) {
-            (Some(end), _) => self.end(key, end, server_requests, link),
+            (Some(end), _) => self.end_task(key, end, link),
             (None, Some(inputs)) => {
-                if let Err(error) = call.request_inputs(key, inputs, server_requests, link) {
-                    self.input_refused(key, error, server_requests, link);
+                if let Err(error) = call.request_inputs(key, inputs, &mut self.server_requests, link) {
+                    self.task_input_refused(key, error, link);
                 }
             }
             (None, None) => {}
         }
     }
 
-    #[inline(never)]
-    fn request_failed(
-        &mut self,
-        key: RequestKey,
-        request: TaskRequest,
-        error: CallError,
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) {
-        let Some(call) = self.calls.get_mut(&key) else { return };
+    fn task_request_failed(&mut self, key: RequestKey, request: TaskRequest, error: CallError, link: &mut Link) {
+        let Some(call) = self.tasks.calls.get_mut(&key) else { return };
         if let Some(end) = call.poller.failed(request, error, link.now) {
-            self.end(key, end, server_requests, link);
+            self.end_task(key, end, link);
         }
     }
 
     /// Stores the embedder's answer to an input that a task requires, and sends it with `tasks/update`. `key` is the
     /// key of the call that waits for the task. `answer` is a JSON object with one member, whose key is the name of the
     /// input.
-    pub(super) fn input_answered(
-        &mut self,
-        key: RequestKey,
-        answer: &[u8],
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) {
-        if let Some(call) = self.calls.get_mut(&key) {
+    pub(super) fn task_input_answered(&mut self, key: RequestKey, answer: &[u8], link: &mut Link) {
+        if let Some(call) = self.tasks.calls.get_mut(&key) {
             let member = answer.strip_prefix(b"{").and_then(|answer| answer.strip_suffix(b"}"));
             call.poller.answer(member.unwrap_or_default().to_vec(), link.now);
-            self.handle_timeout(server_requests, link);
+            self.poll_tasks(link);
         }
     }
 
     /// Fails the call `key` with [`CallError::Input`], because the client does not provide an input that the call's
     /// task requires. Without this input, the task might never end.
-    pub(super) fn input_refused(
-        &mut self,
-        key: RequestKey,
-        error: InputError,
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) {
-        let Some(call) = self.calls.get(&key) else { return };
+    pub(super) fn task_input_refused(&mut self, key: RequestKey, error: InputError, link: &mut Link) {
+        let Some(call) = self.tasks.calls.get(&key) else { return };
         let error = CallError::Input { method: call.method(), error: Arc::new(error) };
-        self.give_up(key, error, server_requests, link);
+        self.give_up_task(key, error, link);
     }
 
     /// Cancels a call that waits for a task. Returns `false` if there is no such call with this key.
-    pub(super) fn cancel(&mut self, key: RequestKey, server_requests: &mut ServerRequests, link: &mut Link) -> bool {
-        let Some(call) = self.calls.get(&key) else { return false };
+    pub(super) fn cancel_task(&mut self, key: RequestKey, link: &mut Link) -> bool {
+        let Some(call) = self.tasks.calls.get(&key) else { return false };
         let error = CallError::Cancelled { method: call.method() };
-        self.give_up(key, error, server_requests, link);
+        self.give_up_task(key, error, link);
         true
     }
 
-    #[inline(never)]
-    fn give_up(&mut self, key: RequestKey, error: CallError, server_requests: &mut ServerRequests, link: &mut Link) {
-        self.send_cancel(key, link);
-        self.remove(key, server_requests, link);
+    fn give_up_task(&mut self, key: RequestKey, error: CallError, link: &mut Link) {
+        self.send_task_cancel(key, link);
+        self.remove_task(key, link);
         link.fail(key, error);
-        self.update_wake();
+        self.tasks.update_wake();
     }
 
-    fn send_cancel(&mut self, key: RequestKey, link: &mut Link) {
-        if let Some(call) = self.calls.get_mut(&key)
+    fn send_task_cancel(&mut self, key: RequestKey, link: &mut Link) {
+        if let Some(call) = self.tasks.calls.get_mut(&key)
             && call.owns_task()
-            && (form(link) == TaskProtocol::Extension || self.can_cancel)
+            && (form(link) == TaskProtocol::Extension || self.tasks.can_cancel)
         {
             call.send(key, TaskRequest::Cancel, link);
         }
     }
 
-    #[inline(never)]
-    fn end(&mut self, key: RequestKey, end: TaskEnd, server_requests: &mut ServerRequests, link: &mut Link) {
+    fn end_task(&mut self, key: RequestKey, end: TaskEnd, link: &mut Link) {
         let (message, response) = match end {
             TaskEnd::Result(json) => (response_with(RESULT, &json), Response::of_client(Some(RESULT.len()))),
             TaskEnd::Error(json) => (response_with(ERROR, &json), Response::of_client(None)),
             TaskEnd::Fault(fault) => {
                 if matches!(fault, TaskError::TooMany { .. } | TaskError::AnswersRefused { .. }) {
-                    self.send_cancel(key, link);
+                    self.send_task_cancel(key, link);
                 }
-                let Some(call) = self.remove(key, server_requests, link) else { return };
+                let Some(call) = self.remove_task(key, link) else { return };
                 let (method, task) = call.into_parts();
                 return link.fail(key, CallError::Task { method, task, fault });
             }
         };
-        self.reply(key, message, response, server_requests, link);
+        self.reply_of_task(key, message, response, link);
     }
 
-    fn reply(
-        &mut self,
-        key: RequestKey,
-        message: Vec<u8>,
-        response: Response,
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) {
-        if let Some(call) = self.remove(key, server_requests, link) {
+    fn reply_of_task(&mut self, key: RequestKey, message: Vec<u8>, response: Response, link: &mut Link) {
+        if let Some(call) = self.remove_task(key, link) {
             link.reply(key, call.method(), message, response);
         }
     }
 
-    fn remove(
-        &mut self,
-        key: RequestKey,
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) -> Option<Box<TaskCall>> {
-        let call = self.calls.remove(&key)?;
+    fn remove_task(&mut self, key: RequestKey, link: &mut Link) -> Option<Box<TaskCall>> {
+        let call = self.tasks.calls.remove(&key)?;
         call.abandon_requests(link);
-        call.withdraw_inputs(key, server_requests, link);
+        call.withdraw_inputs(key, &mut self.server_requests, link);
         Some(call)
     }
 
     /// Fails all calls, because the connection has ended for `reason`. Their tasks may continue on the server.
-    pub(super) fn close(&mut self, reason: &CloseReason, server_requests: &mut ServerRequests, link: &mut Link) {
-        for (key, call) in core::mem::take(self).calls.into_entries() {
-            call.withdraw_inputs(key, server_requests, link);
+    pub(super) fn close_tasks(&mut self, reason: &CloseReason, link: &mut Link) {
+        for (key, call) in core::mem::take(&mut self.tasks).calls.into_entries() {
+            call.withdraw_inputs(key, &mut self.server_requests, link);
             link.fail(key, CallError::Closed { method: call.method(), reason: reason.clone() });
         }
-    }
-
-    fn update_wake(&mut self) {
-        self.wake = self.calls.iter().map(|(_, call)| call.wake()).min();
     }
 }
 

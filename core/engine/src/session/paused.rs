@@ -1,0 +1,107 @@
+//! [`PausedRequests`]: the requests that wait for input from the embedder.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use super::link::Link;
+use super::request_keys::RequestKey;
+use super::requests::{CallerRequest, RetryParams};
+use crate::time::Timestamp;
+use mcpwire_types::json::Json;
+
+/// Requests of the client to which the server has responded with `input_required`, and that wait for the embedder's
+/// answers (from revision 2026-07-28, basic/patterns/mrtr).
+#[derive(Debug, Default)]
+pub(super) struct PausedRequests {
+    /// The waiting requests, oldest first. At most [`Config::max_server_requests`](super::Config::max_server_requests),
+    /// because each waits for at least one input.
+    requests: Vec<PausedRequest>,
+    /// The parameter buffer of an ended request, which the next request reuses to save an allocation. At most
+    /// `MAX_SPARE` bytes.
+    spare: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(super) struct PausedRequest {
+    pub(super) caller: CallerRequest,
+    /// The opaque `requestState` that the server sent, for the client to send back unchanged. `None` if the server sent
+    /// none.
+    pub(super) state: Option<Json>,
+}
+
+/// Maximum capacity, in bytes, of a parameter buffer that is kept for reuse. Enough for the parameters of most
+/// requests.
+const MAX_SPARE: usize = 4 * 1024;
+
+impl PausedRequests {
+    /// Returns the number of requests that are waiting for input from the embedder.
+    pub(super) fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Returns whether the request with this key is waiting for input from the embedder.
+    pub(super) fn is_paused(&self, key: RequestKey) -> bool {
+        self.position(key).is_some()
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+        self.requests.iter().map(|paused| paused.caller.deadlines.total).min()
+    }
+
+    pub(super) fn release_buffers(&mut self) {
+        self.spare = Vec::new();
+        self.requests.shrink_to_fit();
+    }
+
+    /// Copies the parameters of a request and the `_meta` that the caller passed, so that the session can send the
+    /// request again with input. `params` is a JSON object without its closing brace.
+    ///
+    /// Returns `None` if the copy would exceed [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
+    pub(super) fn retry_params(&mut self, params: &[u8], meta: Option<&Json>, link: &Link) -> Option<RetryParams> {
+        let meta = meta.map_or(&b""[..], |meta| meta.get().as_bytes());
+        let has_room = self.has_room(params.len() + 1 + meta.len(), link);
+        has_room.then(|| RetryParams::new(params, meta, mem::take(&mut self.spare)))
+    }
+
+    /// Keeps the buffer of an ended request for the next one.
+    pub(super) fn recycle(&mut self, caller: &mut CallerRequest) {
+        if let Some(buffer) = caller.retry.take().map(RetryParams::into_buffer)
+            && buffer.capacity() <= MAX_SPARE
+        {
+            self.spare = buffer;
+        }
+    }
+
+    /// Returns whether `more` bytes may be stored to send requests again.
+    pub(super) fn has_room(&self, more: usize, link: &Link) -> bool {
+        let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
+        let paused =
+            |paused: &PausedRequest| paused.caller.retry.as_ref().map_or(0, RetryParams::len) + state_len(paused);
+        let kept = link.requests.retry_bytes() + self.requests.iter().map(paused).sum::<usize>();
+        kept + more <= link.config.max_retry_bytes
+    }
+
+    fn position(&self, key: RequestKey) -> Option<usize> {
+        self.requests.iter().position(|paused| paused.caller.key == key)
+    }
+
+    pub(super) fn add(&mut self, caller: CallerRequest, state: Option<Json>) {
+        self.requests.push(PausedRequest { caller, state });
+    }
+
+    /// Removes and returns a request whose total deadline has expired by `now`.
+    pub(super) fn expire(&mut self, now: Timestamp) -> Option<CallerRequest> {
+        let at = self.requests.iter().position(|paused| paused.caller.deadlines.total <= now)?;
+        Some(self.requests.remove(at).caller)
+    }
+
+    /// Removes and returns all requests.
+    pub(super) fn take(&mut self) -> Vec<PausedRequest> {
+        mem::take(self).requests
+    }
+
+    pub(super) fn resume(&mut self, key: RequestKey) -> Option<PausedRequest> {
+        let at = self.position(key)?;
+        Some(self.requests.remove(at))
+    }
+}
