@@ -74,22 +74,37 @@ pub(super) enum HandshakeAction {
 }
 
 // The table at the beginning of this file lists the transitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum HandshakeState {
     New,
     /// Only `server/discover` was sent. The session sends `initialize` if it turns out that the server does not support
     /// `server/discover`.
     Probing,
-    /// Both `server/discover` and `initialize` were sent. Each of the two responses can open the connection.
-    Racing,
+    /// Both `server/discover` and `initialize` were sent, `initialize` with the latest legacy version. Each of the two
+    /// responses can open the connection.
+    Racing {
+        discovers: Discovers,
+    },
     /// The session waits only for the response to `server/discover`. It has not sent `initialize`, or `initialize` has
-    /// failed.
-    Discovering,
+    /// failed for the reason `refused`, which is reported if `server/discover` fails, too.
+    Discovering {
+        discovers: Discovers,
+        refused: Option<Arc<ConnectError>>,
+    },
     /// The session waits only for the response to `initialize`. It has not sent `server/discover`, or that request did
-    /// not open the connection.
-    Initializing,
+    /// not open the connection. `requested` is the version in `initialize`, which a response without a version accepts.
+    Initializing {
+        requested: ProtocolVersion,
+    },
     /// The handshake has ended, successfully or with an error.
     Done,
+}
+
+/// How often `server/discover` was sent. It is sent again at most once, with a version that the server listed as supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Discovers {
+    Once,
+    Twice,
 }
 
 /// The state machine of the handshake. It sends nothing itself: each method returns a [`HandshakeAction`] for the
@@ -98,15 +113,6 @@ enum HandshakeState {
 pub(super) struct Handshake {
     negotiate: Negotiate,
     state: HandshakeState,
-    /// Whether the handshake started with `server/discover` although the server may support only legacy versions.
-    probed: bool,
-    /// Whether `server/discover` was sent again, with a version that the server listed as supported. This happens at
-    /// most once.
-    retried: bool,
-    /// The version in the last `initialize` that was sent. A response without a version accepts it.
-    requested: ProtocolVersion,
-    /// Why `initialize` failed. Reported if `server/discover` fails afterwards.
-    refused: Option<Arc<ConnectError>>,
 }
 
 const DISCOVER: &str = "server/discover";
@@ -114,18 +120,11 @@ const INITIALIZE: &str = "initialize";
 
 impl Handshake {
     pub(super) fn new(negotiate: Negotiate) -> Self {
-        Handshake {
-            negotiate,
-            state: HandshakeState::New,
-            probed: false,
-            retried: false,
-            requested: ProtocolVersion::LATEST_LEGACY,
-            refused: None,
-        }
+        Handshake { negotiate, state: HandshakeState::New }
     }
 
     pub(super) fn is_probing(&self) -> bool {
-        self.state == HandshakeState::Probing
+        matches!(self.state, HandshakeState::Probing)
     }
 
     /// Starts the handshake. Returns the first request to send.
@@ -133,7 +132,6 @@ impl Handshake {
         match self.negotiate {
             Negotiate::Auto => {
                 self.state = HandshakeState::Probing;
-                self.probed = true;
                 HandshakeAction::SendDiscover(ProtocolVersion::LATEST)
             }
             Negotiate::Modern => self.discover(ProtocolVersion::LATEST),
@@ -146,26 +144,28 @@ impl Handshake {
     /// Handles the expiry of the probe timeout: the server has not responded to `server/discover`. Returns the next
     /// action.
     pub(super) fn silence(&mut self) -> HandshakeAction {
-        if self.state != HandshakeState::Probing {
+        if !self.is_probing() {
             return HandshakeAction::Nothing;
         }
-        self.state = HandshakeState::Racing;
-        self.requested = ProtocolVersion::LATEST_LEGACY;
-        HandshakeAction::SendInitialize(self.requested)
+        self.state = HandshakeState::Racing { discovers: Discovers::Once };
+        HandshakeAction::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
     pub(super) fn discovered(&mut self, outcome: HandshakeReply<DiscoverResult>) -> HandshakeAction {
         if let Some(version) = self.suggested_version(&outcome) {
-            self.retried = true;
-            if self.state == HandshakeState::Probing {
-                self.state = HandshakeState::Discovering;
+            match &mut self.state {
+                HandshakeState::Racing { discovers } | HandshakeState::Discovering { discovers, .. } => {
+                    *discovers = Discovers::Twice;
+                }
+                state => *state = HandshakeState::Discovering { discovers: Discovers::Twice, refused: None },
             }
             return HandshakeAction::SendDiscover(version);
         }
-        match (self.state, outcome) {
-            (HandshakeState::Probing | HandshakeState::Racing | HandshakeState::Discovering, Ok(result)) => {
-                self.choose(result)
-            }
+        match (&mut self.state, outcome) {
+            (
+                HandshakeState::Probing | HandshakeState::Racing { .. } | HandshakeState::Discovering { .. },
+                Ok(result),
+            ) => self.choose(result),
             (HandshakeState::Probing, Err(RequestFault::Server(error))) => self.probe_refused(error),
             (HandshakeState::Probing, Err(RequestFault::Invalid(_))) => self.initialize(ProtocolVersion::LATEST_LEGACY),
             #[cfg(feature = "http")]
@@ -176,27 +176,28 @@ impl Handshake {
             (HandshakeState::Probing, Err(fault @ RequestFault::Http(_))) => {
                 self.fail(fault.into_connect_error(DISCOVER))
             }
-            (HandshakeState::Racing, Err(_)) => {
-                self.state = HandshakeState::Initializing;
-                HandshakeAction::Nothing
-            }
-            (HandshakeState::Discovering, Err(fault)) => {
-                let error = match self.refused.take() {
+            (HandshakeState::Racing { .. }, Err(_)) => self.wait_for_initialize(),
+            (HandshakeState::Discovering { refused, .. }, Err(fault)) => {
+                let error = match refused.take() {
                     Some(error) => error,
                     None => Arc::new(self.discover_refused(fault)),
                 };
                 self.fail_with(error)
             }
-            (HandshakeState::New | HandshakeState::Initializing | HandshakeState::Done, _) => HandshakeAction::Nothing,
+            (HandshakeState::New | HandshakeState::Initializing { .. } | HandshakeState::Done, _) => {
+                HandshakeAction::Nothing
+            }
         }
     }
 
     pub(super) fn initialized(&mut self, outcome: HandshakeReply<InitializeResult>) -> HandshakeAction {
-        if !matches!(self.state, HandshakeState::Racing | HandshakeState::Initializing) {
-            return HandshakeAction::Nothing;
-        }
+        let requested = match self.state {
+            HandshakeState::Racing { .. } => ProtocolVersion::LATEST_LEGACY,
+            HandshakeState::Initializing { requested } => requested,
+            _ => return HandshakeAction::Nothing,
+        };
         let error = match outcome {
-            Ok(result) => match self.accept(result.protocol_version.as_deref()) {
+            Ok(result) => match self.accept(result.protocol_version.as_deref(), requested) {
                 Ok(version) => {
                     self.state = HandshakeState::Done;
                     return HandshakeAction::Open(legacy_server(version, result));
@@ -205,9 +206,8 @@ impl Handshake {
             },
             Err(fault) => fault.into_connect_error(INITIALIZE),
         };
-        if self.state == HandshakeState::Racing {
-            self.state = HandshakeState::Discovering;
-            self.refused = Some(Arc::new(error));
+        if let HandshakeState::Racing { discovers } = self.state {
+            self.state = HandshakeState::Discovering { discovers, refused: Some(Arc::new(error)) };
             return HandshakeAction::Nothing;
         }
         self.fail(error)
@@ -218,7 +218,10 @@ impl Handshake {
     pub(super) fn ended(&mut self) -> HandshakeAction {
         match self.state {
             HandshakeState::Done => HandshakeAction::Nothing,
-            HandshakeState::Probing | HandshakeState::Racing | HandshakeState::Initializing if self.probed => {
+            // Only with this setting, a server that may be legacy gets a probe.
+            HandshakeState::Probing | HandshakeState::Racing { .. } | HandshakeState::Initializing { .. }
+                if self.negotiate == Negotiate::Auto =>
+            {
                 self.state = HandshakeState::Done;
                 HandshakeAction::Restart
             }
@@ -239,14 +242,19 @@ impl Handshake {
     }
 
     fn discover(&mut self, version: ProtocolVersion) -> HandshakeAction {
-        self.state = HandshakeState::Discovering;
+        self.state = HandshakeState::Discovering { discovers: Discovers::Once, refused: None };
         HandshakeAction::SendDiscover(version)
     }
 
     fn initialize(&mut self, version: ProtocolVersion) -> HandshakeAction {
-        self.state = HandshakeState::Initializing;
-        self.requested = version;
+        self.state = HandshakeState::Initializing { requested: version };
         HandshakeAction::SendInitialize(version)
+    }
+
+    /// Waits for the response to the `initialize` that was sent in state Racing.
+    fn wait_for_initialize(&mut self) -> HandshakeAction {
+        self.state = HandshakeState::Initializing { requested: ProtocolVersion::LATEST_LEGACY };
+        HandshakeAction::Nothing
     }
 
     /// Continues with the newest protocol version that both client and server support: opens the connection for a
@@ -258,11 +266,7 @@ impl Handshake {
             return HandshakeAction::Open(modern_server(version, result));
         }
         match common(Era::Legacy) {
-            // In this state, `initialize` was already sent.
-            Some(_) if self.state == HandshakeState::Racing => {
-                self.state = HandshakeState::Initializing;
-                HandshakeAction::Nothing
-            }
+            Some(_) if matches!(self.state, HandshakeState::Racing { .. }) => self.wait_for_initialize(),
             Some(version) => self.initialize(version),
             None => {
                 let error = self.unsupported(result.supported_versions);
@@ -299,12 +303,15 @@ impl Handshake {
     /// May return the rejected version, because a server may reject a version that it lists as supported
     /// (basic/versioning, "Protocol Version Negotiation").
     fn suggested_version(&self, outcome: &HandshakeReply<DiscoverResult>) -> Option<ProtocolVersion> {
-        let asking =
-            matches!(self.state, HandshakeState::Probing | HandshakeState::Racing | HandshakeState::Discovering);
+        let may_ask = match self.state {
+            HandshakeState::Probing => true,
+            HandshakeState::Racing { discovers } | HandshakeState::Discovering { discovers, .. } => {
+                discovers == Discovers::Once
+            }
+            _ => false,
+        };
         match outcome {
-            Err(RequestFault::Server(error))
-                if asking && !self.retried && error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION =>
-            {
+            Err(RequestFault::Server(error)) if may_ask && error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION => {
                 ProtocolVersion::newest(&supported(error)?, &|v| v.era() == Era::Modern && self.allows(v))
             }
             _ => None,
@@ -320,12 +327,12 @@ impl Handshake {
     }
 
     /// Returns the protocol version to use after a successful `initialize`. `answered` is the version in the response,
-    /// or `None` if the response contains no version.
+    /// or `None` if the response contains no version: that accepts the `requested` version.
     ///
     /// Returns an error if `answered` is not a legacy version (up to revision 2025-11-25), or if [`Negotiate`] does not
     /// allow it.
-    fn accept(&self, answered: Option<&str>) -> Result<ProtocolVersion, ConnectError> {
-        let Some(answered) = answered else { return Ok(self.requested) };
+    fn accept(&self, answered: Option<&str>, requested: ProtocolVersion) -> Result<ProtocolVersion, ConnectError> {
+        let Some(answered) = answered else { return Ok(requested) };
         match answered.parse::<ProtocolVersion>() {
             Ok(version) if version.era() == Era::Legacy && self.allows(version) => Ok(version),
             _ => Err(self.unsupported(alloc::vec![answered.into()])),
@@ -342,7 +349,6 @@ impl Handshake {
     }
 
     #[cold]
-    #[inline(never)]
     fn unsupported(&self, server: Vec<String>) -> ConnectError {
         let mut client = Vec::new();
         for version in ProtocolVersion::ALL {
