@@ -39,7 +39,8 @@ enum PageWalkState<M: Method<Result: PagedList>> {
     Next(Option<String>),
     /// A page was requested; its response has not arrived.
     Waiting(Ticket<M>),
-    Ended(Result<(), RequestError>),
+    /// The list is complete, or a request has failed. `None` after the result was taken.
+    Ended(Option<Result<ItemList<Item<M>>, RequestError>>),
 }
 
 impl<M> PageWalk<M>
@@ -86,9 +87,8 @@ where
             }
             PageWalkState::Waiting(ticket) => Step::Wait(ticket.key()),
             PageWalkState::Ended(result) => {
-                let result = core::mem::replace(result, Ok(()));
-                let pages = core::mem::take(&mut self.pages);
-                Step::Done(result.map(|()| pages.into_list()))
+                let taken = || Err(CallError::WrongTicket { method: M::NAME.into() }.into());
+                Step::Done(result.take().unwrap_or_else(taken))
             }
         }
     }
@@ -103,7 +103,7 @@ where
                 receive_page(&page);
                 match self.pages.add(page) {
                     Some(cursor) => PageWalkState::Next(Some(cursor.into())),
-                    None => PageWalkState::Ended(Ok(())),
+                    None => PageWalkState::Ended(Some(Ok(core::mem::take(&mut self.pages).into_list()))),
                 }
             }
             Err(CallError::Server { .. }) if self.has_cached && !self.options.fresh => {
@@ -113,7 +113,7 @@ where
             }
             Err(mut error) => {
                 self.time.explain(&mut error);
-                PageWalkState::Ended(Err(error.into()))
+                PageWalkState::Ended(Some(Err(error.into())))
             }
         };
     }
