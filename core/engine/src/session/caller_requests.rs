@@ -28,7 +28,7 @@ use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskRe
 use super::response_cache::{Lookup, ResponseCache};
 use super::server_info::ServerInfo;
 use super::server_requests::{AnswerOutcome, InputOwner};
-use super::tasks::{self, TaskParam, push_task_param};
+use super::tasks::{self, push_task_param};
 use super::ticket::Reply;
 use super::waiting::Waiting;
 use crate::cache::{CachedAnswer, PendingEntry};
@@ -53,7 +53,6 @@ pub(super) struct NewRequest<'a> {
     pub(super) params: ParamsWriter<'a>,
     pub(super) caching: CacheUse,
     pub(super) tasks: TaskUse,
-    pub(super) task_param: TaskParam,
 }
 
 impl CallerRequests {
@@ -85,7 +84,7 @@ impl CallerRequests {
         self.waiting.paused.release_buffers();
     }
 
-    pub(super) fn task_use(&self, method: &str, options: &RequestOptions, link: &Link) -> (TaskUse, TaskParam) {
+    pub(super) fn task_use(&self, method: &str, options: &RequestOptions, link: &Link) -> TaskUse {
         self.waiting.tasks.task_use(method, options, link)
     }
 
@@ -303,7 +302,7 @@ impl CallerRequests {
 /// specification allows it for the request.
 #[inline]
 fn result_type(caller: &CallerRequest, response: Response, message: &[u8], link: &Link) -> ResultType {
-    let follows_task = caller.tasks == TaskUse::Followed;
+    let follows_task = caller.tasks.is_followed();
     let may_require_input = input_required::may_require_input(&caller.method, link);
     if !follows_task && !may_require_input {
         return ResultType::Complete;
@@ -349,10 +348,10 @@ fn write_request(
     options: &RequestOptions,
     link: &mut Link,
 ) -> Result<Range<usize>, SendError> {
-    let NewRequest { method, params, tasks, task_param, .. } = request;
+    let NewRequest { method, params, tasks, .. } = request;
     let (id, connection) = (link.requests.next_id(), &link.connection);
     let meta = Meta {
-        protocol: if *tasks == TaskUse::None { connection.request_meta() } else { connection.task_meta() },
+        protocol: if tasks.is_declared() { connection.task_meta() } else { connection.request_meta() },
         progress_token: options.wants_progress().then_some(id),
         caller: options.meta.as_ref(),
     };
@@ -362,7 +361,7 @@ fn write_request(
         push_task_param(out, begin, options);
         Ok(())
     };
-    let params: ParamsWriter<'_> = if *task_param == TaskParam::Present { &with_task_param } else { *params };
+    let params: ParamsWriter<'_> = if tasks.requests_task() { &with_task_param } else { *params };
     let head = RequestHead { id, method, version: connection.modern_version(), is_repeatable: options.repeatable };
     link.outbox.request(head, params, meta).map_err(|error| send_error(method, error))
 }

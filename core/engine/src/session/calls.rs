@@ -13,7 +13,6 @@ use super::error::SendError;
 use super::json_objects::{merged, without};
 use super::prepared::{self, CacheUse, Prepared, PreparedRequest, send_error};
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
-use super::requests::TaskUse;
 use super::server_requests::{AnswerOutcome, RefusalReason};
 use super::session::Session;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
@@ -375,11 +374,11 @@ impl<'e> Calls<'e> {
         self.check_room(now)?;
         let Session { callers, link, .. } = &mut *self.session;
         link.check_open()?;
-        let (tasks, task_param) = callers.task_use(&method, options, link);
-        if tasks != TaskUse::None {
+        let tasks = callers.task_use(&method, options, link);
+        if tasks.is_declared() {
             link.declare_tasks();
         }
-        callers.send(NewRequest { method, params, caching, tasks, task_param }, options, link)
+        callers.send(NewRequest { method, params, caching, tasks }, options, link)
     }
 
     fn check_room(&mut self, now: Timestamp) -> Result<(), SendError> {

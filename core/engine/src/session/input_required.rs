@@ -23,7 +23,7 @@ use super::link::Link;
 use super::outbox::RequestHead;
 use super::paused::PausedRequest;
 use super::request_keys::RequestKey;
-use super::requests::{CallerRequest, RetryParams, TaskUse};
+use super::requests::{CallerRequest, RetryParams};
 use super::server_requests::InputOwner;
 use super::waiting::Waiting;
 use crate::rpc::write::Meta;
@@ -151,7 +151,7 @@ fn send_again(
     };
     let connection = &link.connection;
     let meta = Meta {
-        protocol: if caller.tasks == TaskUse::None { connection.request_meta() } else { connection.task_meta() },
+        protocol: if caller.tasks.is_declared() { connection.task_meta() } else { connection.request_meta() },
         progress_token: caller.wants_progress.then_some(id),
         caller: meta.as_ref(),
     };

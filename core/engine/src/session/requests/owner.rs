@@ -82,6 +82,9 @@ impl TaskRequest {
 }
 
 /// Whether the server may respond to a request with a task, and who polls the task.
+///
+/// `requests_task` says whether the request contains the parameter `task`, which asks the server to run the request as a
+/// task (specification, revision 2025-11-25: "Task Parameters").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::session) enum TaskUse {
     /// The server may not respond with a task.
@@ -89,10 +92,26 @@ pub(in crate::session) enum TaskUse {
     None,
     /// The server may respond with a task. The caller then receives the task instead of a result, and polls the task
     /// itself.
-    Declared,
+    Declared { requests_task: bool },
     /// The server may respond with a task. The session polls the task until it ends, and then passes its result to the
     /// caller.
-    Followed,
+    Followed { requests_task: bool },
+}
+
+impl TaskUse {
+    /// Returns whether the request must declare that the client supports tasks.
+    pub(in crate::session) fn is_declared(self) -> bool {
+        self != TaskUse::None
+    }
+
+    /// Returns whether the session polls the task with which the server may respond.
+    pub(in crate::session) fn is_followed(self) -> bool {
+        matches!(self, TaskUse::Followed { .. })
+    }
+
+    pub(in crate::session) fn requests_task(self) -> bool {
+        matches!(self, TaskUse::Declared { requests_task: true } | TaskUse::Followed { requests_task: true })
+    }
 }
 
 /// A pending request that a caller has sent.

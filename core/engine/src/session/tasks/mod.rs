@@ -32,7 +32,7 @@ use crate::rpc::{Response, decode};
 use call::{Answer, TaskCall};
 use mcpwire_types::json::Json;
 use mcpwire_types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
-pub(super) use params::{TaskParam, is_experimental_task, push_task_param};
+pub(super) use params::{is_experimental_task, push_task_param};
 use polling::{Source, StatusUpdate, TaskEnd};
 pub(super) use table::Tasks;
 

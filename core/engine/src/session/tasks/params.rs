@@ -12,36 +12,23 @@ use mcpwire_types::method::{CallTool, Method};
 use mcpwire_types::tasks::form_of;
 use mcpwire_types::{Era, TaskProtocol};
 
-/// Whether a request contains the parameter `task`, which asks the server to run the request as a task
-/// (specification, revision 2025-11-25: "Task Parameters").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::session) enum TaskParam {
-    Present,
-    Absent,
-}
-
-/// Returns whether the server may respond with a task to a request of this method, and whether the client adds the
-/// parameter `task` to the request.
+/// Returns whether the server may respond with a task to a request of this method, and who polls the task.
 ///
 /// `can_request` says whether the server accepts the parameter `task` in `tools/call`.
-pub(super) fn task_use(method: &str, options: &RequestOptions, can_request: bool, link: &Link) -> (TaskUse, TaskParam) {
-    let is_declared = options.task_mode() != TaskMode::Session || method.starts_with("tasks/");
+pub(super) fn task_use(method: &str, options: &RequestOptions, can_request: bool, link: &Link) -> TaskUse {
+    let mode = options.task_mode();
+    let is_declared = mode != TaskMode::Session || method.starts_with("tasks/");
     if method != CallTool::NAME {
-        return (if is_declared { TaskUse::Declared } else { TaskUse::None }, TaskParam::Absent);
+        return if is_declared { TaskUse::Declared { requests_task: false } } else { TaskUse::None };
     }
     let is_modern = link.connection.is_era(Era::Modern);
     // Clients must not send the parameter `task` to servers that do not accept it ("Tool-Level Negotiation").
-    let requests_task = options.task_mode() != TaskMode::Session && can_request;
-    let follows = match options.task_mode() {
-        TaskMode::Session => is_modern && link.config.capabilities.has_tasks(),
-        TaskMode::Follow => is_modern || requests_task,
-        TaskMode::Handle => false,
-    };
-    let param = if requests_task { TaskParam::Present } else { TaskParam::Absent };
-    match (follows, is_declared) {
-        (true, _) => (TaskUse::Followed, param),
-        (false, true) => (TaskUse::Declared, param),
-        (false, false) => (TaskUse::None, TaskParam::Absent),
+    let requests_task = mode != TaskMode::Session && can_request;
+    match mode {
+        TaskMode::Session if is_modern && link.config.capabilities.has_tasks() => TaskUse::Followed { requests_task },
+        TaskMode::Follow if is_modern || requests_task => TaskUse::Followed { requests_task },
+        TaskMode::Session => TaskUse::None,
+        TaskMode::Follow | TaskMode::Handle => TaskUse::Declared { requests_task },
     }
 }
 

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::call::TaskCall;
-use super::params::{self, TaskParam};
+use super::params;
 use crate::session::config::RequestOptions;
 use crate::session::link::Link;
 use crate::session::request_keys::RequestKey;
@@ -54,14 +54,8 @@ impl Tasks {
         self.calls.iter().find(|(_, call)| call.progress_id() == Some(id)).map(|(key, _)| *key)
     }
 
-    /// Returns whether the server may respond with a task to a request of this method, and whether the client adds the
-    /// parameter `task` to the request.
-    pub(in crate::session) fn task_use(
-        &self,
-        method: &str,
-        options: &RequestOptions,
-        link: &Link,
-    ) -> (TaskUse, TaskParam) {
+    /// Returns whether the server may respond with a task to a request of this method, and who polls the task.
+    pub(in crate::session) fn task_use(&self, method: &str, options: &RequestOptions, link: &Link) -> TaskUse {
         params::task_use(method, options, self.can_request, link)
     }
 
