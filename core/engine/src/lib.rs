@@ -83,7 +83,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod any;
+mod any_engine;
 mod backoff;
 mod cache;
 mod client;
@@ -109,7 +109,7 @@ mod transport_error;
 /// * Backoff, random numbers and the JSON reader, which the supervisor uses too.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::any::AnyEngine;
+    pub use crate::any_engine::AnyEngine;
     pub use crate::backoff::exponential;
     pub use crate::client::{
         ClientState, KnownTools, OpeningOutcome, Operation, PageWalk, Pages, PingServer, RawRequest, RequestError,

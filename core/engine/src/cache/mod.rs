@@ -5,7 +5,6 @@
 
 mod hints;
 mod key;
-mod pending;
 #[cfg(test)]
 mod tests;
 
@@ -15,10 +14,8 @@ use core::time::Duration;
 use crate::rpc::Response;
 use crate::time::Timestamp;
 use hints::Hints;
-pub(crate) use key::CacheKey;
-pub(crate) use key::{is_cacheable, is_within};
+pub(crate) use key::{CacheKey, PendingEntry, is_cacheable, is_within};
 use mcpwire_types::vec_map::VecMap;
-pub(crate) use pending::PendingEntry;
 
 /// Limits of a session's response cache: total size, number of responses, and lifetime of each response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

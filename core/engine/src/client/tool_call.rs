@@ -194,7 +194,6 @@ impl Plan {
     }
 
     #[cold]
-    #[inline(never)]
     fn call_failed(&mut self, error: CallError) {
         self.search =
             Some(Box::new(FailedCall { tool: Arc::clone(&self.tool), error, search: None, is_polled: false }));

@@ -1,7 +1,7 @@
 //! [`Engine`]: an MCP session and the HTTP exchanges that carry its messages. Adapters drive the engine.
 //!
 //! [`Engine`] routes commands, responses and deadlines to the structs of this module, which are its parts. Each part
-//! owns its state and does not know the engine. Parts work with a [`Context`]. If another part must act, a part returns
+//! owns its state and does not know the engine. Parts work with a [`Transport`]. If another part must act, a part returns
 //! an enum that says so.
 
 use alloc::sync::Arc;
@@ -9,14 +9,15 @@ use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use super::command::{Command, ExchangeId};
-use super::context::Context;
 use super::endpoint::SessionGeneration;
 use super::exchanges::{ExchangeEnd, OpenExchange};
 use super::get_stream::GetStream;
 use super::http_sse::HttpSse;
-use super::incoming::{close_if_answered, limit_answers, receive, receive_overlong};
 use super::legacy_session::{Expired, LegacySession};
-use super::outgoing::{post_message, post_request, resume_streams, sort_messages};
+use super::messages::{
+    close_if_answered, limit_answers, post_message, post_request, receive, receive_overlong, resume_streams,
+    sort_messages,
+};
 use super::purpose::Purpose;
 use super::recovery::{ExchangeContext, Recovery, recover};
 use super::request::Request;
@@ -26,6 +27,7 @@ use super::resume_point::ResumePoint;
 use super::send_queue::{Allowed, NextMessage, PostedMessage};
 use super::settings::{Flavour, Settings};
 use super::tool_calls::{ToolCalls, refresh_tools};
+use super::transport::Transport;
 use crate::rpc::Received;
 use crate::session::{Calls, CloseReason, Config, Event, Negotiate, Outbox, Reply, RequestFault, Session};
 use crate::time::Timestamp;
@@ -37,7 +39,7 @@ use crate::transport_error::{Failure, FailureKind};
 /// the engine, and polls events and the next timeout. The [module documentation](super) shows the loop. No method
 /// blocks.
 pub struct Engine {
-    context: Context,
+    transport: Transport,
     legacy_session: LegacySession,
     get_stream: GetStream,
     http_sse: HttpSse,
@@ -68,7 +70,7 @@ impl Engine {
             config.negotiate = Negotiate::Legacy;
         }
         Engine {
-            context: Context::new(Session::new(config, Outbox::of_messages()), settings),
+            transport: Transport::new(Session::new(config, Outbox::of_messages()), settings),
             legacy_session: LegacySession::default(),
             get_stream: GetStream::default(),
             http_sse: HttpSse::default(),
@@ -82,13 +84,13 @@ impl Engine {
     ///
     /// After each call of another method, call this method until it returns `None`.
     pub fn poll_exchange(&mut self, now: Timestamp) -> Option<Command> {
-        self.context.session.advance(now);
-        sort_messages(&mut self.context);
+        self.transport.session.advance(now);
+        sort_messages(&mut self.transport);
         loop {
-            if let Some(command) = self.context.exchanges.poll() {
+            if let Some(command) = self.transport.exchanges.poll() {
                 return Some(command);
             }
-            let message = self.context.queue.next(self.allowed())?;
+            let message = self.transport.queue.next(self.allowed())?;
             self.send(message);
         }
     }
@@ -104,7 +106,7 @@ impl Engine {
         headers: impl IntoIterator<Item = (&'h str, &'h [u8])>,
         now: Timestamp,
     ) {
-        self.context.session.advance(now);
+        self.transport.session.advance(now);
         let mut head = Head::new(status);
         for (name, value) in headers {
             head.add(name, value);
@@ -117,10 +119,10 @@ impl Engine {
     /// Pass in each piece as soon as it is read from the socket. The engine keeps the messages of the piece until
     /// [`Engine::poll_event`] handles them.
     pub fn body(&mut self, id: ExchangeId, bytes: &[u8], now: Timestamp) {
-        self.context.session.advance(now);
-        let limits = self.context.body_limits();
-        let Some(exchange) = self.context.exchanges.get_running(id) else { return };
-        let has_message = exchange.response.read(id, bytes, limits, &mut self.context.inbox);
+        self.transport.session.advance(now);
+        let limits = self.transport.body_limits();
+        let Some(exchange) = self.transport.exchanges.get_running(id) else { return };
+        let has_message = exchange.response.read(id, bytes, limits, &mut self.transport.inbox);
         let OpenExchange { purpose, response, .. } = exchange;
         match (purpose, response.decoder()) {
             (Purpose::Request(request), Some(decoder)) => request.resume.progressed(decoder, has_message),
@@ -131,13 +133,13 @@ impl Engine {
 
     /// Handles the end of an HTTP response whose whole body was passed to [`Engine::body`].
     pub fn ended(&mut self, id: ExchangeId, now: Timestamp) {
-        self.context.session.advance(now);
+        self.transport.session.advance(now);
         self.end_exchange(id, None);
     }
 
     /// Handles an HTTP exchange that failed before its response was complete. `failure` says why.
     pub fn failed(&mut self, id: ExchangeId, failure: Failure, now: Timestamp) {
-        self.context.session.advance(now);
+        self.transport.session.advance(now);
         self.end_exchange(id, Some(failure));
     }
 
@@ -149,8 +151,8 @@ impl Engine {
     /// [`Event::AuthorizationChanged`] if the connection is open. Call this before the first request with the new
     /// authorization, and before [`Engine::poll_event`] handles its response.
     pub fn authorization_changed(&mut self) {
-        self.context.session.authorization_changed();
-        self.tool_calls.authorization_changed(self.context.exchanges.next_id());
+        self.transport.session.authorization_changed();
+        self.tool_calls.authorization_changed(self.transport.exchanges.next_id());
     }
 
     /// Returns the next event, or `None` if there is none at present.
@@ -159,20 +161,20 @@ impl Engine {
     /// returns `None`. The engine handles received messages only during these calls.
     pub fn poll_event(&mut self) -> Option<Event> {
         loop {
-            if let Some(event) = self.context.session.poll_event() {
+            if let Some(event) = self.transport.session.poll_event() {
                 return Some(self.inspect(event));
             }
-            if self.context.session.is_in_batch() {
-                limit_answers(&mut self.context);
+            if self.transport.session.is_in_batch() {
+                limit_answers(&mut self.transport);
             }
-            if self.context.session.resume() {
+            if self.transport.session.resume() {
                 continue;
             }
-            match self.context.inbox.pop_front()? {
+            match self.transport.inbox.pop_front()? {
                 StreamItem::Message { from, bytes } => self.receive_message(from, bytes),
-                StreamItem::Overlong { from, head } => receive_overlong(from, &head, &mut self.context),
-                StreamItem::Endpoint { from, uri } => self.http_sse.receive_endpoint(from, &uri, &mut self.context),
-                StreamItem::MessageHandled { from } => close_if_answered(from, &mut self.context),
+                StreamItem::Overlong { from, head } => receive_overlong(from, &head, &mut self.transport),
+                StreamItem::Endpoint { from, uri } => self.http_sse.receive_endpoint(from, &uri, &mut self.transport),
+                StreamItem::MessageHandled { from } => close_if_answered(from, &mut self.transport),
                 StreamItem::Ended { from, failure } => self.exchange_ended(from, failure),
             }
         }
@@ -181,13 +183,13 @@ impl Engine {
     /// Returns a handle for sending requests and notifications, for answering server requests, and for managing
     /// subscriptions.
     pub fn calls(&mut self) -> Calls<'_> {
-        let queued = self.context.exchanges.unsent() + self.context.queue.bytes();
-        Calls::new(&mut self.context.session, queued)
+        let queued = self.transport.exchanges.unsent() + self.transport.queue.bytes();
+        Calls::new(&mut self.transport.session, queued)
     }
 
     /// Returns the session: the negotiated version, the server's capabilities and the pending requests.
     pub fn session(&self) -> &Session {
-        &self.context.session
+        &self.transport.session
     }
 
     /// Returns when to call [`Engine::handle_timeout`], or `None` if no timeout is running. Earlier calls are harmless.
@@ -195,31 +197,31 @@ impl Engine {
         if self.is_shut {
             return None;
         }
-        let parts = [self.legacy_session.poll_timeout(&self.context), self.get_stream.poll_timeout()];
-        parts.into_iter().chain([self.context.poll_timeout()]).flatten().min()
+        let parts = [self.legacy_session.poll_timeout(&self.transport), self.get_stream.poll_timeout()];
+        parts.into_iter().chain([self.transport.poll_timeout()]).flatten().min()
     }
 
     /// Handles every timeout whose time is `now` or earlier. Call this method when the time that
     /// [`Engine::poll_timeout`] returned has come.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        self.context.session.advance(now);
+        self.transport.session.advance(now);
         if self.is_shut {
             return;
         }
-        let now = self.context.now();
-        self.context.session.handle_timeout();
-        match self.legacy_session.handle_timeout(&mut self.context) {
+        let now = self.transport.now();
+        self.transport.session.handle_timeout();
+        match self.legacy_session.handle_timeout(&mut self.transport) {
             Expired::Nothing => {}
             Expired::Initialized => self.initialized(),
-            Expired::Lost => self.renew_session(Some(self.context.endpoint.generation())),
+            Expired::Lost => self.renew_session(Some(self.transport.endpoint.generation())),
         }
-        resume_streams(&mut self.context);
-        self.get_stream.handle_timeout(&mut self.context);
+        resume_streams(&mut self.transport);
+        self.get_stream.handle_timeout(&mut self.transport);
         self.renew_lost_session();
-        while let Some(id) = self.context.exchanges.overdue_stream(now) {
-            self.context.abort(id);
+        while let Some(id) = self.transport.exchanges.overdue_stream(now) {
+            self.transport.abort(id);
         }
-        while let Some(id) = self.context.exchanges.overdue_message(now) {
+        while let Some(id) = self.transport.exchanges.overdue_message(now) {
             self.abort_message(id);
         }
     }
@@ -230,14 +232,14 @@ impl Engine {
     /// [`Engine::poll_exchange`] returns the command for the `DELETE` request that ends a legacy session. When
     /// [`Engine::exchanges`] returns 0, the engine has nothing left to send. The embedder may also stop earlier.
     pub fn close(&mut self) {
-        self.context.session.close(CloseReason::ByClient);
+        self.transport.session.close(CloseReason::ByClient);
         self.shut();
     }
 
     /// Closes the connection as [`Engine::close`] does, but because of a failure in the client. Pending requests fail
     /// with the error message `why`.
     pub fn close_failed(&mut self, why: Arc<str>) {
-        self.context.session.close(CloseReason::Failed(why));
+        self.transport.session.close(CloseReason::Failed(why));
         self.shut();
     }
 
@@ -245,26 +247,26 @@ impl Engine {
     ///
     /// Store it in [`Settings::flavour`] to skip the detection in later connections.
     pub fn flavour(&self) -> Option<Flavour> {
-        let endpoint = &self.context.endpoint;
+        let endpoint = &self.transport.endpoint;
         endpoint.version().map(|_| if endpoint.is_http_sse() { Flavour::Sse } else { Flavour::Streamable })
     }
 
     /// Returns the number of HTTP exchanges that have not ended, including those that have not started.
     pub fn exchanges(&self) -> usize {
-        self.context.exchanges.len()
+        self.transport.exchanges.len()
     }
 
     /// Returns whether no request is pending, no message waits to be sent, and every received message has been handled.
     ///
     /// An idle engine may have open event streams.
     pub fn is_idle(&self) -> bool {
-        self.context.is_idle()
+        self.transport.is_idle()
     }
 
     /// Frees the engine's buffers if the engine [is idle](Self::is_idle). Does nothing otherwise.
     pub fn shrink(&mut self) {
         if self.is_idle() {
-            self.context.release_buffers();
+            self.transport.release_buffers();
         }
     }
 
@@ -275,7 +277,7 @@ impl Engine {
 
     /// Returns the settings that the engine was created with.
     pub fn settings(&self) -> &Settings {
-        &self.context.settings
+        &self.transport.settings
     }
 }
 
@@ -286,7 +288,7 @@ impl Engine {
             Allowed::Nothing
         } else if self.legacy_session.is_holding() || self.get_stream.is_holding() {
             Allowed::Initialized
-        } else if self.context.exchanges.messages() >= self.settings().max_posted_messages.max(1) {
+        } else if self.transport.exchanges.messages() >= self.settings().max_posted_messages.max(1) {
             Allowed::Requests
         } else {
             Allowed::Everything
@@ -295,32 +297,32 @@ impl Engine {
 
     fn send(&mut self, message: NextMessage) {
         match message {
-            NextMessage::Initialized(message) => self.legacy_session.send_initialized(message, &mut self.context),
+            NextMessage::Initialized(message) => self.legacy_session.send_initialized(message, &mut self.transport),
             NextMessage::Request(request) => self.send_request(request),
-            NextMessage::Message(kind, message) => post_message(kind, message, &mut self.context),
+            NextMessage::Message(kind, message) => post_message(kind, message, &mut self.transport),
         }
     }
 
     /// Sends a request, unless its caller no longer waits for the response. If the server has ended the legacy session,
     /// puts the request back into the queue and opens a new session first.
     fn send_request(&mut self, mut request: Request) {
-        let context = &mut self.context;
-        if !context.session.waits_for(request.id) {
+        let transport = &mut self.transport;
+        if !transport.session.waits_for(request.id) {
             return;
         }
-        if self.legacy_session.is_lost() && !context.endpoint.is_http_sse() && context.is_ready() {
-            context.queue.put_back(request);
-            let session = context.endpoint.generation();
+        if self.legacy_session.is_lost() && !transport.endpoint.is_http_sse() && transport.is_ready() {
+            transport.queue.put_back(request);
+            let session = transport.endpoint.generation();
             return self.renew_session(Some(session));
         }
         if request.is_initialize() {
             self.legacy_session.initialize_sent(request.params());
-            if self.http_sse.must_connect(&context.settings) {
-                return self.http_sse.connect(request, None, context);
+            if self.http_sse.must_connect(&transport.settings) {
+                return self.http_sse.connect(request, None, transport);
             }
         }
-        self.tool_calls.prepare(&mut request, context);
-        post_request(request, context);
+        self.tool_calls.prepare(&mut request, transport);
+        post_request(request, transport);
     }
 }
 
@@ -328,11 +330,11 @@ impl Engine {
 impl Engine {
     /// Handles the head of an HTTP response.
     fn receive_head(&mut self, id: ExchangeId, head: Head) {
-        let limits = self.context.body_limits();
-        let Some(exchange) = self.context.exchanges.begin_response(id, &head, limits) else { return };
+        let limits = self.transport.body_limits();
+        let Some(exchange) = self.transport.exchanges.begin_response(id, &head, limits) else { return };
         match &exchange.purpose {
             purpose if purpose.opens_session() && head.is_success() => {
-                self.context.endpoint.set_session_id(head.session_id);
+                self.transport.endpoint.set_session_id(head.session_id);
             }
             Purpose::Message(kind) if kind.is_initialized() => self.initialized(),
             Purpose::GetStream => self.get_stream.responded(exchange.response.is_event_stream()),
@@ -343,86 +345,86 @@ impl Engine {
     /// Queues the end of an HTTP exchange behind its messages that are still in the inbox. [`Self::exchange_ended`]
     /// handles the end later.
     fn end_exchange(&mut self, id: ExchangeId, failure: Option<Failure>) {
-        let Some(exchange) = self.context.exchanges.end(id) else { return };
+        let Some(exchange) = self.transport.exchanges.end(id) else { return };
         if self.is_shut {
             // After the end of the connection, adapters need not poll events, so this method handles the end of the
             // exchange.
-            self.context.remove(id);
-            return self.context.delete_session();
+            self.transport.remove(id);
+            return self.transport.delete_session();
         }
         if failure.is_none() {
-            exchange.response.end(id, &mut self.context.inbox);
+            exchange.response.end(id, &mut self.transport.inbox);
         }
-        self.context.inbox.push_back(StreamItem::Ended { from: id, failure });
+        self.transport.inbox.push_back(StreamItem::Ended { from: id, failure });
     }
 
     /// Passes a message from the server to the session, unless the HTTP engine handles the message itself.
     ///
     /// `from` is the exchange in which the message arrived.
     fn receive_message(&mut self, from: ExchangeId, message: Vec<u8>) {
-        let context = &mut self.context;
-        if context.exchanges.get(from).is_none() {
+        let transport = &mut self.transport;
+        if transport.exchanges.get(from).is_none() {
             return;
         }
         let received = Received::new(message);
         if let Some(response) = received.response() {
             let message = &received.message;
-            let is_handled = self.legacy_session.receive(from, response, message, context)
-                || self.tool_calls.receive(from, response, message, context);
+            let is_handled = self.legacy_session.receive(from, response, message, transport)
+                || self.tool_calls.receive(from, response, message, transport);
             if is_handled {
                 return;
             }
         }
-        receive(from, received, context);
+        receive(from, received, transport);
     }
 
     /// Handles the end of an HTTP exchange whose messages have all been handled. `failure` is `None` if the response is
     /// complete.
     fn exchange_ended(&mut self, from: ExchangeId, failure: Option<Failure>) {
-        let Some(exchange) = self.context.remove(from) else { return };
-        let context = &mut self.context;
+        let Some(exchange) = self.transport.remove(from) else { return };
+        let transport = &mut self.transport;
         let (purpose, end) = exchange.into_end(failure);
         match purpose {
-            Purpose::Request(request) if !context.session.waits_for(request.id) => {}
+            Purpose::Request(request) if !transport.session.waits_for(request.id) => {}
             Purpose::Request(request) => self.recover(request, end),
             // The JSON-RPC response arrives on the event stream.
             Purpose::RequestOverSse(_) if end.is_success() => {}
-            Purpose::RequestOverSse(request) => context.fail(request.id, RequestFault::Http(end.into_error())),
+            Purpose::RequestOverSse(request) => transport.fail(request.id, RequestFault::Http(end.into_error())),
             Purpose::Message(kind) => self.message_ended(kind, end),
             Purpose::GetStream => {
-                let renewal_at = self.legacy_session.earliest_renewal(context.now());
-                if self.get_stream.ended(from, &end, renewal_at, context) {
-                    context.end_subscriptions("GET", &end.into_error());
+                let renewal_at = self.legacy_session.earliest_renewal(transport.now());
+                if self.get_stream.ended(from, &end, renewal_at, transport) {
+                    transport.end_subscriptions("GET", &end.into_error());
                 }
                 self.renew_lost_session();
             }
-            Purpose::SseStream => self.http_sse.stream_ended(end.into_error(), context),
-            Purpose::RenewSession { .. } => self.legacy_session.renewal_ended(from, end, context),
-            Purpose::RefreshTools(refresh) => self.tool_calls.continue_refresh(*refresh, context),
+            Purpose::SseStream => self.http_sse.stream_ended(end.into_error(), transport),
+            Purpose::RenewSession { .. } => self.legacy_session.renewal_ended(from, end, transport),
+            Purpose::RefreshTools(refresh) => self.tool_calls.continue_refresh(*refresh, transport),
             Purpose::DeleteSession => {}
         }
     }
 
     /// Handles a request whose HTTP exchange ended without the JSON-RPC response. The function [`recover`] decides how.
     fn recover(&mut self, mut request: Request, end: ExchangeEnd) {
-        let context = &mut self.context;
+        let transport = &mut self.transport;
         let session = end.session;
         let given = ExchangeContext {
-            is_modern: context.endpoint.is_modern(),
-            may_use_sse: self.http_sse.may_fall_back(&context.settings),
-            max_attempts: context.settings.max_attempts,
+            is_modern: transport.endpoint.is_modern(),
+            may_use_sse: self.http_sse.may_fall_back(&transport.settings),
+            max_attempts: transport.settings.max_attempts,
         };
         match recover(&mut request, end, given) {
-            Recovery::Fail(fault) => context.fail(request.id, fault),
-            Recovery::ResumeStream => context.broken_streams.add(request, context.now(), &mut context.random),
-            Recovery::RefreshTools(error) => refresh_tools(request, error, context),
-            Recovery::TrySse(fault) => self.http_sse.connect(request, Some(fault), context),
+            Recovery::Fail(fault) => transport.fail(request.id, fault),
+            Recovery::ResumeStream => transport.broken_streams.add(request, transport.now(), &mut transport.random),
+            Recovery::RefreshTools(error) => refresh_tools(request, error, transport),
+            Recovery::TrySse(fault) => self.http_sse.connect(request, Some(fault), transport),
             Recovery::RenewAndResend => {
-                context.queue.resend(Request { was_resent: true, resume: ResumePoint::default(), ..request });
+                transport.queue.resend(Request { was_resent: true, resume: ResumePoint::default(), ..request });
                 self.renew_session(session);
             }
             Recovery::RenewAndFail(fault) => {
-                context.fail(request.id, fault);
+                transport.fail(request.id, fault);
                 self.renew_session(session);
             }
         }
@@ -438,17 +440,17 @@ impl Engine {
         }
         let (session, is_session_unknown) = (end.session, end.status() == Some(404));
         let error = end.into_message_error();
-        if is_session_unknown && self.legacy_session.message_refused(session, &error, &mut self.context) {
+        if is_session_unknown && self.legacy_session.message_refused(session, &error, &mut self.transport) {
             self.renew_session(session);
         }
-        self.context.session.add_event(Event::DeliveryFailed { method: kind.into_method(), error });
+        self.transport.session.add_event(Event::DeliveryFailed { method: kind.into_method(), error });
     }
 
     /// Aborts the HTTP exchange of a notification or an answer to a server request, because the server has not
     /// responded in time.
     fn abort_message(&mut self, id: ExchangeId) {
-        let Some(exchange) = self.context.abort(id) else { return };
-        let after = self.context.session.config().request_timeout;
+        let Some(exchange) = self.transport.abort(id) else { return };
+        let after = self.transport.session.config().request_timeout;
         let detail = || alloc::format!("no response within {after:?}");
         let failure = (!exchange.response.has_begun()).then(|| Failure::new(FailureKind::Broken, detail()));
         if let (Purpose::Message(kind), end) = exchange.into_end(failure) {
@@ -463,13 +465,13 @@ impl Engine {
     fn inspect(&mut self, mut event: Event) -> Event {
         match &mut event {
             Event::Reply(reply) => {
-                reply.over_modern_http = reply.method() == "tools/list" && self.context.endpoint.is_modern();
+                reply.over_modern_http = reply.method() == "tools/list" && self.transport.endpoint.is_modern();
             }
             Event::Connected => {
-                let server = self.context.session.server();
-                self.context.endpoint.set_version(server.map(|server| server.protocol_version));
+                let server = self.transport.session.server();
+                self.transport.endpoint.set_version(server.map(|server| server.protocol_version));
                 // If two requests were sent to open the connection, the slower one is no longer needed.
-                self.context.give_up_unneeded();
+                self.transport.give_up_unneeded();
             }
             Event::Closed(_) => self.shut(),
             _ => {}
@@ -483,31 +485,31 @@ impl Engine {
     /// event stream.
     fn initialized(&mut self) {
         if self.legacy_session.initialized() {
-            self.get_stream.open(&mut self.context);
+            self.get_stream.open(&mut self.transport);
         }
     }
 
     /// Opens a new legacy session in place of `ended`, which the server has ended. Does nothing if the client has
     /// already replaced that session or is replacing it.
     fn renew_session(&mut self, ended: Option<SessionGeneration>) {
-        if self.legacy_session.end(ended, &mut self.context) {
-            let was_listening = self.get_stream.session_ended(&mut self.context);
-            self.legacy_session.renew(was_listening, &mut self.context);
+        if self.legacy_session.end(ended, &mut self.transport) {
+            let was_listening = self.get_stream.session_ended(&mut self.transport);
+            self.legacy_session.renew(was_listening, &mut self.transport);
         }
     }
 
     /// Opens a new legacy session if the `GET` event stream has found that the server has ended the current one, and the
     /// time for that has come.
     fn renew_lost_session(&mut self) {
-        if self.get_stream.must_renew_session(self.context.now()) {
-            self.renew_session(Some(self.context.endpoint.generation()));
+        if self.get_stream.must_renew_session(self.transport.now()) {
+            self.renew_session(Some(self.transport.endpoint.generation()));
         }
     }
 
     fn shut(&mut self) {
         if !mem::replace(&mut self.is_shut, true) {
-            self.context.abort_all();
-            self.context.delete_session();
+            self.transport.abort_all();
+            self.transport.delete_session();
         }
     }
 }

@@ -7,11 +7,11 @@ use core::mem;
 use core::time::Duration;
 
 use super::command::ExchangeId;
-use super::context::Context;
 use super::exchanges::ExchangeEnd;
 use super::purpose::Purpose;
 use super::resume_point::ResumePoint;
 use super::sse_decoder::SseDecoder;
+use super::transport::Transport;
 use crate::time::Timestamp;
 
 /// How long the client holds its requests back while the `GET` event stream opens: 1 s, enough for a TLS connection and
@@ -58,22 +58,22 @@ impl GetStream {
     /// session.
     ///
     /// Does nothing with HTTP+SSE and with modern servers (from revision 2026-07-28), which do not have this stream.
-    pub(super) fn open(&mut self, context: &mut Context) {
-        let is_wanted = context.settings.listen && self.state == State::Unused;
-        if !is_wanted || context.endpoint.is_http_sse() || context.endpoint.is_modern() || !context.is_ready() {
+    pub(super) fn open(&mut self, transport: &mut Transport) {
+        let is_wanted = transport.settings.listen && self.state == State::Unused;
+        if !is_wanted || transport.endpoint.is_http_sse() || transport.endpoint.is_modern() || !transport.is_ready() {
             return;
         }
-        self.request(context);
-        let capabilities = &context.session.config().capabilities;
+        self.request(transport);
+        let capabilities = &transport.session.config().capabilities;
         let may_be_asked =
             capabilities.roots.is_some() || capabilities.sampling.is_some() || capabilities.elicitation.is_some();
         if may_be_asked {
-            self.held_until = Some(context.now() + MAX_HOLD);
+            self.held_until = Some(transport.now() + MAX_HOLD);
         }
     }
 
-    fn request(&mut self, context: &mut Context) {
-        self.state = State::Requested(context.get(Purpose::GetStream, self.resume.last_event_id()));
+    fn request(&mut self, transport: &mut Transport) {
+        self.state = State::Requested(transport.get(Purpose::GetStream, self.resume.last_event_id()));
     }
 
     /// Returns whether the client's requests wait for the event stream to open.
@@ -109,46 +109,46 @@ impl GetStream {
         id: ExchangeId,
         end: &ExchangeEnd,
         renewal_at: Timestamp,
-        context: &mut Context,
+        transport: &mut Transport,
     ) -> bool {
         if !matches!(self.state, State::Requested(own) | State::Open(own) if own == id) {
             return false;
         }
         self.held_until = None;
-        let is_current = end.session == Some(context.endpoint.generation());
+        let is_current = end.session == Some(transport.endpoint.generation());
         self.state = match end.status() {
             Some(404) if self.was_open && is_current => State::SessionLost(renewal_at),
-            Some(408 | 429 | 500..) | None => self.retry(end.response.retry_after(), context),
-            Some(_) if end.response.is_event_stream() => self.retry(None, context),
+            Some(408 | 429 | 500..) | None => self.retry(end.response.retry_after(), transport),
+            Some(_) if end.response.is_event_stream() => self.retry(None, transport),
             Some(_) => State::Unavailable,
         };
         self.was_open && self.state == State::Unavailable
     }
 
     /// Schedules another request for the event stream, not before `wait` has passed, or gives up after too many attempts.
-    fn retry(&mut self, wait: Option<Duration>, context: &mut Context) -> State {
-        let more = if self.was_open && context.session.has_subscriptions() { MORE_ATTEMPTS } else { 0 };
-        if self.resume.attempts() >= context.settings.max_attempts.saturating_add(more) {
+    fn retry(&mut self, wait: Option<Duration>, transport: &mut Transport) -> State {
+        let more = if self.was_open && transport.session.has_subscriptions() { MORE_ATTEMPTS } else { 0 };
+        if self.resume.attempts() >= transport.settings.max_attempts.saturating_add(more) {
             return State::Unavailable;
         }
-        let at = self.resume.next_attempt(context.now(), &mut context.random);
-        State::Waiting(at.max(context.now() + wait.unwrap_or_default()))
+        let at = self.resume.next_attempt(transport.now(), &mut transport.random);
+        State::Waiting(at.max(transport.now() + wait.unwrap_or_default()))
     }
 
     /// Aborts the `GET` event stream, because the server has ended the session. [`Self::open`] can then request the
     /// stream in the next session. Returns whether the stream was open in the ended session.
-    pub(super) fn session_ended(&mut self, context: &mut Context) -> bool {
+    pub(super) fn session_ended(&mut self, transport: &mut Transport) -> bool {
         let GetStream { state, was_open, .. } = mem::take(self);
         if let State::Requested(id) | State::Open(id) = state {
-            context.abort(id);
+            transport.abort(id);
         }
         was_open
     }
 
-    pub(super) fn handle_timeout(&mut self, context: &mut Context) {
-        self.held_until = self.held_until.filter(|until| *until > context.now());
-        if matches!(self.state, State::Waiting(at) if at <= context.now()) {
-            self.request(context);
+    pub(super) fn handle_timeout(&mut self, transport: &mut Transport) {
+        self.held_until = self.held_until.filter(|until| *until > transport.now());
+        if matches!(self.state, State::Waiting(at) if at <= transport.now()) {
+            self.request(transport);
         }
     }
 

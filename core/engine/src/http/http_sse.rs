@@ -8,10 +8,10 @@ use alloc::string::String;
 use core::mem;
 
 use super::command::ExchangeId;
-use super::context::Context;
 use super::purpose::Purpose;
 use super::request::Request;
 use super::settings::{Flavour, Settings};
+use super::transport::Transport;
 use crate::session::{CloseReason, Phase, RequestFault};
 use crate::transport_error::HttpError;
 use mcpwire_types::text::excerpt;
@@ -30,7 +30,7 @@ pub(super) enum HttpSse {
         /// the client did not try Streamable HTTP.
         refusal: Option<RequestFault>,
     },
-    /// The server has sent the URL to which the client posts messages. The URL is stored in [`Context::endpoint`].
+    /// The server has sent the URL to which the client posts messages. The URL is stored in [`Transport::endpoint`].
     Open {
         /// The JSON-RPC id of the `initialize` request that opens the connection.
         initialize: u64,
@@ -60,9 +60,9 @@ impl HttpSse {
     ///
     /// `refusal` is the error with which `initialize` failed over Streamable HTTP, or `None` if that transport was not
     /// tried.
-    pub(super) fn connect(&mut self, initialize: Request, refusal: Option<RequestFault>, context: &mut Context) {
+    pub(super) fn connect(&mut self, initialize: Request, refusal: Option<RequestFault>, transport: &mut Transport) {
         *self = HttpSse::Connecting { initialize: Box::new(initialize), refusal };
-        context.get(Purpose::SseStream, None);
+        transport.get(Purpose::SseStream, None);
     }
 
     /// Handles the `endpoint` event of HTTP+SSE: stores the URL to which the client posts messages, and sends
@@ -70,26 +70,26 @@ impl HttpSse {
     ///
     /// The URL `named` may be relative. If its origin differs from that of the event stream, `initialize` fails.
     /// Otherwise, a server could redirect the client's credentials to another server.
-    pub(super) fn receive_endpoint(&mut self, from: ExchangeId, named: &[u8], context: &mut Context) {
+    pub(super) fn receive_endpoint(&mut self, from: ExchangeId, named: &[u8], transport: &mut Transport) {
         let is_stream =
-            context.exchanges.get(from).is_some_and(|exchange| matches!(exchange.purpose, Purpose::SseStream));
+            transport.exchanges.get(from).is_some_and(|exchange| matches!(exchange.purpose, Purpose::SseStream));
         if !is_stream || !self.is_connecting() {
             return;
         }
         let HttpSse::Connecting { initialize, .. } = mem::take(self) else { return };
-        if let Some(uri) = resolve(named, &context.settings.uri) {
+        if let Some(uri) = resolve(named, &transport.settings.uri) {
             *self = HttpSse::Open { initialize: initialize.id };
-            context.endpoint.set_message_uri(uri);
-            context.queue.resend(*initialize);
+            transport.endpoint.set_message_uri(uri);
+            transport.queue.resend(*initialize);
         } else {
-            context.abort(from);
-            context.fail(initialize.id, RequestFault::Http(HttpError::Endpoint { uri: excerpt(named) }));
+            transport.abort(from);
+            transport.fail(initialize.id, RequestFault::Http(HttpError::Endpoint { uri: excerpt(named) }));
         }
     }
 
     /// Handles the end of the event stream of HTTP+SSE. If `initialize` has no response yet, it fails. Otherwise, the
     /// connection closes.
-    pub(super) fn stream_ended(&mut self, error: HttpError, context: &mut Context) {
+    pub(super) fn stream_ended(&mut self, error: HttpError, transport: &mut Transport) {
         match mem::take(self) {
             HttpSse::Unused => {}
             HttpSse::Connecting { initialize, refusal } => {
@@ -99,14 +99,14 @@ impl HttpSse {
                     (Some(refusal), _) => refusal,
                     (None, error) => RequestFault::Http(error),
                 };
-                context.fail(initialize.id, fault);
+                transport.fail(initialize.id, fault);
             }
             HttpSse::Open { initialize } => {
                 *self = HttpSse::Open { initialize };
-                if context.session.phase() == Phase::Connecting {
-                    context.fail(initialize, RequestFault::Http(error));
+                if transport.session.phase() == Phase::Connecting {
+                    transport.fail(initialize, RequestFault::Http(error));
                 } else {
-                    context.session.close(CloseReason::ByServer);
+                    transport.session.close(CloseReason::ByServer);
                 }
             }
         }

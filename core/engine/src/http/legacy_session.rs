@@ -28,12 +28,12 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::command::ExchangeId;
-use super::context::Context;
 use super::endpoint::SessionGeneration;
 use super::exchanges::ExchangeEnd;
-use super::outgoing::post_message;
+use super::messages::post_message;
 use super::purpose::Purpose;
 use super::send_queue::{INITIALIZED, PostedMessage};
+use super::transport::Transport;
 use crate::rpc::{Response, decode};
 use crate::session::RequestFault;
 use crate::time::Timestamp;
@@ -110,11 +110,11 @@ impl LegacySession {
     }
 
     /// Posts `notifications/initialized`. Requests wait until the server has responded.
-    pub(super) fn send_initialized(&mut self, message: Vec<u8>, context: &mut Context) {
+    pub(super) fn send_initialized(&mut self, message: Vec<u8>, transport: &mut Transport) {
         if matches!(self.state, State::Open | State::Initializing { .. }) {
-            self.state = State::Initializing { until: context.now() + context.session.config().probe_timeout };
+            self.state = State::Initializing { until: transport.now() + transport.session.config().probe_timeout };
         }
-        post_message(PostedMessage::Notification(INITIALIZED.to_string()), message, context);
+        post_message(PostedMessage::Notification(INITIALIZED.to_string()), message, transport);
     }
 
     /// Ends the state in which requests wait for the server's response to `notifications/initialized`. Returns whether
@@ -147,17 +147,17 @@ impl LegacySession {
         &mut self,
         session: Option<SessionGeneration>,
         error: &HttpError,
-        context: &mut Context,
+        transport: &mut Transport,
     ) -> bool {
         let is_known = matches!(self.state, State::Renewing { .. } | State::Lost { .. });
-        if is_known || session != Some(context.endpoint.generation()) {
+        if is_known || session != Some(transport.endpoint.generation()) {
             return false;
         }
-        if self.earliest_renewal(context.now()) <= context.now() {
+        if self.earliest_renewal(transport.now()) <= transport.now() {
             return true;
         }
-        if context.is_ready() {
-            self.fail_renewal(error, context);
+        if transport.is_ready() {
+            self.fail_renewal(error, transport);
         }
         false
     }
@@ -172,28 +172,28 @@ impl LegacySession {
     /// [`Self::renew`].
     ///
     /// Returns `false` if `session` has been replaced or is being replaced, or if the connection is not open.
-    pub(super) fn end(&mut self, session: Option<SessionGeneration>, context: &mut Context) -> bool {
-        let is_known = session != Some(context.endpoint.generation()) || matches!(self.state, State::Renewing { .. });
-        if is_known || !context.is_ready() {
+    pub(super) fn end(&mut self, session: Option<SessionGeneration>, transport: &mut Transport) -> bool {
+        let is_known = session != Some(transport.endpoint.generation()) || matches!(self.state, State::Renewing { .. });
+        if is_known || !transport.is_ready() {
             return false;
         }
-        context.endpoint.end_session();
+        transport.endpoint.end_session();
         true
     }
 
     /// Starts a new session in place of an ended one: sends `initialize` with the parameters of the first session.
     ///
     /// `was_listening` says whether the `GET` event stream was open in the ended session.
-    pub(super) fn renew(&mut self, was_listening: bool, context: &mut Context) {
+    pub(super) fn renew(&mut self, was_listening: bool, transport: &mut Transport) {
         self.was_listening |= was_listening;
         let params = &self.initialize_params;
-        let (id, message) = context.session.write_own("initialize", &|out: &mut Vec<u8>| {
+        let (id, message) = transport.session.write_own("initialize", &|out: &mut Vec<u8>| {
             out.extend_from_slice(params);
             Ok(())
         });
-        let exchange = context.post(Purpose::RenewSession { id }, message);
-        let deadline = context.now() + context.session.config().connect_timeout;
-        self.renewed_at = Some(context.now());
+        let exchange = transport.post(Purpose::RenewSession { id }, message);
+        let deadline = transport.now() + transport.session.config().connect_timeout;
+        self.renewed_at = Some(transport.now());
         self.state = State::Renewing { exchange, deadline };
     }
 
@@ -204,65 +204,65 @@ impl LegacySession {
         from: ExchangeId,
         response: Response,
         message: &[u8],
-        context: &mut Context,
+        transport: &mut Transport,
     ) -> bool {
-        let id = match context.exchanges.get(from).map(|exchange| &exchange.purpose) {
+        let id = match transport.exchanges.get(from).map(|exchange| &exchange.purpose) {
             Some(Purpose::RenewSession { id }) => *id,
             _ => return false,
         };
         let is_awaited = response.id == id;
         if is_awaited && self.is_renewed_by(from) {
-            self.renewed(from, response, message, context);
+            self.renewed(from, response, message, transport);
         }
         is_awaited
     }
 
     /// Handles the response to the `initialize` that replaces an ended session. Opens the new session if the response
     /// is a valid result; otherwise, marks the session as lost.
-    fn renewed(&mut self, from: ExchangeId, response: Response, message: &[u8], context: &mut Context) {
-        match check_response(message, response, context.endpoint.version()) {
+    fn renewed(&mut self, from: ExchangeId, response: Response, message: &[u8], transport: &mut Transport) {
+        match check_response(message, response, transport.endpoint.version()) {
             Ok(()) => {
                 self.state = State::Open;
                 (self.was_listening, self.retries) = (false, 0);
-                context.session.remove_own(response.id);
-                context.exchanges.close_later(from, context.now());
-                self.send_initialized(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec(), context);
-                context.session.renewed();
+                transport.session.remove_own(response.id);
+                transport.exchanges.close_later(from, transport.now());
+                self.send_initialized(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec(), transport);
+                transport.session.renewed();
             }
             Err(error) => {
-                context.abort(from);
-                self.fail_renewal(&error, context);
+                transport.abort(from);
+                self.fail_renewal(&error, transport);
             }
         }
     }
 
     /// Handles the end of the HTTP exchange that was to open a new session. If `initialize` has no response yet, marks
     /// the session as lost.
-    pub(super) fn renewal_ended(&mut self, from: ExchangeId, end: ExchangeEnd, context: &mut Context) {
+    pub(super) fn renewal_ended(&mut self, from: ExchangeId, end: ExchangeEnd, transport: &mut Transport) {
         if self.is_renewed_by(from) {
-            self.fail_renewal(&end.into_error(), context);
+            self.fail_renewal(&end.into_error(), transport);
         }
     }
 
     /// Marks the session as lost, and schedules the next attempt. Requests that wait for a new session fail with
     /// `error`. After too many attempts, the subscriptions end with `error`, too.
-    fn fail_renewal(&mut self, error: &HttpError, context: &mut Context) {
-        let requested = context.now() + error.retry_after().unwrap_or_default();
-        let retry_at = self.earliest_renewal(context.now()).max(requested) + context.random_below(MAX_RANDOM_PART);
+    fn fail_renewal(&mut self, error: &HttpError, transport: &mut Transport) {
+        let requested = transport.now() + error.retry_after().unwrap_or_default();
+        let retry_at = self.earliest_renewal(transport.now()).max(requested) + transport.random_below(MAX_RANDOM_PART);
         self.state = State::Lost { retry_at };
-        context.endpoint.forget_session_id();
-        for request in context.queue.take_resend() {
-            context.fail(request.id, RequestFault::Http(error.clone()));
+        transport.endpoint.forget_session_id();
+        for request in transport.queue.take_resend() {
+            transport.fail(request.id, RequestFault::Http(error.clone()));
         }
         if self.retries >= MAX_RETRIES {
             (self.was_listening, self.retries) = (false, 0);
-            context.end_subscriptions("initialize", error);
+            transport.end_subscriptions("initialize", error);
         }
     }
 
     /// Returns whether the client needs a session although no request waits for one.
-    fn is_needed(&self, context: &Context) -> bool {
-        self.was_listening || context.session.has_subscriptions()
+    fn is_needed(&self, transport: &Transport) -> bool {
+        self.was_listening || transport.session.has_subscriptions()
     }
 
     fn is_renewed_by(&self, id: ExchangeId) -> bool {
@@ -271,16 +271,16 @@ impl LegacySession {
 
     /// Fails a session renewal to which the server has not responded in time. Returns what the engine must do about
     /// other timeouts.
-    pub(super) fn handle_timeout(&mut self, context: &mut Context) -> Expired {
+    pub(super) fn handle_timeout(&mut self, transport: &mut Transport) -> Expired {
         match self.state {
-            State::Initializing { until } if until <= context.now() => return Expired::Initialized,
-            State::Renewing { exchange, deadline } if deadline <= context.now() => {
-                context.abort(exchange);
-                let after = context.session.config().connect_timeout;
+            State::Initializing { until } if until <= transport.now() => return Expired::Initialized,
+            State::Renewing { exchange, deadline } if deadline <= transport.now() => {
+                transport.abort(exchange);
+                let after = transport.session.config().connect_timeout;
                 let detail = alloc::format!("no answer to `initialize` within {after:?}");
-                self.fail_renewal(&HttpError::Failed(Failure::new(FailureKind::Broken, detail)), context);
+                self.fail_renewal(&HttpError::Failed(Failure::new(FailureKind::Broken, detail)), transport);
             }
-            State::Lost { retry_at } if retry_at <= context.now() && self.is_needed(context) => {
+            State::Lost { retry_at } if retry_at <= transport.now() && self.is_needed(transport) => {
                 self.retries += 1;
                 return Expired::Lost;
             }
@@ -289,11 +289,11 @@ impl LegacySession {
         Expired::Nothing
     }
 
-    pub(super) fn poll_timeout(&self, context: &Context) -> Option<Timestamp> {
+    pub(super) fn poll_timeout(&self, transport: &Transport) -> Option<Timestamp> {
         match self.state {
             State::Initializing { until } => Some(until),
             State::Renewing { deadline, .. } => Some(deadline),
-            State::Lost { retry_at } => self.is_needed(context).then_some(retry_at),
+            State::Lost { retry_at } => self.is_needed(transport).then_some(retry_at),
             State::Open => None,
         }
     }

@@ -83,42 +83,40 @@
 //
 //                                       engine
 //             ┌──────────────┬─────────────┴┬──────────────┬─────────────┐
-//      legacy_session   get_stream      http_sse      tool_calls   outgoing, incoming
+//      legacy_session   get_stream      http_sse      tool_calls       messages
 //             └──────────────┴─────────────┬┴──────────────┴─────────────┘
-//                                       context
+//                                      transport
 //             ┌──────────────┬─────────────┴┬──────────────┐
-//        exchanges      send_queue     broken_streams   endpoint
+//         exchanges      send_queue      request        endpoint
 //
 // | file | what it does |
 // |---|---|
 // | `engine` | `Engine`: the methods that adapters call; routes between the parts |
-// | `context` | the state that the parts share |
+// | `transport` | the session, and the state that the parts share |
 // | `command` | `Command`, `Exchange`: the HTTP requests that the embedder makes |
 // | `settings` | `Settings`: the URL, headers, limits |
-// | `outgoing`, `incoming` | moves messages from the session to exchanges, and from responses to the session |
-// | `send_queue`, `request` | the messages that wait to be sent; the state of a request over its attempts |
+// | `messages` | moves messages from the session to exchanges, and from responses to the session |
+// | `send_queue`, `request` | the messages that wait to be sent; the state of a request over its attempts, and the requests whose
+// event stream is resumed |
 // | `exchanges`, `purpose` | the exchanges under way; why each was started |
 // | `endpoint`, `header_values` | the URL and the headers of each HTTP request |
 // | `response`, `response_head`, `sse_decoder`, `retry_after` | reads responses |
 // | `recovery` | decides what to do when an exchange ends without the JSON-RPC response |
-// | `broken_streams`, `resume_point` | requests whose event stream is resumed; when, and after which event |
+// | `resume_point` | when an event stream is resumed, and after which event |
 // | `legacy_session` | initializes and renews the session with a legacy server (up to revision 2025-11-25) |
 // | `get_stream` | the event stream for server messages that belong to no client request |
 // | `http_sse` | the HTTP+SSE transport |
 // | `tool_calls`, `tool_headers`, `tool_refresh` | custom headers from tool parameters |
 
-mod broken_streams;
 mod command;
-mod context;
 mod endpoint;
 mod engine;
 mod exchanges;
 mod get_stream;
 mod header_values;
 mod http_sse;
-mod incoming;
 mod legacy_session;
-mod outgoing;
+mod messages;
 mod purpose;
 mod recovery;
 mod request;
@@ -132,6 +130,7 @@ pub(crate) mod sse_decoder;
 mod tool_calls;
 mod tool_headers;
 mod tool_refresh;
+mod transport;
 
 pub use crate::transport_error::{Failure, FailureCause, FailureKind, HttpError};
 pub use command::{Command, Exchange, ExchangeId, Verb};

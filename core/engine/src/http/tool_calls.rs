@@ -7,12 +7,12 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::command::ExchangeId;
-use super::context::Context;
 use super::exchanges::OpenExchange;
 use super::purpose::Purpose;
 use super::request::Request;
 use super::tool_headers::ToolHeaders;
 use super::tool_refresh::{AfterPage, ToolRefresh};
+use super::transport::Transport;
 use crate::rpc::{Response, RpcError, decode};
 use crate::session::RequestFault;
 use mcpwire_types::json::Json;
@@ -31,11 +31,11 @@ impl ToolCalls {
     /// Sets the `Mcp-Param-*` headers of a tool call, and [`Request::is_repeatable`] of any request.
     ///
     /// For a tool call, both depend on the tool's entry in the tool lists that the server has sent.
-    pub(super) fn prepare(&self, request: &mut Request, context: &Context) {
+    pub(super) fn prepare(&self, request: &mut Request, transport: &Transport) {
         if request.message.is_none() {
             return;
         }
-        if context.endpoint.is_modern() && request.is_tool_call() {
+        if transport.endpoint.is_modern() && request.is_tool_call() {
             request.header_params = self.headers.headers_of(request.params());
         }
         request.is_repeatable = request.is_repeatable || self.headers.is_repeatable(request.method(), request.params());
@@ -55,9 +55,9 @@ impl ToolCalls {
         from: ExchangeId,
         response: Response,
         message: &[u8],
-        context: &mut Context,
+        transport: &mut Transport,
     ) -> bool {
-        let Some(exchange) = context.exchanges.get(from) else { return false };
+        let Some(exchange) = transport.exchanges.get(from) else { return false };
         match &exchange.purpose {
             Purpose::Request(request) if request.method() == "tools/list" => {
                 if self.first.is_none_or(|first| from >= first) {
@@ -65,18 +65,18 @@ impl ToolCalls {
                 }
                 false
             }
-            Purpose::Request(call) if context.endpoint.is_modern() && call.is_tool_call() && !call.was_resent => {
+            Purpose::Request(call) if transport.endpoint.is_modern() && call.is_tool_call() && !call.was_resent => {
                 let Some(error) = header_mismatch(message, response, call.id) else { return false };
                 let call = call.clone();
-                context.abort(from);
-                refresh_tools(call, error, context);
+                transport.abort(from);
+                refresh_tools(call, error, transport);
                 true
             }
             Purpose::RefreshTools(refresh) if response.id == refresh.list_request() => {
                 // Further messages of the same exchange are not needed.
-                if let Some(OpenExchange { purpose: Purpose::RefreshTools(mut refresh), .. }) = context.abort(from) {
+                if let Some(OpenExchange { purpose: Purpose::RefreshTools(mut refresh), .. }) = transport.abort(from) {
                     refresh.read_page(response.result(message), &mut self.headers);
-                    self.continue_refresh(*refresh, context);
+                    self.continue_refresh(*refresh, transport);
                 }
                 true
             }
@@ -86,12 +86,12 @@ impl ToolCalls {
 
     /// Continues with a tool call that waits for the tool list: requests the next page, sends the call again, or fails
     /// the call.
-    pub(super) fn continue_refresh(&self, refresh: ToolRefresh, context: &mut Context) {
-        let is_awaited = context.session.waits_for(refresh.call().id);
+    pub(super) fn continue_refresh(&self, refresh: ToolRefresh, transport: &mut Transport) {
+        let is_awaited = transport.session.waits_for(refresh.call().id);
         match refresh.after_page(&self.headers, is_awaited) {
-            AfterPage::RequestPage(refresh) => request_page(refresh, context),
-            AfterPage::Resend(call) => context.queue.resend(call),
-            AfterPage::Fail(call, error) => context.fail(call, RequestFault::Server(error)),
+            AfterPage::RequestPage(refresh) => request_page(refresh, transport),
+            AfterPage::Resend(call) => transport.queue.resend(call),
+            AfterPage::Fail(call, error) => transport.fail(call, RequestFault::Server(error)),
         }
     }
 }
@@ -99,17 +99,17 @@ impl ToolCalls {
 /// Fetches the tool list again, because the server rejected the headers of the tool call `call` with `error`.
 ///
 /// If the engine has no copy of the message to send again, the call fails with `error` instead.
-pub(super) fn refresh_tools(call: Request, error: RpcError, context: &mut Context) {
+pub(super) fn refresh_tools(call: Request, error: RpcError, transport: &mut Transport) {
     if call.message.is_none() {
-        return context.fail(call.id, RequestFault::Server(error));
+        return transport.fail(call.id, RequestFault::Server(error));
     }
-    request_page(ToolRefresh::new(call, error), context);
+    request_page(ToolRefresh::new(call, error), transport);
 }
 
-fn request_page(mut refresh: ToolRefresh, context: &mut Context) {
-    let (id, message) = context.session.write_own("tools/list", &|out: &mut Vec<u8>| refresh.push_params(out));
+fn request_page(mut refresh: ToolRefresh, transport: &mut Transport) {
+    let (id, message) = transport.session.write_own("tools/list", &|out: &mut Vec<u8>| refresh.push_params(out));
     refresh.page_requested(id);
-    context.post(Purpose::RefreshTools(Box::new(refresh)), message);
+    transport.post(Purpose::RefreshTools(Box::new(refresh)), message);
 }
 
 /// Returns the JSON-RPC error in `message` if it rejects the headers of the request with the JSON-RPC id `id`.

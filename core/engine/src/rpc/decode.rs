@@ -1,9 +1,29 @@
-//! Decodes whole messages of the server in one pass, directly into the requested type.
+//! Decodes whole messages of the server in one pass, directly into the requested type. [`RequestFault`]: why there is no
+//! result.
 
 use super::received::{RESULT_FIRST, ResultPlace};
-use super::{PeerError, RequestFault, Response, RpcError, WireId};
+use super::{PeerError, Response, RpcError, WireId};
+#[cfg(feature = "http")]
+use crate::transport_error::HttpError;
 use mcpwire_types::json::from_json::{FromJson, Mismatch, strict};
 use mcpwire_types::json::read::{self, ReadError, ReadValue, Reader};
+
+/// Why a request got no usable answer.
+///
+/// The transport or the decoder creates this error. The code that sent the request converts it to a public error, such
+/// as [`CallError`](crate::CallError).
+#[derive(Clone, Debug)]
+pub(crate) enum RequestFault {
+    /// The server answered with a JSON-RPC error, which may have arrived in an HTTP error response without the id of
+    /// the request.
+    Server(RpcError),
+    /// The server's response is malformed: it is not valid JSON-RPC, contains a value of the wrong type, or is too
+    /// long.
+    Invalid(PeerError),
+    /// The HTTP exchange of the request failed, or ended without a JSON-RPC response.
+    #[cfg(feature = "http")]
+    Http(HttpError),
+}
 
 /// A function that reads the value of one member of a message, such as `result`.
 ///

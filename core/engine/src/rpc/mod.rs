@@ -6,12 +6,11 @@
 //! in the caller's thread.
 
 pub(crate) mod decode;
-mod fault;
 mod id;
 pub(crate) mod received;
 pub(crate) mod write;
 
-pub(crate) use fault::RequestFault;
+pub(crate) use decode::RequestFault;
 pub(crate) use id::WireId;
 pub(crate) use mcpwire_types::{PeerError, PeerErrorKind, RpcError};
 pub(crate) use received::{Received, Response, ResultType};

@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::config::{Config, RequestOptions};
+use super::config::Config;
 use super::error::{CallError, CloseReason, SendError};
 use super::event::{self, ClientRequest, Event, Notification, SentRequest};
 use super::input_required;
@@ -24,6 +24,7 @@ use super::link::{Link, timed_out};
 use super::outbox::RequestHead;
 use super::prepared::{CacheUse, send_error};
 use super::request_keys::RequestKey;
+use super::request_options::RequestOptions;
 use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskRequest, TaskUse};
 use super::response_cache::{Lookup, ResponseCache};
 use super::server_info::ServerInfo;

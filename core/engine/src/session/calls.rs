@@ -7,12 +7,12 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::caller_requests::NewRequest;
-use super::config::RequestOptions;
 use super::connection::Phase;
 use super::error::SendError;
-use super::json_objects::{merged, without};
+use super::meta::{merged, without};
 use super::prepared::{self, CacheUse, Prepared, PreparedRequest, send_error};
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
+use super::request_options::RequestOptions;
 use super::server_requests::{AnswerOutcome, RefusalReason};
 use super::session::Session;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};

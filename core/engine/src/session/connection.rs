@@ -4,8 +4,8 @@ use alloc::string::String;
 
 use super::config::Config;
 use super::error::SendError;
+use super::meta::{protocol_fields, task_fields};
 use super::opening::Opening;
-use super::protocol_fields::{protocol_fields, task_fields};
 use super::server_info::ServerInfo;
 use mcpwire_types::revisions::{self, UnavailableMethods};
 use mcpwire_types::{Era, ProtocolVersion};
@@ -154,7 +154,6 @@ impl Negotiated {
     }
 
     #[cold]
-    #[inline(never)]
     fn refusal(&self, method: &'static str, bit: u32) -> SendError {
         let entry = revisions::client_row(bit);
         if entry.is_in(self.version) {

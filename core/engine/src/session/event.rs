@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::error::CloseReason;
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
-use super::tag::Tag;
+use super::request_options::Tag;
 use super::ticket::Reply;
 use crate::rpc::RpcError;
 use mcpwire_types::json::{Json, scan};

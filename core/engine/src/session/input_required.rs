@@ -18,8 +18,8 @@ use alloc::vec::Vec;
 
 use super::error::{CallError, CloseReason, Deadline, InputError};
 use super::event::{self, ClientRequest, Event, SentRequest};
-use super::json_objects::object;
 use super::link::Link;
+use super::meta::object;
 use super::outbox::RequestHead;
 use super::paused::PausedRequest;
 use super::request_keys::RequestKey;

@@ -1,10 +1,12 @@
-//! [`Link`]: the state that all parts of a session work with.
+//! [`Link`]: the state that all parts of a session work with. [`Stats`]: counters of ignored and refused messages.
 
 use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use super::config::Config;
 use super::connection::Connection;
@@ -13,7 +15,6 @@ use super::event::Event;
 use super::outbox::{Outbox, RequestHead};
 use super::request_keys::RequestKey;
 use super::requests::{Owner, Requests};
-use super::stats::Stats;
 use super::ticket::Reply;
 use crate::rpc::Response;
 use crate::rpc::write::{Meta, ParamsError, ParamsWriter};
@@ -130,4 +131,24 @@ impl Link {
     pub(super) fn reply(&mut self, key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, response: Response) {
         self.report(Event::Reply(Reply::answered(key, method, message, response)));
     }
+}
+
+/// Counters of the messages that a session has ignored or refused, and of the requests answered from the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Number of received messages that are not JSON-RPC or cannot be decoded. The session ignored them.
+    pub invalid: u64,
+    /// Number of responses from the server that arrived after the client's request had ended.
+    ///
+    /// Also counts progress notifications and cancellations from the server that match no pending request.
+    pub late: u64,
+    /// Number of responses with a JSON-RPC id that this client has not used in any request.
+    pub unmatched: u64,
+    /// Number of requests that were answered from the cache and not sent.
+    pub cached: u64,
+    /// Number of requests of the server that the session refused or ignored without asking the embedder, for example
+    /// because the embedder does not answer the method.
+    pub refused: u64,
 }

@@ -30,8 +30,8 @@ mod error;
 mod event;
 mod handshake;
 mod input_required;
-mod json_objects;
 mod link;
+mod meta;
 mod opening;
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP takes single messages"))]
 mod outbox;
@@ -39,9 +39,9 @@ mod outbox;
 mod over_http;
 mod paused;
 mod prepared;
-mod protocol_fields;
 mod receive;
 mod request_keys;
+mod request_options;
 mod requests;
 mod response_cache;
 mod server_info;
@@ -49,15 +49,13 @@ mod server_request_kind;
 mod server_requests;
 #[expect(clippy::module_inception, reason = "the type is called like the module")]
 mod session;
-mod stats;
 mod subscriptions;
-mod tag;
 mod tasks;
 mod ticket;
 mod waiting;
 
 pub use calls::Calls;
-pub use config::{Config, Negotiate, RequestOptions, TaskMode};
+pub use config::{Config, Negotiate};
 pub use connection::Phase;
 #[cfg(feature = "http")]
 pub(crate) use error::RequestFault;
@@ -65,15 +63,15 @@ pub(crate) use error::RequestFault;
 pub(crate) use error::is_reading;
 pub use error::{CallError, CloseReason, ConnectError, Deadline, InputError, SendError, TaskError};
 pub use event::{ClientRequest, Event, MessageSummary, Notification, SentRequest, ServerRequest};
+pub use link::Stats;
 pub(crate) use outbox::Outbox;
 #[cfg(feature = "http")]
 pub(crate) use outbox::{OutgoingKind, OutgoingRequest};
 pub use prepared::{Prepared, PreparedRequest};
 pub use request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
+pub use request_options::{RequestOptions, Tag, TaskMode};
 pub use server_info::ServerInfo;
 pub use server_request_kind::ServerRequestKind;
 pub use session::Session;
-pub use stats::Stats;
 pub use subscriptions::{ResubscribePolicy, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
-pub use tag::Tag;
 pub use ticket::{Reply, Ticket};

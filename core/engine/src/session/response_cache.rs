@@ -7,11 +7,11 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::config::RequestOptions;
 use super::error::{CallError, SendError};
 use super::event::Notification;
 use super::link::Link;
 use super::prepared::{CacheUse, send_error};
+use super::request_options::RequestOptions;
 use super::requests::Requests;
 use super::ticket::{Reply, ReplyOutcome};
 use crate::cache::{Cache, CacheKey, CacheLimits, CachedAnswer, PendingEntry};
@@ -88,7 +88,6 @@ impl ResponseCache {
 
     /// Stores the response in `reply`, if it may be cached. Returns `reply`, or a stale cached response if `reply` is
     /// an error and the caller accepts stale responses.
-    #[inline(never)]
     pub(super) fn fill(&mut self, entry: PendingEntry, reply: Reply, now: Timestamp) -> Reply {
         let ReplyOutcome::Answered { message, response } = &reply.outcome else { return self.stale_or(&entry, reply) };
         if is_error(message) {

@@ -10,6 +10,7 @@ use core::time::Duration;
 
 use super::connect::CloseReason;
 use super::input::InputError;
+use crate::rpc::RequestFault;
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
 use mcpwire_types::ProtocolVersion;
@@ -208,6 +209,19 @@ impl CallError {
             #[cfg(feature = "http")]
             CallError::Http { error, .. } => write!(f, " got no answer: {error}"),
             CallError::ToolNotFound { .. } | CallError::Structured { .. } | CallError::WrongTicket { .. } => Ok(()),
+        }
+    }
+}
+
+impl RequestFault {
+    /// Converts why a request of this method got no usable answer to a public error.
+    #[cold]
+    pub(in crate::session) fn into_call_error(self, method: Cow<'static, str>) -> CallError {
+        match self {
+            RequestFault::Server(error) => CallError::Server { method, error: Arc::new(error) },
+            RequestFault::Invalid(error) => CallError::Invalid { method, error: Arc::new(error) },
+            #[cfg(feature = "http")]
+            RequestFault::Http(error) => CallError::Http { method, error: Arc::new(error) },
         }
     }
 }

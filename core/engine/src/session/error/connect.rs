@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::rpc::RequestFault;
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
 use mcpwire_types::printable;
@@ -112,4 +113,18 @@ pub enum ConnectError {
         /// Why there is no JSON-RPC response.
         error: Arc<HttpError>,
     },
+}
+
+impl RequestFault {
+    /// Converts the failure of the request that opens a connection to a [`ConnectError`]. `method` is `server/discover`
+    /// or `initialize`.
+    #[cold]
+    pub(in crate::session) fn into_connect_error(self, method: &'static str) -> ConnectError {
+        match self {
+            RequestFault::Server(error) => ConnectError::Refused { method, error: Arc::new(error) },
+            RequestFault::Invalid(error) => ConnectError::Invalid { method, error: Arc::new(error) },
+            #[cfg(feature = "http")]
+            RequestFault::Http(error) => ConnectError::Http { method, error: Arc::new(error) },
+        }
+    }
 }

@@ -12,7 +12,6 @@
 mod call;
 mod connect;
 mod input;
-mod request;
 mod retry;
 mod send;
 

@@ -19,13 +19,11 @@
 //! | `subscription` | one subscription: its stage and its events |
 //! | `event_queue` | the events of one subscription that wait to be polled, bounded |
 //! | `options` | the options of one subscription |
-//! | `resources` | the resources that a legacy server watches for the client |
-//! | `filters` | the intersection of filters |
+//! | `resources` | the resources that a legacy server watches for the client; which changes two filters have in common |
 //! | `backoff` | when to reopen a subscription |
 
 mod backoff;
 mod event_queue;
-mod filters;
 mod options;
 mod resources;
 mod subscription;
@@ -47,14 +45,13 @@ use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
 use crate::rpc::{Response, WireId, decode, write};
 use crate::time::Timestamp;
-use filters::intersection;
 use mcpwire_types::json::scan;
 use mcpwire_types::method::{Method, Subscribe, SubscriptionsListen};
 use mcpwire_types::{
     Era, ServerCapabilities, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams,
     SubscriptionsListenResult,
 };
-use resources::{Resources, WatchOutcome};
+use resources::{Resources, WatchOutcome, intersection};
 use subscription::{Subscription, SubscriptionStage, Via};
 
 /// The subscriptions of a session.

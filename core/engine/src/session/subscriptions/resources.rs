@@ -5,7 +5,6 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::filters::lists_in_both;
 use crate::rpc::{Response, decode, write};
 use crate::session::error::{CallError, SendError};
 use crate::session::link::Link;
@@ -173,4 +172,26 @@ impl Resources {
 fn send_subscribe(uri: &str, link: &mut Link) -> Result<u64, SendError> {
     let params = |out: &mut Vec<u8>| write::push_object(out, &SubscribeParams { uri });
     link.send(Subscribe::NAME, &params, Owner::ResourceSubscribe).map_err(|error| send_error(Subscribe::NAME, error))
+}
+
+/// Returns a filter with the changes, resources and tasks that both filters contain. Its resources and tasks are in the
+/// order of `wanted`.
+pub(super) fn intersection(wanted: &SubscriptionFilter, granted: &SubscriptionFilter) -> SubscriptionFilter {
+    let mut both = lists_in_both(wanted, granted);
+    both.resource_subscriptions = in_both(&wanted.resource_subscriptions, &granted.resource_subscriptions);
+    both.task_ids = in_both(&wanted.task_ids, &granted.task_ids);
+    both
+}
+
+/// Returns a filter that contains only list changes (of tools, prompts and resources): those that both filters contain.
+fn lists_in_both(one: &SubscriptionFilter, other: &SubscriptionFilter) -> SubscriptionFilter {
+    let mut both = SubscriptionFilter::default();
+    both.tools_list_changed = one.tools_list_changed && other.tools_list_changed;
+    both.prompts_list_changed = one.prompts_list_changed && other.prompts_list_changed;
+    both.resources_list_changed = one.resources_list_changed && other.resources_list_changed;
+    both
+}
+
+fn in_both(one: &[String], other: &[String]) -> Vec<String> {
+    one.iter().filter(|entry| other.contains(entry)).cloned().collect()
 }

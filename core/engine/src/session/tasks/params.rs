@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use super::polling::TaskPoller;
-use crate::session::config::{RequestOptions, TaskMode};
 use crate::session::link::Link;
+use crate::session::request_options::{RequestOptions, TaskMode};
 use crate::session::requests::{TaskRequest, TaskUse};
 use mcpwire_types::json::append::{push_number, push_raw, push_string};
 use mcpwire_types::json::scan;

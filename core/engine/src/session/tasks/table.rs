@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 
 use super::call::TaskCall;
 use super::params;
-use crate::session::config::RequestOptions;
 use crate::session::link::Link;
 use crate::session::request_keys::RequestKey;
+use crate::session::request_options::RequestOptions;
 use crate::session::requests::TaskUse;
 use crate::session::server_info::ServerInfo;
 use crate::time::Timestamp;

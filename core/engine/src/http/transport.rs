@@ -1,14 +1,14 @@
-//! [`Context`]: the state that the parts of the HTTP engine share.
+//! [`Transport`]: the session and the state of its HTTP transport, which the parts of the HTTP engine share.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::broken_streams::BrokenStreams;
 use super::command::ExchangeId;
 use super::endpoint::{Endpoint, RequestHead};
 use super::exchanges::{Exchanges, OpenExchange};
 use super::purpose::Purpose;
+use super::request::BrokenStreams;
 use super::response::{BodyLimits, StreamItem};
 use super::send_queue::SendQueue;
 use super::settings::Settings;
@@ -17,7 +17,7 @@ use crate::session::{Phase, RequestFault, Session};
 use crate::time::Timestamp;
 use crate::transport_error::HttpError;
 
-pub(super) struct Context {
+pub(super) struct Transport {
     pub(super) settings: Settings,
     pub(super) session: Session,
     pub(super) endpoint: Endpoint,
@@ -30,9 +30,9 @@ pub(super) struct Context {
     pub(super) random: XorShift64,
 }
 
-impl Context {
+impl Transport {
     pub(super) fn new(session: Session, settings: Settings) -> Self {
-        Context {
+        Transport {
             session,
             endpoint: Endpoint::default(),
             queue: SendQueue::default(),
