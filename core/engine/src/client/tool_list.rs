@@ -1,6 +1,5 @@
 //! [`ToolList`]: the tools of a server, and whether the list of them is fresh.
 
-use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -159,15 +158,18 @@ struct NamedTool<'a> {
 fn by_name(tools: &[Tool]) -> Vec<NamedTool<'_>> {
     let names =
         tools.iter().zip(0..).map(|(tool, place)| NamedTool { hash: hash(&tool.name), name: &tool.name, place });
-    // Sorting with a heap has a tenth of the code size of sorting a slice.
-    names.collect::<BinaryHeap<_>>().into_sorted_vec()
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    names
 }
 
 /// Returns the sorted positions of the tools that have the same name as an earlier tool in the list. `names` must come
 /// from [`by_name`].
 fn duplicates(names: &[NamedTool<'_>]) -> Vec<u32> {
     let duplicates = names.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[1].place);
-    duplicates.collect::<BinaryHeap<_>>().into_sorted_vec()
+    let mut places: Vec<_> = duplicates.collect();
+    places.sort_unstable();
+    places
 }
 
 /// Moves the tools at the positions `places`, which must be sorted, to [`ItemList::rejected`].

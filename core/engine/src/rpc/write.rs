@@ -48,20 +48,7 @@ pub(crate) enum ParamsError {
 }
 
 /// A function that appends the parameters of a message to a buffer, as a JSON object.
-pub(crate) type ParamsWriter<'a> = &'a dyn WriteParams;
-
-/// A function that appends the parameters of a JSON-RPC message to a buffer.
-///
-/// Used in place of `dyn Fn`, whose vtables contain two more functions, which are never called.
-pub(crate) trait WriteParams {
-    fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError>;
-}
-
-impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> WriteParams for F {
-    fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError> {
-        self(out)
-    }
-}
+pub(crate) type ParamsWriter<'a> = &'a dyn Fn(&mut Vec<u8>) -> Result<(), ParamsError>;
 
 /// Appends a JSON-RPC request and a newline to `out`. If this fails, `out` is unchanged.
 ///
@@ -130,7 +117,7 @@ pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: ParamsWriter<'_>) -> R
     push(draft.text(), br#"{"jsonrpc":"2.0","id":"#);
     push(draft.text(), id.as_bytes());
     push(draft.text(), b",\"result\":");
-    result.push(draft.text())?;
+    result(draft.text())?;
     push(draft.text(), b"}\n");
     draft.finish();
     Ok(())
@@ -162,7 +149,7 @@ fn push_rest(
     let before = out.len();
     out.extend_from_slice(b",\"params\":");
     let start = out.len();
-    params.push(out)?;
+    params(out)?;
     let end = out.len() - 1;
     let has_members = out.get(skip_space(out, start + 1)) != Some(&b'}');
     if !meta.is_empty() {

@@ -358,7 +358,7 @@ fn write_request(
     };
     let with_task_param = |out: &mut Vec<u8>| {
         let begin = out.len();
-        params.push(out)?;
+        params(out)?;
         push_task_param(out, begin, options);
         Ok(())
     };

@@ -76,7 +76,7 @@ impl ResponseCache {
             return Ok(Lookup::Miss(None));
         }
         let mut text = Vec::new();
-        params.push(&mut text).map_err(|error| send_error(method, error))?;
+        params(&mut text).map_err(|error| send_error(method, error))?;
         let text = core::str::from_utf8(&text).unwrap_or_default();
         let Some(key) = CacheKey::new(method, text, options.meta.as_ref()) else { return Ok(Lookup::Miss(None)) };
         let cached = if options.fresh { None } else { self.store.fresh(&key, link.now) };

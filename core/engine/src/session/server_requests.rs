@@ -184,7 +184,7 @@ impl ServerRequests {
             Origin::Request { id, task: Some(task) } => {
                 link.outbox.answer(id, &|out: &mut Vec<u8>| push_with_task(out, result, task))
             }
-            Origin::Input { .. } => result.push(&mut input),
+            Origin::Input { .. } => result(&mut input),
         };
         written.map_err(|error| send_error("an answer", error))?;
         let Some(Origin::Input { owner, name, .. }) = self.take(key) else {
@@ -340,7 +340,7 @@ const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// if the object already has a `_meta`.
 fn push_with_task(out: &mut Vec<u8>, answer: ParamsWriter<'_>, task: &Json) -> Result<(), ParamsError> {
     let start = out.len();
-    answer.push(out)?;
+    answer(out)?;
     let mut members = scan::members(&out[start..]).peekable();
     let is_empty = members.peek().is_none();
     if members.any(|member| member.is("_meta")) {
