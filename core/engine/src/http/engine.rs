@@ -10,6 +10,7 @@ use core::{fmt, mem};
 
 use super::command::{Command, ExchangeId};
 use super::endpoint::SessionGeneration;
+use super::exchange_purpose::Purpose;
 use super::exchanges::{ExchangeEnd, OpenExchange};
 use super::get_stream::GetStream;
 use super::http_sse::HttpSse;
@@ -18,7 +19,6 @@ use super::messages::{
     close_if_answered, limit_answers, post_message, post_request, receive, receive_overlong, resume_streams,
     sort_messages,
 };
-use super::purpose::Purpose;
 use super::recovery::{ExchangeContext, Recovery, recover};
 use super::request::Request;
 use super::response::StreamItem;

@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use super::command::{Command, Exchange, ExchangeId};
 use super::endpoint::{RequestHead, SessionGeneration};
-use super::purpose::Purpose;
+use super::exchange_purpose::Purpose;
 use super::response::{BodyLimits, Response};
 use super::response_head::Head;
 use crate::time::Timestamp;

@@ -7,8 +7,8 @@ use core::mem;
 use core::time::Duration;
 
 use super::command::ExchangeId;
+use super::exchange_purpose::Purpose;
 use super::exchanges::ExchangeEnd;
-use super::purpose::Purpose;
 use super::resume_point::ResumePoint;
 use super::sse_decoder::SseDecoder;
 use super::transport::Transport;

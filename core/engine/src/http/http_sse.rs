@@ -8,7 +8,7 @@ use alloc::string::String;
 use core::mem;
 
 use super::command::ExchangeId;
-use super::purpose::Purpose;
+use super::exchange_purpose::Purpose;
 use super::request::Request;
 use super::settings::{Flavour, Settings};
 use super::transport::Transport;

@@ -29,9 +29,9 @@ use core::time::Duration;
 
 use super::command::ExchangeId;
 use super::endpoint::SessionGeneration;
+use super::exchange_purpose::Purpose;
 use super::exchanges::ExchangeEnd;
 use super::messages::post_message;
-use super::purpose::Purpose;
 use super::send_queue::{INITIALIZED, PostedMessage};
 use super::transport::Transport;
 use crate::rpc::{Response, decode};

@@ -5,7 +5,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::command::ExchangeId;
-use super::purpose::Purpose;
+use super::exchange_purpose::Purpose;
 use super::request::Request;
 use super::response::StreamItem;
 use super::send_queue::PostedMessage;

@@ -98,7 +98,7 @@
 // | `messages` | moves messages from the session to exchanges, and from responses to the session |
 // | `send_queue`, `request` | the messages that wait to be sent; the state of a request over its attempts, and the requests whose
 // event stream is resumed |
-// | `exchanges`, `purpose` | the exchanges under way; why each was started |
+// | `exchanges`, `exchange_purpose` | the exchanges under way; why each was started |
 // | `endpoint`, `header_values` | the URL and the headers of each HTTP request |
 // | `response`, `response_head`, `sse_decoder`, `retry_after` | reads responses |
 // | `recovery` | decides what to do when an exchange ends without the JSON-RPC response |
@@ -111,13 +111,13 @@
 mod command;
 mod endpoint;
 mod engine;
+mod exchange_purpose;
 mod exchanges;
 mod get_stream;
 mod header_values;
 mod http_sse;
 mod legacy_session;
 mod messages;
-mod purpose;
 mod recovery;
 mod request;
 mod response;

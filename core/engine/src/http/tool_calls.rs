@@ -7,8 +7,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::command::ExchangeId;
+use super::exchange_purpose::Purpose;
 use super::exchanges::OpenExchange;
-use super::purpose::Purpose;
 use super::request::Request;
 use super::tool_headers::ToolHeaders;
 use super::tool_refresh::{AfterPage, ToolRefresh};

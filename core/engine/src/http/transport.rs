@@ -6,8 +6,8 @@ use core::time::Duration;
 
 use super::command::ExchangeId;
 use super::endpoint::{Endpoint, RequestHead};
+use super::exchange_purpose::Purpose;
 use super::exchanges::{Exchanges, OpenExchange};
-use super::purpose::Purpose;
 use super::request::BrokenStreams;
 use super::response::{BodyLimits, StreamItem};
 use super::send_queue::SendQueue;
