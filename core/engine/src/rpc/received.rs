@@ -544,7 +544,7 @@ mod tests {
     #[test]
     fn what_is_no_result_has_no_type() {
         for message in ["", "{", r#"{"id":1,"error":{"resultType":"input_required"}}"#, r#""resultType""#] {
-            assert_eq!(result_type(&message), ResultType::Complete, "{message}");
+            assert_eq!(result_type(message), ResultType::Complete, "{message}");
         }
     }
 
