@@ -25,10 +25,8 @@ use super::outbox::RequestHead;
 use super::prepared::{CacheUse, send_error};
 use super::request_keys::RequestKey;
 use super::request_options::RequestOptions;
-use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskRequest, TaskUse};
+use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskUse};
 use super::response_cache::{Lookup, ResponseCache};
-use super::server_info::ServerInfo;
-use super::server_requests::{AnswerOutcome, InputOwner};
 use super::tasks::{self, push_task_param};
 use super::ticket::Reply;
 use super::waiting::Waiting;
@@ -36,9 +34,8 @@ use crate::cache::{CachedAnswer, PendingEntry};
 use crate::rpc::received::MessageBytes;
 use crate::rpc::write::{Meta, ParamsWriter};
 use crate::rpc::{Response, ResultType};
-use crate::time::Timestamp;
 use mcpwire_types::json::scan;
-use mcpwire_types::{Era, Task, TaskHandle};
+use mcpwire_types::{Era, TaskHandle};
 
 /// The requests of callers that have no reply yet, and the response cache.
 ///
@@ -61,10 +58,6 @@ impl CallerRequests {
         CallerRequests { cache: ResponseCache::new(config.cache), waiting: Waiting::default() }
     }
 
-    pub(super) fn open(&mut self, server: &ServerInfo) {
-        self.waiting.tasks.open(server);
-    }
-
     pub(super) fn len(&self, requests: &Requests) -> usize {
         requests.callers() + self.waiting.len()
     }
@@ -75,18 +68,6 @@ impl CallerRequests {
 
     pub(super) fn has_cached_responses(&self) -> bool {
         !self.cache.is_empty()
-    }
-
-    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        self.waiting.poll_timeout()
-    }
-
-    pub(super) fn release_buffers(&mut self) {
-        self.waiting.paused.release_buffers();
-    }
-
-    pub(super) fn task_use(&self, method: &str, options: &RequestOptions, link: &Link) -> TaskUse {
-        self.waiting.tasks.task_use(method, options, link)
     }
 
     /// Sends a request, unless the cache contains a fresh response: then reports that response as the reply.
@@ -192,37 +173,10 @@ impl CallerRequests {
         link.report(Event::Reply(reply));
     }
 
-    pub(super) fn receive_about_task(
-        &mut self,
-        call: RequestKey,
-        request: TaskRequest,
-        response: Response,
-        message: Vec<u8>,
-        link: &mut Link,
-    ) {
-        self.waiting.receive_about_task(call, request, response, message, link);
-    }
-
-    #[cold]
-    pub(super) fn fail_about_task(
-        &mut self,
-        call: RequestKey,
-        request: TaskRequest,
-        id: u64,
-        error: CallError,
-        link: &mut Link,
-    ) {
-        self.waiting.fail_about_task(call, request, id, error, link);
-    }
-
     /// Handles a progress notification for the request whose progress token is `id`. Returns the key of that request,
     /// or `None` if it is not pending.
     pub(super) fn progress(&self, id: u64, link: &mut Link) -> Option<RequestKey> {
         link.requests.progress(id, link.now).or_else(|| self.waiting.tasks.progress(id))
-    }
-
-    pub(super) fn task_status(&mut self, task: Task, link: &mut Link) {
-        self.waiting.task_notified(task, link);
     }
 
     /// Forgets the responses that belong to the old authorization.
@@ -233,27 +187,6 @@ impl CallerRequests {
 
     pub(super) fn invalidate(&mut self, notification: &Notification, link: &mut Link) {
         self.cache.notified(notification, &mut link.requests);
-    }
-
-    pub(super) fn input_answered(&mut self, answered: AnswerOutcome, link: &mut Link) -> bool {
-        use InputOwner::{Request, Task};
-        match answered {
-            AnswerOutcome::Unknown => return false,
-            AnswerOutcome::Done => {}
-            AnswerOutcome::Complete(Request(key), answers) => {
-                self.waiting.inputs_answered(key, &answers, link);
-            }
-            AnswerOutcome::Complete(Task(key, _), answer) => {
-                self.waiting.task_input_answered(key, &answer, link);
-            }
-            AnswerOutcome::Refused(Request(key), error) => {
-                self.waiting.inputs_refused(key, error, link);
-            }
-            AnswerOutcome::Refused(Task(key, _), error) => {
-                self.waiting.task_input_refused(key, error, link);
-            }
-        }
-        true
     }
 
     pub(super) fn handle_timeout(&mut self, link: &mut Link) {

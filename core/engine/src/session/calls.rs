@@ -13,7 +13,7 @@ use super::meta::{merged, without};
 use super::prepared::{self, CacheUse, Prepared, PreparedRequest, send_error};
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::request_options::RequestOptions;
-use super::server_requests::{AnswerOutcome, RefusalReason};
+use super::server_requests::RefusalReason;
 use super::session::Session;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
@@ -322,8 +322,7 @@ impl<'e> Calls<'e> {
     ) -> Result<bool, SendError> {
         let result: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, result);
         self.session.advance(now);
-        let answered = self.session.callers.waiting.server_requests.answer(key, result, &mut self.session.link)?;
-        Ok(self.input_answered(answered))
+        self.session.callers.waiting.answer(key, result, &mut self.session.link)
     }
 
     /// Refuses a request of the server, such as `elicitation/create`. Returns `false` if the server request is not
@@ -348,13 +347,7 @@ impl<'e> Calls<'e> {
 
     fn refuse_with(&mut self, key: ServerRequestId, refusal: &RefusalReason<'_>, now: Timestamp) -> bool {
         self.session.advance(now);
-        let answered = self.session.callers.waiting.server_requests.refuse(key, refusal, &mut self.session.link);
-        self.input_answered(answered)
-    }
-
-    fn input_answered(&mut self, answered: AnswerOutcome) -> bool {
-        let Session { callers, link, .. } = &mut *self.session;
-        callers.input_answered(answered, link)
+        self.session.callers.waiting.refuse(key, refusal, &mut self.session.link)
     }
 
     fn send_notification(&mut self, method: &str, params: ParamsWriter<'_>) -> Result<(), SendError> {
@@ -374,7 +367,7 @@ impl<'e> Calls<'e> {
         self.check_room(now)?;
         let Session { callers, link, .. } = &mut *self.session;
         link.check_open()?;
-        let tasks = callers.task_use(&method, options, link);
+        let tasks = callers.waiting.tasks.task_use(&method, options, link);
         if tasks.is_declared() {
             link.declare_tasks();
         }

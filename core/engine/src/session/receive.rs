@@ -93,7 +93,7 @@ impl Session {
             }
             Owner::Task { call, request, .. } => {
                 let message = message.into_bytes();
-                self.callers.receive_about_task(call, request, response, message, link);
+                self.callers.waiting.receive_about_task(call, request, response, message, link);
             }
             Owner::Subscription(key) => self.subscriptions.receive(key, response, message.bytes(), link),
             Owner::ResourceSubscribe => self.subscriptions.receive_resource(response, message.bytes(), link),
@@ -118,7 +118,7 @@ impl Session {
             }
             Owner::Task { call, request, .. } => {
                 let error = fault.into_call_error(request.method().into());
-                self.callers.fail_about_task(call, request, id, error, link);
+                self.callers.waiting.fail_about_task(call, request, id, error, link);
             }
             Owner::Subscription(key) => self.subscriptions.fail(key, fault, link),
             Owner::ResourceSubscribe => self.subscriptions.fail_resource(id, fault, link),
@@ -192,7 +192,7 @@ impl Session {
                     self.callers.waiting.server_requests.cancelled(message, link);
                 }
             }
-            ServerNotification::TaskStatus(task) => self.callers.task_status(task, link),
+            ServerNotification::TaskStatus(task) => self.callers.waiting.task_notified(task, link),
             ServerNotification::Other(notification) => self.report(notification, message),
         }
     }

@@ -185,10 +185,15 @@ impl Session {
             Connection::Opening(opening) => Some(opening.poll_timeout()),
             _ => None,
         };
-        [opening, self.link.requests.poll_timeout(), self.callers.poll_timeout(), self.subscriptions.poll_timeout()]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            opening,
+            self.link.requests.poll_timeout(),
+            self.callers.waiting.poll_timeout(),
+            self.subscriptions.poll_timeout(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// Handles all deadlines that have expired.
@@ -202,7 +207,7 @@ impl Session {
     pub(crate) fn release_buffers(&mut self) {
         if self.in_flight() == 0 && self.link.events.is_empty() {
             self.link.requests.release_buffers();
-            self.callers.release_buffers();
+            self.callers.waiting.paused.release_buffers();
             self.link.events = VecDeque::new();
         }
     }
@@ -260,7 +265,7 @@ impl Session {
     fn open(&mut self, server: Arc<ServerInfo>) {
         self.link.connection = Connection::Ready(Negotiated::new(&server, &self.link.config));
         self.subscriptions.open(server.capabilities.as_ref());
-        self.callers.open(&server);
+        self.callers.waiting.tasks.open(&server);
         self.server = Some(server);
         self.link.report(Event::Connected);
     }

@@ -1,9 +1,12 @@
 //! [`Waiting`]: what the requests of callers wait for beside their responses.
 
+use super::error::SendError;
+use super::link::Link;
 use super::paused::PausedRequests;
-use super::request_keys::RequestKey;
-use super::server_requests::ServerRequests;
+use super::request_keys::{RequestKey, ServerRequestId};
+use super::server_requests::{AnswerOutcome, InputOwner, RefusalReason, ServerRequests};
 use super::tasks::Tasks;
+use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
 
 /// What the requests of callers wait for beside their responses: the embedder's answers to requests of the server, and the
@@ -30,5 +33,35 @@ impl Waiting {
 
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         [self.paused.poll_timeout(), self.tasks.poll_timeout()].into_iter().flatten().min()
+    }
+
+    /// Answers a request of the server. `result` must write a JSON object. Returns `false` if the request is not pending.
+    pub(super) fn answer(
+        &mut self,
+        key: ServerRequestId,
+        result: ParamsWriter<'_>,
+        link: &mut Link,
+    ) -> Result<bool, SendError> {
+        let outcome = self.server_requests.answer(key, result, link)?;
+        Ok(self.act_on(outcome, link))
+    }
+
+    /// Refuses a request of the server. Returns `false` if the request is not pending.
+    pub(super) fn refuse(&mut self, key: ServerRequestId, refusal: &RefusalReason<'_>, link: &mut Link) -> bool {
+        let outcome = self.server_requests.refuse(key, refusal, link);
+        self.act_on(outcome, link)
+    }
+
+    fn act_on(&mut self, outcome: AnswerOutcome, link: &mut Link) -> bool {
+        use InputOwner::{Request, Task};
+        match outcome {
+            AnswerOutcome::Unknown => return false,
+            AnswerOutcome::Done => {}
+            AnswerOutcome::Complete(Request(key), answers) => self.inputs_answered(key, &answers, link),
+            AnswerOutcome::Complete(Task(key, _), answer) => self.task_input_answered(key, &answer, link),
+            AnswerOutcome::Refused(Request(key), error) => self.inputs_refused(key, error, link),
+            AnswerOutcome::Refused(Task(key, _), error) => self.task_input_refused(key, error, link),
+        }
+        true
     }
 }
