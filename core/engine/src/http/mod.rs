@@ -96,8 +96,8 @@
 // | `command` | `Command`, `Exchange`: the HTTP requests that the embedder makes |
 // | `settings` | `Settings`: the URL, headers, limits |
 // | `messages` | moves messages from the session to exchanges, and from responses to the session |
-// | `send_queue`, `request` | the messages that wait to be sent; the state of a request over its attempts, and the requests whose
-// event stream is resumed |
+// | `send_queue` | the messages that wait to be sent |
+// | `request` | the state of a request over its attempts; the requests whose event stream is resumed |
 // | `exchanges`, `exchange_purpose` | the exchanges under way; why each was started |
 // | `endpoint`, `header_values` | the URL and the headers of each HTTP request |
 // | `response`, `response_head`, `sse_decoder`, `retry_after` | reads responses |

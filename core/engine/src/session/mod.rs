@@ -11,14 +11,15 @@
 //! | `calls` | [`Calls`]: the methods with which an embedder sends messages |
 //! | `connection` | the state of the connection, with the result of the handshake |
 //! | `opening`, `handshake` | open the connection; the state table of the handshake |
-//! | `requests` | the table of requests without a response, with their deadlines |
-//! | `caller_requests` | the requests of callers, from the call to the reply; uses the next three |
-//! | `response_cache` | cached responses |
-//! | `input_required` | requests for which the server requires input |
-//! | `tasks` | calls that have become tasks |
-//! | `server_requests` | requests of the server, and the answers to them |
 //! | `subscriptions` | notifications of changes |
+//! | `caller_requests` | the requests of callers, from the call to the reply |
+//! | `response_cache` | cached responses |
+//! | `input_required`, `tasks` | what happens to requests for which the server requires input, and to calls that become tasks |
+//! | `waiting` | what callers' requests wait for beside their responses; consists of the next three |
+//! | `paused`, `tasks/table` | the requests that wait for input; the calls that wait for a task |
+//! | `server_requests` | requests of the server, and the answers to them |
 //! | `link` | what all parts work with: the pending requests, the messages to send, the events, the time |
+//! | `requests` | the table of requests without a response, with their deadlines |
 //! | `outbox` | the messages to send, and what each of them is |
 
 mod answered_methods;
