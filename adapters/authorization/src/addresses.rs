@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use mcpwire_types::url::host;
+use mcpwire_text::url::host;
 
 /// Which hosts may have loopback, private and link-local addresses.
 ///

@@ -5,7 +5,7 @@ use std::fmt;
 use mcpwire_driver::protocol::printable;
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::Scopes;
-use mcpwire_types::url::without_query;
+use mcpwire_text::url::without_query;
 
 use crate::in_flight::{SETTLE_TIMEOUT, UnsettledLogin};
 use crate::signing_key::KeyError;

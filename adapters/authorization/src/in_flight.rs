@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use futures_channel::oneshot;
 use mcpwire_driver::protocol::printable;
-use mcpwire_types::url::without_query;
+use mcpwire_text::url::without_query;
 
 /// Time to wait for the requests in flight before a program ends. 10 s: token endpoints answer within 2 s, and a user who has pressed
 /// Ctrl-C waits no longer.

@@ -90,8 +90,13 @@ mod client;
 mod end_of_stream;
 mod frame;
 #[cfg(feature = "http")]
+mod header_params;
+#[cfg(feature = "http")]
 pub mod http;
+mod input_requests;
+mod own_requests;
 mod random;
+mod revisions;
 mod rpc;
 mod session;
 pub mod shutdown;
@@ -106,7 +111,7 @@ mod transport_error;
 /// * `AnyEngine`, `EndOfStream` and the client state machines, which all adapters use.
 /// * `Prepared`: a request that an adapter serializes before it locks its engine.
 /// * MCP methods and data types for which `Calls` has its own operations, such as `Discover` for `Calls::initialize`.
-/// * Backoff, random numbers and the JSON reader, which the supervisor uses too.
+/// * Backoff and random numbers, which the supervisor uses too.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::any_engine::AnyEngine;
@@ -119,16 +124,17 @@ pub mod internal {
     pub use crate::end_of_stream::EndOfStream;
     #[cfg(feature = "http")]
     pub use crate::http::sse_decoder::{SseDecoder, SseEvent};
+    pub use crate::input_requests::{InputRequest, InputRequiredResult};
+    pub use crate::own_requests::{
+        Discover, DiscoverResult, GetTaskResult, Initialize, InitializeParams, InitializeResult, Subscribe,
+        SubscriptionsListen, Unsubscribe,
+    };
     pub use crate::random::{XorShift64, mix64};
+    pub use crate::revisions::{ClientMethod, client_methods};
     pub use crate::session::{MessageSummary, Prepared, PreparedRequest};
-    pub use mcpwire_types::json::error::{ReadError, Result as ReadResult};
-    pub use mcpwire_types::json::read::{Reader, Text};
-    pub use mcpwire_types::method::{Discover, GetTaskResult, Initialize, Subscribe, SubscriptionsListen, Unsubscribe};
-    #[cfg(feature = "http")]
-    pub use mcpwire_types::url::{disguised_ipv4, resolve as resolve_url, same_origin};
     pub use mcpwire_types::{
-        DiscoverResult, InitializeParams, InitializeResult, InputRequest, InputRequiredResult, SubscribeParams,
-        SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult, UnsubscribeParams, revisions,
+        SubscribeParams, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,
+        UnsubscribeParams,
     };
 }
 

@@ -9,7 +9,7 @@ use crate::rpc::Received;
 use crate::rpc::received::MessageBytes;
 use crate::session::{Calls, CloseReason, Config, Event, Outbox, Phase, Reply, Session};
 use crate::time::Timestamp;
-use mcpwire_types::json;
+use mcpwire_text::json;
 
 /// The engine of one connection over a byte stream with one message per line, such as the pipes of a server process
 /// or a socket.

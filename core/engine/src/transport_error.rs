@@ -8,7 +8,7 @@ use core::error::Error;
 use core::fmt;
 use core::time::Duration;
 
-use mcpwire_types::text::{Seconds, excerpt, excerpt_up_to, printable};
+use mcpwire_text::{Seconds, excerpt, excerpt_up_to, printable};
 
 /// The reason why an HTTP exchange failed, or ended without the expected JSON-RPC response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use mcpwire_types::url::without_fragment;
+use mcpwire_text::url::without_fragment;
 
 use serde::{Deserialize, Serialize};
 

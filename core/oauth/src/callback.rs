@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mcpwire_types::url::without_fragment;
+use mcpwire_text::url::without_fragment;
 
 use crate::authorization::LoginAttempt;
 use crate::client_authentication::ClientKey;

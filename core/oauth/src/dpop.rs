@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use mcpwire_types::url::{same_origin, without_query};
+use mcpwire_text::url::{same_origin, without_query};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 

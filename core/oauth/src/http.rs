@@ -5,8 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use mcpwire_text::url::without_query;
 use mcpwire_types::ProtocolVersion;
-use mcpwire_types::url::without_query;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::error::Step;

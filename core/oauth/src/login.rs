@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
-use mcpwire_types::url::without_query;
+use mcpwire_text::url::without_query;
 
 use crate::authorization::LoginAttempt;
 use crate::challenge::BearerChallenge;

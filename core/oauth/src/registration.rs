@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem;
 
-use mcpwire_types::url::{host, split_origin};
+use mcpwire_text::url::{host, split_origin};
 use serde::Deserialize;
 
 use crate::auth_method::AuthMethod;

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use mcpwire_types::url::{host, is_address, same_origin, split_origin, without_fragment, without_query};
+use mcpwire_text::url::{host, is_address, same_origin, split_origin, without_fragment, without_query};
 
 /// Maximum length of a URL that a server names: 4 KiB.
 pub(crate) const MAX_URL: usize = 4096;

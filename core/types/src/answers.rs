@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::error::RpcError;
-use crate::json::Json;
-use crate::text::printable;
 use crate::{CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, ListRootsResult};
+use mcpwire_text::json::Json;
+use mcpwire_text::printable;
 
 impl ElicitForm {
     /// Completes, validates and serializes the user's response to this form, as the result of `elicitation/create`.

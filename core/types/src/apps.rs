@@ -6,10 +6,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::json::Json;
-use crate::json::from_json::{self, FromJson};
-use crate::object::object;
 use crate::{Resource, ResourceContents, ServerCapabilities, Tool};
+use mcpwire_text::json::from_json::{self, FromJson};
+use mcpwire_text::json::{Json, JsonText};
+use mcpwire_text::object;
 
 /// Identifier of the MCP Apps extension. Clients and servers that support the extension declare this key in the
 /// `extensions` member of their capabilities.

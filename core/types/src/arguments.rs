@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::json::append::push;
-use crate::json::scan::{members, next_element};
-use crate::json::{Json, JsonError};
+use mcpwire_text::json::append::push;
+use mcpwire_text::json::scan::{members, next_element};
+use mcpwire_text::json::{Json, JsonError, JsonText};
 
 /// Serializes arguments to JSON. Pairs of a name and a value become an object; any other value stays as it is.
 pub(crate) fn to_json<A: Serialize + ?Sized>(arguments: &A) -> Result<Json, JsonError> {

@@ -5,11 +5,12 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::read::{self, Reader};
-use crate::json::{Json, scan};
-use crate::result::check_complete;
-use crate::{ContentBlock, Extra};
+use crate::ContentBlock;
+use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
+use mcpwire_text::json::object::{read_extra, to_json};
+use mcpwire_text::json::read::{self, Reader};
+use mcpwire_text::json::result::check_complete;
+use mcpwire_text::json::{Extra, Json, JsonText, scan};
 
 /// The result of `tools/call`.
 ///
@@ -60,7 +61,7 @@ impl FromJson for CallToolResult {
             "isError" => from_json::optional_member(&mut is_error, reader),
             "_meta" => from_json::optional_member(&mut result.meta, reader),
             "resultType" => from_json::result_type_member(&mut result_type, reader),
-            _ => result.extra.read(name, reader),
+            _ => read_extra(&mut result.extra, name, reader),
         })?;
         result.is_error = is_error.unwrap_or(false);
         match content {
@@ -72,7 +73,7 @@ impl FromJson for CallToolResult {
     }
 }
 
-from_json::impl_deserialize!(CallToolResult);
+mcpwire_text::impl_deserialize!(CallToolResult);
 
 /// Returns the value for [`CallToolResult::without_content`]: `content` and all members of `result` except `_meta`.
 fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
@@ -89,7 +90,7 @@ fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
     for (name, value) in result.extra.iter() {
         members.push(name, value.clone());
     }
-    members.to_json()
+    to_json(&members)
 }
 
 impl Serialize for CallToolResult {

@@ -1,8 +1,11 @@
-//! Capabilities: the optional features that a client or server declares to its peer.
+//! Capabilities: the optional features that a client or server declares to its peer, and which of them a method requires.
 
-use crate::json::Json;
-use crate::object::object;
+use core::fmt;
+
+use crate::ProtocolVersion::{self, V2025_03_26, V2025_11_25};
 use crate::tasks::{TASKS_EXTENSION, TasksCapability};
+use mcpwire_text::json::{Json, JsonText};
+use mcpwire_text::object;
 
 object! {
     /// The optional features that a client declares to servers.
@@ -37,16 +40,6 @@ object! {
 }
 
 impl ClientCapabilities {
-    /// Declares the tasks extension, so that the server may respond to `tools/call` with a task.
-    ///
-    /// Users call `Config::declare_tasks` instead, which also makes the session poll
-    /// each task until the task ends. Specification: extension `io.modelcontextprotocol/tasks`, "Capability
-    /// Negotiation".
-    #[doc(hidden)]
-    pub fn declare_tasks(&mut self) {
-        self.declare_extension(TASKS_EXTENSION, Json::trusted("{}"));
-    }
-
     /// Returns whether these capabilities of a client contain the tasks extension
     /// ([`TASKS_EXTENSION`](crate::TASKS_EXTENSION)).
     pub fn has_tasks(&self) -> bool {
@@ -103,5 +96,75 @@ object! {
         /// Whether the server accepts subscriptions, by which a client is notified of changes to individual resources.
         /// `false` if the server did not say.
         or_default subscribe: bool = "subscribe",
+    }
+}
+
+/// A capability that a server must declare before a client may send certain requests ([`ServerCapabilities`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Requirement {
+    /// The method requires no capability.
+    Nothing,
+    /// The server capability `tools`.
+    Tools,
+    /// The server capability `resources`.
+    Resources,
+    /// The server capability `resources.subscribe`.
+    ResourcesSubscribe,
+    /// The server capability `prompts`.
+    Prompts,
+    /// The server capability `completions`. Servers of protocol revision 2024-11-05 cannot declare it, and are assumed
+    /// to have it.
+    Completions,
+    /// The server capability `logging`.
+    Logging,
+    /// The server capability `tasks.list` (protocol revision 2025-11-25 only).
+    TasksList,
+    /// The server capability `tasks.cancel` (protocol revision 2025-11-25). Servers of later revisions need not declare
+    /// it: every server with the tasks extension can cancel tasks.
+    TasksCancel,
+}
+
+impl Requirement {
+    /// Returns the path of the capability within the server's capabilities, such as `resources.subscribe`. Returns an
+    /// empty string for [`Requirement::Nothing`].
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Requirement::Nothing => "",
+            Requirement::Tools => "tools",
+            Requirement::Resources => "resources",
+            Requirement::ResourcesSubscribe => "resources.subscribe",
+            Requirement::Prompts => "prompts",
+            Requirement::Completions => "completions",
+            Requirement::Logging => "logging",
+            Requirement::TasksList => "tasks.list",
+            Requirement::TasksCancel => "tasks.cancel",
+        }
+    }
+
+    /// Returns whether a server of the protocol revision `version` that declared the capabilities `declared` meets this
+    /// requirement.
+    ///
+    /// If the server sent no capabilities object at all (`None`), it is assumed to meet every requirement.
+    pub fn is_met(self, declared: Option<&ServerCapabilities>, version: ProtocolVersion) -> bool {
+        let Some(server) = declared else { return true };
+        let tasks = server.tasks.as_ref();
+        match self {
+            Requirement::Nothing => true,
+            Requirement::Tools => server.tools.is_some(),
+            Requirement::Resources => server.resources.is_some(),
+            Requirement::ResourcesSubscribe => server.resources.as_ref().is_some_and(|resources| resources.subscribe),
+            Requirement::Prompts => server.prompts.is_some(),
+            Requirement::Completions => version < V2025_03_26 || server.completions.is_some(),
+            Requirement::Logging => server.logging.is_some(),
+            Requirement::TasksList => tasks.is_some_and(|tasks| tasks.list.is_some()),
+            Requirement::TasksCancel => version > V2025_11_25 || tasks.is_some_and(|tasks| tasks.cancel.is_some()),
+        }
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
     }
 }

@@ -2,18 +2,19 @@
 
 use alloc::string::String;
 
+use crate::ClientCapabilities;
 use crate::elicitation::FORM;
-use crate::json::{Json, scan};
-use crate::{ClientCapabilities, Extra};
+use mcpwire_text::json::object::to_json;
+use mcpwire_text::json::{Extra, Json, JsonText, scan};
 
 /// Method by which a server requests input from the user.
-pub const ELICIT: &str = "elicitation/create";
+pub(crate) const ELICIT: &str = "elicitation/create";
 
 /// Method by which a server sends a request to the client's language model.
-pub const SAMPLE: &str = "sampling/createMessage";
+pub(crate) const SAMPLE: &str = "sampling/createMessage";
 
 /// Method by which a server requests the list of the client's root directories.
-pub const LIST_ROOTS: &str = "roots/list";
+pub(crate) const LIST_ROOTS: &str = "roots/list";
 
 impl ClientCapabilities {
     /// Declares that the client supports elicitation: servers may ask the user to fill in a form (if `form` is `true`)
@@ -56,7 +57,7 @@ impl ClientCapabilities {
         if list_changed {
             let mut roots = members_without(self.roots.as_ref(), "listChanged");
             roots.push("listChanged", Json::trusted("true"));
-            self.roots = Some(roots.to_json());
+            self.roots = Some(to_json(&roots));
         } else if self.roots.is_none() {
             self.roots = Some(Json::trusted("{}"));
         }
@@ -83,7 +84,7 @@ impl ClientCapabilities {
     pub fn declare_extension(&mut self, name: &str, settings: Json) {
         let mut extensions = members_without(self.extensions.as_ref(), name);
         extensions.push(name, settings);
-        self.extensions = Some(extensions.to_json());
+        self.extensions = Some(to_json(&extensions));
     }
 }
 
@@ -105,7 +106,7 @@ fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> J
             object.push(name, Json::trusted("{}"));
         }
     }
-    object.to_json()
+    to_json(&object)
 }
 
 fn members_without(object: Option<&Json>, left_out: &str) -> Extra {

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
 use crate::ProtocolVersion;
-use crate::json::Json;
-use crate::object::object;
-use crate::result::result;
+use mcpwire_text::json::Json;
+use mcpwire_text::object;
+use mcpwire_text::result;
 
 /// Parameters of `completion/complete`, which requests suggestions for an argument.
 ///

@@ -9,12 +9,12 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::json::{Json, JsonError, Number};
 use crate::{
     AudioContent, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, ImageContent, Progress, Prompt,
     PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
     Role, Tool, ToolAnnotations,
 };
+use mcpwire_text::json::{Json, JsonError, JsonText, Number};
 
 impl Tool {
     /// Creates a tool with a name and the JSON Schema of its arguments, which must be a JSON object.

@@ -7,12 +7,13 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::json::from_json::{self, FromJson, Mismatch, type_mismatch};
-use crate::json::read::{self, Reader};
-use crate::json::scan::key_text;
-use crate::json::{Json, Number};
-use crate::object::{member, object};
-use crate::{Extra, Icon, ResourceContents};
+use crate::{Icon, ResourceContents};
+use mcpwire_text::json::from_json::{self, FromJson, Mismatch, type_mismatch};
+use mcpwire_text::json::object::{member, read_extra};
+use mcpwire_text::json::read::{self, Reader};
+use mcpwire_text::json::scan::key_text;
+use mcpwire_text::json::{Extra, Json, JsonText, Number};
+use mcpwire_text::object;
 
 /// A content block of a tool result or prompt message: text, an image, audio or a resource.
 ///
@@ -121,7 +122,7 @@ macro_rules! blocks {
             }
         }
 
-        from_json::impl_deserialize!($Name);
+        mcpwire_text::impl_deserialize!($Name);
 
         impl Serialize for $Name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -407,7 +408,7 @@ impl FromJson for ContentBlock {
     }
 }
 
-from_json::impl_deserialize!(ContentBlock);
+mcpwire_text::impl_deserialize!(ContentBlock);
 
 impl Members {
     fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
@@ -431,7 +432,7 @@ impl Members {
                     _ => member(&mut members.resource, extra, name, reader),
                 }
             }
-            _ => extra.read(name, reader),
+            _ => read_extra(extra, name, reader),
         }
     }
 

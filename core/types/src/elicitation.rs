@@ -9,12 +9,12 @@ use serde::{Serialize, Serializer};
 use crate::FormSchema;
 use crate::arguments;
 use crate::elicitation_check::FormError;
-use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::read::{self, Reader};
-use crate::json::{Json, JsonError};
-use crate::object::object;
-use crate::open_enum::open_enum;
-use crate::url::Url;
+use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
+use mcpwire_text::json::read::{self, Reader};
+use mcpwire_text::json::{Json, JsonError, JsonText};
+use mcpwire_text::object;
+use mcpwire_text::open_enum;
+use mcpwire_text::url::Url;
 
 /// Parameters of `elicitation/create`, by which a server requests input from the user.
 ///
@@ -148,7 +148,7 @@ impl FromJson for ElicitParams {
     }
 }
 
-from_json::impl_deserialize!(ElicitParams);
+mcpwire_text::impl_deserialize!(ElicitParams);
 
 impl Serialize for ElicitParams {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

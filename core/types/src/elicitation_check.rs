@@ -5,11 +5,12 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::json::from_json::{self, FromJson, type_name};
-use crate::json::read::Reader;
-use crate::json::{Json, scan};
-use crate::printable;
-use crate::{Extra, FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema};
+use crate::{FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema};
+use mcpwire_text::json::from_json::{self, FromJson, type_name};
+use mcpwire_text::json::object::to_json;
+use mcpwire_text::json::read::Reader;
+use mcpwire_text::json::{Extra, Json, JsonText, scan};
+use mcpwire_text::printable;
 
 /// The error for a filled-in form with values that violate the form's schema.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -176,7 +177,7 @@ impl FormSchema {
         for (name, value) in given.iter().filter(|(name, _)| !fields.contains(&***name)) {
             answer.push(&**name, Json::trusted(*value));
         }
-        answer.to_json()
+        to_json(&answer)
     }
 
     /// Validates the values of a filled-in form against this schema.

@@ -9,11 +9,11 @@ use alloc::vec::Vec;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::json::Json;
-use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::read::{self, Reader};
-use crate::object::object;
-use crate::open_enum::open_enum;
+use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
+use mcpwire_text::json::read::{self, Reader};
+use mcpwire_text::json::{Json, JsonText};
+use mcpwire_text::object;
+use mcpwire_text::open_enum;
 
 object! {
     /// The schema of a form: the form's fields, and which of them the user must fill in.
@@ -83,7 +83,7 @@ impl FromJson for FormFields {
     }
 }
 
-from_json::impl_deserialize!(FormFields);
+mcpwire_text::impl_deserialize!(FormFields);
 
 impl Serialize for FormFields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -379,7 +379,7 @@ impl FromJson for FieldSchema {
     }
 }
 
-from_json::impl_deserialize!(FieldSchema);
+mcpwire_text::impl_deserialize!(FieldSchema);
 
 impl Serialize for FieldSchema {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

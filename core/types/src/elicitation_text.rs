@@ -3,8 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::json::Json;
 use crate::{FieldProblem, FieldSchema, NumberKind};
+use mcpwire_text::json::{Json, JsonText};
 
 impl FieldSchema {
     /// Converts the text that a user typed for a form field to a JSON value, and validates the value against this

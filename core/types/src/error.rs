@@ -1,5 +1,4 @@
-//! [`RpcError`]: an error that the server reported. [`PeerError`]: a violation of the protocol in a message of the
-//! server.
+//! [`RpcError`]: an error that the server or the client reports.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,13 +6,11 @@ use alloc::vec::Vec;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::ElicitUrl;
-use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::path::path_at;
-use crate::json::read::{self, ReadError, Reader};
-use crate::json::scan::{integer, key_text};
-use crate::json::{Json, JsonError};
-use crate::printable;
-use crate::text::excerpt;
+use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
+use mcpwire_text::json::read::{self, Reader};
+use mcpwire_text::json::scan::{integer, key_text};
+use mcpwire_text::json::{Json, JsonError, JsonText, is_write_error};
+use mcpwire_text::{excerpt, printable};
 
 /// A JSON-RPC error object (JSON-RPC 2.0, section 5.1), which the server or the client sends instead of a result.
 ///
@@ -114,7 +111,7 @@ impl FromJson for RpcError {
     }
 }
 
-from_json::impl_deserialize!(RpcError);
+mcpwire_text::impl_deserialize!(RpcError);
 
 fn message(raw: &str) -> String {
     match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
@@ -141,7 +138,7 @@ impl From<JsonError> for RpcError {
     /// The code is [`RpcError::INVALID_PARAMS`] if text could not be read, because handlers read the parameters of the
     /// request. It is [`RpcError::INTERNAL_ERROR`] if a value could not be serialized, such as the handler's answer.
     fn from(error: JsonError) -> Self {
-        let code = if error.is_write() { RpcError::INTERNAL_ERROR } else { RpcError::INVALID_PARAMS };
+        let code = if is_write_error(&error) { RpcError::INTERNAL_ERROR } else { RpcError::INVALID_PARAMS };
         RpcError::new(code, alloc::format!("{error}"))
     }
 }
@@ -160,89 +157,6 @@ fn shown_message(message: &str, code: i64) -> String {
 
 fn shown_data(data: Option<&Json>) -> String {
     data.map(|data| alloc::format!(": {}", excerpt(data.get().as_bytes()))).unwrap_or_default()
-}
-
-/// The error for a message from the server that violates the protocol.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind}{}{}", shown_place(at), shown_excerpt(excerpt))]
-#[non_exhaustive]
-pub struct PeerError {
-    /// How the message violates the protocol.
-    pub kind: PeerErrorKind,
-    /// Path of the invalid part within the JSON of the message, such as `result.tools`. Empty if the message as a whole
-    /// is invalid.
-    pub at: String,
-    /// An excerpt of the invalid message: at most 200 bytes around the invalid part, or the start of a message that is
-    /// too long. Contains no control characters.
-    pub excerpt: String,
-}
-
-/// How a message from the server violates the protocol.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PeerErrorKind {
-    /// The message contains bytes that are not UTF-8.
-    #[error("not UTF-8")]
-    NotUtf8,
-    /// The message is not JSON, or a value in the message has the wrong type. The text says what was expected and
-    /// found.
-    #[error("{}", printable(.0))]
-    Malformed(String),
-    /// The message is longer than the client's limit.
-    #[error("longer than the limit of {limit} bytes")]
-    TooLong {
-        /// The maximum length of a message in bytes: `Config::max_message`.
-        limit: usize,
-    },
-}
-
-/// Maximum number of bytes of a message that an error quotes before the invalid part: 40 of the 200 bytes of an
-/// excerpt.
-const BEFORE: usize = 40;
-
-impl PeerError {
-    #[doc(hidden)]
-    pub fn too_long(limit: usize, head: &[u8]) -> Self {
-        PeerError { kind: PeerErrorKind::TooLong { limit }, at: String::new(), excerpt: excerpt(head) }
-    }
-
-    /// Creates the error for a malformed message, without an excerpt. `what` says what is wrong, and `at` is the path
-    /// of the invalid part, such as `result.tools`.
-    #[doc(hidden)]
-    pub fn malformed(what: String, at: &str) -> Self {
-        PeerError { kind: PeerErrorKind::Malformed(what), at: at.into(), excerpt: String::new() }
-    }
-
-    #[doc(hidden)]
-    pub fn not_utf8(message: &[u8], offset: usize) -> Self {
-        PeerError { kind: PeerErrorKind::NotUtf8, at: path_at(message, offset), excerpt: around(message, offset) }
-    }
-
-    /// Creates the error for `message`, which the JSON reader rejected with `error`. Adds the path and an excerpt of
-    /// the invalid part.
-    #[doc(hidden)]
-    pub fn from_read(error: &ReadError, message: &[u8]) -> Self {
-        PeerError {
-            kind: PeerErrorKind::Malformed(error.reason().into()),
-            at: path_at(message, error.offset()),
-            excerpt: around(message, error.offset()),
-        }
-    }
-}
-
-/// Returns an excerpt of the message that starts at most 40 bytes before `offset`.
-fn around(message: &[u8], offset: usize) -> String {
-    let start = offset.min(message.len()).saturating_sub(BEFORE);
-    let quoted = excerpt(&message[start..]);
-    if start == 0 { quoted } else { alloc::format!("…{}", quoted.trim_start_matches('\u{fffd}')) }
-}
-
-fn shown_excerpt(excerpt: &str) -> String {
-    if excerpt.is_empty() { String::new() } else { alloc::format!(", in: {excerpt}") }
-}
-
-fn shown_place(at: &str) -> String {
-    if at.is_empty() { String::new() } else { alloc::format!(" at `{at}`") }
 }
 
 #[cfg(test)]

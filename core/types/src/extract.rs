@@ -6,8 +6,8 @@ use core::fmt;
 
 use serde::Serialize;
 
-use crate::printable;
 use crate::{CallToolResult, ContentBlock};
+use mcpwire_text::printable;
 
 /// The text of a tool result: that of its text content blocks, or the raw JSON of a result without a `content` array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +142,7 @@ impl TryFrom<CallToolResult> for ToolOutput {
 
 #[cfg(test)]
 mod tests {
-    use crate::json::Json;
+    use mcpwire_text::json::Json;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::object::object;
+use mcpwire_text::object;
 
 object! {
     /// Name and version of a client or server program.

@@ -22,9 +22,6 @@
 //!
 //! Deserialization is lenient: an optional member with a value of the wrong type counts as absent. Types that a client
 //! receives implement `serde::Deserialize`, for every self-describing format.
-//!
-//! The modules that the documentation does not show are for the other crates of this workspace. They are not part of
-//! the public API and change in any release.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -53,53 +50,31 @@ mod elicitation_text;
 mod error;
 mod error_kind;
 mod extract;
-#[cfg(feature = "http")]
-#[doc(hidden)]
-pub mod header_params;
 mod implementation;
-mod input_required;
-mod item_list;
-#[doc(hidden)]
-pub mod json;
-mod lifecycle;
 mod logging;
-#[doc(hidden)]
-pub mod method;
+mod method;
 mod notifications;
-mod object;
-mod open_enum;
 mod prompts;
 mod request_check;
 mod resource_contents;
 mod resources;
 mod result;
-#[doc(hidden)]
-pub mod revisions;
 mod roots;
 mod sampling;
 mod sampling_check;
 mod sampling_content;
 mod structured;
 mod subscriptions;
-#[doc(hidden)]
-pub mod tasks;
-#[doc(hidden)]
-pub mod text;
+mod tasks;
 mod tools;
 mod trace_context;
-#[doc(hidden)]
-pub mod url;
-#[doc(hidden)]
-pub mod vec_map;
 mod version;
 
 pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
 #[cfg(feature = "base64")]
 pub use binary::Base64Error;
 pub use call_result::CallToolResult;
-pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
-#[doc(hidden)]
-pub use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE};
+pub use capabilities::{ClientCapabilities, ListCapability, Requirement, ResourcesCapability, ServerCapabilities};
 pub use completion::{CompleteParams, CompleteResult, Completion, CompletionReference};
 pub use content::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent, UnknownContent,
@@ -112,26 +87,21 @@ pub use elicitation_schema::{
     BooleanSchema, EnumOption, EnumSchema, FieldSchema, FormField, FormFields, FormSchema, MultiSelectItems,
     MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
 };
-pub use error::{PeerError, PeerErrorKind, RpcError};
+pub use error::RpcError;
 pub use error_kind::ErrorKind;
 pub use extract::{ToolFailure, ToolOutput, ToolText};
 pub use implementation::{Icon, Implementation};
-#[doc(hidden)]
-pub use input_required::{InputRequest, InputRequiredResult};
-#[doc(hidden)]
-pub use item_list::MAX_ENTRIES;
-pub use item_list::{InvalidItem, ItemList};
-pub use json::{Json, JsonError, Number};
-#[doc(hidden)]
-pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 pub use logging::{LoggingLevel, SetLevelParams};
+#[doc(inline)]
+pub use mcpwire_text::json::{Extra, InvalidItem, ItemList, Json, JsonError, Number, PeerError, PeerErrorKind};
+#[doc(inline)]
+pub use mcpwire_text::{is_invisible, printable};
 pub use method::{
     CallTool, CallToolAsTask, CallToolRaw, CancelTask, ClientNotification, Complete, GetPrompt, GetTask, ListPrompts,
     ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Params, Ping, Raw, ReadResource,
     RootsListChanged, SetLevel, UpdateTask,
 };
 pub use notifications::{LogMessage, Progress};
-pub use object::Extra;
 pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
 pub use resource_contents::ResourceContents;
 pub use resources::{
@@ -139,7 +109,6 @@ pub use resources::{
     ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
 };
 pub use result::PagedList;
-pub use revisions::Requirement;
 pub use roots::{ListRootsResult, Root};
 pub use sampling::{
     CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingMessage, StopReason,
@@ -154,7 +123,6 @@ pub use tasks::{
     CallToolOutcome, CancelTaskResult, CreateTaskResult, ListTasksResult, TASKS_EXTENSION, Task, TaskHandle,
     TaskParams, TaskProtocol, TaskStatus, TaskSupport, TasksCapability, ToolExecution, UpdateTaskParams,
 };
-pub use text::{is_invisible, printable};
 pub use tools::{CallToolParams, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
 pub use trace_context::{TraceContext, TraceContextError};
 pub use version::{Era, ProtocolVersion, UnknownVersion};

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::open_enum::open_enum;
+use mcpwire_text::open_enum;
 
 open_enum! {
     /// Severity of a log message. The variants are the levels of syslog (RFC 5424, section 6.2.1), from the least
@@ -47,7 +47,7 @@ mod tests {
     use alloc::string::ToString;
 
     use super::*;
-    use crate::revisions::Requirement;
+    use crate::Requirement;
     use crate::{Era, NameIssue, ProtocolVersion};
 
     #[test]

@@ -6,16 +6,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::arguments;
-use crate::json::Json;
-use crate::json::from_json::strict;
-use crate::json::read::{ReadError, Reader};
 use crate::{
-    CallToolOutcome, CallToolParams, CallToolResult, CancelTaskResult, CompleteParams, CompleteResult, DiscoverResult,
-    GetPromptParams, GetPromptResult, InitializeParams, InitializeResult, ListParams, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListTasksResult, ListToolsResult, ReadResourceParams,
-    ReadResourceResult, SetLevelParams, SubscribeParams, SubscriptionsListenParams, SubscriptionsListenResult, Task,
-    TaskParams, UnsubscribeParams, UpdateTaskParams,
+    CallToolOutcome, CallToolParams, CallToolResult, CancelTaskResult, CompleteParams, CompleteResult, GetPromptParams,
+    GetPromptResult, ListParams, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListTasksResult,
+    ListToolsResult, ReadResourceParams, ReadResourceResult, SetLevelParams, Task, TaskParams, Tool, UpdateTaskParams,
 };
+use mcpwire_text::json::from_json::strict;
+use mcpwire_text::json::read::{ReadError, Reader};
+use mcpwire_text::json::{ItemList, Json};
 
 /// A request method, such as `tools/call`: the name of the method, and the type of the result.
 ///
@@ -53,13 +51,11 @@ pub trait Method {
         reader.decode()
     }
 
-    /// Adapts a result that was received over HTTP from a server of protocol revision 2026-07-28 or later.
-    ///
-    /// For `tools/list`, rejects tools with invalid `x-mcp-header` annotations. The default implementation returns the
-    /// result unchanged.
+    /// Returns the tools in the result of `tools/list`, so that the HTTP engine can reject those with invalid
+    /// `x-mcp-header` annotations. `None` for all other methods.
     #[doc(hidden)]
-    fn over_http(result: Self::Result) -> Self::Result {
-        result
+    fn tools(_result: &mut Self::Result) -> Option<&mut ItemList<Tool>> {
+        None
     }
 }
 
@@ -108,45 +104,24 @@ macro_rules! methods {
 }
 
 methods! {
-    /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). Applications do not send this
-    /// request: the engine sends it when it connects.
-    Initialize = "initialize", InitializeParams => InitializeResult, strict;
-    /// `server/discover`: requests the protocol versions and capabilities of a server (from protocol revision
-    /// 2026-07-28). Applications need not send this request: the engine sends it when it connects.
-    #[doc(alias = "DiscoverRequest")]
-    Discover = "server/discover", => DiscoverResult, strict;
     /// `resources/list`: lists the resources of a server, one page per request.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
     /// `resources/templates/list`: lists the resource templates of a server, one page per request.
     ListResourceTemplates = "resources/templates/list", ListParams<'_> => ListResourceTemplatesResult, strict;
     /// `resources/read`: reads the contents of a resource.
     ReadResource = "resources/read", ReadResourceParams<'_> => ReadResourceResult, strict;
-    /// `resources/subscribe`: subscribes to changes of a resource (up to protocol revision 2025-11-25; later revisions
-    /// have [`SubscriptionsListen`]).
-    Subscribe = "resources/subscribe", SubscribeParams<'_> => Json, Json::read;
-    /// `resources/unsubscribe`: ends a subscription to a resource (up to protocol revision 2025-11-25).
-    Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
-    /// `subscriptions/listen`: opens a subscription to change notifications (from protocol revision 2026-07-28).
-    ///
-    /// Send this request with `Calls::subscribe`. With
-    /// `Calls::request`, the subscription would end at the timeout of the request, and the
-    /// session would not report its events.
-    SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
     /// `prompts/list`: lists the prompts of a server, one page per request.
     ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult, strict;
     /// `completion/complete`: requests suggestions for an argument of a prompt or resource template.
     Complete = "completion/complete", CompleteParams<'_> => CompleteResult, strict;
     /// `logging/setLevel`: sets the minimum severity of the log messages that the server sends (up to protocol revision
     /// 2025-11-25; in later revisions, each request contains the level).
-    SetLevel = "logging/setLevel", SetLevelParams<'_> => Json, Json::read;
+    SetLevel = "logging/setLevel", SetLevelParams<'_> => Json, Reader::json;
     /// `tasks/get`: requests the status of a task. In the tasks extension, the response for a completed task also
     /// contains the result of the call that created the task.
     GetTask = "tasks/get", TaskParams<'_> => Task, strict;
-    /// `tasks/result`: requests the result of the tool call that created a task (protocol revision 2025-11-25 only).
-    /// The server responds when the task has ended.
-    GetTaskResult = "tasks/result", TaskParams<'_> => CallToolResult, strict;
     /// `tasks/update`: sends the client's answers to the input that the server requested for a task (tasks extension).
-    UpdateTask = "tasks/update", UpdateTaskParams<'_> => Json, Json::read;
+    UpdateTask = "tasks/update", UpdateTaskParams<'_> => Json, Reader::json;
     /// `tasks/cancel`: requests the cancellation of a task. In the tasks extension, a successful response does not mean
     /// that the task has stopped: the task may continue, and even complete.
     CancelTask = "tasks/cancel", TaskParams<'_> => CancelTaskResult, strict;
@@ -155,7 +130,7 @@ methods! {
     ListTasks = "tasks/list", ListParams<'_> => ListTasksResult, strict;
     /// `ping`: checks whether the server responds (up to protocol revision 2025-11-25).
     #[doc(alias = "PingRequest")]
-    Ping = "ping", => Json, Json::read;
+    Ping = "ping", => Json, Reader::json;
 }
 
 /// `tools/list`: lists the tools of a server, one page per request.
@@ -170,10 +145,8 @@ impl Method for ListTools {
         strict(reader)
     }
 
-    #[cfg(feature = "http")]
-    fn over_http(mut result: ListToolsResult) -> ListToolsResult {
-        crate::header_params::reject_invalid(&mut result.tools);
-        result
+    fn tools(result: &mut ListToolsResult) -> Option<&mut ItemList<Tool>> {
+        Some(&mut result.tools)
     }
 }
 impl Params<ListTools> for ListParams<'_> {}
@@ -205,7 +178,7 @@ impl Method for CallToolRaw {
     type Result = Json;
 
     fn read(reader: &mut Reader<'_>) -> Result<Json, ReadError> {
-        Json::read(reader)
+        reader.json()
     }
 }
 impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
@@ -271,7 +244,7 @@ impl Method for Raw {
     type Result = Json;
 
     fn read(reader: &mut Reader<'_>) -> Result<Json, ReadError> {
-        Json::read(reader)
+        reader.json()
     }
 }
 impl Params<Raw> for Json {}

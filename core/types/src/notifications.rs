@@ -3,8 +3,8 @@
 use alloc::string::String;
 
 use crate::LoggingLevel;
-use crate::json::{Json, Number, from_json};
-use crate::object::object;
+use mcpwire_text::json::{Json, Number, from_json};
+use mcpwire_text::object;
 
 object! {
     /// Parameters of `notifications/progress`: the progress of a request (`ProgressNotificationParams`).

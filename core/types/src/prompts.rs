@@ -6,13 +6,14 @@ use alloc::vec::Vec;
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeStruct, Serializer};
 
 use crate::arguments;
-use crate::json::Json;
-use crate::json::from_json::{self, Mismatch};
-use crate::json::scan::members;
-use crate::object::object;
-use crate::open_enum::open_enum;
-use crate::result::{page, result};
-use crate::{ContentBlock, Icon, ItemList};
+use crate::result::page;
+use crate::{ContentBlock, Icon};
+use mcpwire_text::json::from_json::{self, Mismatch};
+use mcpwire_text::json::scan::members;
+use mcpwire_text::json::{ItemList, Json};
+use mcpwire_text::object;
+use mcpwire_text::open_enum;
+use mcpwire_text::result;
 
 object! {
     /// A prompt that a server offers: a template of messages for a language model.

@@ -6,9 +6,9 @@ use crate::ClientCapabilities;
 use crate::client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE, allows_mode};
 use crate::elicitation::{FORM, elicitation_mode};
 use crate::error::RpcError;
-use crate::json::{Json, scan};
 use crate::sampling_check::check_messages;
-use crate::text::printable;
+use mcpwire_text::json::{Json, scan};
+use mcpwire_text::printable;
 
 impl ClientCapabilities {
     /// Checks whether a server may send the request `method` to a client with these capabilities.

@@ -4,11 +4,10 @@ use alloc::string::String;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::Extra;
-use crate::json::Json;
-use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::read::{self, Reader};
-use crate::object::member;
+use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
+use mcpwire_text::json::object::{member, read_extra};
+use mcpwire_text::json::read::{self, Reader};
+use mcpwire_text::json::{Extra, Json};
 
 /// The contents of a resource: text or binary data (`TextResourceContents`, `BlobResourceContents`).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,14 +44,14 @@ impl FromJson for ResourceContents {
             "text" => member(&mut contents.text, extra, name, reader),
             "blob" => member(&mut contents.blob, extra, name, reader),
             "_meta" => member(&mut contents.meta, extra, name, reader),
-            _ => extra.read(name, reader),
+            _ => read_extra(extra, name, reader),
         })?;
         contents.uri = uri.unwrap_or_default();
         Ok(Ok(contents))
     }
 }
 
-from_json::impl_deserialize!(ResourceContents);
+mcpwire_text::impl_deserialize!(ResourceContents);
 
 impl Serialize for ResourceContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -5,11 +5,12 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::json::Json;
-use crate::json::from_json::Mismatch;
-use crate::object::object;
-use crate::result::{page, result};
-use crate::{Annotations, Icon, ItemList, ResourceContents};
+use crate::result::page;
+use crate::{Annotations, Icon, ResourceContents};
+use mcpwire_text::json::from_json::Mismatch;
+use mcpwire_text::json::{ItemList, Json};
+use mcpwire_text::object;
+use mcpwire_text::result;
 
 object! {
     /// A resource that clients can read from a server, such as a file or a database record.

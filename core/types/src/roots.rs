@@ -6,8 +6,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::json::Json;
-use crate::object::object;
+use mcpwire_text::json::Json;
+use mcpwire_text::object;
 
 object! {
     /// A root: a directory or file that a server may work on.

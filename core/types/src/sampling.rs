@@ -6,12 +6,12 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::json::Json;
-use crate::object::object;
-use crate::open_enum::open_enum;
 use crate::sampling_check::{self, MessageTools};
 use crate::sampling_content::{SamplingContent, SamplingContents};
-use crate::{ItemList, Role, TextContent, Tool};
+use crate::{Role, TextContent, Tool};
+use mcpwire_text::json::{ItemList, Json};
+use mcpwire_text::object;
+use mcpwire_text::open_enum;
 
 object! {
     /// Parameters of `sampling/createMessage`: a conversation that the client's language model should continue

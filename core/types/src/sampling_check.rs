@@ -9,8 +9,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::iter;
 
-use crate::json::scan;
 use crate::sampling_content::SamplingContent;
+use mcpwire_text::json::scan;
 
 #[derive(Default)]
 pub(crate) struct MessageTools {

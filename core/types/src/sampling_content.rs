@@ -7,11 +7,11 @@ use core::ops::Deref;
 
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
-use crate::json::Json;
-use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::read::{self, Reader};
-use crate::object::object;
 use crate::{AudioContent, ContentBlock, ImageContent, TextContent, UnknownContent};
+use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
+use mcpwire_text::json::read::{self, Reader};
+use mcpwire_text::json::{Json, JsonText};
+use mcpwire_text::object;
 
 /// Content of a sampling message: a list of content blocks. Before protocol revision 2025-11-25, a message has exactly
 /// one.
@@ -62,7 +62,7 @@ impl FromJson for SamplingContents {
     }
 }
 
-from_json::impl_deserialize!(SamplingContents);
+mcpwire_text::impl_deserialize!(SamplingContents);
 
 impl Serialize for SamplingContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -216,7 +216,7 @@ impl FromJson for SamplingContent {
     }
 }
 
-from_json::impl_deserialize!(SamplingContent);
+mcpwire_text::impl_deserialize!(SamplingContent);
 
 impl Serialize for SamplingContent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

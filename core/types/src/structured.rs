@@ -5,11 +5,9 @@ use alloc::string::String;
 
 use serde::Deserialize;
 
-use crate::error::PeerError;
-use crate::json::{self, Json};
-use crate::printable;
-use crate::text::excerpt;
 use crate::{CallToolResult, Tool};
+use mcpwire_text::json::{self, Json, PeerError, peer_error};
+use mcpwire_text::{excerpt, printable};
 
 impl CallToolResult {
     /// Decodes the structured content of the result into the type `T` of the caller.
@@ -37,7 +35,7 @@ impl CallToolResult {
             return Err(self.unstructured());
         };
         json::from_str(content.get()).map_err(|error| {
-            StructuredError::new(StructuredErrorKind::Mismatch(PeerError::from_read(&error, content.get().as_bytes())))
+            StructuredError::new(StructuredErrorKind::Mismatch(peer_error::from_read(&error, content.get().as_bytes())))
         })
     }
 

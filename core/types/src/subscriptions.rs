@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::json::Json;
-use crate::object::object;
-use crate::result::result;
+use mcpwire_text::json::Json;
+use mcpwire_text::object;
+use mcpwire_text::result;
 
 object! {
     /// The change notifications that a client requests with `subscriptions/listen`, or that the server agrees to send

@@ -7,11 +7,11 @@ use core::fmt;
 
 use serde::Serialize;
 
-use crate::json::Json;
-use crate::json::from_json::{Mismatch, type_name};
-use crate::object::object;
 use crate::result::page;
-use crate::{Icon, ItemList, TaskSupport, ToolExecution};
+use crate::{Icon, TaskSupport, ToolExecution};
+use mcpwire_text::json::from_json::{Mismatch, type_name};
+use mcpwire_text::json::{ItemList, Json, JsonText};
+use mcpwire_text::object;
 
 object! {
     /// A tool that a server offers.

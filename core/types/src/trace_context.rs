@@ -5,9 +5,6 @@
 
 use alloc::string::String;
 
-use crate::Extra;
-use crate::json::Json;
-
 /// Maximum number of `key=value` entries in a `tracestate`: 32 (W3C Trace Context, section 3.3.1.1).
 const MAX_STATE_MEMBERS: usize = 32;
 
@@ -80,16 +77,6 @@ impl TraceContext {
         let others = [("tracestate", self.state.as_deref()), ("baggage", self.baggage.as_deref())];
         let others = others.into_iter().filter_map(|(name, value)| Some((name, value?)));
         core::iter::once(("traceparent", self.parent.as_str())).chain(others)
-    }
-
-    /// Returns the members to add to the `_meta` of a request, as a JSON object.
-    #[doc(hidden)]
-    pub fn to_json(&self) -> Json {
-        let mut members = Extra::default();
-        for (name, value) in self.members() {
-            members.push(name, Json::from_value(value).unwrap_or_default());
-        }
-        members.to_json()
     }
 }
 

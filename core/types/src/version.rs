@@ -84,14 +84,6 @@ impl ProtocolVersion {
             _ => Era::Legacy,
         }
     }
-
-    /// Returns the newest supported protocol version that `offered` contains and that `is_allowed` accepts, or `None`
-    /// if there is none. `offered` contains the names of the server's versions, such as `2026-07-28`.
-    #[doc(hidden)]
-    pub fn newest(offered: &[String], is_allowed: &dyn Fn(Self) -> bool) -> Option<Self> {
-        let is_offered = |version: &Self| offered.iter().any(|name| name == version.as_str());
-        Self::ALL.into_iter().rev().find(|version| is_offered(version) && is_allowed(*version))
-    }
 }
 
 impl fmt::Display for ProtocolVersion {

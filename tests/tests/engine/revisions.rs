@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use mcpwire_core::internal::revisions::{Kind, Requirement, rows};
-use mcpwire_core::internal::{Discover, Prepared, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
+use mcpwire_core::internal::{
+    Discover, Prepared, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams, client_methods,
+};
 use mcpwire_core::{
     CallError, CallTool, CallToolParams, Complete, CompleteParams, CompletionReference, Config, GetPrompt,
     GetPromptParams, Json, ListParams, ListPrompts, ListResourceTemplates, ListResources, ListTools, LoggingLevel,
     Method, NameIssue, Negotiate, Params, Ping, ProtocolVersion, ReadResource, ReadResourceParams, RequestOptions,
-    RootsListChanged, SendError, SetLevel, SetLevelParams, Tool,
+    Requirement, RootsListChanged, SendError, SetLevel, SetLevelParams, Tool,
 };
 use mcpwire_tests::sim::{Pair, table};
 
@@ -66,7 +67,7 @@ fn each_revision_is_sent_what_it_has() {
             pair.drive();
             let methods = pair.methods();
             for (name, outcome) in sent {
-                let entry = rows().find(|entry| entry.name == name).expect("it is in the table");
+                let entry = client_methods().iter().find(|entry| entry.name == name).expect("it is in the table");
                 let expected = if entry.is_in(version) {
                     Ok(())
                 } else {
@@ -92,7 +93,7 @@ fn what_a_server_does_not_declare_is_not_asked() {
         for version in ProtocolVersion::ALL {
             let mut pair = open(version, Some(declared));
             for (name, outcome) in send_all(&mut pair) {
-                let entry = rows().find(|entry| entry.name == name).expect("it is in the table");
+                let entry = client_methods().iter().find(|entry| entry.name == name).expect("it is in the table");
                 if !entry.is_in(version) {
                     continue;
                 }
@@ -134,7 +135,7 @@ fn raw_requests_and_vendors_methods_pass() {
     for version in ProtocolVersion::ALL {
         let mut pair = open(version, Some("{}"));
         assert_eq!(request::<Reindex>(&mut pair, &()), Ok(()));
-        for entry in rows().filter(|entry| matches!(entry.kind, Kind::ClientRequest | Kind::ClientNotification)) {
+        for entry in client_methods() {
             assert!(pair.raw(entry.name, None).is_ok(), "{}", entry.name);
             assert!(pair.engine.calls().notify_raw(entry.name, None, pair.now).is_ok(), "{}", entry.name);
         }

@@ -8,7 +8,7 @@ use mcpwire_driver::http::{HttpClient, check_applied};
 use mcpwire_driver::{HttpSetupError, McpServerDef, Runtime};
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::OAuthSettings;
-use mcpwire_types::url::without_query;
+use mcpwire_text::url::without_query;
 
 use super::inner::Inner;
 use super::oauth::OAuth;

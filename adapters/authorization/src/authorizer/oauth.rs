@@ -10,7 +10,7 @@ use mcpwire_driver::http::{
 };
 use mcpwire_driver::protocol::printable;
 use mcpwire_oauth::{BearerChallenge, Decision, DeviceCode, Scopes, Secret};
-use mcpwire_types::url::without_query;
+use mcpwire_text::url::without_query;
 
 use super::inner::{Inner, MORE_SCOPES, NO_PROMPT, NO_TOKEN, TOKEN_REFUSED};
 use super::login_request::{LoginParameters, LoginRequest};

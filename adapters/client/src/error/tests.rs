@@ -7,6 +7,7 @@ use mcpwire_core::{
     CallError, CallToolResult, CloseReason, ConnectError, Deadline, InputError, Json, PeerError, ProtocolVersion,
     Requirement, RpcError, SendError, TaskError,
 };
+use mcpwire_text::json::peer_error;
 
 use super::*;
 use crate::{CallbackPanic, Exit, McpServerDef, PanicSource};
@@ -22,7 +23,7 @@ fn rpc(number: usize) -> Arc<RpcError> {
 
 fn peer(number: usize) -> Arc<PeerError> {
     let error = Json::parse(format!(r#"{{"{}":1}}"#, mark(number))).unwrap().decode::<String>().unwrap_err();
-    Arc::new(PeerError::malformed(format!("{} {error}", mark(number + 1)), "at"))
+    Arc::new(peer_error::malformed(format!("{} {error}", mark(number + 1)), "at"))
 }
 
 fn structured(text: &str) -> CallError {

@@ -59,7 +59,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mcpwire_core::http::{Exchange, Failure};
-pub use mcpwire_core::internal::disguised_ipv4;
+pub use mcpwire_text::url::disguised_ipv4;
 
 pub use authorization_context::AuthorizationContext;
 pub(crate) use authorization_context::ContextWatch;

@@ -1,7 +1,7 @@
 //! [`redirect_target`]: decides which redirects an HTTP client follows.
 
 use mcpwire_core::http::{Failure, FailureKind, Verb};
-use mcpwire_core::internal::{disguised_ipv4, resolve_url, same_origin};
+use mcpwire_text::url::{disguised_ipv4, resolve, same_origin};
 
 /// Maximum number of consecutive redirects that an HTTP client follows. More than 5 are probably a loop.
 pub const MAX_REDIRECTS: usize = 5;
@@ -23,7 +23,7 @@ pub fn redirect_target(verb: Verb, url: &str, status: u16, location: &[u8]) -> R
     if verb != Verb::Get && !matches!(status, 307 | 308) {
         return refused(format!("HTTP {status} changes the method of a {} request: {location}", verb.as_str()));
     }
-    match resolve_url(url, location.trim()) {
+    match resolve(url, location.trim()) {
         None => refused(format!("invalid URL: {location}")),
         Some(target) if same_origin(url, &target) => Ok(Some(target)),
         Some(target) => {

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use mcpwire_types::json::{numeral, scan};
+use mcpwire_text::json::{numeral, scan};
 
 /// The cache hints of a response: whether, for how long and for whom the result may be cached.
 #[derive(Debug, PartialEq)]

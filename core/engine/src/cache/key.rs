@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mcpwire_types::json::{Json, scan};
+use mcpwire_text::json::{Json, scan};
 
 /// Returns whether results of `method` may be cached (specification: server/utilities/caching, "Cacheable Results").
 pub(crate) const fn is_cacheable(method: &str) -> bool {

@@ -8,6 +8,7 @@ mod key;
 #[cfg(test)]
 mod tests;
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -15,7 +16,6 @@ use crate::rpc::Response;
 use crate::time::Timestamp;
 use hints::Hints;
 pub(crate) use key::{CacheKey, PendingEntry, is_cacheable, is_within};
-use mcpwire_types::vec_map::VecMap;
 
 /// Limits of a session's response cache: total size, number of responses, and lifetime of each response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(crate) struct CachedAnswer {
 #[derive(Debug)]
 pub(crate) struct Cache {
     limits: CacheLimits,
-    entries: VecMap<CacheKey, CacheEntry>,
+    entries: BTreeMap<CacheKey, CacheEntry>,
     /// Total size of the cached responses and their keys, in bytes.
     bytes: usize,
     /// Counter that increases by one whenever an entry is stored or returned.
@@ -81,7 +81,7 @@ struct CacheEntry {
 
 impl Cache {
     pub(crate) fn new(limits: CacheLimits) -> Self {
-        Cache { limits, entries: VecMap::default(), bytes: 0, uses: 0 }
+        Cache { limits, entries: BTreeMap::default(), bytes: 0, uses: 0 }
     }
 
     /// Returns the cached response to the request `key` if it is fresh at the time `now`. Returns `None` otherwise.
@@ -108,7 +108,7 @@ impl Cache {
         }
         let hints = Hints::parse(message);
         let ttl = hints.ttl.min(self.limits.ttl);
-        if ttl.is_zero() || !hints.complete || !mcpwire_types::json::is_json(message) {
+        if ttl.is_zero() || !hints.complete || !mcpwire_text::json::is_json(message) {
             return false;
         }
         while self.entries.len() >= self.limits.entries || self.bytes + weight > self.limits.bytes {

@@ -4,7 +4,7 @@ use alloc::string::String;
 use super::key::MAX_PARAMS;
 use super::*;
 use crate::rpc::Received;
-use mcpwire_types::json::Json;
+use mcpwire_text::json::{Json, JsonText};
 
 fn at(millis: u64) -> Timestamp {
     Timestamp::from_origin(Duration::from_millis(millis))

@@ -1,5 +1,6 @@
 //! [`KnownTools`]: what a client has learned about the tools of its server.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 
@@ -7,7 +8,6 @@ use super::tool_list::ToolList;
 use super::tool_search::{MAX_FOUND, ToolPresence, ToolSearch};
 use crate::rpc::RpcError;
 use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, TaskMode};
-use mcpwire_types::vec_map::VecMap;
 use mcpwire_types::{TaskSupport, Tool};
 
 /// What a client knows about the tools of its server: the last loaded list, and the results of searches
@@ -17,7 +17,7 @@ pub struct KnownTools {
     list: Arc<ToolList>,
     /// The tools that earlier searches have looked for or seen, by name. Emptied when the list of tools is replaced or
     /// invalidated, and when the results of another search do not fit ([`MAX_FOUND`]).
-    found: VecMap<String, ToolPresence>,
+    found: BTreeMap<String, ToolPresence>,
     /// How many times the list of tools has changed: by `notifications/tools/list_changed`, or because the authorization
     /// has.
     changes: u64,
@@ -37,7 +37,7 @@ impl KnownTools {
     /// Replaces the list of tools, and discards the results of earlier searches.
     pub fn replace(&mut self, list: Arc<ToolList>) {
         self.list = list;
-        self.found = VecMap::default();
+        self.found = BTreeMap::default();
     }
 
     /// Marks the list of tools as stale, and discards the results of earlier searches. Call this when the server
@@ -45,7 +45,7 @@ impl KnownTools {
     pub fn invalidate(&mut self) {
         self.changes += 1;
         self.list.invalidate();
-        self.found = VecMap::default();
+        self.found = BTreeMap::default();
     }
 
     /// Marks the list of tools as stale unless it is public, and discards the results of earlier searches.
@@ -55,7 +55,7 @@ impl KnownTools {
         if !self.list.hints().is_public {
             self.list.invalidate();
         }
-        self.found = VecMap::default();
+        self.found = BTreeMap::default();
     }
 
     /// Stores what `search` has found out about the server's tools.
@@ -64,7 +64,7 @@ impl KnownTools {
     /// that a tool does not exist.
     pub fn note(&mut self, search: ToolSearch, changed: bool) {
         if self.found.len() + search.seen.len() >= MAX_FOUND {
-            self.found = VecMap::default();
+            self.found = BTreeMap::default();
         }
         if search.lacks && !changed {
             self.found.insert((&*search.tool).into(), ToolPresence::Absent);

@@ -4,8 +4,8 @@ use super::client_state::ClientState;
 use super::step::{RequestError, Step};
 use crate::session::{Calls, Prepared, Reply, RequestOptions, SendError, Ticket};
 use crate::time::Timestamp;
-use mcpwire_types::method::{Method, Params, Raw};
 use mcpwire_types::{CompleteParams, Json, ProtocolVersion};
+use mcpwire_types::{Method, Params, Raw};
 
 /// A state machine that sends requests, receives the replies, and ends with an output.
 ///
@@ -95,26 +95,26 @@ impl SendRequest<Raw> for RawRequest<'_> {
 }
 
 /// A `completion/complete` request without the parameters that the negotiated protocol version does not have.
-impl SendRequest<mcpwire_types::method::Complete> for CompleteParams<'_> {
+impl SendRequest<mcpwire_types::Complete> for CompleteParams<'_> {
     fn send(
         &self,
         calls: &mut Calls<'_>,
         options: &RequestOptions,
         now: Timestamp,
-    ) -> Result<Ticket<mcpwire_types::method::Complete>, SendError> {
+    ) -> Result<Ticket<mcpwire_types::Complete>, SendError> {
         let version = calls.session().server().map_or(ProtocolVersion::LATEST, |server| server.protocol_version);
         calls.request(&(*self).for_version(version), options, now)
     }
 }
 
 /// Polls the task until it ends.
-impl SendRequest<mcpwire_types::method::CallTool> for mcpwire_types::TaskHandle {
+impl SendRequest<mcpwire_types::CallTool> for mcpwire_types::TaskHandle {
     fn send(
         &self,
         calls: &mut Calls<'_>,
         options: &RequestOptions,
         now: Timestamp,
-    ) -> Result<Ticket<mcpwire_types::method::CallTool>, SendError> {
+    ) -> Result<Ticket<mcpwire_types::CallTool>, SendError> {
         calls.follow_task(self, options, now)
     }
 }

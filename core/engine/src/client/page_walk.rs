@@ -9,8 +9,8 @@ use super::pages::{Pages, PagesTime};
 use super::step::{RequestError, Step};
 use crate::session::{CallError, Calls, Config, Reply, RequestOptions, Ticket};
 use crate::time::Timestamp;
-use mcpwire_types::method::{Method, Params};
 use mcpwire_types::{ItemList, ListParams, PagedList};
+use mcpwire_types::{Method, Params};
 
 /// Type of the entries of the list that the method `M` requests.
 type Item<M> = <<M as Method>::Result as PagedList>::Item;

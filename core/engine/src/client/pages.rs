@@ -6,7 +6,8 @@ use core::time::Duration;
 
 use crate::session::{CallError, Config, Deadline, RequestOptions};
 use crate::time::Timestamp;
-use mcpwire_types::{ItemList, MAX_ENTRIES, PagedList};
+use mcpwire_text::json::item_list::{MAX_ENTRIES, truncate};
+use mcpwire_types::{ItemList, PagedList};
 
 /// Maximum number of pages to request for one list: 1,000. A server that sends a new cursor with every page would
 /// otherwise receive requests without end.
@@ -49,7 +50,7 @@ impl<T> Pages<T> {
             && self.bytes < MAX_BYTES
             && !self.cursors.contains(&cursor);
         if !goes_on {
-            self.list.truncate();
+            truncate(&mut self.list);
             return None;
         }
         self.cursors.push(cursor);
@@ -101,8 +102,8 @@ mod tests {
     use alloc::format;
 
     use super::*;
+    use mcpwire_text::json::Json;
     use mcpwire_types::ListPromptsResult;
-    use mcpwire_types::json::Json;
 
     fn page(name: &str, cursor: Option<&str>) -> ListPromptsResult {
         let cursor = cursor.map(|cursor| format!(r#","nextCursor":"{cursor}""#)).unwrap_or_default();

@@ -5,10 +5,11 @@ use core::fmt;
 use super::client_state::ClientState;
 use super::operation::{Operation, SendRequest, Unprepared};
 use super::step::{RequestError, Step};
+use crate::own_requests::Discover;
 use crate::session::{CallError, Calls, Reply, RequestOptions, Ticket};
 use crate::time::Timestamp;
-use mcpwire_types::method::{Discover, Method, Ping, SetLevel};
 use mcpwire_types::{Era, LoggingLevel};
+use mcpwire_types::{Method, Ping, SetLevel};
 
 /// An operation that sends one request of the method `M`, and ends with its result.
 ///

@@ -13,7 +13,7 @@ use super::step::{RequestError, Step};
 use super::tool_search::{SearchProgress, ToolSearch};
 use crate::session::{CallError, Calls, Phase, Reply, RequestKey, RequestOptions, SendError, Ticket};
 use crate::time::Timestamp;
-use mcpwire_types::method::Method;
+use mcpwire_types::Method;
 
 /// A state machine that calls a tool, and searches the server's list for the tool if necessary.
 ///

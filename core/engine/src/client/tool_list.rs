@@ -5,6 +5,7 @@ use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
+use mcpwire_text::json::item_list::reject;
 use mcpwire_types::{ItemList, ListToolsResult, Tool};
 
 /// The tools of a server, with an index by name.
@@ -176,7 +177,7 @@ fn duplicates(names: &[NamedTool<'_>]) -> Vec<u32> {
 fn reject_at(tools: &mut ItemList<Tool>, places: &[u32]) {
     let mut places = places.iter().map(|place| *place as usize).peekable();
     let mut place = 0;
-    tools.reject(|tool| {
+    reject(tools, |tool| {
         let is_duplicate = places.next_if_eq(&place).is_some();
         place += 1;
         is_duplicate.then(|| (mem::take(&mut tool.name), "a second tool of this name".into()))
@@ -191,7 +192,8 @@ fn hash(name: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcpwire_types::json::Json;
+    use mcpwire_text::json::Json;
+    use mcpwire_text::json::item_list::truncate;
 
     #[test]
     fn a_list_holds_as_long_as_the_page_that_holds_least_and_is_public_if_all_are() {
@@ -233,7 +235,7 @@ mod tests {
         let mut list = ToolList::default();
         list.replace(tools.clone());
         assert_eq!((list.knows("a"), list.knows("b")), (Some(true), Some(false)));
-        tools.truncate();
+        truncate(&mut tools);
         list.replace(tools);
         assert_eq!((list.knows("a"), list.knows("b")), (Some(true), None));
     }

@@ -9,7 +9,7 @@ use super::step::{RequestError, Step};
 use super::tool_list::{CacheHints, ToolList};
 use crate::session::{Calls, Config, Reply, RequestOptions};
 use crate::time::Timestamp;
-use mcpwire_types::method::ListTools;
+use mcpwire_types::ListTools;
 
 /// A state machine that requests all pages of the list of tools, and stores the list in [`KnownTools`](super::KnownTools).
 ///

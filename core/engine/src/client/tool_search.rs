@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::session::{PreparedRequest, Reply};
-use mcpwire_types::json::scan;
+use mcpwire_text::json::scan;
 
 /// Maximum number of tools whose [`ToolPresence`] a client stores: 1,000, more than most servers have.
 pub(super) const MAX_FOUND: usize = 1_000;

@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use memchr::memchr;
 
-use mcpwire_types::text::BOM;
+use mcpwire_text::BOM;
 
 /// Initial size of the receive buffer in bytes: 1 KiB, which saves memory if a program has many connections.
 const INITIAL_SIZE: usize = 1024;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::settings::{SettingsError, checked_header};
-use mcpwire_types::url::without_query;
+use mcpwire_text::url::without_query;
 
 /// Identifies an HTTP exchange: a request and its response. An engine never reuses an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,7 +124,7 @@ impl fmt::Debug for Exchange {
             .field("verb", &self.verb)
             .field("uri", &without_query(&self.uri))
             .field("headers", &names)
-            .field("body", &mcpwire_types::text::excerpt(body))
+            .field("body", &mcpwire_text::excerpt(body))
             .field("body_len", &self.body.len())
             .field("is_long", &self.is_long)
             .field("is_request", &self.is_request)

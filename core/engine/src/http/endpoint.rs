@@ -12,7 +12,7 @@ use super::header_values::encode_value;
 use super::request::Request;
 use super::response::EVENT_STREAM;
 use super::settings::Settings;
-use mcpwire_types::json::scan::{member, text};
+use mcpwire_text::json::scan::{member, text};
 use mcpwire_types::{Era, ProtocolVersion};
 
 pub(super) type Headers = Vec<(Cow<'static, str>, String)>;

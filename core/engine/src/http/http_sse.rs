@@ -14,8 +14,8 @@ use super::settings::{Flavour, Settings};
 use super::transport::Transport;
 use crate::session::{CloseReason, Phase, RequestFault};
 use crate::transport_error::HttpError;
-use mcpwire_types::text::excerpt;
-use mcpwire_types::url;
+use mcpwire_text::excerpt;
+use mcpwire_text::url;
 
 /// The progress of opening a connection over HTTP+SSE.
 #[derive(Debug, Default)]

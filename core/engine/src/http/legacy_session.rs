@@ -34,11 +34,12 @@ use super::exchanges::ExchangeEnd;
 use super::messages::post_message;
 use super::send_queue::{INITIALIZED, PostedMessage};
 use super::transport::Transport;
+use crate::own_requests::InitializeResult;
 use crate::rpc::{Response, decode};
 use crate::session::RequestFault;
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind, HttpError};
-use mcpwire_types::{InitializeResult, ProtocolVersion};
+use mcpwire_types::ProtocolVersion;
 
 /// Minimum time between two session renewals for which no request waits: 1 min.
 ///

@@ -10,7 +10,7 @@ use super::request::Request;
 use super::response::StreamItem;
 use super::send_queue::PostedMessage;
 use super::transport::Transport;
-use crate::rpc::{PeerError, Received};
+use crate::rpc::{Received, peer_error};
 use crate::session::{OutgoingKind, RequestFault};
 
 /// Maximum length in bytes of a request message of which the engine keeps a copy, to send the request again if
@@ -121,7 +121,7 @@ pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], transport: &mut Tr
     match request {
         Some(id) if is_body || head.response().is_none() => {
             let limit = transport.session.config().max_message;
-            transport.fail(id, RequestFault::Invalid(PeerError::too_long(limit, head.message)));
+            transport.fail(id, RequestFault::Invalid(peer_error::too_long(limit, head.message)));
             if is_body {
                 transport.abort(from);
             }

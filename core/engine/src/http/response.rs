@@ -13,9 +13,9 @@ use super::response_head::Head;
 use super::sse_decoder::{SseDecoder, SseEvent};
 use crate::rpc::{Received, RpcError, decode};
 use crate::transport_error::{Failure, HttpError};
-use mcpwire_types::json;
-use mcpwire_types::json::scan::member;
-use mcpwire_types::text::{BOM, excerpt};
+use mcpwire_text::json;
+use mcpwire_text::json::scan::member;
+use mcpwire_text::{BOM, excerpt};
 
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 

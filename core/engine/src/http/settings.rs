@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::header_values::is_value;
-use mcpwire_types::header_params::is_token;
-use mcpwire_types::url::{is_address, without_fragment, without_query};
+use crate::header_params::is_token;
+use mcpwire_text::url::{is_address, without_fragment, without_query};
 
 /// One of the two HTTP transports of the Model Context Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl Settings {
 pub(super) fn checked_header(name: String, value: String) -> Result<(String, String), SettingsError> {
     let lower = name.to_ascii_lowercase();
     if !is_token(&name) || RESERVED.contains(&lower.as_str()) || lower.starts_with("mcp-param-") {
-        return Err(SettingsError::HeaderName { name: mcpwire_types::text::excerpt(name.as_bytes()) });
+        return Err(SettingsError::HeaderName { name: mcpwire_text::excerpt(name.as_bytes()) });
     }
     if !is_value(&value) {
         return Err(SettingsError::HeaderValue { name });

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use memchr::memchr2;
 
-use mcpwire_types::text::BOM;
+use mcpwire_text::BOM;
 
 /// Maximum length in bytes of an SSE line whose field is not `data`: 4 KiB. Longer lines are ignored. The event ids of
 /// known servers are shorter than 100 bytes.

@@ -15,8 +15,8 @@ use super::tool_refresh::{AfterPage, ToolRefresh};
 use super::transport::Transport;
 use crate::rpc::{Response, RpcError, decode};
 use crate::session::RequestFault;
-use mcpwire_types::json::Json;
-use mcpwire_types::json::scan::member;
+use mcpwire_text::json::Json;
+use mcpwire_text::json::scan::member;
 
 /// Sets the `Mcp-Param-*` headers of tool calls. When a server rejects the headers of a tool call, fetches the tool
 /// list again, because the parameters of the tool may have changed.

@@ -6,10 +6,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::header_values::encode_value;
+use crate::header_params::{HeaderParam, header_params};
 use crate::session::is_reading;
-use mcpwire_types::header_params::{HeaderParam, header_params};
-use mcpwire_types::json::scan::{self, key_text, last_member, member, text};
-use mcpwire_types::json::string::unescape_lossy;
+use mcpwire_text::json::scan::{self, key_text, last_member, member, text};
+use mcpwire_text::json::string::unescape_lossy;
 
 /// Maximum number of stored tools: 10,000, ten times as many as the largest known servers have.
 const MAX_TOOLS: usize = 10_000;

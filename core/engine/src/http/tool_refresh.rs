@@ -9,8 +9,8 @@ use super::request::Request;
 use super::tool_headers::ToolHeaders;
 use crate::rpc::RpcError;
 use crate::rpc::write::{self, ParamsError};
+use mcpwire_text::json::scan::{member, text};
 use mcpwire_types::ListParams;
-use mcpwire_types::json::scan::{member, text};
 
 /// Maximum number of pages of the tool list to request for one tool call: 100, more than any known server has.
 const MAX_PAGES: u32 = 100;

@@ -2,11 +2,11 @@
 //! result.
 
 use super::received::{RESULT_FIRST, ResultPlace};
-use super::{PeerError, Response, RpcError, WireId};
+use super::{PeerError, Response, RpcError, WireId, peer_error};
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
-use mcpwire_types::json::from_json::{FromJson, Mismatch, strict};
-use mcpwire_types::json::read::{self, ReadError, ReadValue, Reader};
+use mcpwire_text::json::from_json::{FromJson, Mismatch, strict};
+use mcpwire_text::json::read::{self, ReadError, ReadPart, Reader};
 
 /// Why a request got no usable answer.
 ///
@@ -24,11 +24,6 @@ pub(crate) enum RequestFault {
     #[cfg(feature = "http")]
     Http(HttpError),
 }
-
-/// A function that reads the value of one member of a message, such as `result`.
-///
-/// A trait object, so that the code that reads the rest of the message is compiled only once.
-type ReadPart<'a, 'de> = &'a mut dyn ReadValue<'de>;
 
 /// Decodes a response of the server, and returns the result as an `R`.
 pub(crate) fn answer<R: FromJson>(message: &[u8], response: Response) -> Result<R, RequestFault> {
@@ -75,13 +70,13 @@ fn response<'de>(message: &'de [u8], place: Response, result: ReadPart<'_, 'de>)
     match place.result {
         ResultPlace::AfterId(start) => {
             let mut reader = Reader::within_object(text, start);
-            if result.read(&mut reader).is_ok() && reader.ends_object() {
+            if result(&mut reader).is_ok() && reader.ends_object() {
                 return Ok(());
             }
         }
         ResultPlace::First => {
             let mut reader = Reader::within_object(text, RESULT_FIRST.len());
-            if result.read(&mut reader).is_ok() && is_usual_rest(&message[reader.position()..], place.id) {
+            if result(&mut reader).is_ok() && is_usual_rest(&message[reader.position()..], place.id) {
                 return Ok(());
             }
         }
@@ -110,7 +105,7 @@ fn unusual_response<'de>(
     let mut reader = Reader::new(text);
     Envelope::read(&mut reader, id, result)
         .and_then(|error| reader.end().map(|()| error))
-        .map_err(|error| PeerError::from_read(&reader.locate(error), text.as_bytes()))
+        .map_err(|error| peer_error::from_read(&reader.locate(error), text.as_bytes()))
 }
 
 /// Returns the error of an error response without an id, or `None` if the message is malformed or contains no error.
@@ -122,14 +117,14 @@ pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
 fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
-        "params" => params.read(reader),
+        "params" => params(reader),
         _ => reader.skip(),
     });
     members.and_then(|()| reader.end()).ok()
 }
 
 fn utf8(message: &[u8]) -> Result<&str, PeerError> {
-    core::str::from_utf8(message).map_err(|error| PeerError::not_utf8(message, error.valid_up_to()))
+    core::str::from_utf8(message).map_err(|error| peer_error::not_utf8(message, error.valid_up_to()))
 }
 
 /// Returns `reader` if its next value is an object, and otherwise an error.
@@ -171,7 +166,7 @@ impl<'de> Envelope<'de> {
             (ResultMember::Read, Some(_)) => Err(ReadError::new("both a `result` and an `error`")),
             (_, Some(raw)) => rpc_error(raw).map(Some),
             (ResultMember::Read, None) => Ok(None),
-            (ResultMember::Null, None) => match result.read(&mut Reader::new("null")) {
+            (ResultMember::Null, None) => match result(&mut Reader::new("null")) {
                 Ok(()) => Ok(None),
                 Err(_) => Err(ReadError::new("`result` is null")),
             },
@@ -190,7 +185,7 @@ impl<'de> Envelope<'de> {
                 self.result = ResultMember::Null;
             }
             "result" => {
-                result.read(reader)?;
+                result(reader)?;
                 self.result = ResultMember::Read;
             }
             "error" if self.error.is_some() => return twice(key),
@@ -210,7 +205,7 @@ fn rpc_error(raw: &str) -> read::Result<RpcError> {
 mod tests {
     use alloc::string::ToString;
 
-    use mcpwire_types::json::Json;
+    use mcpwire_text::json::{Json, JsonText};
 
     use super::*;
     use crate::rpc::Received;

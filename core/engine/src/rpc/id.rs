@@ -1,7 +1,7 @@
 //! [`WireId`]: the id of a JSON-RPC message, as JSON text.
 
-use mcpwire_types::json::scan::key_text;
-use mcpwire_types::json::{is_json, numeral};
+use mcpwire_text::json::scan::key_text;
+use mcpwire_text::json::{is_json, numeral};
 
 /// The JSON text of a JSON-RPC id, as sent by the server: a number, a string, or an invalid value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

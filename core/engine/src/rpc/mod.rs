@@ -12,5 +12,6 @@ pub(crate) mod write;
 
 pub(crate) use decode::RequestFault;
 pub(crate) use id::WireId;
+pub(crate) use mcpwire_text::json::peer_error;
 pub(crate) use mcpwire_types::{PeerError, PeerErrorKind, RpcError};
 pub(crate) use received::{Received, Response, ResultType};

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::WireId;
-use mcpwire_types::json::scan::{Members, is_key, key_text, members, next_element, skip_space};
+use mcpwire_text::json::scan::{Members, is_key, key_text, members, next_element, skip_space};
 
 /// The bytes of a message, borrowed or owned.
 pub(crate) trait MessageBytes {

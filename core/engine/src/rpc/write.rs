@@ -6,10 +6,10 @@ use core::ops::Range;
 
 use serde::Serialize;
 
-use mcpwire_types::json::Json;
-use mcpwire_types::json::append::{Draft, push, push_number, push_raw, push_signed, push_string};
-use mcpwire_types::json::scan::{member, members, skip_space};
-use mcpwire_types::json::serialize::append;
+use mcpwire_text::json::Json;
+use mcpwire_text::json::append::{Draft, push, push_number, push_raw, push_signed, push_string};
+use mcpwire_text::json::scan::{member, members, skip_space};
+use mcpwire_text::json::serialize::append;
 
 /// The members to write into the `_meta` object of a JSON-RPC request.
 #[derive(Clone, Copy, Default)]

@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use super::config::Config;
-use mcpwire_types::{ELICIT, LIST_ROOTS, SAMPLE};
+use super::server_request_kind::{ELICIT, LIST_ROOTS, SAMPLE};
 
 impl Config {
     /// Returns the methods of the server requests that the embedder answers, such as `roots/list`. Empty by default.

@@ -34,7 +34,7 @@ use crate::cache::{CachedAnswer, PendingEntry};
 use crate::rpc::received::MessageBytes;
 use crate::rpc::write::{Meta, ParamsWriter};
 use crate::rpc::{Response, ResultType};
-use mcpwire_types::json::scan;
+use mcpwire_text::json::{JsonText, scan};
 use mcpwire_types::{Era, TaskHandle};
 
 /// The requests of callers that have no reply yet, and the response cache.

@@ -17,12 +17,12 @@ use super::server_requests::RefusalReason;
 use super::session::Session;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
+use crate::revisions;
 use crate::rpc::RpcError;
 use crate::rpc::write::{self, ParamsWriter};
 use crate::time::Timestamp;
-use mcpwire_types::json::Json;
-use mcpwire_types::method::{CallTool, ClientNotification, GetTask, Method, Params, Raw, RootsListChanged, SetLevel};
-use mcpwire_types::revisions;
+use mcpwire_text::json::{Json, JsonText};
+use mcpwire_types::{CallTool, ClientNotification, GetTask, Method, Params, Raw, RootsListChanged, SetLevel};
 use mcpwire_types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
 
 /// Sends requests, notifications and answers over the connection of a session.
@@ -70,8 +70,7 @@ impl<'e> Calls<'e> {
     ///   [`Config::max_transmit`](super::Config::max_transmit) is exceeded.
     /// - The parameters are not a JSON object.
     /// - The negotiated protocol version does not have the method, or the server did not declare the capability that
-    ///   the method requires. The table in [`revisions`](mcpwire_types::revisions) lists the versions and the capability of
-    ///   each method.
+    ///   the method requires.
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,

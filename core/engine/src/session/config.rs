@@ -6,7 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::cache::CacheLimits;
-use mcpwire_types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
+use mcpwire_text::json::{Json, JsonText};
+use mcpwire_types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TASKS_EXTENSION};
 
 /// Which protocol versions a client accepts, and how it determines which versions the server supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,7 +179,7 @@ impl Config {
     /// task. Servers of revision 2025-11-25 do not need the declaration.
     pub fn declare_tasks(&mut self) {
         self.follow_tasks();
-        self.capabilities.declare_tasks();
+        declare_tasks(&mut self.capabilities);
     }
 
     /// Makes the session report each request that it sends for the embedder, with
@@ -216,4 +217,10 @@ impl Default for Config {
     fn default() -> Self {
         Config::new("mcpwire", env!("CARGO_PKG_VERSION"))
     }
+}
+
+/// Declares the tasks extension, so that the server may respond to `tools/call` with a task (extension
+/// `io.modelcontextprotocol/tasks`, "Capability Negotiation").
+pub(super) fn declare_tasks(capabilities: &mut ClientCapabilities) {
+    capabilities.declare_extension(TASKS_EXTENSION, Json::trusted("{}"));
 }

@@ -7,7 +7,7 @@ use super::error::SendError;
 use super::meta::{protocol_fields, task_fields};
 use super::opening::Opening;
 use super::server_info::ServerInfo;
-use mcpwire_types::revisions::{self, UnavailableMethods};
+use crate::revisions::{self, UnavailableMethods};
 use mcpwire_types::{Era, ProtocolVersion};
 
 /// The phase of a connection, from its creation to its end.

@@ -12,7 +12,7 @@ use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::request_options::Tag;
 use super::ticket::Reply;
 use crate::rpc::RpcError;
-use mcpwire_types::json::{Json, scan};
+use mcpwire_text::json::{Json, scan};
 use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
 /// An event of a connection. The session returns events in the order in which they occurred.

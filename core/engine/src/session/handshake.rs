@@ -53,10 +53,11 @@ use alloc::vec::Vec;
 use super::config::Negotiate;
 use super::error::{ConnectError, RequestFault};
 use super::server_info::ServerInfo;
+use crate::own_requests::{DiscoverResult, InitializeResult};
 use crate::rpc::RpcError;
-use mcpwire_types::json::Json;
-use mcpwire_types::json::from_json;
-use mcpwire_types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
+use mcpwire_text::json::from_json;
+use mcpwire_text::json::{Json, JsonText};
+use mcpwire_types::{Era, ProtocolVersion};
 
 pub(super) type HandshakeReply<R> = Result<R, RequestFault>;
 
@@ -260,7 +261,7 @@ impl Handshake {
     /// Continues with the newest protocol version that both client and server support: opens the connection for a
     /// modern version (from revision 2026-07-28), or sends `initialize` for a legacy version.
     fn choose(&mut self, result: DiscoverResult) -> HandshakeAction {
-        let common = |era| ProtocolVersion::newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
+        let common = |era| newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
             self.state = HandshakeState::Done;
             return HandshakeAction::Open(modern_server(version, result));
@@ -282,7 +283,7 @@ impl Handshake {
             RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
                 Some(versions) => {
                     let legacy = |v: ProtocolVersion| v.era() == Era::Legacy && self.allows(v);
-                    if let Some(version) = ProtocolVersion::newest(&versions, &legacy) {
+                    if let Some(version) = newest(&versions, &legacy) {
                         return self.initialize(version);
                     }
                     let error = self.unsupported(versions);
@@ -312,7 +313,7 @@ impl Handshake {
         };
         match outcome {
             Err(RequestFault::Server(error)) if may_ask && error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION => {
-                ProtocolVersion::newest(&supported(error)?, &|v| v.era() == Era::Modern && self.allows(v))
+                newest(&supported(error)?, &|v| v.era() == Era::Modern && self.allows(v))
             }
             _ => None,
         }
@@ -375,6 +376,13 @@ fn modern_server(version: ProtocolVersion, result: DiscoverResult) -> Arc<Server
 fn legacy_server(version: ProtocolVersion, result: InitializeResult) -> Arc<ServerInfo> {
     let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
     Arc::new(ServerInfo { era: Era::Legacy, protocol_version: version, implementation, capabilities, instructions })
+}
+
+/// Returns the newest supported protocol version that `offered` contains and that `is_allowed` accepts, or `None` if there
+/// is none. `offered` contains the names of the server's versions, such as `2026-07-28`.
+fn newest(offered: &[String], is_allowed: &dyn Fn(ProtocolVersion) -> bool) -> Option<ProtocolVersion> {
+    let is_offered = |version: &ProtocolVersion| offered.iter().any(|name| name == version.as_str());
+    ProtocolVersion::ALL.into_iter().rev().find(|version| is_offered(version) && is_allowed(*version))
 }
 
 fn supported(error: &RpcError) -> Option<Vec<String>> {

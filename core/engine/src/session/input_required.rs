@@ -26,12 +26,13 @@ use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, RetryParams};
 use super::server_requests::InputOwner;
 use super::waiting::Waiting;
+use crate::input_requests::InputRequiredResult;
 use crate::rpc::write::Meta;
 use crate::rpc::{Response, decode};
-use mcpwire_types::json::Json;
-use mcpwire_types::json::append::push_raw;
-use mcpwire_types::json::scan;
-use mcpwire_types::{Era, InputRequiredResult};
+use mcpwire_text::json::Json;
+use mcpwire_text::json::append::push_raw;
+use mcpwire_text::json::scan;
+use mcpwire_types::Era;
 
 /// Returns whether the protocol allows an `input_required` result for `method` (from revision 2026-07-28,
 /// basic/patterns/mrtr, "Supported Requests").

@@ -19,7 +19,7 @@ use super::ticket::Reply;
 use crate::rpc::Response;
 use crate::rpc::write::{Meta, ParamsError, ParamsWriter};
 use crate::time::Timestamp;
-use mcpwire_types::text::Seconds;
+use mcpwire_text::Seconds;
 
 pub(super) fn timed_out(after: Duration) -> String {
     alloc::format!("timed out after {}", Seconds(after))

@@ -5,9 +5,9 @@ use alloc::string::String;
 
 use serde::Serialize;
 
-use super::config::Config;
-use mcpwire_types::json::Json;
-use mcpwire_types::json::scan::{self, Member};
+use super::config::{Config, declare_tasks};
+use mcpwire_text::json::Json;
+use mcpwire_text::json::scan::{self, Member};
 use mcpwire_types::{Extra, ProtocolVersion};
 
 /// Returns the members that the `_meta` of each request to a modern server contains, as JSON text without braces
@@ -20,7 +20,7 @@ pub(super) fn protocol_fields(config: &Config, version: ProtocolVersion) -> Stri
 /// task or may become one.
 pub(super) fn task_fields(config: &Config, version: ProtocolVersion) -> String {
     let mut capabilities = config.capabilities.clone();
-    capabilities.declare_tasks();
+    declare_tasks(&mut capabilities);
     fields_with(config, version, &capabilities)
 }
 
@@ -66,5 +66,5 @@ pub(super) fn object<'m>(next: &mut dyn FnMut() -> Option<Member<'m>>) -> Json {
         let value = core::str::from_utf8(member.value).ok().and_then(|text| Json::parse(text).ok());
         object.push(member.key(), value.unwrap_or_default());
     }
-    object.to_json()
+    to_json(&object)
 }

@@ -11,11 +11,12 @@ use super::meta::{protocol_fields, to_json};
 use super::outbox::{Outbox, RequestHead};
 use super::requests::{OpeningRequest, Owner, Requests};
 use super::server_info::ServerInfo;
+use crate::own_requests::{Discover, Initialize};
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::rpc::{Response, RpcError, decode};
 use crate::time::Timestamp;
-use mcpwire_types::json::append::{push, push_raw, push_string};
-use mcpwire_types::method::{Discover, Initialize, Method};
+use mcpwire_text::json::append::{push, push_raw, push_string};
+use mcpwire_types::Method;
 use mcpwire_types::{Era, ProtocolVersion};
 
 /// The state of a connection that is being opened: the handshake and its deadlines.

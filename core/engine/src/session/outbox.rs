@@ -10,10 +10,10 @@ use core::ops::Range;
 use crate::frame::TransmitBuffer;
 use crate::rpc::WireId;
 use crate::rpc::write::{self, Meta, ParamsError, ParamsWriter};
+use mcpwire_text::json::Json;
+use mcpwire_text::json::append::{push, push_number, push_string};
+use mcpwire_text::json::scan::member;
 use mcpwire_types::ProtocolVersion;
-use mcpwire_types::json::Json;
-use mcpwire_types::json::append::{push, push_number, push_string};
-use mcpwire_types::json::scan::member;
 
 const CANCELLED: &str = "notifications/cancelled";
 

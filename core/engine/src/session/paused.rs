@@ -7,7 +7,7 @@ use super::link::Link;
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, RetryParams};
 use crate::time::Timestamp;
-use mcpwire_types::json::Json;
+use mcpwire_text::json::Json;
 
 /// Requests of the client to which the server has responded with `input_required`, and that wait for the embedder's
 /// answers (from revision 2026-07-28, basic/patterns/mrtr).

@@ -8,11 +8,11 @@ use super::error::SendError;
 use super::request_keys::RequestKey;
 use super::ticket::Ticket;
 use crate::cache::is_cacheable;
+use crate::revisions;
 use crate::rpc::write::{self, ParamsError};
-use mcpwire_types::json::append::{push_raw, push_string};
-use mcpwire_types::method::{ListTools, Method, Params};
-use mcpwire_types::revisions;
-use mcpwire_types::text::excerpt;
+use mcpwire_text::excerpt;
+use mcpwire_text::json::append::{push_raw, push_string};
+use mcpwire_types::{ListTools, Method, Params};
 
 /// A request with method `M` whose parameters are already checked and serialized.
 ///
@@ -75,7 +75,7 @@ impl<M: Method> Prepared<M> {
     }
 
     /// Returns the same request with another type of result. `N` has the same name and the same parameters as `M`, like
-    /// [`CallToolRaw`](mcpwire_types::method::CallToolRaw) and [`CallTool`](mcpwire_types::method::CallTool).
+    /// [`CallToolRaw`](mcpwire_types::CallToolRaw) and [`CallTool`](mcpwire_types::CallTool).
     pub fn with_method<N: Method>(self) -> Prepared<N> {
         debug_assert_eq!(M::NAME, N::NAME, "the parameters were checked for this method");
         Prepared::of_text(self.request.text)

@@ -8,9 +8,9 @@ use super::event::{Event, Notification};
 use super::requests::Owner;
 use super::session::Session;
 use crate::rpc::received::{Batch, MessageBytes, ReceivedKind, last_id};
-use crate::rpc::{PeerError, Received, Response, WireId, decode};
-use mcpwire_types::json::from_json::FromJson;
-use mcpwire_types::text::excerpt;
+use crate::rpc::{Received, Response, WireId, decode, peer_error};
+use mcpwire_text::excerpt;
+use mcpwire_text::json::from_json::FromJson;
 use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
 impl Session {
@@ -153,7 +153,7 @@ impl Session {
     }
 
     fn fail_overlong(&mut self, id: u64, seen: &[u8]) -> bool {
-        let error = PeerError::too_long(self.link.config.max_message, seen);
+        let error = peer_error::too_long(self.link.config.max_message, seen);
         self.fail(id, RequestFault::Invalid(error))
     }
 

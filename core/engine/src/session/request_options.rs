@@ -4,9 +4,9 @@ use alloc::sync::Arc;
 use core::any::Any;
 use core::time::Duration;
 
-use super::meta::merged;
+use super::meta::{merged, to_json};
+use mcpwire_text::json::{Extra, Json, JsonText};
 use mcpwire_types::TraceContext;
-use mcpwire_types::json::Json;
 
 /// The options of one request.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +136,7 @@ impl RequestOptions {
 
     /// Adds the fields of a trace context to the request's `_meta`, and replaces existing members with the same names.
     pub fn trace_context(mut self, context: &TraceContext) -> Self {
-        let context = context.to_json();
+        let context = trace_members(context);
         self.meta = Some(match &self.meta {
             // Sending a request with this `_meta` fails, so the trace context would have no effect.
             Some(meta) if !meta.is_object() => return self,
@@ -194,3 +194,12 @@ impl PartialEq for Tag {
 }
 
 impl Eq for Tag {}
+
+/// Returns the members that `context` adds to the `_meta` of a request, as a JSON object.
+fn trace_members(context: &TraceContext) -> Json {
+    let mut members = Extra::default();
+    for (name, value) in context.members() {
+        members.push(name, Json::from_value(value).unwrap_or_default());
+    }
+    to_json(&members)
+}

@@ -17,8 +17,8 @@ use super::ticket::{Reply, ReplyOutcome};
 use crate::cache::{Cache, CacheKey, CacheLimits, CachedAnswer, PendingEntry};
 use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
+use mcpwire_text::json::scan;
 use mcpwire_types::Era;
-use mcpwire_types::json::scan;
 
 /// The response cache of one session.
 #[derive(Debug)]

@@ -4,9 +4,18 @@ use alloc::boxed::Box;
 
 use super::event::ServerRequest;
 use crate::rpc::RpcError;
-use mcpwire_types::json::from_json::{FromJson, strict};
-use mcpwire_types::json::read::Reader;
-use mcpwire_types::{CreateMessageParams, ELICIT, ElicitParams, LIST_ROOTS, SAMPLE};
+use mcpwire_text::json::from_json::{FromJson, strict};
+use mcpwire_text::json::read::Reader;
+use mcpwire_types::{CreateMessageParams, ElicitParams};
+
+/// Method by which a server requests input from the user.
+pub(super) const ELICIT: &str = "elicitation/create";
+
+/// Method by which a server sends a request to the client's language model.
+pub(super) const SAMPLE: &str = "sampling/createMessage";
+
+/// Method by which a server requests the list of the client's root directories.
+pub(super) const LIST_ROOTS: &str = "roots/list";
 
 /// A request of the server to the client, with decoded parameters.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,12 +14,13 @@ use super::event::{ClientRequest, Event, ServerRequest};
 use super::link::Link;
 use super::prepared::send_error;
 use super::request_keys::{RequestKey, ServerRequestId};
+use crate::input_requests::InputRequest;
 use crate::rpc::write::{ParamsError, ParamsWriter};
 use crate::rpc::{RpcError, WireId, decode};
-use mcpwire_types::json::append::{push_raw, push_string};
-use mcpwire_types::json::{Json, scan};
-use mcpwire_types::text::excerpt;
-use mcpwire_types::{Era, InputRequest};
+use mcpwire_text::excerpt;
+use mcpwire_text::json::append::{push_raw, push_string};
+use mcpwire_text::json::{Json, JsonText, scan};
+use mcpwire_types::Era;
 
 /// Requests of the server that the embedder has not answered yet: JSON-RPC requests, and inputs that the server
 /// requires to continue a request or task of the client.

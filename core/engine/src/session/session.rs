@@ -20,7 +20,7 @@ use super::subscriptions::Subscriptions;
 use crate::cache::is_cacheable;
 use crate::rpc::received::Batch;
 use crate::time::Timestamp;
-use mcpwire_types::method::Method;
+use mcpwire_types::Method;
 use mcpwire_types::{Era, LoggingLevel};
 
 /// The client side of one connection to a server.

@@ -9,9 +9,11 @@ use core::marker::PhantomData;
 
 use super::error::CallError;
 use super::request_keys::RequestKey;
+#[cfg(feature = "http")]
+use crate::header_params::reject_invalid;
 use crate::rpc::{Response, decode};
-use mcpwire_types::json::scan;
-use mcpwire_types::method::Method;
+use mcpwire_text::json::scan;
+use mcpwire_types::Method;
 
 /// A handle to a request of the method `M`. It decodes the result of the request from the [`Reply`].
 #[must_use = "the reply can only be decoded with its ticket"]
@@ -52,7 +54,11 @@ impl<M: Method> Ticket<M> {
         match &reply.outcome {
             ReplyOutcome::Answered { message, response } if reply.key == self.key => {
                 match decode::answer_with(message, *response, M::read) {
-                    Ok(result) if reply.over_modern_http => Ok(M::over_http(result)),
+                    #[cfg(feature = "http")]
+                    Ok(mut result) if reply.over_modern_http => {
+                        M::tools(&mut result).map(reject_invalid);
+                        Ok(result)
+                    }
                     Ok(result) => Ok(result),
                     Err(fault) => Err(fault.into_call_error(reply.method.clone())),
                 }
@@ -184,7 +190,7 @@ impl fmt::Debug for Reply {
         s.field("key", &self.key.0).field("method", &self.method);
         match &self.outcome {
             ReplyOutcome::Answered { message, .. } => {
-                let shown: String = mcpwire_types::text::excerpt(message);
+                let shown: String = mcpwire_text::excerpt(message);
                 s.field("message", &shown).finish_non_exhaustive()
             }
             ReplyOutcome::Failed(_) => s.field("failed", &self.error()).finish_non_exhaustive(),

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use mcpwire_types::url::{same_origin, split_origin, without_fragment, without_query};
+use mcpwire_text::url::{same_origin, split_origin, without_fragment, without_query};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Step, quoted};

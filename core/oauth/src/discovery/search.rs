@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::{self, Vec};
 use core::mem;
 
-use mcpwire_types::url::same_origin;
+use mcpwire_text::url::same_origin;
 
 use crate::error::{Error, ErrorKind, Step};
 use crate::flow::Input;

@@ -16,7 +16,7 @@ use super::keyed_hash::{HashKey, KeyedHasher};
 use mcpwire_core::Json;
 use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
-use mcpwire_core::internal::{ReadResult, Reader};
+use mcpwire_text::json::read::{Reader, Result as ReadResult};
 
 /// Maximum number of changed tools that are reported at once, because nobody reads a longer list. Further changes are
 /// only counted.

@@ -7,11 +7,12 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::{Task, TaskHandle, TaskProtocol};
-use crate::json::Json;
-use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::read::{self, Reader};
-use crate::json::scan;
-use crate::{CallToolResult, Extra};
+use crate::CallToolResult;
+use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
+use mcpwire_text::json::object::read_extra;
+use mcpwire_text::json::read::{self, Reader};
+use mcpwire_text::json::scan;
+use mcpwire_text::json::{Extra, Json, JsonText};
 
 /// Response to a request that the server runs as a task, such as `tools/call`. It contains the task instead of the
 /// result of the request, which is available when the task is complete.
@@ -63,7 +64,7 @@ impl CreateTaskResult {
                 let members = Reader::new(text).members(&mut |name, reader| match name {
                     "task" => from_json::optional_member(&mut task, reader),
                     "_meta" => from_json::optional_member(&mut meta, reader),
-                    _ => extra.read(name, reader),
+                    _ => read_extra(&mut extra, name, reader),
                 });
                 members.ok()?;
                 CreateTaskResult { task: task?, form, meta, extra }
@@ -74,7 +75,7 @@ impl CreateTaskResult {
 
 /// Returns the task protocol that the server used, if `result` contains a task, or `None` if it contains none. `result`
 /// is the JSON text of the member `result` of a JSON-RPC response.
-pub fn form_of(result: &[u8]) -> Option<TaskProtocol> {
+fn form_of(result: &[u8]) -> Option<TaskProtocol> {
     let (mut result_type, mut has_content, mut has_task) = (None, false, false);
     for member in scan::members(result) {
         if member.is("resultType") {
@@ -101,7 +102,7 @@ impl FromJson for CreateTaskResult {
     }
 }
 
-from_json::impl_deserialize!(CreateTaskResult);
+mcpwire_text::impl_deserialize!(CreateTaskResult);
 
 impl Serialize for CreateTaskResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -146,7 +147,7 @@ impl FromJson for CallToolOutcome {
     }
 }
 
-from_json::impl_deserialize!(CallToolOutcome);
+mcpwire_text::impl_deserialize!(CallToolOutcome);
 
 impl Serialize for CallToolOutcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

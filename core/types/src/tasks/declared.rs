@@ -1,8 +1,8 @@
 //! Declarations about tasks in capabilities and tool definitions.
 
-use crate::json::{Json, scan};
-use crate::object::object;
-use crate::open_enum::open_enum;
+use mcpwire_text::json::{Json, scan};
+use mcpwire_text::object;
+use mcpwire_text::open_enum;
 
 /// Identifier of the tasks extension: the key in the member `extensions` of client and server capabilities.
 ///
@@ -73,6 +73,8 @@ impl TaskSupport {
 
 #[cfg(test)]
 mod tests {
+    use mcpwire_text::json::JsonText;
+
     use super::*;
 
     #[test]

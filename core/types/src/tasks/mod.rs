@@ -17,7 +17,6 @@ mod handle;
 mod requests;
 mod task;
 
-pub use created::form_of;
 pub use created::{CallToolOutcome, CreateTaskResult};
 pub use declared::{TASKS_EXTENSION, TaskSupport, TasksCapability, ToolExecution};
 pub use handle::TaskHandle;

@@ -5,10 +5,10 @@ use alloc::string::String;
 use serde::Serialize;
 
 use super::{Task, TaskStatus};
-use crate::ItemList;
-use crate::json::Json;
-use crate::object::object;
-use crate::result::{paged_list, result};
+use crate::result::paged_list;
+use mcpwire_text::json::{ItemList, Json};
+use mcpwire_text::object;
+use mcpwire_text::result;
 
 /// Parameters of `tasks/get`, `tasks/result` and `tasks/cancel`.
 #[derive(Debug, Serialize)]

@@ -5,11 +5,11 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::Json;
-use crate::json::from_json::Mismatch;
-use crate::object::object;
-use crate::open_enum::open_enum;
-use crate::result::check_complete;
+use mcpwire_text::json::Json;
+use mcpwire_text::json::from_json::Mismatch;
+use mcpwire_text::json::result::check_complete;
+use mcpwire_text::object;
+use mcpwire_text::open_enum;
 
 object! {
     /// A task and its status: the result of `tasks/get`, and the parameters of notifications about the status of a

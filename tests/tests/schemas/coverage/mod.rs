@@ -4,11 +4,11 @@
 //! The schemas lie in the folder that `MCPWIRE_SPEC` names.
 
 mod carriers;
+mod revisions;
 
 use std::collections::BTreeSet;
 
-use mcpwire_core::internal::revisions::{self, Kind};
-use mcpwire_core::internal::{DiscoverResult, SubscriptionsListenResult};
+use mcpwire_core::internal::{DiscoverResult, SubscriptionsListenResult, client_methods};
 use mcpwire_core::{
     CallToolResult, CompleteResult, Config, Event, GetPromptResult, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, Notification, ProtocolVersion, ReadResourceResult, RequestOptions,
@@ -17,6 +17,7 @@ use mcpwire_tests::sim::{Pair, legacy, modern};
 use mcpwire_tests::spec::{self, Schema};
 use serde_json::{Value, json};
 
+use self::revisions::{Kind, Revisions, WITHOUT_CLIENT_METHODS};
 use carriers::{CARRIERS, Params, Part, Refusal, Sent, Told, Type, UNTYPED, reads};
 
 #[test]
@@ -217,7 +218,7 @@ fn refused(value: &Value) -> Result<(), String> {
     if same { Ok(()) } else { Err(format!("{read:?} instead of {error}")) }
 }
 
-/// The table of revisions says of each method, notification and member what the schemas say.
+/// The tables of revisions say of each method, notification and member what the schemas say.
 #[test]
 fn the_table_of_revisions_agrees_with_the_schemas() {
     let Some(folder) = spec::folder() else { return };
@@ -240,15 +241,28 @@ fn the_table_of_revisions_agrees_with_the_schemas() {
                 };
                 defined.extend(extension.iter().map(ToString::to_string));
             }
-            let rows = revisions::rows().filter(|entry| entry.kind == kind && entry.is_in(version));
-            let listed: BTreeSet<String> = rows.map(|entry| entry.name.to_string()).collect();
+            let rows = rows().filter(|(other, _, (from, until))| *other == kind && (*from..=*until).contains(&version));
+            let listed: BTreeSet<String> = rows.map(|(_, name, _)| name.to_string()).collect();
             assert_eq!(listed, defined, "{kind:?} in {version}");
         }
-        for entry in revisions::rows().filter(|entry| entry.kind == Kind::Definition) {
-            let defined = member(schema, entry.name);
-            assert_eq!(entry.is_in(version), defined, "{} in {version}", entry.name);
+        for (_, name, (from, until)) in rows().filter(|(kind, ..)| *kind == Kind::Definition) {
+            assert_eq!((from..=until).contains(&version), member(schema, name), "{name} in {version}");
         }
     }
+    for (kind, name, (from, until)) in rows() {
+        assert!(from <= until, "{name}");
+        assert_eq!(rows().filter(|other| (other.0, other.1) == (kind, name)).count(), 1, "{name}");
+    }
+}
+
+/// The engine's table of what clients send, and the table of all else.
+fn rows() -> impl Iterator<Item = (Kind, &'static str, Revisions)> {
+    let sent = client_methods().iter().map(|method| {
+        let is_notification = method.name.starts_with("notifications/");
+        let kind = if is_notification { Kind::ClientNotification } else { Kind::ClientRequest };
+        (kind, method.name, (method.from, method.until))
+    });
+    sent.chain(WITHOUT_CLIENT_METHODS.iter().copied())
 }
 
 /// The methods of a union of messages.

@@ -13,10 +13,10 @@ use super::input::InputError;
 use crate::rpc::RequestFault;
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
+use mcpwire_text::Seconds;
 use mcpwire_types::ProtocolVersion;
 use mcpwire_types::StructuredError;
 use mcpwire_types::printable;
-use mcpwire_types::text::Seconds;
 use mcpwire_types::{PeerError, RpcError};
 
 type MethodName = Cow<'static, str>;

@@ -8,8 +8,8 @@ use core::time::Duration;
 use crate::rpc::RequestFault;
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
+use mcpwire_text::{Seconds, excerpt};
 use mcpwire_types::printable;
-use mcpwire_types::text::{Seconds, excerpt};
 use mcpwire_types::{PeerError, RpcError};
 
 /// The reason why a connection ended.

@@ -3,9 +3,9 @@
 use alloc::string::String;
 
 use super::send::SendError;
+use mcpwire_text::excerpt;
 use mcpwire_types::RpcError;
 use mcpwire_types::printable;
-use mcpwire_types::text::excerpt;
 
 /// The reason why the client did not send input that the server required before it could respond to a request (revision
 /// 2026-07-28, basic/patterns/mrtr).

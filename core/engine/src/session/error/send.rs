@@ -3,9 +3,9 @@
 use alloc::string::String;
 
 use mcpwire_types::ProtocolVersion;
-use mcpwire_types::method::{CallTool, Method};
+use mcpwire_types::Requirement;
 use mcpwire_types::printable;
-use mcpwire_types::revisions::Requirement;
+use mcpwire_types::{CallTool, Method};
 
 /// The reason why a request or notification was not sent. The server received no part of the message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum SendError {
         /// The method of the request or notification.
         method: String,
     },
-    /// The negotiated protocol version does not have the method. See [`revisions`](mcpwire_types::revisions).
+    /// The negotiated protocol version does not have the method.
     #[error("protocol version {version}, which this server speaks, does not have `{method}`{}", replacement(instead))]
     NotInRevision {
         /// The method of the request or notification.

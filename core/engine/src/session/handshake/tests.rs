@@ -3,7 +3,7 @@
 use alloc::string::ToString;
 
 use super::*;
-use mcpwire_types::json::Json;
+use mcpwire_text::json::Json;
 
 use Negotiate::{Auto, Legacy, Modern, Version};
 use ProtocolVersion as V;
@@ -139,7 +139,7 @@ fn answers_to_the_probe() {
     for other in [
         refused(UNSUPPORTED, ""),
         refused(RpcError::METHOD_NOT_FOUND, SUPPORTS_MODERN),
-        Input::Discovered(Err(RequestFault::Invalid(crate::rpc::PeerError::too_long(1, b"x")))),
+        Input::Discovered(Err(RequestFault::Invalid(crate::rpc::peer_error::too_long(1, b"x")))),
     ] {
         row(Auto, [Start, other], Stage::Initializing, "initialize 2025-11-25");
     }

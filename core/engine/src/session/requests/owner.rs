@@ -11,7 +11,7 @@ use crate::cache::PendingEntry;
 use crate::session::error::{CallError, Deadline};
 use crate::session::request_keys::{RequestKey, SubscriptionKey};
 use crate::time::Timestamp;
-use mcpwire_types::json::Json;
+use mcpwire_text::json::{Json, JsonText};
 
 /// The receiver of the response to a pending request.
 ///

@@ -43,10 +43,11 @@ use super::link::{Link, timed_out};
 use super::prepared::send_error;
 use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
+use crate::own_requests::{Subscribe, SubscriptionsListen};
 use crate::rpc::{Response, WireId, decode, write};
 use crate::time::Timestamp;
-use mcpwire_types::json::scan;
-use mcpwire_types::method::{Method, Subscribe, SubscriptionsListen};
+use mcpwire_text::json::scan;
+use mcpwire_types::Method;
 use mcpwire_types::{
     Era, ServerCapabilities, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams,
     SubscriptionsListenResult,

@@ -1,24 +1,25 @@
 //! The resources that a legacy server watches for the client, by `resources/subscribe` and `resources/unsubscribe`
 //! (specification, revision 2025-11-25: server/resources, "Subscriptions").
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::own_requests::{Subscribe, Unsubscribe};
 use crate::rpc::{Response, decode, write};
 use crate::session::error::{CallError, SendError};
 use crate::session::link::Link;
 use crate::session::prepared::send_error;
 use crate::session::requests::Owner;
-use mcpwire_types::method::{Method, Subscribe, Unsubscribe};
-use mcpwire_types::vec_map::VecMap;
+use mcpwire_types::Method;
 use mcpwire_types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
 
 /// The resources that a legacy server (up to revision 2025-11-25) watches for the client. All subscriptions to the same
 /// resource share one `resources/subscribe`.
 #[derive(Debug, Default)]
 pub(super) struct Resources {
-    by_uri: VecMap<String, ResourceWatch>,
+    by_uri: BTreeMap<String, ResourceWatch>,
     /// The list changes (of tools, prompts and resources) that the server declares in its capabilities. A legacy server
     /// reports them to every client, without a subscription.
     declared: SubscriptionFilter,
@@ -61,7 +62,11 @@ impl Resources {
         declared.tools_list_changed = has(|all| Some(all.tools.as_ref()?.list_changed));
         declared.prompts_list_changed = has(|all| Some(all.prompts.as_ref()?.list_changed));
         declared.resources_list_changed = has(|all| Some(all.resources.as_ref()?.list_changed));
-        Resources { by_uri: VecMap::default(), declared, can_watch: has(|all| Some(all.resources.as_ref()?.subscribe)) }
+        Resources {
+            by_uri: BTreeMap::default(),
+            declared,
+            can_watch: has(|all| Some(all.resources.as_ref()?.subscribe)),
+        }
     }
 
     /// Sends `resources/subscribe` for each of these URIs that is not in the table yet. Does nothing if the server does
@@ -128,7 +133,7 @@ impl Resources {
     /// Removes all entries without a message to the server.
     #[cfg(feature = "http")]
     pub(super) fn clear(&mut self) {
-        self.by_uri = VecMap::default();
+        self.by_uri = BTreeMap::default();
     }
 
     /// Returns whether the server has accepted a subscription to the changes in `wanted`, and which of these changes it

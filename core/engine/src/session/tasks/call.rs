@@ -9,7 +9,8 @@ use alloc::vec::Vec;
 use super::inputs::{self, Inputs};
 use super::params;
 use super::polling::TaskPoller;
-use crate::rpc::{PeerError, RequestFault, Response, decode};
+use crate::input_requests::InputRequest;
+use crate::rpc::{RequestFault, Response, decode, peer_error};
 use crate::session::error::{CallError, InputError};
 use crate::session::event::{self, ClientRequest};
 use crate::session::link::Link;
@@ -17,8 +18,8 @@ use crate::session::request_keys::RequestKey;
 use crate::session::requests::{CallerRequest, Deadlines, Owner, TaskRequest};
 use crate::session::server_requests::ServerRequests;
 use crate::time::Timestamp;
-use mcpwire_types::method::{CallTool, Method};
-use mcpwire_types::{InputRequest, Task, TaskProtocol};
+use mcpwire_types::{CallTool, Method};
+use mcpwire_types::{Task, TaskProtocol};
 
 /// A call that ends when its task ends. Either the server responded to the call with the task, or the caller waits for
 /// a task that an earlier call created.
@@ -212,6 +213,6 @@ impl TaskCall {
 /// Creates the error for a malformed response to `tasks/get`. `at` is the path of the defect in the response, such as
 /// `result.taskId`.
 pub(super) fn malformed(what: String, at: &str) -> CallError {
-    let error = PeerError::malformed(what, at);
+    let error = peer_error::malformed(what, at);
     CallError::Invalid { method: TaskRequest::Get.method().into(), error: Arc::new(error) }
 }

@@ -3,12 +3,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::input_requests::{InputRequest, InputRequiredResult};
 use crate::session::error::InputError;
 use crate::session::event::ClientRequest;
 use crate::session::link::Link;
 use crate::session::request_keys::RequestKey;
 use crate::session::server_requests::{InputOwner, ServerRequests};
-use mcpwire_types::{InputRequest, InputRequiredResult, Task, TaskProtocol, TaskStatus};
+use mcpwire_types::{Task, TaskProtocol, TaskStatus};
 
 /// Maximum number of inputs that one task may require during its life. 1,000: no person answers more questions about
 /// one task.

@@ -30,7 +30,7 @@ use super::requests::{CallerRequest, Deadlines, TaskRequest};
 use super::waiting::Waiting;
 use crate::rpc::{Response, decode};
 use call::{Answer, TaskCall};
-use mcpwire_types::json::Json;
+use mcpwire_text::json::Json;
 use mcpwire_types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
 pub(super) use params::{is_experimental_task, push_task_param};
 use polling::{Source, StatusUpdate, TaskEnd};
@@ -155,7 +155,7 @@ impl Waiting {
             Err(error) => return self.task_request_failed(key, TaskRequest::Get, error, link),
         };
         let Some(StatusUpdate { has_changed, end }) = call.poller.status(&task, source, link.now) else {
-            let id = mcpwire_types::text::excerpt(task.task_id.as_bytes());
+            let id = mcpwire_text::excerpt(task.task_id.as_bytes());
             let error = call::malformed(alloc::format!("an answer about another task, {id:?}"), "result.taskId");
             return self.task_request_failed(key, TaskRequest::Get, error, link);
         };
@@ -254,7 +254,7 @@ impl Waiting {
 
     /// Fails all calls, because the connection has ended for `reason`. Their tasks may continue on the server.
     pub(super) fn close_tasks(&mut self, reason: &CloseReason, link: &mut Link) {
-        for (key, call) in core::mem::take(&mut self.tasks).calls.into_entries() {
+        for (key, call) in core::mem::take(&mut self.tasks).calls {
             call.withdraw_inputs(key, &mut self.server_requests, link);
             link.fail(key, CallError::Closed { method: call.method(), reason: reason.clone() });
         }

@@ -6,11 +6,9 @@ use super::polling::TaskPoller;
 use crate::session::link::Link;
 use crate::session::request_options::{RequestOptions, TaskMode};
 use crate::session::requests::{TaskRequest, TaskUse};
-use mcpwire_types::json::append::{push_number, push_raw, push_string};
-use mcpwire_types::json::scan;
-use mcpwire_types::method::{CallTool, Method};
-use mcpwire_types::tasks::form_of;
-use mcpwire_types::{Era, TaskProtocol};
+use mcpwire_text::json::append::{push_number, push_raw, push_string};
+use mcpwire_text::json::scan;
+use mcpwire_types::{CallTool, Era, Method};
 
 /// Returns whether the server may respond with a task to a request of this method, and who polls the task.
 ///
@@ -56,7 +54,9 @@ pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, begin: usize, optio
 
 /// Returns whether the response to a call contains a task of revision 2025-11-25, whose results have no `resultType`.
 pub(in crate::session) fn is_experimental_task(message: &[u8]) -> bool {
-    scan::member(message, "result").and_then(form_of) == Some(TaskProtocol::Experimental)
+    let result = scan::member(message, "result").unwrap_or_default();
+    scan::last_member(result, "task").is_some_and(|task| task.starts_with(b"{"))
+        && scan::members(result).all(|member| !member.is("content") && !member.is("resultType"))
 }
 
 /// Appends the parameters of a request about a task to `out`: the task id, and for `tasks/update` also the answers.

@@ -22,7 +22,7 @@ use crate::rpc::{PeerErrorKind, RpcError};
 use crate::session::error::{CallError, TaskError};
 use crate::session::requests::TaskRequest;
 use crate::time::Timestamp;
-use mcpwire_types::json::Json;
+use mcpwire_text::json::Json;
 use mcpwire_types::{Task, TaskProtocol, TaskStatus};
 
 /// Minimum interval between two `tasks/get` requests for a task. 100 ms: a server that suggests an interval of zero

@@ -10,13 +10,13 @@ use crate::session::request_options::RequestOptions;
 use crate::session::requests::TaskUse;
 use crate::session::server_info::ServerInfo;
 use crate::time::Timestamp;
-use mcpwire_types::vec_map::VecMap;
+use alloc::collections::BTreeMap;
 
 /// The calls that wait for a task.
 #[derive(Debug, Default)]
 pub(in crate::session) struct Tasks {
     /// The calls that wait for a task, by the key of the call.
-    pub(super) calls: VecMap<RequestKey, Box<TaskCall>>,
+    pub(super) calls: BTreeMap<RequestKey, Box<TaskCall>>,
     /// The earliest [`TaskCall::wake`] of all calls. Every method of [`Tasks`] that changes a call updates this field
     /// before it returns.
     wake: Option<Timestamp>,

@@ -1,8 +1,8 @@
 //! Requests: when they may be sent, when one is refused, and what a cancel tells the server.
 
-use mcpwire_core::internal::revisions::{self, Requirement};
+use mcpwire_core::internal::client_methods;
 use mcpwire_core::stdio::Engine;
-use mcpwire_core::{Era, LoggingLevel, Phase, RequestOptions, SendError, Timestamp};
+use mcpwire_core::{Era, LoggingLevel, Phase, RequestOptions, Requirement, SendError, Timestamp};
 
 use super::tasks::InTask;
 use super::waiting::Waiting;
@@ -89,7 +89,7 @@ impl Model {
             SendError::TransmitFull { .. } => before > MAX_TRANSMIT / 2,
             SendError::NotAnObject { .. } => true,
             SendError::NotInRevision { method, version, .. } => {
-                let entry = revisions::find(revisions::Kind::ClientRequest, method);
+                let entry = client_methods().iter().find(|entry| entry.name == *method);
                 let spoken = server.map(|server| server.protocol_version);
                 spoken == Some(*version) && entry.is_some_and(|entry| !entry.is_in(*version))
             }

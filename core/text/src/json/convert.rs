@@ -6,7 +6,7 @@ use core::str::FromStr;
 
 use serde_json::{Map, Value};
 
-use super::{Json, JsonError};
+use super::{Json, JsonError, JsonText};
 
 impl From<Value> for Json {
     fn from(value: Value) -> Json {

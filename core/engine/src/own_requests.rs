@@ -1,13 +1,58 @@
-//! The requests that open a connection: `initialize` (up to revision 2025-11-25) and `server/discover` (from revision
-//! 2026-07-28).
+//! Requests that the engine sends on its own account: their methods, and the parameters and results of those that open a
+//! connection.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::json::{Json, from_json};
-use crate::object::object;
-use crate::result::result;
-use crate::{ClientCapabilities, Implementation, ServerCapabilities};
+use mcpwire_text::json::from_json::{self, strict};
+use mcpwire_text::json::read::{ReadError, Reader};
+use mcpwire_text::json::{Json, JsonText};
+use mcpwire_text::{object, result};
+use mcpwire_types::{
+    CallToolResult, ClientCapabilities, Implementation, Method, Params, ServerCapabilities, SubscribeParams,
+    SubscriptionsListenParams, SubscriptionsListenResult, TaskParams, UnsubscribeParams,
+};
+
+macro_rules! methods {
+    ($( $(#[$meta:meta])* $Name:ident = $method:literal, $($Params:ty)? => $Result:ty, $read:path; )*) => { $(
+        $(#[$meta])*
+        pub enum $Name {}
+
+        impl Method for $Name {
+            const NAME: &'static str = $method;
+            type Result = $Result;
+
+            fn read(reader: &mut Reader<'_>) -> Result<$Result, ReadError> {
+                $read(reader)
+            }
+        }
+        $( impl Params<$Name> for $Params {} )?
+    )* };
+}
+
+methods! {
+    /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). Applications do not send this
+    /// request: the engine sends it when it connects.
+    Initialize = "initialize", InitializeParams => InitializeResult, strict;
+    /// `server/discover`: requests the protocol versions and capabilities of a server (from protocol revision
+    /// 2026-07-28). Applications need not send this request: the engine sends it when it connects.
+    #[doc(alias = "DiscoverRequest")]
+    Discover = "server/discover", => DiscoverResult, strict;
+    /// `resources/subscribe`: subscribes to changes of a resource (up to protocol revision 2025-11-25; later revisions
+    /// have [`SubscriptionsListen`]).
+    Subscribe = "resources/subscribe", SubscribeParams<'_> => Json, Reader::json;
+    /// `resources/unsubscribe`: ends a subscription to a resource (up to protocol revision 2025-11-25).
+    Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Reader::json;
+    /// `subscriptions/listen`: opens a subscription to change notifications (from protocol revision 2026-07-28).
+    ///
+    /// Send this request with `Calls::subscribe`. With
+    /// `Calls::request`, the subscription would end at the timeout of the request, and the
+    /// session would not report its events.
+    SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
+    /// `tasks/result`: requests the result of the tool call that created a task (protocol revision 2025-11-25 only).
+    /// The server responds when the task has ended.
+    GetTaskResult = "tasks/result", TaskParams<'_> => CallToolResult, strict;
+}
 
 object! {
     /// Parameters of `initialize`, the first request of a connection up to revision 2025-11-25.

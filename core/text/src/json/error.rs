@@ -33,24 +33,24 @@ impl ReadError {
     }
 
     /// Sets the byte offset at which the JSON text is invalid, unless the error already has an offset.
-    pub(crate) fn located(mut self, offset: usize) -> Self {
+    pub fn located(mut self, offset: usize) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
     /// Adds the position of the text within a larger one to the byte offset of the error. `start` is this position.
-    pub(crate) fn moved(mut self, start: usize) -> Self {
+    pub fn moved(mut self, start: usize) -> Self {
         self.0.offset = Some(self.offset().saturating_add(start));
         self
     }
 
     /// Returns the reason of the error, without the byte offset.
-    pub(crate) fn reason(&self) -> &str {
+    pub fn reason(&self) -> &str {
         &self.0.reason
     }
 
     /// Returns the byte offset of the error, or 0 if it is unknown.
-    pub(crate) fn offset(&self) -> usize {
+    pub fn offset(&self) -> usize {
         self.0.offset.unwrap_or(0)
     }
 }

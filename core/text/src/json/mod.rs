@@ -1,16 +1,22 @@
 //! JSON: the reader, the writer, the scanner, which finds members without parsing, and [`Json`], a value that is
-//! stored as text.
+//! stored as text. Also the macros that declare the protocol's objects and enumerations, and what such types have in
+//! common.
 
 pub mod append;
 mod convert;
 mod decode;
 pub mod error;
 pub mod from_json;
+pub mod item_list;
 mod lex;
 mod number;
 pub mod numeral;
-pub(crate) mod path;
+pub mod object;
+mod open_enum;
+pub mod path;
+pub mod peer_error;
 pub mod read;
+pub mod result;
 pub mod scan;
 mod serde_names;
 pub mod serialize;
@@ -20,7 +26,10 @@ mod token;
 mod transcode;
 
 pub use decode::from_str;
+pub use item_list::{InvalidItem, ItemList};
 pub use number::Number;
+pub use object::Extra;
+pub use peer_error::{PeerError, PeerErrorKind};
 pub use read::is_json;
 use serde_names::SERDE_RAW;
 
@@ -32,7 +41,7 @@ use serde::de::DeserializeOwned;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::text::{excerpt, printable};
+use crate::{excerpt, printable};
 
 /// One JSON value, stored as its original text.
 ///
@@ -40,14 +49,14 @@ use crate::text::{excerpt, printable};
 /// content or `_meta`. The text is always valid JSON. [`Json::decode`] converts it to a Rust value.
 ///
 /// ```
-/// # mod mcpwire { pub mod types { pub use mcpwire_types::Json; } }
+/// # mod mcpwire { pub mod types { pub use mcpwire_text::json::Json; } }
 /// use mcpwire::types::Json;
 ///
 /// let schema = Json::parse(r#"{"type":"object"}"#)?;
 /// assert_eq!(schema.get(), r#"{"type":"object"}"#);
 /// let value: serde_json::Value = schema.decode()?;
 /// assert_eq!(value["type"], "object");
-/// # Ok::<(), mcpwire_types::JsonError>(())
+/// # Ok::<(), mcpwire_text::json::JsonError>(())
 /// ```
 #[derive(Clone)]
 #[doc(alias("JSONValue", "JSONObject", "JSONArray"))]
@@ -85,11 +94,6 @@ impl Json {
         from_str(self.get()).map_err(|error| JsonError::read(&error, self.get()))
     }
 
-    /// Reads the next JSON value from `reader`. The value may be of any type, including `null`.
-    pub(crate) fn read(reader: &mut read::Reader<'_>) -> read::Result<Json> {
-        reader.raw().map(Json::trusted)
-    }
-
     /// Returns whether the value is a JSON object.
     pub fn is_object(&self) -> bool {
         self.get().starts_with('{')
@@ -100,18 +104,32 @@ impl Json {
     pub fn member<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.member_text(name).and_then(|text| from_str(text).ok())
     }
+}
+
+/// What the crates of this workspace do with the text of a [`Json`], beyond its public methods.
+pub trait JsonText {
+    /// Creates a value from text that is known to be valid JSON. The text is not checked.
+    fn trusted(text: impl Into<Box<str>>) -> Self;
 
     /// Returns the JSON text of the last member with the key `name`. Returns `None` if the value is not an object or
     /// has no such member.
-    #[doc(hidden)]
-    pub fn member_text(&self, name: &str) -> Option<&str> {
-        scan::last_member(self.get().as_bytes(), name).and_then(|value| core::str::from_utf8(value).ok())
+    fn member_text(&self, name: &str) -> Option<&str>;
+}
+
+impl JsonText for Json {
+    fn trusted(text: impl Into<Box<str>>) -> Json {
+        Json(text.into())
     }
 
-    /// Creates a value from text that is known to be valid JSON. The text is not checked.
-    #[doc(hidden)]
-    pub fn trusted(text: impl Into<Box<str>>) -> Json {
-        Json(text.into())
+    fn member_text(&self, name: &str) -> Option<&str> {
+        scan::last_member(self.get().as_bytes(), name).and_then(|value| core::str::from_utf8(value).ok())
+    }
+}
+
+impl read::Reader<'_> {
+    /// Reads the next value of any type, including `null`.
+    pub fn json(&mut self) -> read::Result<Json> {
+        self.raw().map(Json::trusted)
     }
 }
 
@@ -202,9 +220,9 @@ impl JsonError {
     fn write(error: impl fmt::Display) -> Self {
         JsonError { message: alloc::format!("{error}"), operation: Operation::Write }
     }
+}
 
-    /// Returns whether a value could not be serialized. Otherwise text could not be read.
-    pub(crate) fn is_write(&self) -> bool {
-        self.operation == Operation::Write
-    }
+/// Returns whether `error` says that a value could not be serialized. Otherwise text could not be read.
+pub fn is_write_error(error: &JsonError) -> bool {
+    error.operation == Operation::Write
 }

@@ -4,10 +4,10 @@ use core::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::Json;
 use super::from_json::{FromJson, Mismatch, type_mismatch};
 use super::numeral::is_number;
 use super::read::{self, Reader};
+use super::{Json, JsonText};
 
 /// A JSON number, stored as its original text.
 ///
@@ -15,7 +15,7 @@ use super::read::{self, Reader};
 /// parses floats is left out.
 ///
 /// ```
-/// # mod mcpwire { pub mod types { pub use mcpwire_types::Number; } }
+/// # mod mcpwire { pub mod types { pub use mcpwire_text::json::Number; } }
 /// use mcpwire::types::Number;
 ///
 /// assert_eq!(Number::from(0.5).as_f64(), 0.5);
@@ -67,7 +67,7 @@ impl FromJson for Number {
     }
 }
 
-super::from_json::impl_deserialize!(Number);
+crate::impl_deserialize!(Number);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

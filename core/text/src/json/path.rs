@@ -22,7 +22,7 @@ enum PathSegment<'a> {
 /// Returns the path of the value at the byte offset `offset` of a JSON text, such as `result.content[2].text`.
 ///
 /// The path is empty if the value is not inside an object or array.
-pub(crate) fn path_at(text: &[u8], offset: usize) -> String {
+pub fn path_at(text: &[u8], offset: usize) -> String {
     let text = &text[..offset.min(text.len())];
     let mut steps: Vec<PathSegment<'_>> = Vec::new();
     let mut last_string: &[u8] = &[];
@@ -67,7 +67,7 @@ fn render(steps: &[PathSegment<'_>]) -> String {
                 if !out.is_empty() {
                     out.push('.');
                 }
-                out.push_str(&crate::text::excerpt(key_text(name).as_bytes()));
+                out.push_str(&crate::excerpt(key_text(name).as_bytes()));
             }
             PathSegment::Index(index) => out = alloc::format!("{out}[{index}]"),
         }

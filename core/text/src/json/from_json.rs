@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use serde::de::{Deserializer, Error as _};
 
 use super::read::{ReadError, Reader, Result as ReadResult};
-use super::{Json, numeral, transcode};
+use super::{Json, JsonText, numeral, transcode};
 
 /// Why a JSON value is not of the expected type.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub enum Mismatch {
 pub struct ObjectMismatch {
     reason: Cow<'static, str>,
     /// Name of the tool, resource or other item that the JSON object describes. `None` if unknown.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Key of the object member whose value is invalid. `None` if no such member is known.
     key: Option<&'static str>,
 }
@@ -39,25 +39,25 @@ pub struct ObjectMismatch {
 impl Mismatch {
     /// Creates the [`Mismatch`] for a JSON object that is not a valid value of the expected type. `reason` says why, as
     /// text for an error message.
-    pub(crate) fn object(reason: impl Into<Cow<'static, str>>) -> Self {
+    pub fn object(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::named_object(reason, None)
     }
 
     /// Creates the [`Mismatch`] for an invalid JSON object. `name` is the name of the tool, resource or other item that
     /// the object describes, if known.
-    pub(crate) fn named_object(reason: impl Into<Cow<'static, str>>, name: Option<String>) -> Self {
+    pub fn named_object(reason: impl Into<Cow<'static, str>>, name: Option<String>) -> Self {
         Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name, key: None }))
     }
 
     /// Creates the [`Mismatch`] for a JSON object whose member `key` has an invalid value. `reason` says what is wrong
     /// with the value.
-    pub(crate) fn member(reason: impl Into<Cow<'static, str>>, key: &'static str) -> Self {
+    pub fn member(reason: impl Into<Cow<'static, str>>, key: &'static str) -> Self {
         Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name: None, key: Some(key) }))
     }
 
     /// Returns why the value is not of the expected type, as text for an error message. `expected` names this type,
     /// such as "a string".
-    pub(crate) fn reason(self, expected: &str) -> Cow<'static, str> {
+    pub fn reason(self, expected: &str) -> Cow<'static, str> {
         match self {
             Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
             Mismatch::Object(object) => Arc::unwrap_or_clone(object).reason,
@@ -85,12 +85,13 @@ pub fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
 
 /// Deserializes a `T` from any self-describing serde format: converts the value to JSON text, and reads the `T` from
 /// the text.
-pub(crate) fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let text = transcode::text_of(deserializer)?;
     strict(&mut Reader::new(&text)).map_err(D::Error::custom)
 }
 
 /// Implements `serde::Deserialize` for a type that implements [`FromJson`].
+#[macro_export]
 macro_rules! impl_deserialize {
     ($Type:ident) => {
         impl<'de> serde::Deserialize<'de> for $Type {
@@ -100,7 +101,6 @@ macro_rules! impl_deserialize {
         }
     };
 }
-pub(crate) use impl_deserialize;
 
 /// Converts the mismatch of a JSON value to a [`ReadError`]. `expected` names the expected type, `text` is the JSON
 /// text of the value, and `start` is the byte offset of this text in the message.
@@ -144,20 +144,20 @@ pub fn from_str<T: FromJson>(text: &str) -> Option<T> {
 /// Skips the next value, which has the wrong JSON type, and returns the [`Mismatch`] that names its type. Returns an
 /// error if the value is not valid JSON.
 #[cold]
-pub(crate) fn skip_mismatch(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
+pub fn skip_mismatch(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
     Ok(type_mismatch(reader.raw()?))
 }
 
 /// Creates the [`Mismatch`] for a value of the wrong JSON type. `raw` is the JSON text of the value.
 #[cold]
-pub(crate) fn type_mismatch(raw: &str) -> Mismatch {
+pub fn type_mismatch(raw: &str) -> Mismatch {
     Mismatch::Type(type_name(raw))
 }
 
 /// Returns the name of a value's JSON type for error messages, such as "an array". `raw` is the JSON text of the
 /// value.
 #[cold]
-pub(crate) fn type_name(raw: &str) -> &'static str {
+pub fn type_name(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
         Some(b'{') => "an object",
         Some(b'[') => "an array",
@@ -170,7 +170,7 @@ pub(crate) fn type_name(raw: &str) -> &'static str {
 
 /// Reads the value of an optional member, and stores it in `place`. Stores `None` if the value is `null` or not a `T`.
 #[inline(never)]
-pub(crate) fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut Reader<'_>) -> ReadResult<()> {
+pub fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = T::from_json(reader)?.ok();
     Ok(())
 }
@@ -178,7 +178,7 @@ pub(crate) fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut R
 /// Reads the value of `resultType` into `place`. Keeps the JSON text of a value that is no string, which is the name of
 /// no type, so that the result is rejected. Stores `None` for `null`.
 #[inline(never)]
-pub(crate) fn result_type_member(place: &mut Option<String>, reader: &mut Reader<'_>) -> ReadResult<()> {
+pub fn result_type_member(place: &mut Option<String>, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = match reader.next_byte() {
         Some(b'"') => Some(reader.string()?.into()),
         _ => Some(reader.raw()?).filter(|raw| *raw != "null").map(String::from),
@@ -189,19 +189,19 @@ pub(crate) fn result_type_member(place: &mut Option<String>, reader: &mut Reader
 /// Reads the value of an object member into `place`. Stores the default value of `T` if the value is not a `T`, for
 /// example if it is `null`.
 #[inline(never)]
-pub(crate) fn default_member<T: FromJson + Default>(place: &mut T, reader: &mut Reader<'_>) -> ReadResult<()> {
+pub fn default_member<T: FromJson + Default>(place: &mut T, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = T::from_json(reader)?.unwrap_or_default();
     Ok(())
 }
 
 /// The state of a required member while its object is read: `None` before the member is found, then `Some(Ok(()))` if
 /// its value is valid, or `Some(Err(mismatch))` if its value has the wrong type.
-pub(crate) type RequiredMember = Option<Result<(), Mismatch>>;
+pub type RequiredMember = Option<Result<(), Mismatch>>;
 
 /// Reads the value of a required object member into `place`, and records in `member` whether the value is a `T`. A
 /// value that is not a `T` leaves `place` unchanged.
 #[inline(never)]
-pub(crate) fn required_member<T: FromJson>(
+pub fn required_member<T: FromJson>(
     place: &mut T,
     member: &mut RequiredMember,
     reader: &mut Reader<'_>,
@@ -213,7 +213,7 @@ pub(crate) fn required_member<T: FromJson>(
 /// Checks that an object contained the required member `key` with a valid value. Returns `None` if it did, and
 /// otherwise the [`Mismatch`] of the object. `expected` names the expected type of the value.
 #[inline]
-pub(crate) fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
+pub fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
     if matches!(member, Some(Ok(()))) {
         None
     } else {

@@ -38,7 +38,7 @@ pub(super) fn takes_raw<S: Serializer>() -> bool {
     // except for numbers that fit neither an integer nor a float.
     let name = type_name::<S>();
     let name = name.strip_prefix("&mut ").unwrap_or(name);
-    ["serde_json::ser::Serializer<", "serde_json::value::ser::Serializer", "mcpwire_types::json::serialize::Writer<"]
+    ["serde_json::ser::Serializer<", "serde_json::value::ser::Serializer", "mcpwire_text::json::serialize::Writer<"]
         .iter()
         .any(|known| name.starts_with(known))
 }

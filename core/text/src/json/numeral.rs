@@ -1,7 +1,7 @@
 //! Parses JSON numbers.
 
 /// Returns whether a JSON value is a number. `raw` is the JSON text of the value.
-pub(crate) fn is_number(raw: &str) -> bool {
+pub fn is_number(raw: &str) -> bool {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 

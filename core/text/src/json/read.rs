@@ -94,44 +94,24 @@ impl<'de> Reader<'de> {
     }
 
     /// Reads an object. Calls `each` with the key of each member; `each` must read or skip the member's value.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "a level of nesting must not take more of the stack in a build without optimisation"
-    )]
-    pub fn members(&mut self, each: &mut impl FnMut(&str, &mut Self) -> Result<()>) -> Result<()> {
-        self.each_member(each)
-    }
-
-    /// Implements [`Reader::members`] without a generic closure, so that the code is compiled only once.
-    fn each_member(&mut self, each: &mut dyn ReadMember<'de>) -> Result<()> {
+    pub fn members(&mut self, each: &mut dyn FnMut(&str, &mut Self) -> Result<()>) -> Result<()> {
         self.enter()?;
         let mut first = true;
         while self.has_next(&mut first, b'}')? {
             self.key()?;
             let key = self.string()?;
             self.colon()?;
-            each.read(&key, self)?;
+            each(&key, self)?;
         }
         self.leave(b'}')
     }
 
     /// Reads an array. Calls `each` for each element; `each` must read or skip the element.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "a level of nesting must not take more of the stack in a build without optimisation"
-    )]
-    pub fn elements(&mut self, each: &mut impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
-        self.each_element(each)
-    }
-
-    /// Implements [`Reader::elements`] without a generic closure, so that the code is compiled only once.
-    fn each_element(&mut self, each: &mut dyn ReadValue<'de>) -> Result<()> {
+    pub fn elements(&mut self, each: ReadPart<'_, 'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
         while self.has_next(&mut first, b']')? {
-            each.read(self)?;
+            each(self)?;
         }
         self.leave(b']')
     }
@@ -187,7 +167,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Returns the text from the byte offset `start` to the position of the reader.
-    pub(crate) fn since(&self, start: usize) -> &'de str {
+    pub fn since(&self, start: usize) -> &'de str {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
@@ -262,30 +242,8 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// A closure that reads the value of an object member. It receives the member's key.
-trait ReadMember<'de> {
-    // Used as `dyn ReadMember` instead of `dyn FnMut`. For `dyn FnMut`, the compiler would also generate a function
-    // `call_once` for each closure: 5 KiB in all, which nothing calls.
-    fn read(&mut self, key: &str, reader: &mut Reader<'de>) -> Result<()>;
-}
-
-impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> ReadMember<'de> for F {
-    fn read(&mut self, key: &str, reader: &mut Reader<'de>) -> Result<()> {
-        self(key, reader)
-    }
-}
-
-/// A closure that reads one JSON value, such as an array element, from a [`Reader`].
-pub trait ReadValue<'de> {
-    // A trait of its own instead of `FnMut`, for the same reason as `ReadMember`.
-    fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;
-}
-
-impl<'de, F: FnMut(&mut Reader<'de>) -> Result<()>> ReadValue<'de> for F {
-    fn read(&mut self, reader: &mut Reader<'de>) -> Result<()> {
-        self(reader)
-    }
-}
+/// A function that reads one JSON value, such as an array element, from a [`Reader`].
+pub type ReadPart<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> Result<()>;
 
 /// Returns whether `bytes` are exactly one valid JSON value, with or without white space around it.
 pub fn is_json(bytes: &[u8]) -> bool {

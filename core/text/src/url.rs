@@ -1,15 +1,12 @@
 //! The parts of URLs that an MCP client uses (a subset of RFC 3986).
 
-#[cfg(feature = "http")]
 use alloc::string::{String, ToString};
-#[cfg(feature = "http")]
 use alloc::vec::Vec;
-#[cfg(feature = "http")]
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 /// An absolute URL, split into scheme, authority and the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Url<'a> {
+pub struct Url<'a> {
     scheme: &'a str,
     authority: &'a str,
     /// Everything after the authority: path, query and fragment. May be empty.
@@ -20,7 +17,7 @@ impl<'a> Url<'a> {
     /// Splits a URL into its parts. Returns `None` if `://` or the authority is missing.
     ///
     /// A backslash ends the authority, as in browsers.
-    pub(crate) fn split(url: &'a str) -> Option<Self> {
+    pub fn split(url: &'a str) -> Option<Self> {
         let (scheme, after) = url.split_once("://")?;
         let end = after.find(['/', '?', '#', '\\']).unwrap_or(after.len());
         let (authority, rest) = after.split_at(end);
@@ -29,7 +26,7 @@ impl<'a> Url<'a> {
 
     /// Returns the host without user, password and port, or `None` if the host is empty. Keeps the brackets of an IPv6
     /// address.
-    pub(crate) fn host(&self) -> Option<&'a str> {
+    pub fn host(&self) -> Option<&'a str> {
         Some(self.host_and_port().0).filter(|host| !host.is_empty())
     }
 
@@ -46,7 +43,6 @@ impl<'a> Url<'a> {
     }
 }
 
-#[cfg(feature = "http")]
 impl<'a> Url<'a> {
     fn is_http(&self) -> bool {
         self.scheme.eq_ignore_ascii_case("http") || self.scheme.eq_ignore_ascii_case("https")
@@ -67,13 +63,11 @@ impl<'a> Url<'a> {
 }
 
 /// Returns `url` without its fragment.
-#[cfg(feature = "http")]
 pub fn without_fragment(url: &str) -> &str {
     url.split('#').next().unwrap_or_default()
 }
 
 /// Returns `url` without its query and fragment.
-#[cfg(feature = "http")]
 pub fn without_query(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
 }
@@ -82,7 +76,6 @@ pub fn without_query(url: &str) -> &str {
 ///
 /// The URL must be absolute, use `http` or `https`, and contain a host but no user or password. It may contain only
 /// visible ASCII characters, and no backslash.
-#[cfg(feature = "http")]
 pub fn is_address(url: &str) -> bool {
     let is_plain = url.bytes().all(|byte| matches!(byte, b'!'..=b'~')) && !url.contains('\\');
     is_plain
@@ -91,7 +84,6 @@ pub fn is_address(url: &str) -> bool {
 
 /// Returns whether two HTTP URLs have the same scheme, host and port (RFC 6454). Returns
 /// `false` if one of them is not a valid HTTP URL.
-#[cfg(feature = "http")]
 pub fn same_origin(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (Url::split(one), Url::split(other)) else { return false };
     let same_host = match (one.endpoint(), other.endpoint()) {
@@ -102,7 +94,6 @@ pub fn same_origin(one: &str, other: &str) -> bool {
 }
 
 /// Returns the host of an HTTP URL, without user, password and port. Keeps the brackets of an IPv6 address.
-#[cfg(feature = "http")]
 pub fn host(url: &str) -> Option<&str> {
     Url::split(url).filter(Url::is_http)?.host()
 }
@@ -112,7 +103,6 @@ pub fn host(url: &str) -> Option<&str> {
 ///
 /// Such a host has one to four numbers, which may be octal or hexadecimal (WHATWG URL, "IPv4 parser"), or is an IPv6 address that
 /// contains an IPv4 address.
-#[cfg(feature = "http")]
 pub fn disguised_ipv4(url: &str) -> Option<Ipv4Addr> {
     let host = host(url)?;
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
@@ -132,7 +122,6 @@ pub fn disguised_ipv4(url: &str) -> Option<Ipv4Addr> {
 }
 
 /// Parses a number of a host: decimal, octal after `0`, or hexadecimal after `0x`.
-#[cfg(feature = "http")]
 fn number(text: &str) -> Option<u32> {
     let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => (digits, 16),
@@ -148,7 +137,6 @@ fn number(text: &str) -> Option<u32> {
 }
 
 /// Splits an HTTP URL after its authority: returns the scheme and authority, and then the path, query and fragment.
-#[cfg(feature = "http")]
 pub fn split_origin(url: &str) -> Option<(&str, &str)> {
     let rest = Url::split(url).filter(Url::is_http)?.rest;
     url.split_at_checked(url.len() - rest.len())
@@ -157,7 +145,6 @@ pub fn split_origin(url: &str) -> Option<(&str, &str)> {
 /// Resolves a URI reference against the URL `base` (RFC 3986, section 5.2), and removes the fragment.
 ///
 /// Returns `None` if `base` is not an HTTP URL, or if HTTP requests cannot be sent to the resulting URL.
-#[cfg(feature = "http")]
 pub fn resolve(base: &str, reference: &str) -> Option<String> {
     let base = Url::split(base).filter(Url::is_http)?;
     let reference = without_fragment(reference);
@@ -180,7 +167,6 @@ pub fn resolve(base: &str, reference: &str) -> Option<String> {
     is_address(&resolved).then_some(resolved)
 }
 
-#[cfg(feature = "http")]
 fn has_scheme(reference: &str) -> bool {
     let Some(colon) = reference.find(':') else { return false };
     let scheme = &reference[..colon];
@@ -190,7 +176,6 @@ fn has_scheme(reference: &str) -> bool {
 
 /// Removes the `.` and `..` segments from the path of a request target (RFC 3986, section 5.2.4). The query does not
 /// change.
-#[cfg(feature = "http")]
 fn without_dots(target: &str) -> String {
     let (path, query) = match target.find('?') {
         Some(at) => target.split_at(at),
@@ -215,7 +200,7 @@ fn without_dots(target: &str) -> String {
     alloc::format!("/{}{query}", kept.join("/"))
 }
 
-#[cfg(all(test, feature = "http"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -17,7 +17,7 @@ pub const BOM: &[u8] = b"\xef\xbb\xbf";
 /// by `\u{FFFD}`, and so are invisible characters that hide, split or reorder text.
 ///
 /// ```
-/// # mod mcpwire { pub mod types { pub use mcpwire_types::printable; } }
+/// # mod mcpwire { pub mod types { pub use mcpwire_text::printable; } }
 /// use mcpwire::types::printable;
 ///
 /// assert_eq!(printable("a \x1b[31mred\x1b[0m line\r\n").to_string(), "a red line\n");

@@ -12,6 +12,7 @@ use serde::ser;
 pub struct WriteError(Box<str>);
 
 impl WriteError {
+    /// Returns the reason as text for an error message.
     pub fn into_reason(self) -> String {
         self.0.into()
     }

@@ -8,10 +8,10 @@ use core::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::json::Json;
-use crate::json::append::push_string;
-use crate::json::from_json::FromJson;
-use crate::json::read::{self, Reader};
+use super::append::push_string;
+use super::from_json::FromJson;
+use super::read::{self, Reader};
+use super::{Json, JsonText};
 
 /// Members of a protocol object for which its Rust type has no field, in the order in which they were received or
 /// added.
@@ -56,32 +56,31 @@ impl Extra {
         Arc::make_mut(self.0.get_or_insert_default()).push((name.into(), value));
     }
 
-    #[inline(never)]
-    pub(crate) fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
-        let value = Json::read(reader)?;
-        self.push(name, value);
-        Ok(())
-    }
-
-    /// Returns the members as a JSON object.
-    #[doc(hidden)]
-    pub fn to_json(&self) -> Json {
-        let mut text = Vec::from(*b"{");
-        for (name, value) in self.members() {
-            if text.len() > 1 {
-                text.push(b',');
-            }
-            push_string(&mut text, name);
-            text.push(b':');
-            text.extend_from_slice(value.get().as_bytes());
-        }
-        text.push(b'}');
-        Json::trusted(String::from_utf8(text).unwrap_or_default())
-    }
-
     fn members(&self) -> &[(String, Json)] {
         self.0.as_ref().map_or(&[], |members| members)
     }
+}
+
+/// Reads the value of the member `name`, and adds the member to `extra`.
+#[inline(never)]
+pub fn read_extra(extra: &mut Extra, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
+    extra.push(name, reader.json()?);
+    Ok(())
+}
+
+/// Returns the members as a JSON object.
+pub fn to_json(members: &Extra) -> Json {
+    let mut text = Vec::from(*b"{");
+    for (name, value) in members.iter() {
+        if text.len() > 1 {
+            text.push(b',');
+        }
+        push_string(&mut text, name);
+        text.push(b':');
+        text.extend_from_slice(value.get().as_bytes());
+    }
+    text.push(b'}');
+    Json::trusted(String::from_utf8(text).unwrap_or_default())
 }
 
 /// Declares a JSON object of the protocol: a struct that can be deserialized and serialized.
@@ -102,6 +101,7 @@ impl Extra {
 /// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value: the
 /// member is written first, and is ignored when the object is read. `finish` names a function that receives each object
 /// after it was read, and may change or reject the object.
+#[macro_export]
 macro_rules! object {
     (
         $(#[$meta:meta])*
@@ -113,9 +113,9 @@ macro_rules! object {
         #[derive(Clone, Debug, Default, PartialEq)]
         #[non_exhaustive]
         pub struct $Name {
-            $( $(#[$field_meta])* pub $field: $crate::object::object!(@type $presence $ty), )*
+            $( $(#[$field_meta])* pub $field: $crate::object!(@type $presence $ty), )*
             /// Additional members of the JSON object, which this version of the library does not define.
-            pub extra: $crate::Extra,
+            pub extra: $crate::json::Extra,
         }
 
         const _: () = {
@@ -132,27 +132,27 @@ macro_rules! object {
                     // Values are stored in the object at once, so that there is only one value to drop if reading
                     // fails.
                     let mut object = $Name::default();
-                    $( $crate::object::object!(@state $presence $field); )*
+                    $( $crate::object!(@state $presence $field); )*
                     reader.members(&mut |name, reader| match name {
                         $( $tag => reader.skip(), )?
-                        $( $key => $crate::object::object!(@read $presence object $field reader), )*
-                        _ => object.extra.read(name, reader),
+                        $( $key => $crate::object!(@read $presence object $field reader), )*
+                        _ => $crate::json::object::read_extra(&mut object.extra, name, reader),
                     })?;
-                    $( $crate::object::object!(@check $presence $field $key $ty); )*
+                    $( $crate::object!(@check $presence $field $key $ty); )*
                     $( return Ok($finish(object)); )?
                     #[allow(unreachable_code)]
                     Ok(Ok(object))
                 }
             }
 
-            from_json::impl_deserialize!($Name);
+            $crate::impl_deserialize!($Name);
 
             impl serde::Serialize for $Name {
                 fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                     use serde::ser::SerializeMap;
                     let mut map = serializer.serialize_map(None)?;
                     $( map.serialize_entry($tag, $text)?; )?
-                    $( $crate::object::object!(@write $presence $ty, self $field $key map); )*
+                    $( $crate::object!(@write $presence $ty, self $field $key map); )*
                     for (name, value) in self.extra.iter() {
                         map.serialize_entry(name, value)?;
                     }
@@ -200,19 +200,18 @@ macro_rules! object {
             $map.serialize_entry($key, value)?;
         }
     };
-    (@write result_type $($rest:tt)*) => { $crate::object::object!(@write optional $($rest)*) };
+    (@write result_type $($rest:tt)*) => { $crate::object!(@write optional $($rest)*) };
     (@write or_default $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
         if $self.$field != <$ty>::default() {
             $map.serialize_entry($key, &$self.$field)?;
         }
     };
 }
-pub(crate) use object;
 
 /// Reads the value of the JSON member `name` into `place`. A value of the wrong type goes to `extra` instead, unless it
 /// is `null`.
 #[inline(never)]
-pub(crate) fn member<T: FromJson>(
+pub fn member<T: FromJson>(
     place: &mut Option<T>,
     extra: &mut Extra,
     name: &str,

@@ -9,9 +9,11 @@ use alloc::vec::Vec;
 
 use memchr::memmem;
 
-use crate::json::read::{self, ReadError, Reader};
-use crate::json::scan::{self, key_text};
-use crate::{ItemList, Tool};
+use mcpwire_text::excerpt;
+use mcpwire_text::json::item_list::reject;
+use mcpwire_text::json::read::{self, ReadError, Reader};
+use mcpwire_text::json::scan::{self, key_text};
+use mcpwire_types::{ItemList, Tool};
 
 const ANNOTATION: &str = "x-mcp-header";
 
@@ -21,11 +23,11 @@ const MAX_HEADERS: usize = 64;
 
 /// A tool parameter that the client also sends as an HTTP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeaderParam {
+pub(crate) struct HeaderParam {
     /// Name of the header: `Mcp-Param-` followed by the value of the `x-mcp-header` annotation.
-    pub header: String,
+    pub(crate) header: String,
     /// Names of the nested properties that lead from the tool's arguments to this parameter, outermost first.
-    pub path: Vec<String>,
+    pub(crate) path: Vec<String>,
 }
 
 /// The error message that says why a schema's `x-mcp-header` annotations are invalid.
@@ -36,7 +38,7 @@ type Reason = Cow<'static, str>;
 /// # Errors
 ///
 /// Returns an error message if an annotation violates the specification. The client must then reject the whole tool.
-pub fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
+pub(crate) fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
     if !may_have_annotations(schema) {
         return Ok(Vec::new());
     }
@@ -63,14 +65,14 @@ fn may_have_annotations(schema: &[u8]) -> bool {
 ///
 /// Specification: basic/transports/streamable-http, "Schema Extension".
 pub(crate) fn reject_invalid(tools: &mut ItemList<Tool>) {
-    tools.reject(|tool| {
+    reject(tools, |tool| {
         let reason = header_params(tool.input_schema.get().as_bytes()).err()?;
         Some((tool.name.clone(), reason))
     });
 }
 
 /// Returns whether `name` is a valid HTTP header name: a token (RFC 9110, section 5.6.2).
-pub fn is_token(name: &str) -> bool {
+pub(crate) fn is_token(name: &str) -> bool {
     let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_tchar)
 }
@@ -139,7 +141,7 @@ impl AnnotationVisitor {
         if self.other_keywords > 0 || self.path.is_empty() {
             return Err("an `x-mcp-header` stands where no chain of `properties` leads to".into());
         }
-        let at = || crate::text::excerpt(self.path.join(".").as_bytes());
+        let at = || excerpt(self.path.join(".").as_bytes());
         let Some(name) = scan::text(value.as_bytes()) else {
             return Err(alloc::format!("the `x-mcp-header` of `{}` is no string", at()).into());
         };
@@ -147,7 +149,7 @@ impl AnnotationVisitor {
             return Err(alloc::format!("the `x-mcp-header` of `{}` is empty", at()).into());
         }
         if !is_token(&name) {
-            let name = crate::text::excerpt(name.as_bytes());
+            let name = excerpt(name.as_bytes());
             return Err(alloc::format!("the `x-mcp-header` of `{}` cannot name a header: {name:?}", at()).into());
         }
         let header = alloc::format!("Mcp-Param-{name}");

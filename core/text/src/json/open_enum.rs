@@ -4,6 +4,7 @@
 /// Declares an enum that is a string in JSON. The added variant `Other` stands for any string that is not declared.
 ///
 /// One variant must have the attribute `#[default]`.
+#[macro_export]
 macro_rules! open_enum {
     (
         $(#[$meta:meta])*
@@ -83,4 +84,3 @@ macro_rules! open_enum {
         }
     };
 }
-pub(crate) use open_enum;

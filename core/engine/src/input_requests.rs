@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::Extra;
-use crate::json::Json;
-use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::read::{self, ReadError, Reader};
+use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
+use mcpwire_text::json::object::read_extra;
+use mcpwire_text::json::read::{self, ReadError, Reader};
+use mcpwire_text::json::{Extra, Json, JsonText};
 
 /// Maximum number of inputs that a server may request in one result. Limits memory, because parsed inputs need more
 /// bytes than their JSON text.
@@ -90,7 +90,7 @@ impl FromJson for InputRequiredResult {
             }
             "resultType" => reader.skip(),
             "_meta" => from_json::optional_member(&mut result.meta, reader),
-            _ => result.extra.read(name, reader),
+            _ => read_extra(&mut result.extra, name, reader),
         })?;
         if inputs != "null" {
             let mut inner = Reader::new(inputs);
@@ -110,7 +110,7 @@ impl FromJson for InputRequiredResult {
     }
 }
 
-from_json::impl_deserialize!(InputRequiredResult);
+mcpwire_text::impl_deserialize!(InputRequiredResult);
 
 fn read_inputs(inputs: &mut Vec<InputRequest>, reader: &mut Reader<'_>) -> read::Result<()> {
     if reader.next_byte() != Some(b'{') {

@@ -8,8 +8,8 @@ use core::slice;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::read::{self, Reader};
+use super::from_json::{self, FromJson, Mismatch};
+use super::read::{self, Reader};
 
 /// Maximum number of entries, valid or invalid, that the client reads of a server's list, such as its tools: 100,000.
 ///
@@ -86,17 +86,6 @@ impl<T> ItemList<T> {
         self.items.iter_mut()
     }
 
-    /// Marks the list as truncated, and adds an element to [`ItemList::rejected`] that reports the truncation. Does
-    /// nothing if the list is already truncated.
-    #[doc(hidden)]
-    pub fn truncate(&mut self) {
-        if !self.is_truncated {
-            self.is_truncated = true;
-            let reason = "the list goes on: what follows is not read".into();
-            self.rejected.push(InvalidItem { index: self.sent(), name: None, reason });
-        }
-    }
-
     /// Appends `page`, the next page of the same list.
     ///
     /// Increases [`InvalidItem::index`] of the page's rejected entries by the number of entries on earlier pages.
@@ -114,31 +103,40 @@ impl<T> ItemList<T> {
             page.rejected.into_iter().map(|rejected| InvalidItem { index: rejected.index + before, ..rejected }),
         );
     }
+}
 
-    /// Calls `reject` for each valid entry, and moves the entry to [`ItemList::rejected`] if `reject` returns a name
-    /// and a reason.
-    ///
-    /// The [`InvalidItem::index`] of a moved entry is its position in the server's list.
-    #[doc(hidden)]
-    pub fn reject(&mut self, mut reject: impl FnMut(&mut T) -> Option<(String, Cow<'static, str>)>) {
-        let mut taken = self.rejected.iter().map(|rejected| rejected.index).peekable();
-        let mut added = Vec::new();
-        let mut index = 0;
-        self.items.retain_mut(|item| {
-            // Skip the positions of entries that were rejected before. They are in ascending order.
-            while taken.next_if_eq(&index).is_some() {
-                index += 1;
-            }
-            let rejected = reject(item).map(|(name, reason)| InvalidItem { index, name: Some(name), reason });
+/// Marks `list` as truncated, and adds an element to [`ItemList::rejected`] that reports the truncation. Does nothing if
+/// the list is already truncated.
+pub fn truncate<T>(list: &mut ItemList<T>) {
+    if !list.is_truncated {
+        list.is_truncated = true;
+        let reason = "the list goes on: what follows is not read".into();
+        list.rejected.push(InvalidItem { index: list.sent(), name: None, reason });
+    }
+}
+
+/// Calls `reject` for each valid entry of `list`, and moves the entry to [`ItemList::rejected`] if `reject` returns a
+/// name and a reason.
+///
+/// The [`InvalidItem::index`] of a moved entry is its position in the server's list.
+pub fn reject<T>(list: &mut ItemList<T>, mut reject: impl FnMut(&mut T) -> Option<(String, Cow<'static, str>)>) {
+    let mut taken = list.rejected.iter().map(|rejected| rejected.index).peekable();
+    let mut added = Vec::new();
+    let mut index = 0;
+    list.items.retain_mut(|item| {
+        // Skip the positions of entries that were rejected before. They are in ascending order.
+        while taken.next_if_eq(&index).is_some() {
             index += 1;
-            let is_good = rejected.is_none();
-            added.extend(rejected);
-            is_good
-        });
-        if !added.is_empty() {
-            self.rejected.append(&mut added);
-            self.rejected.sort_by_key(|rejected| rejected.index);
         }
+        let rejected = reject(item).map(|(name, reason)| InvalidItem { index, name: Some(name), reason });
+        index += 1;
+        let is_good = rejected.is_none();
+        added.extend(rejected);
+        is_good
+    });
+    if !added.is_empty() {
+        list.rejected.append(&mut added);
+        list.rejected.sort_by_key(|rejected| rejected.index);
     }
 }
 
@@ -192,7 +190,7 @@ impl<T: FromJson> FromJson for ItemList<T> {
         if is_array {
             reader.elements(&mut |reader| {
                 if list.sent() >= MAX_ENTRIES {
-                    list.truncate();
+                    truncate(&mut list);
                     return reader.skip();
                 }
                 match T::from_json(reader)? {
@@ -253,7 +251,7 @@ mod tests {
     #[test]
     fn entries_that_are_rejected_later_keep_their_positions() {
         let mut list: ItemList<String> = crate::json::from_str(r#"["a",1,"b",2,3,"c","d"]"#).unwrap();
-        list.reject(|item| matches!(&**item, "b" | "d").then(|| (item.clone(), "no good".into())));
+        reject(&mut list, |item| matches!(&**item, "b" | "d").then(|| (item.clone(), "no good".into())));
         assert_eq!(list.iter().collect::<Vec<_>>(), ["a", "c"]);
         let rejected: Vec<_> = list.rejected.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -261,7 +259,7 @@ mod tests {
             ["entry 1: a number instead of a string", "entry 2 (b): no good", "entry 3: a number instead of a string"]
         );
         assert_eq!(list.rejected.iter().map(|rejected| rejected.index).collect::<Vec<_>>(), [1, 2, 3, 4, 6]);
-        list.reject(|item| (item == "c").then(|| (item.clone(), "no good".into())));
+        reject(&mut list, |item| (item == "c").then(|| (item.clone(), "no good".into())));
         assert_eq!(list.rejected.iter().map(|rejected| rejected.index).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     }
 }

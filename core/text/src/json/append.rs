@@ -17,6 +17,7 @@ pub struct Draft<'a> {
 const SMALL: usize = 8 * 1024;
 
 impl<'a> Draft<'a> {
+    /// Begins a message at the end of `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         let start = out.len();
         Draft { out, start }

@@ -13,7 +13,7 @@ pub fn from_str<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T> {
 
 impl Reader<'_> {
     /// Reads the next value as a type of the program.
-    pub(crate) fn decode<T: DeserializeOwned>(&mut self) -> Result<T> {
+    pub fn decode<T: DeserializeOwned>(&mut self) -> Result<T> {
         self.next_byte();
         let start = self.at;
         from_str(self.raw()?).map_err(|error| error.moved(start))
