@@ -1,7 +1,10 @@
-//! [`ReadError`]: why a text could not be read.
+//! [`ReadError`]: why a text could not be read. [`WriteError`]: why a value could not be serialized.
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use core::fmt;
+
+use serde::ser;
 
 /// A syntax error in JSON text: the reason, and the byte offset of the error.
 pub(crate) type TokenError = (&'static str, usize);
@@ -59,5 +62,31 @@ impl From<TokenError> for ReadError {
     #[cold]
     fn from((reason, offset): TokenError) -> Self {
         ReadError::at(reason, offset)
+    }
+}
+
+/// Why a value could not be serialized to JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WriteError(Box<str>);
+
+/// The result of serializing a value: nothing, because its text is in a buffer, or a [`WriteError`].
+pub type WriteResult<T> = core::result::Result<T, WriteError>;
+
+impl WriteError {
+    #[cold]
+    pub(super) fn new(reason: &str) -> Self {
+        WriteError(reason.into())
+    }
+
+    /// Returns the reason as text for an error message.
+    pub fn into_reason(self) -> String {
+        self.0.into()
+    }
+}
+
+impl ser::Error for WriteError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        WriteError(alloc::format!("{message}").into())
     }
 }

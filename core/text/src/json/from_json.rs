@@ -7,7 +7,6 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::de::{Deserializer, Error as _};
@@ -20,14 +19,12 @@ use super::{Json, JsonText, numeral, transcode};
 pub enum Mismatch {
     /// The value has the wrong JSON type. The text names the type that was found, such as "an array".
     Type(&'static str),
-    // In an `Arc`, because its drop glue is compiled only once. Each function that reads an object contains code to
-    // drop a mismatch.
     /// The value is an object, but not a valid one for the expected type: for example, a required member is missing.
-    Object(Arc<ObjectMismatch>),
+    Object(Box<ObjectMismatch>),
 }
 
 /// Why a JSON object is not a valid value of the expected type.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub struct ObjectMismatch {
     reason: Cow<'static, str>,
     /// Name of the tool, resource or other item that the JSON object describes. `None` if unknown.
@@ -46,13 +43,13 @@ impl Mismatch {
     /// Creates the [`Mismatch`] for an invalid JSON object. `name` is the name of the tool, resource or other item that
     /// the object describes, if known.
     pub fn named_object(reason: impl Into<Cow<'static, str>>, name: Option<String>) -> Self {
-        Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name, key: None }))
+        Mismatch::Object(Box::new(ObjectMismatch { reason: reason.into(), name, key: None }))
     }
 
     /// Creates the [`Mismatch`] for a JSON object whose member `key` has an invalid value. `reason` says what is wrong
     /// with the value.
     pub fn member(reason: impl Into<Cow<'static, str>>, key: &'static str) -> Self {
-        Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name: None, key: Some(key) }))
+        Mismatch::Object(Box::new(ObjectMismatch { reason: reason.into(), name: None, key: Some(key) }))
     }
 
     /// Returns why the value is not of the expected type, as text for an error message. `expected` names this type,
@@ -60,7 +57,7 @@ impl Mismatch {
     pub fn reason(self, expected: &str) -> Cow<'static, str> {
         match self {
             Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
-            Mismatch::Object(object) => Arc::unwrap_or_clone(object).reason,
+            Mismatch::Object(object) => object.reason,
         }
     }
 }

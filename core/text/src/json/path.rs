@@ -22,7 +22,7 @@ enum PathSegment<'a> {
 /// Returns the path of the value at the byte offset `offset` of a JSON text, such as `result.content[2].text`.
 ///
 /// The path is empty if the value is not inside an object or array.
-pub fn path_at(text: &[u8], offset: usize) -> String {
+pub(super) fn path_at(text: &[u8], offset: usize) -> String {
     let text = &text[..offset.min(text.len())];
     let mut steps: Vec<PathSegment<'_>> = Vec::new();
     let mut last_string: &[u8] = &[];

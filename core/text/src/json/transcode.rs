@@ -21,8 +21,15 @@ use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 use super::append::push_string;
 use super::lex;
 use super::read::{MAX_DEPTH, Reader, is_json};
-use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
 use super::token::Token;
+
+/// Name under which `serde_json::value::RawValue` passes raw JSON text through serde, in a struct with one field. The
+/// name is private to `serde_json`; a test fails if it changes.
+pub(super) const SERDE_RAW: &str = "$serde_json::private::RawValue";
+
+/// Name under which `serde_json`, with its feature `arbitrary_precision`, passes the text of a number through serde, in
+/// a struct with one field. The name is private to `serde_json`; a test fails if it changes.
+pub(super) const SERDE_NUMBER: &str = "$serde_json::private::Number";
 
 /// Reads a value of any self-describing serde format, and returns it as JSON text.
 pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {

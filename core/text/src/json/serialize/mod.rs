@@ -6,7 +6,6 @@
 //! Without std, `serde_json` can only write to a buffer of its own, from which the text would have to be copied. It
 //! also examines strings byte by byte.
 
-mod error;
 mod place;
 
 use alloc::string::String;
@@ -16,11 +15,10 @@ use core::marker::PhantomData;
 use serde::Serialize;
 use serde::ser::{self, Serializer};
 
-use self::error::Result;
-pub use self::error::WriteError;
 use self::place::{Key, Place, Raw, Value};
 use super::append::{push_number, push_signed, push_string};
-use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
+use super::error::{WriteError, WriteResult as Result};
+use super::transcode::{SERDE_NUMBER, SERDE_RAW};
 
 /// Appends a value as JSON text to `out`. After an error, `out` may contain a part of the value.
 pub fn append<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<()> {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::super::append::{push_raw, push_string};
-use super::error::{Result, WriteError, error};
+use super::super::error::{WriteError, WriteResult as Result};
 
 /// Where in JSON text a serializer writes: in place of a value, of an object key or of raw JSON. The place determines
 /// which types are allowed, and how they are written.
@@ -49,7 +49,7 @@ pub(super) enum Key {}
 
 impl Key {
     fn mismatch() -> WriteError {
-        error("a key must be a string, a number or a boolean")
+        WriteError::new("a key must be a string, a number or a boolean")
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) enum Raw {}
 
 impl Raw {
     fn mismatch() -> WriteError {
-        error("raw JSON is not given as text")
+        WriteError::new("raw JSON is not given as text")
     }
 }
 
