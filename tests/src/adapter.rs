@@ -11,8 +11,7 @@ use mcpwire_blocking::protocol::{
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_blocking::{ConnectOptions, Error, ErrorKind, McpServerDef, ShutdownReport};
-use mcpwire_client::TraceListener;
-use mcpwire_core::shutdown::GracePeriods;
+use mcpwire_client::{GracePeriods, TraceListener};
 use mcpwire_driver::Runtime;
 use serde::Deserialize;
 use serde_json::{Value, json};

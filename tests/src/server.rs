@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcpwire_blocking::McpServerDef;
 use mcpwire_blocking::protocol::Config;
-use mcpwire_blocking::protocol::shutdown::GracePeriods;
+use mcpwire_client::GracePeriods;
 
 use crate::{Adapter, Failure, Heard, WATCHDOG, process_table};
 

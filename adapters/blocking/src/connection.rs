@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, OutgoingAnswer,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, GracePeriods, OutgoingAnswer,
     ProcessReport, ReportCallbacks, ShutdownReport, Stderr, Tracer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
-use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{CloseReason, Event, Notification, Phase, Reply, RequestKey, Timestamp};
 use mcpwire_process::{Process, ProcessShutdown, ShutdownAction};
 

@@ -6,12 +6,12 @@ use std::io;
 use std::sync::Arc;
 
 use mcpwire_core::internal::RequestError;
-use mcpwire_core::shutdown::{GracePeriods, Step};
 use mcpwire_core::{CallError, CallToolResult, RequestOptions, SendError, ToolList, Validator};
 
 use crate::hooks::ConnectionHooks;
 use crate::{
-    AnyLauncher, Error, McpServerDef, PanicCallbacks, PanicSource, ProcessReport, ShutdownReport, TraceSource,
+    AnyLauncher, Error, GracePeriods, McpServerDef, PanicCallbacks, PanicSource, ProcessReport, ShutdownReport,
+    ShutdownStep, TraceSource,
 };
 
 /// The definition of a server and the options of the program that a connection needs for its whole lifetime.
@@ -104,7 +104,7 @@ impl ConnectionContext {
     /// # Errors
     /// If the process has not exited after it was killed.
     pub fn shutdown_result(&self, report: ShutdownReport) -> Result<ShutdownReport, Error> {
-        if report.last_step == Step::Kill && report.exit.is_none() {
+        if report.last_step == ShutdownStep::Kill && report.exit.is_none() {
             let error = "the process did not end after it was killed; the system may have blocked it in a system call";
             return Err(Error::new(self.name(), io::Error::new(io::ErrorKind::TimedOut, error)));
         }

@@ -9,7 +9,7 @@
 // | `context` | `ConnectionContext`: the definition and options of a connection |
 // | `definition` | `McpServerDef`: the command that starts a server, or its URL |
 // | `error` | `Error`: the error of all methods of the clients |
-// | `exit`, `shutdown_report` | `Exit`, `ShutdownReport`: the exit status of a server, and how the server was ended |
+// | `exit`, `shutdown` | `Exit`, `GracePeriods`, `ShutdownReport`: the exit status of a server, and how the server was ended |
 // | `options` | `ConnectOptions`: the options of a connection |
 // | `open` | the options of a connection as methods of the builders `Open` |
 // | `handler` | `ClientHandler`, `RequestHandler`: the program's code that answers requests of servers |
@@ -50,7 +50,7 @@ mod options;
 mod package_name;
 mod panics;
 mod report_callbacks;
-mod shutdown_report;
+mod shutdown;
 mod stderr;
 mod streams;
 mod tools;
@@ -80,7 +80,7 @@ pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, Reque
 pub use options::{ConnectOptions, OptionParts};
 pub use panics::{CallbackPanic, HandlerError, PanicCallbacks, PanicSource, catch_panic};
 pub use report_callbacks::ReportCallbacks;
-pub use shutdown_report::ShutdownReport;
+pub use shutdown::{GracePeriods, ShutdownReport, ShutdownStep};
 pub use stderr::{Stderr, StderrLines, StderrListener, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};
 pub use tools::{IntoIter as ToolsIntoIter, Tools};

@@ -43,7 +43,7 @@ macro_rules! open_options {
             /// Allows calls of tools that require a task.
             fn follow_tasks();
             /// Sets the durations of the steps of the shutdown.
-            fn grace_periods(grace_periods: $crate::protocol::shutdown::GracePeriods);
+            fn grace_periods(grace_periods: $crate::GracePeriods);
             /// Sets the options of a connection over HTTP.
             #[cfg(feature = "http")]
             fn http(http: $crate::http::HttpOptions);

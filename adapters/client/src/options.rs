@@ -5,7 +5,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl,
     Implementation, LoggingLevel, Negotiate, Notification, Root, RpcError, ServerRequest, Timestamp, Validator,
@@ -14,8 +13,8 @@ use mcpwire_core::{
 use crate::handler::{self, AnyClientHandler, ClientHandler, HandlerContext, HandlerSet, Handlers, RequestHandler};
 use crate::hooks::{HookSet, Hooks, NewHooks};
 use crate::{
-    AnyLauncher, CallbackPanic, ConnectionContext, Direction, Launcher, McpServerDef, Observer, PanicCallbacks,
-    StderrListener, TraceListener, TraceSource, Transport,
+    AnyLauncher, CallbackPanic, ConnectionContext, Direction, GracePeriods, Launcher, McpServerDef, Observer,
+    PanicCallbacks, StderrListener, TraceListener, TraceSource, Transport,
 };
 
 /// The default name of a server that is connected by a pair of streams.

@@ -1,8 +1,41 @@
-//! [`ShutdownReport`]: how a server was ended.
+//! [`GracePeriods`]: how long the steps of a shutdown take. [`ShutdownReport`]: how a server was ended.
 
-use mcpwire_core::shutdown::Step;
+use std::time::Duration;
 
 use crate::exit::Exit;
+
+/// A step of the shutdown sequence that the adapter has to perform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShutdownStep {
+    /// Close the server's stdin, which tells the server to exit.
+    CloseInput,
+    /// Terminate the server's process group (`SIGTERM`).
+    Terminate,
+    /// Kill the server's process group (`SIGKILL`).
+    Kill,
+    /// Wait until the deadline, the exit of the server, or the end of its whole process group. Then
+    /// ask for the next step.
+    Wait,
+    /// The shutdown is complete; there is nothing left to do.
+    Done,
+}
+
+/// How long a server process may continue to run after each step of its shutdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(alias = "ShutdownTimeouts")]
+pub struct GracePeriods {
+    /// Time from [`ShutdownStep::CloseInput`] to [`ShutdownStep::Terminate`]. Default: 3 s, as in the official MCP clients.
+    pub after_close: Duration,
+    /// Time from [`ShutdownStep::Terminate`] to [`ShutdownStep::Kill`]. Default: 2 s, so that a server is killed at most 5 s after
+    /// the start of the shutdown.
+    pub after_terminate: Duration,
+}
+
+impl Default for GracePeriods {
+    fn default() -> Self {
+        GracePeriods { after_close: Duration::from_secs(3), after_terminate: Duration::from_secs(2) }
+    }
+}
 
 /// How a server was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,17 +44,17 @@ pub struct ShutdownReport {
     /// Exit status of the server's process. `None` for a connection without a process.
     pub exit: Option<Exit>,
     /// The last step that was taken before the server exited: closing its input, terminating it, or killing it.
-    pub last_step: Step,
+    pub last_step: ShutdownStep,
 }
 
 impl ShutdownReport {
     /// Creates the report of a process.
-    pub fn new(exit: Option<Exit>, last_step: Step) -> Self {
+    pub fn new(exit: Option<Exit>, last_step: ShutdownStep) -> Self {
         ShutdownReport { exit, last_step }
     }
 
     /// Creates the report of a connection without a process.
     pub fn without_process() -> Self {
-        ShutdownReport { exit: None, last_step: Step::CloseInput }
+        ShutdownReport { exit: None, last_step: ShutdownStep::CloseInput }
     }
 }

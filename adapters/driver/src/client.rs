@@ -309,7 +309,7 @@ impl<R> McpClient<R> {
 
     /// Ends the server step by step: closes its input, waits, terminates its processes, waits, and kills them.
     ///
-    /// This takes at most 5 s with the default [`GracePeriods`](mcpwire_core::shutdown::GracePeriods). Pending requests fail at
+    /// This takes at most 5 s with the default [`GracePeriods`](mcpwire_client::GracePeriods). Pending requests fail at
     /// once. The server ends for all clones of this client.
     ///
     /// With an authorizer, this then waits for its token refresh, if one was sent, at most 10 s with

@@ -3,11 +3,9 @@
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcpwire_client::ShutdownReport;
+use mcpwire_client::{GracePeriods, ShutdownReport};
 use mcpwire_core::Timestamp;
-use mcpwire_core::internal::EndOfStream;
-use mcpwire_core::shutdown::GracePeriods;
-use mcpwire_process::{ProcessShutdown, ShutdownAction};
+use mcpwire_process::{EndOfStream, ProcessShutdown, ShutdownAction};
 
 use crate::state::{CloseIntent, State};
 use mcpwire_client::Writer;

@@ -51,13 +51,11 @@ pub mod guide;
 #[doc(inline)]
 pub use mcpwire_client::{
     CallbackPanic, CancelledFuture, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent,
-    ConnectionInfo, Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HandlerError,
-    HttpSetupError, InvalidMessages, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, ReadStream,
-    RequestHandler, RequestInfo, RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools,
-    TraceSource, Transport, WriteStream, inherited_env_names,
+    ConnectionInfo, Direction, EnvPolicy, Error, ErrorKind, Exit, GracePeriods, HandlerCapabilities, HandlerContext,
+    HandlerError, HttpSetupError, InvalidMessages, Launcher, McpServerDef, Observer, PanicSource, ProcessReport,
+    ReadStream, RequestHandler, RequestInfo, RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind,
+    Tools, TraceSource, Transport, WriteStream, inherited_env_names,
 };
-#[doc(inline)]
-pub use mcpwire_core::shutdown::GracePeriods;
 #[doc(inline)]
 pub use mcpwire_core::{
     CacheLimits, CallError, CloseReason, Config, ConnectError, Event, InputError, Negotiate, Notification, RequestKey,

@@ -4,9 +4,9 @@
 //! may keep stdout open, and a server may close stdout and keep running. The last messages and the exit status are
 //! worth a short wait, but not an unbounded one.
 
-use core::time::Duration;
+use std::time::Duration;
 
-use crate::time::Timestamp;
+use mcpwire_core::Timestamp;
 
 /// How long to wait for the server process to exit after its stdout has ended or writing to its stdin has failed: 500
 /// ms. An exiting process needs only milliseconds, even on a busy machine.
@@ -20,9 +20,9 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// wait for the last output.
 ///
 /// ```
-/// use core::time::Duration;
+/// use std::time::Duration;
 /// use mcpwire_core::Timestamp;
-/// use mcpwire_core::internal::EndOfStream;
+/// use mcpwire_process::EndOfStream;
 ///
 /// let at = |ms| Timestamp::from_origin(Duration::from_millis(ms));
 /// let mut ending = EndOfStream::of_process();

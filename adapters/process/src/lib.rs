@@ -40,20 +40,24 @@
 // | `spawn`, `isolation` | starts a server in a new process group or session |
 // | `tree`, `procfs` | signals the server and its descendants |
 // | `descriptors` | `check_descriptors`: whether this process can open more files |
-// | `shutdown` | `ProcessShutdown`: ends a server step by step |
+// | `shutdown`, `shutdown_sequence` | `ProcessShutdown`: ends a server step by step |
+// | `end_of_stream` | `EndOfStream`: when the connection to a server has ended |
 
 mod descriptors;
+mod end_of_stream;
 mod isolation;
 mod local;
 mod process;
 #[cfg(target_os = "linux")]
 pub mod procfs;
 mod shutdown;
+mod shutdown_sequence;
 mod spawn;
 #[cfg(unix)]
 mod tree;
 
 pub use descriptors::check_descriptors;
+pub use end_of_stream::EndOfStream;
 pub use local::{kill_children, kill_tree};
 pub use process::{ExitHandle, Pipes, Process, RunningServer};
 pub use shutdown::{ProcessShutdown, ShutdownAction};

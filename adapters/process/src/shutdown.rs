@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use mcpwire_client::{GracePeriods, ShutdownReport, ShutdownStep};
 use mcpwire_core::Timestamp;
-use mcpwire_core::shutdown::{GracePeriods, ShutdownSequence, Step};
 
 use crate::process::Process;
-use mcpwire_client::ShutdownReport;
+use crate::shutdown_sequence::ShutdownSequence;
 
 /// How often to check for descendants after the server has exited. The system does not report when the last one exits.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -16,7 +16,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 pub struct ProcessShutdown {
     sequence: ShutdownSequence,
     /// The last step that was taken before the process exited.
-    last_step: Step,
+    last_step: ShutdownStep,
 }
 
 /// The next action of the adapter during a shutdown.
@@ -35,7 +35,7 @@ pub enum ShutdownAction {
 impl ProcessShutdown {
     /// Creates a shutdown whose first step is due at once.
     pub fn new(grace_periods: GracePeriods) -> Self {
-        ProcessShutdown { sequence: ShutdownSequence::new(grace_periods), last_step: Step::CloseInput }
+        ProcessShutdown { sequence: ShutdownSequence::new(grace_periods), last_step: ShutdownStep::CloseInput }
     }
 
     /// Advances the shutdown: sends the signals that are due, and returns the adapter's next action.
@@ -50,22 +50,22 @@ impl ProcessShutdown {
             let exited = process.exit().is_some();
             let step = self.sequence.next(now);
             // Signals after the exit go only to descendants, so they are no steps of the server's own end.
-            if !exited && matches!(step, Step::Terminate | Step::Kill) {
+            if !exited && matches!(step, ShutdownStep::Terminate | ShutdownStep::Kill) {
                 self.last_step = step;
             }
             match step {
-                Step::CloseInput => {
+                ShutdownStep::CloseInput => {
                     process.find_strays();
                     return ShutdownAction::CloseInput;
                 }
-                Step::Terminate => process.terminate(),
-                Step::Kill => process.kill(),
-                Step::Wait => {
+                ShutdownStep::Terminate => process.terminate(),
+                ShutdownStep::Kill => process.kill(),
+                ShutdownStep::Wait => {
                     let next_poll = exited.then(|| now + POLL_INTERVAL);
                     let until = [self.sequence.deadline(), next_poll].into_iter().flatten().min();
                     return ShutdownAction::Wait(until.unwrap_or(now + POLL_INTERVAL));
                 }
-                Step::Done => {
+                ShutdownStep::Done => {
                     return ShutdownAction::Done(ShutdownReport::new(process.exit().copied(), self.last_step));
                 }
             }

@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcpwire_client::McpServerDef;
+use mcpwire_client::{GracePeriods, McpServerDef};
 use mcpwire_core::Timestamp;
-use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_process::procfs::ProcessStat;
 use mcpwire_process::{Pipes, Process, ProcessShutdown, ShutdownAction, kill_tree};
 use rustix::process::{Pid, getppid, setpgid, setsid};

@@ -73,7 +73,6 @@
 //! | [`stdio`] | [`stdio::Engine`]: a session over a byte stream |
 //! | `http` | `http::Engine`: a session over HTTP exchanges (with the feature `http`) |
 //! | [`Session`] | handshake, requests, deadlines and cancellation, on whole messages |
-//! | [`shutdown`] | the steps that end a server process |
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -87,7 +86,6 @@ mod any_engine;
 mod backoff;
 mod cache;
 mod client;
-mod end_of_stream;
 mod frame;
 #[cfg(feature = "http")]
 mod header_params;
@@ -99,7 +97,6 @@ mod random;
 mod revisions;
 mod rpc;
 mod session;
-pub mod shutdown;
 pub mod stdio;
 mod time;
 #[cfg(feature = "http")]
@@ -108,7 +105,7 @@ mod transport_error;
 /// Parts of the engine for the other crates of this workspace and their tests. They are not part of the public API
 /// and change in any release.
 ///
-/// * `AnyEngine`, `EndOfStream` and the client state machines, which all adapters use.
+/// * `AnyEngine` and the client state machines, which all adapters use.
 /// * `Prepared`: a request that an adapter serializes before it locks its engine.
 /// * MCP methods and data types for which `Calls` has its own operations, such as `Discover` for `Calls::initialize`.
 /// * Backoff and random numbers, which the supervisor uses too.
@@ -121,7 +118,6 @@ pub mod internal {
         SearchProgress, SendRequest, SetLogLevel, SingleRequest, Step, SubscriptionPoll, SubscriptionReader, ToolCall,
         ToolListing, ToolSearch, Unprepared,
     };
-    pub use crate::end_of_stream::EndOfStream;
     #[cfg(feature = "http")]
     pub use crate::http::sse_decoder::{SseDecoder, SseEvent};
     pub use crate::input_requests::{InputRequest, InputRequiredResult};

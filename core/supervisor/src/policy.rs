@@ -123,8 +123,8 @@ pub struct Policy {
     /// Maximum time to load the complete tool list. 30 s by default.
     pub list_timeout: Duration,
     /// Maximum time from [`Effect::Stop`](crate::Effect::Stop) until the server is killed
-    /// ([`Effect::Kill`](crate::Effect::Kill)). 7 s by default, one second more than the default [shutdown
-    /// sequence](mcpwire_core::shutdown::ShutdownSequence) takes.
+    /// ([`Effect::Kill`](crate::Effect::Kill)). 7 s by default, one second more than the steps of a
+    /// shutdown take by default.
     pub stop_timeout: Duration,
     /// Whether the server is restarted automatically after a failure.
     pub restart: Restart,

@@ -4,9 +4,9 @@ use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use mcpwire_client::ShutdownStep;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::protocol::Config;
-use mcpwire_driver::protocol::shutdown::Step;
 use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, McpClient, Runtime, Streams, TaskFuture, Timer};
 use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::{on_every_async_adapter, server};
@@ -22,7 +22,7 @@ fn shutdown_ends_with_the_server<H: Host>() {
             client.initialize().await?;
             client.shutdown().await
         });
-        assert_eq!(outcome.expect("it ends").last_step, Step::CloseInput);
+        assert_eq!(outcome.expect("it ends").last_step, ShutdownStep::CloseInput);
         server.assert_gone();
     }
 }

@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use mcpwire_client::{GracePeriods, ShutdownStep};
 use mcpwire_driver::protocol::Config;
-use mcpwire_driver::protocol::shutdown::{GracePeriods, Step};
 use mcpwire_driver::{ConnectOptions, ErrorKind, Exit, McpServerDef, ServerLaunch};
 use mcpwire_testkit::{ScriptedServer, duplex};
 use mcpwire_tests::{Adapter, on_every_adapter, server};
@@ -63,7 +63,7 @@ fn a_server_runs_in_this_process<A: Adapter>() {
     assert_eq!(client.text("echo", json!({"message": "hi"})), "hi");
     assert_eq!(client.stderr_tail(), "let me think");
     let report = client.shutdown().expect("it ends");
-    assert_eq!((report.exit, report.last_step), (Some(Exit::new(Some(7), None)), Step::CloseInput));
+    assert_eq!((report.exit, report.last_step), (Some(Exit::new(Some(7), None)), ShutdownStep::CloseInput));
 }
 
 fn a_server_that_does_not_end_is_killed<A: Adapter>() {
@@ -91,7 +91,7 @@ fn a_server_that_does_not_end_is_killed<A: Adapter>() {
         let client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
         if is_polite {
             let report = client.shutdown().expect("it ends");
-            assert_eq!((report.exit, report.last_step), (Some(Exit::new(None, Some(9))), Step::Kill));
+            assert_eq!((report.exit, report.last_step), (Some(Exit::new(None, Some(9))), ShutdownStep::Kill));
         } else {
             drop(client);
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_blocking as blocking;
-use mcpwire_driver::protocol::shutdown::GracePeriods;
+use mcpwire_client::GracePeriods;
 use mcpwire_driver::{ConnectOptions, Direction, ErrorKind, McpServerDef};
 use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::{WATCHDOG, on_every_async_adapter, server, watched};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_blocking::protocol::shutdown::Step;
+use mcpwire_client::ShutdownStep;
 use mcpwire_tests::{Adapter, Server, on_every_adapter, process_exists, server, timed};
 
 const fn ms(milliseconds: u64) -> Duration {
@@ -10,16 +10,16 @@ const fn ms(milliseconds: u64) -> Duration {
 }
 
 fn the_end_of_its_input_is_enough_for_a_polite_server<A: Adapter>() {
-    assert_ends_at::<A>(server!("well-behaved").patient(), Step::CloseInput, ms(0));
-    assert_ends_at::<A>(server!("well-behaved --modern").patient(), Step::CloseInput, ms(0));
+    assert_ends_at::<A>(server!("well-behaved").patient(), ShutdownStep::CloseInput, ms(0));
+    assert_ends_at::<A>(server!("well-behaved --modern").patient(), ShutdownStep::CloseInput, ms(0));
 }
 
 fn a_server_that_ignores_the_end_of_its_input_is_terminated<A: Adapter>() {
-    assert_ends_at::<A>(server!("ignores-eof"), Step::Terminate, ms(2_900));
+    assert_ends_at::<A>(server!("ignores-eof"), ShutdownStep::Terminate, ms(2_900));
 }
 
 fn a_server_that_ignores_termination_is_killed<A: Adapter>() {
-    assert_ends_at::<A>(server!("ignores-term"), Step::Kill, ms(4_900));
+    assert_ends_at::<A>(server!("ignores-term"), ShutdownStep::Kill, ms(4_900));
 }
 
 fn dropping_the_client_ends_any_server_at_once<A: Adapter>() {
@@ -62,7 +62,7 @@ on_every_adapter!(
 );
 
 #[expect(clippy::needless_pass_by_value, reason = "its processes are looked for at the end of this function")]
-fn assert_ends_at<A: Adapter>(server: Server, step: Step, least: Duration) {
+fn assert_ends_at<A: Adapter>(server: Server, step: ShutdownStep, least: Duration) {
     let mut client = server.open::<A>();
     client.assert_alive();
     let pid = client.pid();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ::smol::future::zip;
-use mcpwire_driver::protocol::shutdown::{GracePeriods, Step};
+use mcpwire_client::{GracePeriods, ShutdownStep};
 use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::{ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun, eventually};
@@ -13,7 +13,7 @@ fn whoever_asks_again_is_told_the_same<H: Host>() {
     let server = server!("well-behaved");
     server.open::<Async<H>>().run(async |client| {
         let report = client.shutdown().await.expect("it ends");
-        assert_eq!(report.last_step, Step::CloseInput);
+        assert_eq!(report.last_step, ShutdownStep::CloseInput);
         assert_eq!(client.clone().shutdown().await.expect("it has ended"), report);
 
         assert!(!client.is_running());
@@ -50,7 +50,7 @@ fn calls_that_are_under_way_end_at_once<H: Host>() {
         }
         assert!(notifications.next().await.is_none());
         assert!(client.is_running(), "the server is still there");
-        assert_eq!(shutdown.await.expect("it ends").last_step, Step::Terminate);
+        assert_eq!(shutdown.await.expect("it ends").last_step, ShutdownStep::Terminate);
     });
 }
 
@@ -84,7 +84,7 @@ fn it_goes_on_when_nobody_waits_for_it<H: Host>() {
             }
             drop(shutdown);
             eventually::<H>(|| !process_exists(pid)).await;
-            assert_eq!(client.shutdown().await.expect("it has ended").last_step, Step::Terminate);
+            assert_eq!(client.shutdown().await.expect("it has ended").last_step, ShutdownStep::Terminate);
         });
     }
 }
@@ -107,7 +107,7 @@ fn it_needs_no_client<H: Host>() {
     host.block_on(async {
         let shutdown = client.shutdown();
         drop(client);
-        assert_eq!(shutdown.await.expect("it ends").last_step, Step::CloseInput);
+        assert_eq!(shutdown.await.expect("it ends").last_step, ShutdownStep::CloseInput);
     });
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::protocol::shutdown::Step;
+use mcpwire_client::ShutdownStep;
 use mcpwire_tests::{Adapter, Call, on_every_adapter, server, timed};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn a_call_that_cannot_be_written_ends_in_time<A: Adapter>() {
     let call = Call::new("echo").with(json!({"message": "x".repeat(4 << 20)})).timeout(Duration::from_secs(1));
     client.call(call).unwrap_err().assert(ErrorKind::Timeout, &["bad-habits", "tools/call", "1 s"]);
 
-    assert_eq!(client.shutdown().expect("it ends").last_step, Step::Terminate);
+    assert_eq!(client.shutdown().expect("it ends").last_step, ShutdownStep::Terminate);
 }
 
 /// They wait behind it, and each until its own deadline.

@@ -12,10 +12,10 @@ use std::ops::ControlFlow;
 #[cfg(feature = "tool-client")]
 use mcpwire_client::ReportCallbacks;
 use mcpwire_client::{
-    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, InvalidMessages, McpServerDef, ShutdownReport,
+    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, GracePeriods, InvalidMessages, McpServerDef,
+    ShutdownReport,
 };
 use mcpwire_core::internal::{Operation, RequestError, Step};
-use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     CallError, Method, Notification, ProtocolVersion, Reply, RequestKey, SendError, ServerCapabilities, ServerInfo,
     Stats, Ticket, Timestamp,

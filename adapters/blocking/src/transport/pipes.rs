@@ -9,7 +9,8 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
-use mcpwire_core::internal::{AnyEngine, EndOfStream};
+use mcpwire_core::internal::AnyEngine;
+use mcpwire_process::EndOfStream;
 use nix::poll as nix_poll;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};

@@ -6,7 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
-use mcpwire_core::internal::{AnyEngine, EndOfStream};
+use mcpwire_core::internal::AnyEngine;
+use mcpwire_process::EndOfStream;
 
 use super::{IoContext, Transport};
 use crate::cancel::ThreadWaker;

@@ -10,8 +10,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcpwire_client::{Direction, Reader, ShutdownReport, catch_panic};
-use mcpwire_core::internal::EndOfStream;
 use mcpwire_core::{Phase, Timestamp};
+use mcpwire_process::EndOfStream;
 
 use crate::answers::Answers;
 use crate::runtime::{ExitWatch, Timer};
