@@ -164,7 +164,7 @@ impl Shared {
     fn kill_process(mut state: MutexGuard<'_, State>) {
         state.close_intent = CloseIntent::Kill;
         // If the driver may never be polled again, dropping the process here kills and reaps it.
-        let process = if state.has_own_threads { None } else { state.process.take() };
+        let process = if state.has_own_threads { None } else { state.take_process() };
         if let Some(process) = &mut state.process {
             process.kill();
         }

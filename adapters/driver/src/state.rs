@@ -438,10 +438,11 @@ impl State {
         Some(ConnectionEnd::new(reason, (&mut *self).process_report()))
     }
 
-    /// Removes the process, which has ended, and stores its exit status.
-    pub(crate) fn remove_process(&mut self, report: &ShutdownReport) {
-        self.process = None;
-        self.exit = report.exit.or(self.exit);
+    /// Removes and returns the process, and stores its exit status if it has exited.
+    pub(crate) fn take_process(&mut self) -> Option<Process> {
+        let process = self.process.take()?;
+        self.exit = process.exit().copied();
+        Some(process)
     }
 
     /// Stores the report of the shutdown, and adds the tasks that wait for it to `wakers`.

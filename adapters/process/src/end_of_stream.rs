@@ -1,107 +1,162 @@
-//! Detects the end of a connection to a server process.
+//! [`EndOfStream`]: decides when the connection to a server has ended.
 //!
-//! A server's stdout, stdin and process end at different times, and some may never end. A child process of the server
-//! may keep stdout open, and a server may close stdout and keep running. The last messages and the exit status are
-//! worth a short wait, but not an unbounded one.
+//! A server's stdout, stdin and process end at different times, and some may never end. A child process of the server may keep
+//! stdout open, and a server may close stdout and keep running. The last messages and the exit status are worth a short wait,
+//! but not an unbounded one.
 
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
 
-/// How long to wait for the server process to exit after its stdout has ended or writing to its stdin has failed: 500
-/// ms. An exiting process needs only milliseconds, even on a busy machine.
+use crate::process::Process;
+
+/// How long to wait for the server process to exit after its stdout has ended or writing to its stdin has failed: 500 ms. An
+/// exiting process needs only milliseconds, even on a busy machine.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
 
-/// How long to read stdout after the server process has exited: 500 ms. All output of the process is in the pipe by
-/// then. Only another process can keep the pipe open longer.
+/// How long to read stdout after the server process has exited: 500 ms. All output of the process is in the pipe by then. Only
+/// another process can keep the pipe open longer.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// Tracks the ends of stdout, stderr and the server process. Decides when the connection has ended, and how long to
-/// wait for the last output.
-///
-/// ```
-/// use std::time::Duration;
-/// use mcpwire_core::Timestamp;
-/// use mcpwire_process::EndOfStream;
-///
-/// let at = |ms| Timestamp::from_origin(Duration::from_millis(ms));
-/// let mut ending = EndOfStream::of_process();
-/// ending.output_ended(at(0));
-/// assert!(!ending.is_over(at(5)), "how the process ended is not known yet");
-/// ending.exited(at(10));
-/// ending.errors_ended();
-/// assert!(ending.is_over(at(10)));
-/// ```
+/// How often to check whether the process has exited, if nothing reports that. While the connection is about to end: 20 ms, short
+/// compared to the waits above. Before: 100 ms.
+pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
+const IDLE_EXIT_POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Tracks the ends of stdout, stderr and the server process. Decides when the connection has ended, and how long to wait for the
+/// last output.
 #[derive(Clone, Debug)]
 pub struct EndOfStream {
-    output_over: bool,
-    errors_over: bool,
-    exited: bool,
+    has_output_ended: bool,
+    has_stderr_ended: bool,
+    /// Whether the process has exited, or there is none.
+    has_exited: bool,
+    /// Time at which the connection counts as ended. `None` as long as stdout, stdin and the process all work.
     by: Option<Timestamp>,
+    /// When to check again whether the process has exited. `None` if that is reported.
+    next_exit_poll: Option<Timestamp>,
+    /// Whether the connection has ended.
+    is_over: bool,
+}
+
+/// When [`EndOfStream`] checks whether the process has exited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitPolling {
+    /// Never: the adapter is told of the exit, and then calls [`Process::observe`].
+    Never,
+    /// Only while the connection is about to end, because nobody waits for the server.
+    AtTheEnd,
+    /// At intervals.
+    Always,
 }
 
 impl EndOfStream {
-    /// How long to read stderr after stdout has ended and the server process has exited: 100 ms. A child process of the
-    /// server could keep stderr open much longer.
+    /// How long to read stderr after stdout has ended and the server process has exited: 100 ms. A child process of the server could
+    /// keep stderr open much longer.
     pub const LAST_WORDS: Duration = Duration::from_millis(100);
 
     /// Creates a tracker for a server process that is connected through its stdin, stdout and stderr.
     pub fn of_process() -> Self {
-        EndOfStream { output_over: false, errors_over: false, exited: false, by: None }
+        EndOfStream {
+            has_output_ended: false,
+            has_stderr_ended: false,
+            has_exited: false,
+            by: None,
+            next_exit_poll: None,
+            is_over: false,
+        }
     }
 
-    /// Creates a tracker for a connection over two byte streams without a server process. The connection ends when the
-    /// stream from the server ends.
+    /// Creates a tracker for a connection over two byte streams without a server process. The connection ends when the stream from
+    /// the server ends.
     pub fn of_streams() -> Self {
-        EndOfStream { exited: true, errors_over: true, ..EndOfStream::of_process() }
+        EndOfStream { has_exited: true, has_stderr_ended: true, ..EndOfStream::of_process() }
     }
 
-    /// Reports that the server's stdout has ended. Repeated calls have no effect.
+    /// Records that the server's stdout has ended. Repeated calls have no effect.
     pub fn output_ended(&mut self, now: Timestamp) {
-        self.output_over = true;
-        self.end_by(now + if self.exited { Self::LAST_WORDS } else { EXIT_GRACE });
+        if !self.has_output_ended {
+            self.has_output_ended = true;
+            self.end_by(now + if self.has_exited { Self::LAST_WORDS } else { EXIT_GRACE });
+        }
     }
 
-    /// Reports the end of stderr. Alone it does not indicate the end of the connection, because some servers close
-    /// stderr early.
-    pub fn errors_ended(&mut self) {
-        self.errors_over = true;
+    /// Records the end of stderr. Alone it does not indicate the end of the connection, because some servers close stderr early.
+    pub fn stderr_ended(&mut self) {
+        self.has_stderr_ended = true;
     }
 
-    /// Reports that writing to stdin failed. The connection ends 500 ms later, or earlier if stdout, stderr and the
-    /// process end before that.
+    /// Records that writing to stdin failed. The connection ends 500 ms later, or earlier if stdout, stderr and the process end
+    /// before that.
     pub fn input_broke(&mut self, now: Timestamp) {
         self.end_by(now + EXIT_GRACE);
     }
 
-    /// Reports that the server process has exited.
-    pub fn exited(&mut self, now: Timestamp) {
-        self.exited = true;
-        self.end_by(now + if self.output_over { Self::LAST_WORDS } else { DRAIN });
+    /// Ends the connection at once, because a stream has failed.
+    pub fn abort(&mut self) {
+        self.is_over = true;
     }
 
-    /// Returns whether the connection is about to end: stdout has ended, writing to stdin has failed, or the process
-    /// has exited.
+    /// Returns `true` once, when the connection has ended: stdout, stderr and the process have ended, or the deadline has passed.
+    ///
+    /// Call this after each wait.
+    pub fn poll(&mut self, process: Option<&mut Process>, polling: ExitPolling, now: Timestamp) -> bool {
+        if self.is_over {
+            return false;
+        }
+        if let Some(process) = process.filter(|_| !self.has_exited) {
+            self.poll_exit(process, polling, now);
+        }
+        self.is_over = (self.has_output_ended && self.has_exited && self.has_stderr_ended)
+            || self.by.is_some_and(|at| at <= now);
+        self.is_over
+    }
+
+    /// Returns whether the connection has ended.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Returns whether the connection is about to end: stdout has ended, writing to stdin has failed, or the process has exited.
     pub fn is_near(&self) -> bool {
         self.by.is_some()
     }
 
-    /// Returns the time at which the connection counts as ended, even if stdout or stderr is still open or the process
-    /// is still running.
-    ///
-    /// Returns `None` as long as stdout, stdin and the process all work.
+    /// Returns the next time at which [`EndOfStream::poll`] must be called.
     pub fn deadline(&self) -> Option<Timestamp> {
-        self.by
+        [self.by, self.next_exit_poll].into_iter().flatten().min().filter(|_| !self.is_over)
     }
 
-    /// Returns whether the connection has ended: stdout, stderr and the process have ended, or the deadline has
-    /// passed.
-    pub fn is_over(&self, now: Timestamp) -> bool {
-        (self.output_over && self.exited && self.errors_over) || self.by.is_some_and(|at| at <= now)
+    fn poll_exit(&mut self, process: &mut Process, polling: ExitPolling, now: Timestamp) {
+        let is_polled = match polling {
+            ExitPolling::Never => false,
+            ExitPolling::AtTheEnd => self.is_near(),
+            ExitPolling::Always => true,
+        };
+        let is_due = is_polled && self.next_exit_poll.is_none_or(|at| at <= now);
+        if is_due || self.is_near() {
+            process.observe();
+        }
+        if process.exit().is_some() {
+            self.exited(now);
+        } else if is_due {
+            let interval = if self.is_near() { EXIT_POLL_INTERVAL } else { IDLE_EXIT_POLL_INTERVAL };
+            self.next_exit_poll = Some(now + interval);
+        } else if !is_polled {
+            self.next_exit_poll = None;
+        }
+    }
+
+    fn exited(&mut self, now: Timestamp) {
+        self.has_exited = true;
+        self.next_exit_poll = None;
+        self.end_by(now + if self.has_output_ended { Self::LAST_WORDS } else { DRAIN });
     }
 
     fn end_by(&mut self, at: Timestamp) {
         self.by = Some(self.by.map_or(at, |earlier| earlier.min(at)));
+        // The connection is about to end, so the interval is shorter from now on.
+        self.next_exit_poll = None;
     }
 }
 
@@ -113,22 +168,29 @@ mod tests {
         Timestamp::from_origin(Duration::from_millis(millis))
     }
 
+    /// Without a process to look at: the tests say when it exits.
+    fn is_over(ending: &mut EndOfStream, millis: u64) -> bool {
+        ending.poll(None, ExitPolling::Never, at(millis))
+    }
+
     #[test]
     fn streams_end_with_what_is_read() {
         let mut ending = EndOfStream::of_streams();
-        assert!(!ending.is_near() && !ending.is_over(at(1_000_000)));
+        assert!(!ending.is_near() && !is_over(&mut ending, 1_000_000));
         ending.output_ended(at(0));
-        assert!(ending.is_over(at(0)));
+        assert!(is_over(&mut ending, 0));
+        assert!(!is_over(&mut ending, 1) && ending.is_over(), "told once");
+        assert_eq!(ending.deadline(), None);
     }
 
     #[test]
     fn an_output_that_others_hold_open_is_not_waited_for() {
         let mut ending = EndOfStream::of_process();
         ending.exited(at(100));
-        assert!(!ending.is_over(at(100)), "what was written before the exit is to be read");
+        assert!(!is_over(&mut ending, 100), "what was written before the exit is to be read");
         assert_eq!(ending.deadline(), Some(at(600)));
         ending.exited(at(300));
-        assert!(ending.is_over(at(600)), "told again, it does not begin again");
+        assert!(is_over(&mut ending, 600), "told again, it does not begin again");
     }
 
     #[test]
@@ -136,15 +198,15 @@ mod tests {
         let mut ending = EndOfStream::of_process();
         ending.output_ended(at(0));
         ending.exited(at(10));
-        assert!(!ending.is_over(at(109)), "standard error is still open");
-        assert!(ending.is_over(at(110)), "somebody else holds it");
+        assert!(!is_over(&mut ending, 109), "standard error is still open");
+        assert!(is_over(&mut ending, 110), "somebody else holds it");
     }
 
     #[test]
     fn a_server_that_reads_no_more_has_a_moment_to_say_why() {
         let mut ending = EndOfStream::of_process();
         ending.input_broke(at(0));
-        assert!(!ending.is_over(at(499)));
-        assert!(ending.is_over(at(500)));
+        assert!(!is_over(&mut ending, 499));
+        assert!(is_over(&mut ending, 500));
     }
 }

@@ -40,8 +40,8 @@
 // | `spawn`, `isolation` | starts a server in a new process group or session |
 // | `tree`, `procfs` | signals the server and its descendants |
 // | `descriptors` | `check_descriptors`: whether this process can open more files |
+// | `end_of_stream` | `EndOfStream`: decides when the connection to a server has ended |
 // | `shutdown`, `shutdown_sequence` | `ProcessShutdown`: ends a server step by step |
-// | `end_of_stream` | `EndOfStream`: when the connection to a server has ended |
 
 mod descriptors;
 mod end_of_stream;
@@ -57,7 +57,7 @@ mod spawn;
 mod tree;
 
 pub use descriptors::check_descriptors;
-pub use end_of_stream::EndOfStream;
+pub use end_of_stream::{EndOfStream, ExitPolling};
 pub use local::{kill_children, kill_tree};
 pub use process::{ExitHandle, Pipes, Process, RunningServer};
 pub use shutdown::{ProcessShutdown, ShutdownAction};

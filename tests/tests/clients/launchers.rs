@@ -1,7 +1,7 @@
 //! Servers that a launcher starts: in another command, and in this process, on every adapter.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -99,6 +99,32 @@ fn a_server_that_does_not_end_is_killed<A: Adapter>() {
     }
 }
 
+/// As when another process of the server holds its standard output: the stream does not end with the server.
+fn an_exit_ends_the_connection_although_the_output_stays_open<A: Adapter>() {
+    let (test_ends, until_test_ends) = channel::<()>();
+    let until_test_ends = Arc::new(Mutex::new(until_test_ends));
+    let options = ConnectOptions::new(Config::default()).launcher(move |_: &McpServerDef| {
+        let (exit_now, exits) = ::smol::channel::bounded(1);
+        let until_test_ends = Arc::clone(&until_test_ends);
+        let server = ScriptedServer::new().tool("exit", move |_| {
+            exit_now.try_send(Exit::new(Some(7), None)).expect("there is room");
+            let _ = until_test_ends.lock().unwrap().recv();
+            "too late"
+        });
+        let (ours, theirs) = duplex(1024);
+        thread::spawn(move || ::smol::block_on(server.serve::<mcpwire_smol::Smol>(theirs.reader, theirs.writer)));
+        let exit = async move { exits.recv().await.expect("the tool is called") };
+        Ok(ServerLaunch::streams(ours.reader, ours.writer, exit))
+    });
+    let mut client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
+    client.initialize().expect("it answers");
+    for _ in 0..2 {
+        client.failure("exit").assert(ErrorKind::Closed, &["in-memory", "7"]);
+    }
+    client.shutdown().expect("there is nothing left to end");
+    drop(test_ends);
+}
+
 fn a_launcher_may_fail<A: Adapter>() {
     let fails: fn(&McpServerDef) -> io::Result<ServerLaunch> = |_| Err(io::Error::other("there is no sandbox"));
     let panics: fn(&McpServerDef) -> io::Result<ServerLaunch> = |_| panic!("on purpose");
@@ -114,5 +140,6 @@ on_every_adapter!(
     a_server_that_dies_on_the_probe_is_launched_again,
     a_server_runs_in_this_process,
     a_server_that_does_not_end_is_killed,
+    an_exit_ends_the_connection_although_the_output_stays_open,
     a_launcher_may_fail,
 );

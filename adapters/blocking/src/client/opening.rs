@@ -62,7 +62,7 @@ impl McpClient {
         let clock = Clock::start();
         options.start_hooks(TransportKind::Stream, move || clock.now());
         let transport =
-            Threads::start(reader, writer, None).map_err(|error| Error::new(options.context.name(), error))?;
+            Threads::start(reader, writer).map_err(|error| Error::new(options.context.name(), error))?;
         let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
         let connection = Connection::new(engine, Box::new(transport), None, clock);
         Ok(Self::new(connection, options))
@@ -203,5 +203,5 @@ fn transport(pipes: mcpwire_process::Pipes) -> io::Result<Box<dyn Transport>> {
 
 #[cfg(not(unix))]
 fn transport(pipes: mcpwire_process::Pipes) -> io::Result<Box<dyn Transport>> {
-    Ok(Box::new(Threads::start(pipes.stdout, pipes.stdin, Some(Box::new(pipes.stderr)))?))
+    Ok(Box::new(Threads::start_for_process(pipes.stdout, pipes.stdin, Some(Box::new(pipes.stderr)))?))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use mcpwire_client::{LaunchedServer, LaunchedServerHandle, Reader, Writer, catch_panic};
+use mcpwire_client::{LaunchedServer, LaunchedServerHandle, Reader, Writer};
 
 use super::Threads;
 
@@ -15,10 +15,8 @@ use super::Threads;
 pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedServerHandle)> {
     let LaunchedServer { reader, writer, stderr, exit, handle } = server;
     let stderr = stderr.map(|stderr| Box::new(BlockingReader(stderr)) as Box<dyn Read + Send>);
-    let threads = Threads::start(BlockingReader(reader), BlockingWriter(writer), stderr)?;
-    // If the future panics, the exit stays unknown.
-    let wait = move || drop(catch_panic(|| block_on(exit)));
-    thread::Builder::new().name("mcpwire-exit".into()).spawn(wait)?;
+    let mut threads = Threads::start_for_process(BlockingReader(reader), BlockingWriter(writer), stderr)?;
+    threads.watch_exit(move || block_on(exit))?;
     Ok((threads, handle))
 }
 

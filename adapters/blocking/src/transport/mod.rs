@@ -70,18 +70,13 @@ impl IoContext<'_> {
     /// Passes the end of the stream to the engine, or the error that ended it. How a process has ended says more than the error
     /// of a pipe.
     fn end(&mut self, engine: &mut AnyEngine, failure: Option<io::Error>, now: Timestamp) {
-        match (failure, &mut self.process) {
-            (Some(error), None) => {
+        match failure.filter(|_| self.process.is_none()) {
+            Some(error) => {
                 let why: Arc<str> = error.to_string().into();
                 *self.failure = Some(Arc::clone(&why));
                 engine.receive_error(why, now);
             }
-            (_, process) => {
-                if let Some(process) = process {
-                    process.observe();
-                }
-                engine.receive_eof(now);
-            }
+            None => engine.receive_eof(now),
         }
     }
 

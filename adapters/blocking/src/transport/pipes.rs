@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::AnyEngine;
-use mcpwire_process::EndOfStream;
 use nix::poll as nix_poll;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -18,7 +17,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use super::{IoContext, Transport};
 use crate::cancel::ThreadWaker;
 use mcpwire_client::Direction;
-use mcpwire_process::Process;
+use mcpwire_process::{EndOfStream, ExitPolling, Process};
 
 /// How often the exit is checked on systems without an exit descriptor.
 const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
@@ -36,7 +35,6 @@ pub(crate) struct Pipes {
     /// The read end of the canceller's pipe. `None` before [`Transport::waker`].
     wake: Option<PipeReader>,
     end_of_stream: EndOfStream,
-    has_ended: bool,
     /// The time after the last turn.
     last_time: Timestamp,
     /// Number of consecutive waits for standard output alone.
@@ -66,7 +64,6 @@ impl Pipes {
             stderr: Some(stderr),
             wake: None,
             end_of_stream: EndOfStream::of_process(),
-            has_ended: false,
             last_time: Timestamp::ORIGIN,
             output_waits: 0,
         })
@@ -207,28 +204,25 @@ impl Pipes {
     }
 
     /// Reports the end of the stream to the engine, when the output, the exit and standard error are complete or overdue.
-    fn check_end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
-        let now = context.clock.now();
-        if context.process.as_ref().is_none_or(|process| process.exit().is_some()) {
-            self.end_of_stream.exited(now);
-            // The rest of standard error is in the pipe, and is read below.
-            self.end_of_stream.errors_ended();
-        }
+    fn check_end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) {
         if self.stdout.is_none() {
             self.end_of_stream.output_ended(now);
         }
-        if self.end_of_stream.is_over(now) && !self.has_ended {
+        let mut polling = ExitPolling::Always;
+        if let Some(process) = &context.process {
+            if process.exit().is_some() {
+                // The rest of standard error is in the pipe, and is read below.
+                self.end_of_stream.stderr_ended();
+            }
+            if process.exit_fd().is_some() {
+                polling = ExitPolling::Never;
+            }
+        }
+        if self.end_of_stream.poll(context.process.as_deref_mut(), polling, now) {
             self.read_stderr(context);
-            self.has_ended = true;
             self.stdout = None;
             engine.receive_eof(now);
         }
-    }
-
-    fn may_have_ended(&self, context: &IoContext<'_>) -> bool {
-        self.stdout.is_none()
-            || self.end_of_stream.is_near()
-            || context.process.as_ref().is_some_and(|process| process.exit().is_some())
     }
 }
 
@@ -240,7 +234,7 @@ impl Transport for Pipes {
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp> {
         self.write(engine, context);
-        if self.has_ended {
+        if self.end_of_stream.is_over() {
             return Ok(context.clock.now());
         }
         let write = !engine.transmit().is_empty();
@@ -269,8 +263,7 @@ impl Transport for Pipes {
         if ready.stderr {
             self.read_stderr(context);
         }
-        if (ready.exit
-            || (!ready.stdout && context.process.as_ref().is_some_and(|process| process.exit_fd().is_none())))
+        if ready.exit
             && let Some(process) = &mut context.process
         {
             process.observe();
@@ -281,9 +274,7 @@ impl Transport for Pipes {
         if ready.stdin {
             self.write(engine, context);
         }
-        if self.may_have_ended(context) {
-            self.check_end(engine, context);
-        }
+        self.check_end(engine, context, now);
         if ready.wake
             && let Some(wake) = &mut self.wake
         {

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::AnyEngine;
-use mcpwire_process::EndOfStream;
 
 use super::{IoContext, Transport};
 use crate::cancel::ThreadWaker;
 use mcpwire_client::{Direction, catch_panic};
+use mcpwire_process::{EndOfStream, ExitPolling};
 
 /// Maximum number of bytes of one read.
 const CHUNK_SIZE: usize = 64 * 1024;
@@ -27,6 +27,9 @@ pub(crate) enum ThreadEvent {
     Wrote,
     WriteError(io::Error),
     Stderr(Vec<u8>),
+    StderrEnd,
+    /// The server has exited.
+    Exited,
     /// A stream panicked with this message.
     Panicked(String),
     Wake,
@@ -46,16 +49,36 @@ pub(crate) struct Threads {
     /// Bytes that did not fit into the engine yet.
     unread: Vec<u8>,
     end_of_stream: EndOfStream,
-    /// The error of a write.
+    exit_polling: ExitPolling,
+    /// The error of a read or write.
     failure: Option<io::Error>,
-    has_ended: bool,
 }
 
 impl Threads {
+    /// Starts the threads of a connection over a pair of streams.
     pub(crate) fn start(
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
+    ) -> io::Result<Self> {
+        Self::start_with(reader, writer, None, EndOfStream::of_streams())
+    }
+
+    /// Starts the threads of a connection to a server process.
+    ///
+    /// Nothing reports the exit of the process, unless [`Threads::watch_exit`] is called.
+    pub(crate) fn start_for_process(
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
         stderr: Option<Box<dyn Read + Send>>,
+    ) -> io::Result<Self> {
+        Self::start_with(reader, writer, stderr, EndOfStream::of_process())
+    }
+
+    fn start_with(
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+        stderr: Option<Box<dyn Read + Send>>,
+        mut end_of_stream: EndOfStream,
     ) -> io::Result<Self> {
         let (event_sender, events) = channel();
         let (permits, permit) = sync_channel(MAX_CHUNKS);
@@ -69,6 +92,8 @@ impl Threads {
         if let Some(stderr) = stderr {
             let sender = event_sender.clone();
             named("stderr").spawn(move || read_stderr(stderr, &sender, &stderr_permit))?;
+        } else {
+            end_of_stream.stderr_ended();
         }
         for _ in 0..MAX_CHUNKS {
             let _ = permits.try_send(());
@@ -82,10 +107,23 @@ impl Threads {
             write: Some(write),
             is_writing: false,
             unread: Vec::new(),
-            end_of_stream: EndOfStream::of_streams(),
+            end_of_stream,
+            exit_polling: ExitPolling::Always,
             failure: None,
-            has_ended: false,
         })
+    }
+
+    /// Starts a thread that calls `wait_for_exit`, which returns when the server has exited.
+    pub(crate) fn watch_exit(&mut self, wait_for_exit: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let sender = self.event_sender.clone();
+        let wait = move || {
+            // If the function panics, the exit stays unknown.
+            let _ = catch_panic(wait_for_exit);
+            let _ = sender.send(ThreadEvent::Exited);
+        };
+        thread::Builder::new().name("mcpwire-exit".into()).spawn(wait)?;
+        self.exit_polling = ExitPolling::Never;
+        Ok(())
     }
 
     fn write(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
@@ -115,11 +153,6 @@ impl Threads {
         }
     }
 
-    fn end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, failure: Option<io::Error>, now: Timestamp) {
-        self.has_ended = true;
-        context.end(engine, failure, now);
-    }
-
     /// Stores a chunk of standard error, and lets the thread read the next one.
     fn push_stderr(&mut self, bytes: &[u8], context: &mut IoContext<'_>) {
         context.stderr.push(bytes);
@@ -140,8 +173,8 @@ impl Threads {
                 self.feed(engine, now);
             }
             ThreadEvent::ReadEnd(error) => {
-                let failure = error.or(self.failure.take());
-                self.end(engine, context, failure, now);
+                self.failure = error.or(self.failure.take());
+                self.end_of_stream.output_ended(now);
             }
             ThreadEvent::WriteError(error) => {
                 self.write = None;
@@ -151,8 +184,14 @@ impl Threads {
             }
             ThreadEvent::Wrote => self.is_writing = false,
             ThreadEvent::Stderr(bytes) => self.push_stderr(&bytes, context),
+            ThreadEvent::StderrEnd => self.end_of_stream.stderr_ended(),
+            ThreadEvent::Exited => {
+                if let Some(process) = &mut context.process {
+                    process.observe();
+                }
+            }
             ThreadEvent::Panicked(message) => {
-                self.has_ended = true;
+                self.end_of_stream.abort();
                 context.fail(engine, message);
             }
             ThreadEvent::Wake => {}
@@ -169,7 +208,7 @@ impl Transport for Threads {
     ) -> io::Result<Timestamp> {
         self.write(engine, context);
         let now = context.clock.now();
-        if self.has_ended {
+        if self.end_of_stream.is_over() {
             return Ok(now);
         }
         if !self.unread.is_empty() {
@@ -181,14 +220,16 @@ impl Transport for Threads {
         let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
         let received = self.events.recv_timeout(wait);
         let now = context.clock.now();
-        match received {
-            Ok(event) => self.handle_event(event, engine, context, now),
-            Err(RecvTimeoutError::Timeout) if self.end_of_stream.is_over(now) => {
-                let failure = self.failure.take();
-                self.end(engine, context, failure, now);
+        if let Ok(event) = received {
+            let is_output = matches!(event, ThreadEvent::Read(_));
+            self.handle_event(event, engine, context, now);
+            // Output that has arrived is read to its end, even if the program has paused for longer than the deadline.
+            if is_output {
+                return Ok(now);
             }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => self.end(engine, context, None, now),
+        }
+        if self.end_of_stream.poll(context.process.as_deref_mut(), self.exit_polling, now) {
+            context.end(engine, self.failure.take(), now);
         }
         Ok(now)
     }
@@ -278,8 +319,10 @@ fn flush(writer: &mut impl Write) -> io::Result<()> {
 fn read_stderr(mut stderr: impl Read, sender: &Sender<ThreadEvent>, permit: &Receiver<()>) {
     let mut buffer = [0; 8 * 1024];
     while permit.recv().is_ok() {
-        let Ok(n) = stderr.read(&mut buffer) else { return };
-        if n == 0 || sender.send(ThreadEvent::Stderr(buffer[..n].to_vec())).is_err() {
+        let n = stderr.read(&mut buffer).unwrap_or_default();
+        let is_end = n == 0;
+        let event = if is_end { ThreadEvent::StderrEnd } else { ThreadEvent::Stderr(buffer[..n].to_vec()) };
+        if sender.send(event).is_err() || is_end {
             return;
         }
     }
@@ -303,7 +346,7 @@ mod tests {
     #[test]
     fn the_queue_of_standard_error_is_bounded() {
         let (reads, read) = channel();
-        let threads = Threads::start(io::empty(), io::sink(), Some(Box::new(EndlessReader(reads)))).unwrap();
+        let threads = Threads::start_for_process(io::empty(), io::sink(), Some(Box::new(EndlessReader(reads)))).unwrap();
         for _ in 0..MAX_CHUNKS {
             read.recv().unwrap();
         }

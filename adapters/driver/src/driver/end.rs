@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use mcpwire_client::ShutdownReport;
 use mcpwire_core::Phase;
+use mcpwire_process::ExitPolling;
 
 use super::Driver;
-use crate::shutdown::{EXIT_POLL_INTERVAL, Shutdown};
+use crate::shutdown::Shutdown;
 use crate::state::{CloseIntent, State};
-
-/// How often to check whether the process has exited while requests are pending, on systems that do not report the exit.
-const IDLE_EXIT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Size of the buffer for standard error, in bytes, and maximum number of consecutive reads.
 const STDERR_CHUNK: usize = 8 * 1024;
@@ -66,30 +63,21 @@ impl Driver {
     /// Passes the end of the stream to the engine after the exit status and the last output have arrived, so that errors contain
     /// them. Returns whether it did.
     pub(super) fn deliver_eof(&mut self, state: &mut State) -> bool {
-        if self.is_eof_delivered || state.engine.session().phase() == Phase::New {
+        if state.engine.session().phase() == Phase::New {
             return false;
-        }
-        let is_unwatched = self.exit.is_none() && state.process.is_some();
-        if !self.end_of_stream.is_near() && !is_unwatched {
-            return false;
-        }
-        let now = self.shared.clock.now();
-        if let Some(process) = &mut state.process
-            && process.observe().is_some()
-        {
-            state.exit = process.exit().copied();
-            self.end_of_stream.exited(now);
         }
         if self.stderr.is_none() {
-            self.end_of_stream.errors_ended();
+            self.end_of_stream.stderr_ended();
         }
-        if !self.end_of_stream.is_over(now) {
-            let wait = if self.end_of_stream.is_near() { EXIT_POLL_INTERVAL } else { IDLE_EXIT_POLL_INTERVAL };
-            let is_awaited = self.end_of_stream.is_near() || state.engine.session().in_flight() > 0;
-            self.next_exit_poll = (is_unwatched && is_awaited).then(|| now + wait);
+        let polling = match (&self.exit, state.engine.session().in_flight()) {
+            (Some(_), _) => ExitPolling::Never,
+            (None, 0) => ExitPolling::AtTheEnd,
+            (None, _) => ExitPolling::Always,
+        };
+        let now = self.shared.clock.now();
+        if !self.end_of_stream.poll(state.process.as_mut(), polling, now) {
             return false;
         }
-        self.is_eof_delivered = true;
         match state.connection.failure.clone() {
             Some(why) => state.engine.receive_error(why, now),
             None => state.engine.receive_eof(now),
@@ -116,7 +104,7 @@ impl Driver {
         // Reads the last output of the server.
         self.read_stderr(state, cx);
         self.reader = None;
-        state.remove_process(&report);
+        drop(state.take_process());
         self.report = Some(report);
         true
     }
@@ -139,7 +127,7 @@ impl Driver {
         }
         state.close(&self.shared.server, &mut self.wakers);
         state.writer = None;
-        let process = state.process.take();
+        let process = state.take_process();
         drop(state);
         // Dropping the process kills it and its descendants.
         drop(process);

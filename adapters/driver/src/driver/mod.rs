@@ -43,10 +43,6 @@ pub(crate) struct Driver {
     end_of_stream: EndOfStream,
     /// Time until which reading is paused for consumers of events. `None` if reading is not paused.
     paused_until: Option<Timestamp>,
-    /// When to check whether the process has exited, on systems that do not report it.
-    next_exit_poll: Option<Timestamp>,
-    /// Whether the engine has received the end of the stream.
-    is_eof_delivered: bool,
     /// `None` until the shutdown begins.
     shutdown: Option<Shutdown>,
     listeners: Listeners,
@@ -90,8 +86,6 @@ impl Driver {
             timer,
             end_of_stream,
             paused_until: None,
-            next_exit_poll: None,
-            is_eof_delivered: false,
             shutdown: None,
             listeners,
             traced_bytes: Vec::new(),
@@ -256,14 +250,7 @@ impl Driver {
     /// Returns the earliest deadline of the engine, the end of the stream, the shutdown, and the wait for consumers.
     fn deadline(&self, state: &State) -> Option<Timestamp> {
         let stop = self.shutdown.as_ref().map(Shutdown::deadline);
-        let end_of_stream = self
-            .end_of_stream
-            .deadline()
-            .into_iter()
-            .chain(self.next_exit_poll)
-            .min()
-            .filter(|_| !self.is_eof_delivered);
-        [state.engine.poll_timeout(), end_of_stream, stop, self.paused_until].into_iter().flatten().min()
+        [state.engine.poll_timeout(), self.end_of_stream.deadline(), stop, self.paused_until].into_iter().flatten().min()
     }
 
     /// Calls the program's callbacks and wakes tasks. Call it without holding the lock.
