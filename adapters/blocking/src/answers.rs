@@ -4,18 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
 
-use mcpwire_client::{ConnectionHandlers, OutgoingAnswer, PendingAnswers, method_not_found};
+use mcpwire_client::{ConnectionHandlers, OutgoingAnswer, PendingAnswers};
 use mcpwire_core::{Root, ServerRequest, ServerRequestId};
 
 use crate::cancel::Canceller;
 
-/// The program's handlers and their pending answers. `None` if the program has no handlers.
-#[derive(Default)]
-pub(crate) struct Answers(Option<Box<Inner>>);
-
-struct Inner {
-    handlers: Arc<dyn ConnectionHandlers>,
-    pending: Box<dyn PendingAnswers>,
+/// The program's handlers and their pending answers.
+pub(crate) struct Answers {
+    handlers: Arc<ConnectionHandlers>,
+    pending: PendingAnswers,
     waker: Arc<HandlerWaker>,
 }
 
@@ -41,57 +38,42 @@ impl Wake for HandlerWaker {
 }
 
 impl Answers {
-    pub(crate) fn new(handlers: Option<Arc<dyn ConnectionHandlers>>) -> Self {
-        Answers(handlers.map(|handlers| {
-            let pending = Arc::clone(&handlers).pending();
-            Box::new(Inner { handlers, pending, waker: Arc::default() })
-        }))
+    pub(crate) fn new(handlers: Arc<ConnectionHandlers>) -> Self {
+        Answers { pending: PendingAnswers::new(Arc::clone(&handlers)), handlers, waker: Arc::default() }
     }
 
     /// Starts the handler of a request, and returns the complete answers.
     pub(crate) fn start(&mut self, request: ServerRequest) -> Vec<OutgoingAnswer> {
-        let Some(inner) = &mut self.0 else { return vec![OutgoingAnswer::refused(request.key, method_not_found())] };
-        inner.pending.start(request);
-        inner.poll()
+        self.pending.start(request);
+        self.poll()
     }
 
     /// Drops the handler's future for a request that the server has cancelled.
     pub(crate) fn cancel(&mut self, id: ServerRequestId) {
-        if let Some(inner) = &mut self.0 {
-            let waker = Waker::from(Arc::clone(&inner.waker));
-            inner.pending.cancel(id, &mut Context::from_waker(&waker));
-        }
+        let waker = Waker::from(Arc::clone(&self.waker));
+        self.pending.cancel(id, &mut Context::from_waker(&waker));
     }
 
     /// Returns whether an answer is pending and its handler has no way to wake the thread yet.
     pub(crate) fn needs_canceller(&self) -> bool {
-        self.0.as_ref().is_some_and(|inner| !inner.pending.is_empty() && inner.waker.canceller.get().is_none())
+        !self.pending.is_empty() && self.waker.canceller.get().is_none()
     }
 
     /// Sets the handle with which handlers wake the thread.
     pub(crate) fn set_canceller(&mut self, canceller: Canceller) {
-        if let Some(inner) = &mut self.0 {
-            let _ = inner.waker.canceller.set(canceller);
-        }
+        let _ = self.waker.canceller.set(canceller);
     }
 
     /// Polls the handlers if one was woken, and returns the complete answers.
     pub(crate) fn poll_woken(&mut self) -> Vec<OutgoingAnswer> {
-        match &mut self.0 {
-            Some(inner) if inner.waker.is_woken.load(Ordering::Relaxed) => inner.poll(),
-            _ => Vec::new(),
-        }
+        if self.waker.is_woken.load(Ordering::Relaxed) { self.poll() } else { Vec::new() }
     }
 
     /// Replaces the answer to `roots/list`.
     pub(crate) fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) {
-        if let Some(inner) = &self.0 {
-            inner.handlers.set_roots(roots.into_iter().collect());
-        }
+        self.handlers.set_roots(roots.into_iter().collect());
     }
-}
 
-impl Inner {
     fn poll(&mut self) -> Vec<OutgoingAnswer> {
         // Cleared before the poll, so that a wake-up during the poll is not lost.
         self.waker.is_woken.swap(false, Ordering::SeqCst);

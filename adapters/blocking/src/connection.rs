@@ -2,21 +2,20 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionState, EventQueue, Exit, GracePeriods, OutgoingAnswer,
-    ProcessReport, ReportCallbacks, ShutdownReport, Stderr, Tracer,
+    Clock, ConnectionContext, ConnectionEnd, ConnectionState, EndDetails, Error, EventConsumers, Exit, GracePeriods,
+    OptionParts, OutgoingAnswer, ProcessReport, ReplySlot, ReportCallbacks, ShutdownReport, Stderr, Tracer,
 };
-use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
-use mcpwire_core::{CloseReason, Event, Notification, Phase, Reply, RequestKey, Timestamp};
+use mcpwire_core::internal::{AnyEngine, OpeningOutcome, RequestError};
+use mcpwire_core::{CallError, CloseReason, Event, Notification, Phase, Reply, RequestKey, SendError, Timestamp};
 use mcpwire_process::{Process, ProcessShutdown, ShutdownAction};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
-use crate::pending_replies::{PendingReplies, PendingReply};
-use crate::transport::{Clock, IoContext, Transport};
+use crate::pending_replies::{Callbacks, PendingReplies, report};
+use crate::transport::{IoContext, Transport};
 
 pub(crate) struct Connection {
     pub(crate) engine: AnyEngine,
@@ -32,7 +31,7 @@ pub(crate) struct Connection {
     canceller: Option<Canceller>,
     replies: PendingReplies,
     /// The queues of [`Notifications`](crate::Notifications) and [`Events`](crate::Events).
-    queues: Vec<Weak<Mutex<EventQueue>>>,
+    pub(crate) consumers: EventConsumers,
     pub(crate) state: ConnectionState,
 }
 
@@ -57,23 +56,30 @@ impl Connection {
         engine: AnyEngine,
         transport: Box<dyn Transport>,
         process: Option<Process>,
-        clock: Clock,
+        options: OptionParts,
     ) -> Self {
-        Connection {
+        let OptionParts { context, clock, stderr, trace, handlers, .. } = options;
+        #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "there is no HTTP"))]
+        let mut state = ConnectionState::default();
+        #[cfg(feature = "http")]
+        state.watch_authorization(context.authorization.as_ref());
+        let connection = Connection {
             engine,
             transport,
             process,
-            stderr: Stderr::default(),
-            tracer: None,
-            answers: Answers::default(),
-            context: ConnectionContext::default(),
+            stderr: Stderr::new(stderr),
+            tracer: trace.map(Tracer::new),
+            answers: Answers::new(handlers),
+            context,
             clock,
             recent_time: None,
             canceller: None,
             replies: PendingReplies::default(),
-            queues: Vec::new(),
-            state: ConnectionState::default(),
-        }
+            consumers: EventConsumers::default(),
+            state,
+        };
+        connection.process_started();
+        connection
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -88,7 +94,7 @@ impl Connection {
     /// Registers a request whose reply is stored until the program waits for it. Its callbacks are called whenever the
     /// connection reads.
     pub(crate) fn expect(&mut self, key: RequestKey, callbacks: ReportCallbacks<'static>) {
-        self.replies.add(key, callbacks);
+        self.replies.add(key, Callbacks::Callable(callbacks));
     }
 
     /// Returns whether [`Connection::expect`] was called for requests whose replies were not taken.
@@ -96,33 +102,25 @@ impl Connection {
         !self.replies.is_empty()
     }
 
-    /// Adds a queue that receives the events from now on.
-    pub(crate) fn add_queue(&mut self, queue: &Arc<Mutex<EventQueue>>) {
-        self.queues.retain(|queue| queue.strong_count() > 0);
-        self.queues.push(Arc::downgrade(queue));
-    }
-
-    /// Drives the engine until the connection is open, closed, or to be opened again after a restart.
-    pub(crate) fn open(&mut self) -> io::Result<OpeningOutcome> {
+    /// Begins to open the connection, and drives the engine until it is open, closed, or to be opened again after a restart.
+    pub(crate) fn open(&mut self, now: Timestamp) -> Result<OpeningOutcome, Error> {
+        let sent = self.engine.calls().initialize(now);
+        sent.map_err(|error| self.send_error(error))?;
+        if let Some(hooks) = &self.context.hooks {
+            hooks.connecting();
+            hooks.deliver();
+        }
         loop {
-            while let Some(event) = self.next_event() {
-                match event {
-                    Event::Connected => {
-                        self.flush();
-                        return Ok(OpeningOutcome::Connected);
-                    }
-                    Event::Restart => return Ok(OpeningOutcome::Restart),
-                    Event::Closed(reason) => {
-                        self.handle_event(Event::Closed(reason.clone()));
-                        return Ok(OpeningOutcome::Closed(reason));
-                    }
-                    other => self.handle_event(other),
-                }
+            self.handle_events();
+            if let Some(outcome) = &self.state.opening {
+                let outcome = outcome.clone();
+                self.flush();
+                return Ok(outcome);
             }
             if self.was_cancelled() {
                 self.engine.close();
             } else {
-                self.turn(None)?;
+                self.turn(None).map_err(|error| self.io_error(error))?;
             }
         }
     }
@@ -135,9 +133,9 @@ impl Connection {
     ) -> io::Result<Option<Reply>> {
         let mut recent_time = self.recent_time.take();
         let mut callbacks = match self.replies.take(key) {
-            Some(PendingReply::Arrived(reply)) => return Ok(Some(reply)),
-            Some(PendingReply::Panicked(panic)) => resume_unwind(panic),
-            Some(PendingReply::Waiting(callbacks)) => Some(callbacks),
+            Some(ReplySlot { waiter: Callbacks::Panicked(panic), .. }) => resume_unwind(panic),
+            Some(ReplySlot { reply: Some(reply), .. }) => return Ok(Some(reply)),
+            Some(ReplySlot { waiter: Callbacks::Callable(callbacks), .. }) => Some(callbacks),
             None => None,
         };
         let mut on_report = |report: &Notification| match &mut callbacks {
@@ -160,7 +158,7 @@ impl Connection {
                             self.cancel(key, "the caller has panicked");
                             resume_unwind(panic);
                         }
-                        self.update(&event);
+                        self.update(event);
                     }
                     event => self.handle_event(event),
                 }
@@ -214,17 +212,17 @@ impl Connection {
 
     /// Returns whether a wait for this reply would return at once.
     #[cfg(feature = "tool-client")]
-    pub(crate) fn has_reply(&self, key: RequestKey) -> bool {
-        match self.replies.get(key) {
-            Some(PendingReply::Waiting(_)) => !self.engine.session().is_waiting(key),
-            Some(PendingReply::Arrived(_) | PendingReply::Panicked(_)) | None => true,
+    pub(crate) fn has_reply(&mut self, key: RequestKey) -> bool {
+        match self.replies.get_mut(key) {
+            Some(ReplySlot { reply: None, waiter: Callbacks::Callable(_) }) => !self.engine.session().is_waiting(key),
+            _ => true,
         }
     }
 
     /// Drives the engine until `is_done` returns `true`, or the connection has ended. [`Canceller::wake`] makes this method check
     /// `is_done` again.
     #[cfg(feature = "tool-client")]
-    pub(crate) fn wait_until(&mut self, is_done: impl Fn(&Self) -> bool) -> io::Result<()> {
+    pub(crate) fn wait_until(&mut self, mut is_done: impl FnMut(&mut Self) -> bool) -> io::Result<()> {
         loop {
             self.handle_events();
             if is_done(self) || self.engine.session().phase() == Phase::Closed {
@@ -352,22 +350,25 @@ impl Connection {
     #[expect(clippy::unused_self, reason = "there is no HTTP")]
     fn end_session(&mut self, _: GracePeriods) {}
 
-    /// Moves the state that outlives a process to the connection to the restarted server.
-    pub(crate) fn hand_over_to(&mut self, successor: &mut Connection) -> io::Result<()> {
-        if let Some(canceller) = self.canceller.take() {
-            canceller.set_waker(successor.transport.waker()?);
-            successor.canceller = Some(canceller);
+    /// Replaces a server that has exited when it received `server/discover`.
+    pub(crate) fn restart(
+        &mut self,
+        engine: AnyEngine,
+        mut transport: Box<dyn Transport>,
+        process: Process,
+    ) -> io::Result<()> {
+        if let Some(canceller) = &self.canceller {
+            canceller.set_waker(transport.waker()?);
         }
-        successor.stderr = self.stderr.take_for_restart();
-        successor.tracer = self.tracer.take();
-        successor.answers = std::mem::take(&mut self.answers);
-        successor.context = std::mem::take(&mut self.context);
-        if let Some(hooks) = &successor.context.hooks {
+        if let Some(hooks) = &self.context.hooks {
             hooks.process_exited(self.process.as_ref().and_then(Process::exit).copied());
-            successor.process_started();
         }
-        successor.queues = std::mem::take(&mut self.queues);
-        successor.state = std::mem::take(&mut self.state);
+        self.engine = engine;
+        self.process = Some(process);
+        self.transport = transport;
+        self.stderr = self.stderr.take_for_restart();
+        self.state.opening = None;
+        self.process_started();
         Ok(())
     }
 
@@ -402,36 +403,31 @@ impl Connection {
 
     fn handle_event(&mut self, event: Event) {
         match event {
-            Event::Reply(reply) => self.replies.receive(reply),
-            Event::Notification(ref report) => {
-                if let Some(key) = self.replies.report(report) {
+            Event::Reply(reply) => drop(self.replies.receive(reply)),
+            Event::Notification(ref notification) => {
+                if let Some(key) = report(&mut self.replies, notification) {
                     let now = self.now();
                     self.engine.calls().cancel(key, Some("the caller has panicked"), now);
                     self.flush();
                 }
-                self.update(&event);
+                self.update(event);
             }
             Event::ServerRequest(request) => {
                 let answered = self.answers.start(request);
                 self.send_answers(answered);
             }
             Event::ServerRequestCancelled(id) => self.answers.cancel(id),
-            event => self.update(&event),
+            event => self.update(event),
         }
     }
 
     /// Updates the state of the client, and adds the event to the queues.
-    fn update(&mut self, event: &Event) {
-        self.state.handle_event(event, &mut self.engine.calls());
-        for queue in self.queues.iter().filter_map(Weak::upgrade) {
-            let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-            if queue.accepts(event) {
-                let before = queue.dropped();
-                queue.push(event.clone());
-                if let Some(hooks) = &self.context.hooks {
-                    hooks.dropped(queue.dropped() - before);
-                }
-            }
+    fn update(&mut self, event: Event) {
+        self.state.handle_event(&event, &mut self.engine.calls());
+        // Nobody waits for a queue: the thread that would is this one.
+        let dropped = self.consumers.push(event, &mut Vec::new());
+        if let Some(hooks) = &self.context.hooks {
+            hooks.dropped(dropped);
         }
     }
 
@@ -456,17 +452,10 @@ impl Connection {
         self.check_authorization();
         let event = self.engine.poll_event()?;
         if let Some(hooks) = &self.context.hooks {
-            hooks.handle(&event, self.engine.session());
-        }
-        Some(event)
-    }
-
-    /// Notifies the hooks that the connection is being opened.
-    pub(crate) fn connecting(&self) {
-        if let Some(hooks) = &self.context.hooks {
-            hooks.connecting();
+            hooks.record(&event, self.engine.session());
             hooks.deliver();
         }
+        Some(event)
     }
 
     /// Notifies the hooks of the end of the connection, and drops them.
@@ -479,7 +468,7 @@ impl Connection {
         }
     }
 
-    pub(crate) fn process_started(&self) {
+    fn process_started(&self) {
         if let (Some(hooks), Some(pid)) = (&self.context.hooks, self.pid()) {
             hooks.process_started(pid);
             hooks.deliver();
@@ -488,7 +477,7 @@ impl Connection {
 
     fn split(&mut self) -> (&mut dyn Transport, &mut AnyEngine, IoContext<'_>) {
         let context = IoContext {
-            clock: self.clock,
+            clock: &self.clock,
             #[cfg(unix)]
             recent_time: self.recent_time.take(),
             process: self.process.as_mut(),
@@ -502,15 +491,43 @@ impl Connection {
     }
 }
 
-impl ConnectionFacts for Connection {
-    fn process_report(&mut self) -> Option<Box<ProcessReport>> {
-        let exit = self.process.as_mut()?.observe().copied();
-        Some(Box::new(ProcessReport::new(exit, self.stderr.tail())))
+/// Errors of the client, with what is known of a connection that has ended.
+impl Connection {
+    #[cold]
+    pub(crate) fn request_error(&mut self, error: RequestError) -> Error {
+        let Connection { context, process, stderr, state, .. } = self;
+        context.request_error(error, || end_details(process.as_mut(), stderr, state))
     }
 
-    fn failure(&self) -> Option<Arc<str>> {
-        self.state.failure.clone()
+    #[cold]
+    pub(crate) fn call_error(&mut self, error: CallError) -> Error {
+        let Connection { context, process, stderr, state, .. } = self;
+        context.call_error(error, || end_details(process.as_mut(), stderr, state))
     }
+
+    #[cold]
+    pub(crate) fn send_error(&mut self, error: SendError) -> Error {
+        let Connection { context, process, stderr, state, .. } = self;
+        context.send_error(error, || end_details(process.as_mut(), stderr, state))
+    }
+
+    #[cold]
+    pub(crate) fn io_error(&self, error: io::Error) -> Error {
+        Error::new(self.context.name(), error)
+    }
+
+    /// Returns the exit status and last output of the server's process, or `None` if there is no process.
+    pub(crate) fn process_report(&mut self) -> Option<Box<ProcessReport>> {
+        process_report(self.process.as_mut(), &self.stderr)
+    }
+}
+
+fn process_report(process: Option<&mut Process>, stderr: &Stderr) -> Option<Box<ProcessReport>> {
+    Some(Box::new(ProcessReport::new(process?.observe().copied(), stderr.tail())))
+}
+
+fn end_details(process: Option<&mut Process>, stderr: &Stderr, state: &ConnectionState) -> EndDetails {
+    EndDetails { process: process_report(process, stderr), failure: state.failure.clone() }
 }
 
 impl Drop for Connection {

@@ -1,10 +1,9 @@
 //! [`Notifications`] and [`Events`]: queues of the notifications of the server and of the events of the connection.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcpwire_client::{Error, EventQueue};
-use mcpwire_core::{CallError, Event, Notification};
+use mcpwire_client::{Error, EventConsumer, EventQueue};
+use mcpwire_core::{CallError, Event, Notification, Phase};
 
 use crate::client::McpClient;
 use crate::connection::WaitOutcome;
@@ -15,7 +14,7 @@ use crate::connection::WaitOutcome;
 /// If it contains more than 1,024 notifications or 1 MiB, it drops the oldest ones, and counts them
 /// ([`Notifications::dropped`]). It never drops a change of a list, but merges repeated changes of the same list.
 #[derive(Debug)]
-pub struct Notifications(SharedQueue);
+pub struct Notifications(EventConsumer);
 
 /// A queue of the events of the connection, in order of occurrence. Returned by [`McpClient::events`].
 ///
@@ -23,10 +22,7 @@ pub struct Notifications(SharedQueue);
 /// be delivered over HTTP, new HTTP sessions after the server has ended one, and the end of the connection. The limits are those
 /// of [`Notifications`].
 #[derive(Debug)]
-pub struct Events(SharedQueue);
-
-#[derive(Debug)]
-struct SharedQueue(Arc<Mutex<EventQueue>>);
+pub struct Events(EventConsumer);
 
 impl McpClient {
     /// Returns a queue that receives the server's notifications from now on.
@@ -44,18 +40,17 @@ impl McpClient {
     /// ```
     #[doc(alias = "notifications/message")]
     pub fn notifications(&mut self) -> Notifications {
-        Notifications(self.queue(EventQueue::for_notifications()))
+        Notifications(self.consumer(EventQueue::for_notifications()))
     }
 
     /// Returns a queue that receives the events of the connection from now on, including notifications.
     pub fn events(&mut self) -> Events {
-        Events(self.queue(EventQueue::for_events()))
+        Events(self.consumer(EventQueue::for_events()))
     }
 
-    fn queue(&mut self, queue: EventQueue) -> SharedQueue {
-        let queue = Arc::new(Mutex::new(queue));
-        self.connection.add_queue(&queue);
-        SharedQueue(queue)
+    fn consumer(&mut self, queue: EventQueue) -> EventConsumer {
+        let has_ended = self.connection.engine.session().phase() == Phase::Closed;
+        self.connection.consumers.add(queue, has_ended)
     }
 }
 
@@ -65,7 +60,7 @@ impl Notifications {
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller).
     pub fn next(&mut self, client: &mut McpClient) -> Result<Option<Notification>, Error> {
-        self.0.next(client, None).map(into_notification)
+        next(&mut self.0, client, None).map(into_notification)
     }
 
     /// Waits for the next notification, for at most `duration`. Returns `None` if none has arrived.
@@ -73,17 +68,17 @@ impl Notifications {
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller).
     pub fn next_within(&mut self, client: &mut McpClient, duration: Duration) -> Result<Option<Notification>, Error> {
-        self.0.next(client, Some(duration)).map(into_notification)
+        next(&mut self.0, client, Some(duration)).map(into_notification)
     }
 
     /// Returns the next notification if one has arrived.
     pub fn try_next(&mut self, client: &mut McpClient) -> Option<Notification> {
-        into_notification(self.0.try_next(client))
+        into_notification(try_next(&mut self.0, client))
     }
 
     /// Returns the number of notifications that were dropped because the queue was full.
     pub fn dropped(&self) -> u64 {
-        self.0.lock(|queue| queue.dropped())
+        self.0.dropped()
     }
 }
 
@@ -91,12 +86,12 @@ impl Notifications {
 impl Notifications {
     /// Returns whether the queue contains no notification. Does not read what has arrived.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock(|queue| queue.is_empty())
+        self.0.is_empty()
     }
 
     /// Removes and returns the oldest notification. Does not read what has arrived.
     pub(crate) fn pop(&mut self) -> Option<Notification> {
-        into_notification(self.0.lock(EventQueue::pop))
+        into_notification(self.0.try_next())
     }
 }
 
@@ -106,7 +101,7 @@ impl Events {
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller).
     pub fn next(&mut self, client: &mut McpClient) -> Result<Option<Event>, Error> {
-        self.0.next(client, None)
+        next(&mut self.0, client, None)
     }
 
     /// Waits for the next event, for at most `duration`. Returns `None` if none has occurred.
@@ -114,46 +109,42 @@ impl Events {
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller).
     pub fn next_within(&mut self, client: &mut McpClient, duration: Duration) -> Result<Option<Event>, Error> {
-        self.0.next(client, Some(duration))
+        next(&mut self.0, client, Some(duration))
     }
 
     /// Returns the next event if one has occurred.
     pub fn try_next(&mut self, client: &mut McpClient) -> Option<Event> {
-        self.0.try_next(client)
+        try_next(&mut self.0, client)
     }
 
     /// Returns the number of events that were dropped because the queue was full.
     pub fn dropped(&self) -> u64 {
-        self.0.lock(|queue| queue.dropped())
+        self.0.dropped()
     }
 }
 
-impl SharedQueue {
-    fn next(&mut self, client: &mut McpClient, within: Option<Duration>) -> Result<Option<Event>, Error> {
-        client.cancel_dropped();
-        let until = within.map(|within| client.connection.now() + within);
-        match client.connection.wait_for(until, |_| self.lock(EventQueue::pop)) {
-            Ok(WaitOutcome::Value(event)) => Ok(Some(event)),
-            Ok(WaitOutcome::Expired) => Ok(None),
-            Ok(WaitOutcome::Cancelled) => {
-                Err(client.call_error(CallError::Cancelled { method: "a notification".into() }))
-            }
-            Err(error) => Err(client.io_error(error)),
-        }
+fn next(
+    consumer: &mut EventConsumer,
+    client: &mut McpClient,
+    within: Option<Duration>,
+) -> Result<Option<Event>, Error> {
+    client.cancel_dropped();
+    let until = within.map(|within| client.connection.now() + within);
+    match client.connection.wait_for(until, |_| consumer.try_next()) {
+        Ok(WaitOutcome::Value(event)) => Ok(Some(event)),
+        Ok(WaitOutcome::Expired) => Ok(None),
+        Ok(WaitOutcome::Cancelled) => Err(client.call_error(CallError::Cancelled { method: "a notification".into() })),
+        Err(error) => Err(client.io_error(error)),
     }
+}
 
-    fn try_next(&mut self, client: &mut McpClient) -> Option<Event> {
-        let event = self.lock(EventQueue::pop);
-        if event.is_some() {
-            return event;
-        }
-        client.connection.catch_up();
-        self.lock(EventQueue::pop)
+fn try_next(consumer: &mut EventConsumer, client: &mut McpClient) -> Option<Event> {
+    let event = consumer.try_next();
+    if event.is_some() {
+        return event;
     }
-
-    fn lock<T>(&self, f: impl FnOnce(&mut EventQueue) -> T) -> T {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
+    client.connection.catch_up();
+    consumer.try_next()
 }
 
 fn into_notification(event: Option<Event>) -> Option<Notification> {

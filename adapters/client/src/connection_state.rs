@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
-use mcpwire_core::internal::{AnyEngine, ClientState};
+use mcpwire_core::internal::{AnyEngine, ClientState, OpeningOutcome};
 use mcpwire_core::{Calls, CloseReason, Event, SubscribeOptions};
 
 use crate::InvalidMessages;
@@ -17,6 +17,8 @@ pub struct ConnectionState {
     pub client: ClientState,
     /// The invalid messages that the server has sent.
     pub invalid_messages: InvalidMessages,
+    /// How the opening of the connection has ended. `None` before.
+    pub opening: Option<OpeningOutcome>,
     /// Why the client ended the connection, if a failure of the client did.
     pub failure: Option<Arc<str>>,
     /// Why the connection has ended. `None` while it is open.
@@ -45,9 +47,7 @@ impl ConnectionState {
         let _ = engine;
     }
 
-    /// A separate function, so that connections over streams do not contain its code in each operation.
     #[cfg(feature = "http")]
-    #[inline(never)]
     fn check_watched_authorization(&mut self, engine: &mut AnyEngine) {
         if self.authorization.as_mut().is_some_and(ContextWatch::has_changed)
             && let Some(engine) = engine.http()
@@ -64,7 +64,14 @@ impl ConnectionState {
     pub fn handle_event(&mut self, event: &Event, calls: &mut Calls<'_>) {
         match event {
             Event::InvalidMessage { excerpt } => self.invalid_messages.push(excerpt),
-            Event::Closed(reason) => self.close_reason = Some(reason.clone()),
+            Event::Connected => self.opening = Some(OpeningOutcome::Connected),
+            Event::Restart => self.opening = Some(OpeningOutcome::Restart),
+            Event::Closed(reason) => {
+                if !matches!(self.opening, Some(OpeningOutcome::Connected)) {
+                    self.opening = Some(OpeningOutcome::Closed(reason.clone()));
+                }
+                self.close_reason = Some(reason.clone());
+            }
             event => self.client.handle_event(event, calls),
         }
     }

@@ -10,12 +10,11 @@ use mcpwire_core::{CallError, CallToolResult, RequestOptions, SendError, ToolLis
 
 use crate::hooks::ConnectionHooks;
 use crate::{
-    AnyLauncher, Error, GracePeriods, McpServerDef, PanicCallbacks, PanicSource, ProcessReport, ShutdownReport,
+    Error, GracePeriods, Launcher, McpServerDef, PanicCallbacks, PanicSource, ProcessReport, ShutdownReport,
     ShutdownStep, TraceSource,
 };
 
 /// The definition of a server and the options of the program that a connection needs for its whole lifetime.
-#[derive(Default)]
 pub struct ConnectionContext {
     /// The name of the server in errors and for handlers.
     pub name: Arc<str>,
@@ -28,9 +27,9 @@ pub struct ConnectionContext {
     /// The callbacks that [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic) has added.
     pub panics: PanicCallbacks,
     /// The observer and the other callbacks for events of the connection.
-    pub hooks: Option<Arc<dyn ConnectionHooks>>,
+    pub hooks: Option<Arc<ConnectionHooks>>,
     /// Starts the server in another way than as a local process.
-    pub launcher: Option<Arc<dyn AnyLauncher>>,
+    pub launcher: Option<Arc<dyn Launcher>>,
     /// Validates the structured content of tool results.
     pub output_validator: Option<Arc<dyn Validator + Send + Sync>>,
     /// Authorizes the requests of a connection over HTTP.
@@ -41,13 +40,12 @@ pub struct ConnectionContext {
     pub authorization: Option<crate::http::AuthorizationContext>,
 }
 
-/// The details of a connection that error messages contain.
-pub trait ConnectionFacts {
-    /// Returns the exit status and last output of the server's process, or `None` if there is no process.
-    fn process_report(&mut self) -> Option<Box<ProcessReport>>;
-
-    /// Returns why the client ended the connection, if a failure of the client did.
-    fn failure(&self) -> Option<Arc<str>>;
+/// The details of a connection that has ended, for errors.
+pub struct EndDetails {
+    /// The exit status and last output of the server's process, or `None` if there is no process.
+    pub process: Option<Box<ProcessReport>>,
+    /// Why the client ended the connection, if a failure of the client did.
+    pub failure: Option<Arc<str>>,
 }
 
 impl ConnectionContext {
@@ -125,30 +123,32 @@ impl ConnectionContext {
     }
 
     /// Converts the error of an operation, which may have occurred before or after its request was sent.
+    ///
+    /// `end` returns the details of a connection that has ended.
     #[cold]
-    pub fn request_error(&self, error: RequestError, facts: &mut dyn ConnectionFacts) -> Error {
+    pub fn request_error(&self, error: RequestError, end: impl FnOnce() -> EndDetails) -> Error {
         match error {
-            RequestError::NotSent(error) => self.send_error(error, facts),
-            RequestError::Failed(error) => self.call_error(error, facts),
+            RequestError::NotSent(error) => self.send_error(error, end),
+            RequestError::Failed(error) => self.call_error(error, end),
         }
     }
 
     /// Converts the error of a request that was sent.
     #[cold]
-    pub fn call_error(&self, error: CallError, facts: &mut dyn ConnectionFacts) -> Error {
-        let process = if matches!(error, CallError::Closed { .. }) { facts.process_report() } else { None };
+    pub fn call_error(&self, error: CallError, end: impl FnOnce() -> EndDetails) -> Error {
+        let process = if matches!(error, CallError::Closed { .. }) { end().process } else { None };
         Error::new(self.name(), error).with_process(process)
     }
 
     /// Converts the error of a request that was not sent.
     #[cold]
-    pub fn send_error(&self, error: SendError, facts: &mut dyn ConnectionFacts) -> Error {
+    pub fn send_error(&self, error: SendError, end: impl FnOnce() -> EndDetails) -> Error {
         if !matches!(error, SendError::Closed) {
             return Error::new(self.name(), error);
         }
-        match facts.failure() {
-            Some(why) => Error::new(self.name(), io::Error::other(&*why)),
-            None => Error::new(self.name(), error).with_process(facts.process_report()),
+        match end() {
+            EndDetails { failure: Some(why), .. } => Error::new(self.name(), io::Error::other(&*why)),
+            EndDetails { process, .. } => Error::new(self.name(), error).with_process(process),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! [`ConnectionHooks`]: calls the [`Observer`] and the callbacks for notifications and invalid messages.
 //!
-//! An adapter records the events of the engine while it holds its lock, and delivers the records without the lock. A client
-//! without callbacks contains no code of this module.
+//! An adapter records the events of the engine while it holds its lock, and delivers the records without the lock.
 
 use std::collections::HashMap;
 use std::mem;
@@ -15,11 +14,10 @@ use mcpwire_core::{
 use crate::error::kind_of_call_error;
 use crate::handler::AnyClientHandler;
 use crate::observer::{CallerData, ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
-use crate::{Direction, Exit, PanicCallbacks, PanicSource};
+use crate::{Clock, Direction, Exit, PanicCallbacks, PanicSource};
 
 type OnNotification = Arc<dyn Fn(&Notification) + Send + Sync>;
 type OnInvalidMessage = Arc<dyn Fn(&str) + Send + Sync>;
-type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// The callbacks in the options of a connection.
 #[derive(Clone, Default)]
@@ -32,6 +30,13 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
+    /// Makes the engine report the events that the callbacks need.
+    pub(crate) fn configure(&self, config: &mut Config) {
+        if self.has_observer() {
+            config.report_requests();
+        }
+    }
+
     /// Returns whether there is an observer or, for a connection that is opened now, a subscriber of `tracing`.
     fn has_observer(&self) -> bool {
         #[cfg(feature = "tracing")]
@@ -42,111 +47,8 @@ impl Hooks {
     }
 }
 
-/// The callbacks in the options of a connection.
-///
-/// A trait object, so that a client without callbacks contains no code for them.
-pub(crate) trait HookSet: Send + Sync {
-    fn clone_box(&self) -> Box<dyn HookSet>;
-
-    /// Returns the callbacks, to add one.
-    fn hooks(&mut self) -> &mut Hooks;
-
-    /// Makes the engine report the events that the callbacks need.
-    fn configure(&self, config: &mut Config);
-
-    /// Creates the hooks of a connection to the server named `server`.
-    fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Box<dyn NewHooks>;
-}
-
-/// The observer and callbacks of a connection that has no transport and clock yet.
-pub trait NewHooks: Send {
-    /// Sets the transport and the clock, and returns the hooks of the connection.
-    fn start(self: Box<Self>, transport: Transport, clock: Clock) -> Arc<dyn ConnectionHooks>;
-}
-
 /// Records the events of one connection, and calls the program's callbacks for them.
-pub trait ConnectionHooks: Send + Sync {
-    /// Adds the observer's data and trace context to the options of a request. `tool` is the tool that the request calls.
-    ///
-    /// The task that sends the request calls this method, without holding a lock.
-    fn tag(&self, options: RequestOptions, tool: Option<&str>) -> RequestOptions;
-
-    /// Records that the connection is being opened.
-    fn connecting(&self);
-
-    /// Records an event of the engine.
-    fn record(&self, event: &Event, session: &Session);
-
-    /// Delivers all records and then this event.
-    ///
-    /// This is [`Self::record`] and [`Self::deliver`] together, without a copy of notifications. Call it without holding a lock.
-    fn handle(&self, event: &Event, session: &Session);
-
-    /// Records the start of the server's process.
-    fn process_started(&self, pid: u32);
-
-    /// Records the end of the server's process.
-    fn process_exited(&self, exit: Option<Exit>);
-
-    /// Records the number of bytes that were sent or received.
-    fn bytes(&self, direction: Direction, bytes: u64);
-
-    /// Records the number of notifications that were dropped.
-    fn dropped(&self, count: u64);
-
-    /// Calls the program's callbacks for all records, in order.
-    ///
-    /// Only one thread at a time may call this method, without holding a lock.
-    fn deliver(&self);
-}
-
-impl HookSet for Hooks {
-    fn clone_box(&self) -> Box<dyn HookSet> {
-        Box::new(self.clone())
-    }
-
-    fn hooks(&mut self) -> &mut Hooks {
-        self
-    }
-
-    fn configure(&self, config: &mut Config) {
-        if self.has_observer() {
-            config.report_requests();
-        }
-    }
-
-    fn connect(&self, server: Arc<str>, panics: PanicCallbacks) -> Box<dyn NewHooks> {
-        Box::new(UnstartedHooks { hooks: self.clone(), server, panics })
-    }
-}
-
-struct UnstartedHooks {
-    hooks: Hooks,
-    server: Arc<str>,
-    panics: PanicCallbacks,
-}
-
-impl NewHooks for UnstartedHooks {
-    fn start(self: Box<Self>, transport: Transport, clock: Clock) -> Arc<dyn ConnectionHooks> {
-        let UnstartedHooks { hooks, server, panics } = *self;
-        let recorder = Recorder {
-            connection: ConnectionInfo::new(server, transport),
-            opening_since: None,
-            pending: HashMap::new(),
-            records: Vec::new(),
-        };
-        Arc::new(HookDispatcher {
-            hooks,
-            panics,
-            clock,
-            #[cfg(feature = "tracing")]
-            tracing: crate::tracing::TracingObserver::new(),
-            recorder: Mutex::new(recorder),
-        })
-    }
-}
-
-struct HookDispatcher {
+pub struct ConnectionHooks {
     hooks: Hooks,
     panics: PanicCallbacks,
     clock: Clock,
@@ -244,7 +146,31 @@ fn outcome(reply: &Reply) -> RequestOutcome {
     }
 }
 
-impl HookDispatcher {
+impl ConnectionHooks {
+    /// Creates the hooks of a connection to the server named `server`.
+    pub(crate) fn new(
+        hooks: Hooks,
+        server: Arc<str>,
+        panics: PanicCallbacks,
+        transport: Transport,
+        clock: Clock,
+    ) -> Self {
+        let recorder = Recorder {
+            connection: ConnectionInfo::new(server, transport),
+            opening_since: None,
+            pending: HashMap::new(),
+            records: Vec::new(),
+        };
+        ConnectionHooks {
+            hooks,
+            panics,
+            clock,
+            #[cfg(feature = "tracing")]
+            tracing: crate::tracing::TracingObserver::new(),
+            recorder: Mutex::new(recorder),
+        }
+    }
+
     fn recorder(&self) -> MutexGuard<'_, Recorder> {
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -270,14 +196,14 @@ impl HookDispatcher {
         let mut recorder = self.recorder();
         let connection = recorder.connection.clone();
         let record = match event {
-            Event::RequestSent(sent) => return recorder.request_sent(sent, (self.clock)()),
+            Event::RequestSent(sent) => return recorder.request_sent(sent, self.clock.now()),
             #[cfg(feature = "http")]
             Event::RequestRetried { id } => return recorder.request_retried(*id),
-            Event::Reply(reply) => return recorder.request_ended(reply, (self.clock)()),
+            Event::Reply(reply) => return recorder.request_ended(reply, self.clock.now()),
             Event::Connected => {
                 let Some(server) = session.shared_server() else { return };
                 recorder.connection.protocol_version = Some(server.protocol_version);
-                let now = (self.clock)();
+                let now = self.clock.now();
                 let since = recorder.opening_since.take().unwrap_or(now);
                 Record::Connected(recorder.connection.clone(), server, since, now)
             }
@@ -364,10 +290,11 @@ impl HookDispatcher {
             self.panics.catch(PanicSource::OnNotification, || handler.notification(&server, notification));
         }
     }
-}
 
-impl ConnectionHooks for HookDispatcher {
-    fn tag(&self, mut options: RequestOptions, tool: Option<&str>) -> RequestOptions {
+    /// Adds the observer's data and trace context to the options of a request. `tool` is the tool that the request calls.
+    ///
+    /// The task that sends the request calls this method, without holding a lock.
+    pub fn tag(&self, mut options: RequestOptions, tool: Option<&str>) -> RequestOptions {
         if self.has_observer() {
             let mut callers = Vec::with_capacity(self.hooks.observers.len());
             let mut context = None;
@@ -389,17 +316,19 @@ impl ConnectionHooks for HookDispatcher {
         options
     }
 
-    fn connecting(&self) {
+    /// Records that the connection is being opened.
+    pub fn connecting(&self) {
         // A restart of the server is part of the same opening.
         if self.recorder().opening_since.is_none() {
             self.record_for_observer(|recorder| {
-                recorder.opening_since = Some((self.clock)());
+                recorder.opening_since = Some(self.clock.now());
                 Record::Connecting(recorder.connection.clone())
             });
         }
     }
 
-    fn record(&self, event: &Event, session: &Session) {
+    /// Records an event of the engine.
+    pub fn record(&self, event: &Event, session: &Session) {
         match event {
             Event::Notification(notification)
                 if self.hooks.on_notification.is_some() || self.hooks.handler.is_some() =>
@@ -416,42 +345,36 @@ impl ConnectionHooks for HookDispatcher {
         }
     }
 
-    fn handle(&self, event: &Event, session: &Session) {
-        if let Event::Notification(notification) = event {
-            // Without an observer, no record waits.
-            if self.has_observer() {
-                self.deliver();
-            }
-            self.deliver_notification(notification);
-        } else {
-            self.record(event, session);
-            self.deliver();
-        }
-    }
-
-    fn process_started(&self, pid: u32) {
+    /// Records the start of the server's process.
+    pub fn process_started(&self, pid: u32) {
         self.record_for_observer(|recorder| Record::ProcessStarted(recorder.connection.clone(), pid));
     }
 
-    fn process_exited(&self, exit: Option<Exit>) {
+    /// Records the end of the server's process.
+    pub fn process_exited(&self, exit: Option<Exit>) {
         if self.recorder().connection.transport == Transport::Stdio {
             self.record_for_observer(|recorder| Record::ProcessExited(recorder.connection.clone(), exit));
         }
     }
 
-    fn bytes(&self, direction: Direction, bytes: u64) {
+    /// Records the number of bytes that were sent or received.
+    pub fn bytes(&self, direction: Direction, bytes: u64) {
         if bytes > 0 {
             self.record_for_observer(|recorder| Record::Bytes(recorder.connection.clone(), direction, bytes));
         }
     }
 
-    fn dropped(&self, count: u64) {
+    /// Records the number of notifications that were dropped.
+    pub fn dropped(&self, count: u64) {
         if count > 0 {
             self.record_for_observer(|recorder| Record::Dropped(recorder.connection.clone(), count));
         }
     }
 
-    fn deliver(&self) {
+    /// Calls the program's callbacks for all records, in order.
+    ///
+    /// Only one thread at a time may call this method, without holding a lock.
+    pub fn deliver(&self) {
         let records = mem::take(&mut self.recorder().records);
         for record in records {
             self.deliver_record(record);

@@ -155,22 +155,15 @@ pub enum LaunchKind {
     Server(Box<LaunchedServer>),
 }
 
-/// A [`Launcher`] as a trait object. It does not panic.
-pub trait AnyLauncher: Send + Sync {
-    /// Starts a server.
-    ///
-    /// # Errors
-    /// If the launcher fails or panics.
-    fn start(&self, def: &McpServerDef) -> Result<LaunchKind, SpawnError>;
-}
-
-impl<T: Launcher> AnyLauncher for T {
-    fn start(&self, def: &McpServerDef) -> Result<LaunchKind, SpawnError> {
-        let launch = catch_panic(|| self.launch(def))
-            .unwrap_or_else(|message| Err(io::Error::other(format!("the launcher panicked: {message}"))));
-        match launch {
-            Ok(ServerLaunch(kind)) => Ok(kind),
-            Err(error) => Err(SpawnError::new(def, SpawnErrorKind::Other, error)),
-        }
+/// Starts the server of a definition with a launcher.
+///
+/// # Errors
+/// If the launcher fails or panics.
+pub fn launch(launcher: &dyn Launcher, def: &McpServerDef) -> Result<LaunchKind, SpawnError> {
+    let launch = catch_panic(|| launcher.launch(def))
+        .unwrap_or_else(|message| Err(io::Error::other(format!("the launcher panicked: {message}"))));
+    match launch {
+        Ok(ServerLaunch(kind)) => Ok(kind),
+        Err(error) => Err(SpawnError::new(def, SpawnErrorKind::Other, error)),
     }
 }

@@ -20,8 +20,10 @@
 // | `stderr` | `Stderr`: the last output of a server on standard error |
 // | `trace` | `Tracer`: passes the messages on the wire to a callback |
 // | `trace_source` | `TraceSource`: the trace contexts of requests |
+// | `clock` | `Clock`: the clock of a connection |
 // | `connection_state`, `connection_end`, `invalid_messages` | `ConnectionState`, `ConnectionEnd`, `InvalidMessages`: the state of a connection |
-// | `event_queue` | `EventQueue`: the events that a consumer has not taken yet |
+// | `event_queue`, `event_consumers` | `EventQueue`: the events that a consumer has not taken yet; `EventConsumers`: the queues of all consumers |
+// | `reply_slots` | `ReplySlots`: the pending requests whose replies the program wants |
 // | `tracing`, `call_site` | spans and events for the `tracing` crate |
 // | `tools` | `Tools`: a snapshot of the list of a server's tools |
 // | `messages` | `MessagesToLines`, `LinesToMessages`: a connection over whole messages |
@@ -30,11 +32,13 @@
 
 #[cfg(feature = "tracing")]
 mod call_site;
+mod clock;
 mod connection_end;
 mod connection_state;
 mod context;
 mod definition;
 mod error;
+mod event_consumers;
 mod event_queue;
 mod exit;
 mod handler;
@@ -49,6 +53,7 @@ mod open;
 mod options;
 mod package_name;
 mod panics;
+mod reply_slots;
 mod report_callbacks;
 mod shutdown;
 mod stderr;
@@ -59,26 +64,29 @@ mod trace_source;
 #[cfg(feature = "tracing")]
 mod tracing;
 
+pub use clock::Clock;
 pub use connection_end::ConnectionEnd;
 pub use connection_state::{ConnectionState, subscription_options};
-pub use context::{ConnectionContext, ConnectionFacts};
+pub use context::{ConnectionContext, EndDetails};
 pub use definition::{EnvPolicy, McpServerDef, inherited_env_names};
 pub use error::{Cause, Error, ErrorKind, HttpSetupError, ProcessReport, SpawnError, SpawnErrorKind};
+pub use event_consumers::{EventConsumer, EventConsumers};
 pub use event_queue::EventQueue;
 pub use exit::Exit;
 pub use handler::{
     CancelledFuture, ClientHandler, ConnectionHandlers, HandlerCapabilities, HandlerContext, OutgoingAnswer,
-    PendingAnswers, RequestHandler, method_not_found,
+    PendingAnswers, RequestHandler,
 };
-pub use hooks::{ConnectionHooks, NewHooks};
+pub use hooks::ConnectionHooks;
 pub use invalid_messages::InvalidMessages;
-pub use launcher::{AnyLauncher, LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, ServerLaunch};
+pub use launcher::{LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, ServerLaunch, launch};
 #[doc(hidden)]
 pub use mcpwire_core as protocol;
 pub use messages::{LinesToMessages, MessagesToLines};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 pub use options::{ConnectOptions, OptionParts};
 pub use panics::{CallbackPanic, HandlerError, PanicCallbacks, PanicSource, catch_panic};
+pub use reply_slots::{ReplySlot, ReplySlots};
 pub use report_callbacks::ReportCallbacks;
 pub use shutdown::{GracePeriods, ShutdownReport, ShutdownStep};
 pub use stderr::{Stderr, StderrLines, StderrListener, StderrTail};

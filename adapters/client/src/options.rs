@@ -7,52 +7,23 @@ use std::time::Duration;
 
 use mcpwire_core::{
     Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl,
-    Implementation, LoggingLevel, Negotiate, Notification, Root, RpcError, ServerRequest, Timestamp, Validator,
+    Implementation, LoggingLevel, Negotiate, Notification, Root, RpcError, ServerRequest, Validator,
 };
 
-use crate::handler::{self, AnyClientHandler, ClientHandler, HandlerContext, HandlerSet, Handlers, RequestHandler};
-use crate::hooks::{HookSet, Hooks, NewHooks};
+use crate::handler::{
+    self, AnyClientHandler, ClientHandler, ConnectionHandlers, HandlerContext, Handlers, RequestHandler,
+};
+use crate::hooks::{ConnectionHooks, Hooks};
 use crate::{
-    AnyLauncher, CallbackPanic, ConnectionContext, Direction, GracePeriods, Launcher, McpServerDef, Observer,
-    PanicCallbacks, StderrListener, TraceListener, TraceSource, Transport,
+    CallbackPanic, Clock, ConnectionContext, Direction, GracePeriods, Launcher, McpServerDef, Observer, PanicCallbacks,
+    StderrListener, TraceListener, TraceSource, Transport,
 };
 
 /// The default name of a server that is connected by a pair of streams.
 const STREAM: &str = "stream";
 
-/// The callback for lines on standard error.
-///
-/// A trait object, so that a client without the callback contains no code for it.
-trait StderrCallback: Send + Sync {
-    fn call(&self, line: &str);
-
-    /// Returns a listener that calls the callback. Panics of the callback are caught and reported to `panics`.
-    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> StderrListener;
-}
-
-impl<F: FnMut(&str) + Send + 'static> StderrCallback for Mutex<F> {
-    fn call(&self, line: &str) {
-        self.lock().unwrap_or_else(PoisonError::into_inner)(line);
-    }
-
-    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> StderrListener {
-        panics.guard_stderr(Box::new(move |line| self.call(line)))
-    }
-}
-
-/// The callback for messages on the wire. A trait object for the same reason as [`StderrCallback`].
-trait TraceCallback: Send + Sync {
-    /// Returns a listener that calls the callback. Panics of the callback are caught and reported to `panics`.
-    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> TraceListener;
-}
-
-impl<F: FnMut(Direction, &[u8]) + Send + 'static> TraceCallback for Mutex<F> {
-    fn listener(self: Arc<Self>, panics: &PanicCallbacks) -> TraceListener {
-        panics.guard_trace(Box::new(move |direction, message| {
-            self.lock().unwrap_or_else(PoisonError::into_inner)(direction, message);
-        }))
-    }
-}
+type StderrCallback = Arc<dyn Fn(&str) + Send + Sync>;
+type TraceCallback = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
 
 /// Options of a connection: the client's name, timeouts and limits, handlers for requests of the server, and callbacks.
 ///
@@ -99,22 +70,23 @@ impl<F: FnMut(Direction, &[u8]) + Send + 'static> TraceCallback for Mutex<F> {
 /// [`ConnectOptions::on_panic`] is called for each of them except the last two, which the caller receives as an error or a
 /// panic. The server never receives the message of a panic. The panic hook of the standard library runs as usual. In a program
 /// built with `panic = "abort"`, a panic ends the process.
-#[derive(Default)]
+#[derive(Clone, Default)]
 #[must_use = "options have no effect until they are used"]
 pub struct ConnectOptions {
     config: Config,
     name: Option<Arc<str>>,
     grace_periods: GracePeriods,
-    stderr: Option<Arc<dyn StderrCallback>>,
-    trace: Option<Arc<dyn TraceCallback>>,
+    stderr: Option<StderrCallback>,
+    trace: Option<TraceCallback>,
     trace_context: Option<TraceSource>,
     #[cfg(feature = "http")]
     http: crate::http::HttpOptions,
     #[cfg(feature = "http")]
     on_request: Option<crate::http::OnRequest>,
-    handlers: Option<Box<dyn HandlerSet>>,
-    hooks: Option<Box<dyn HookSet>>,
-    launcher: Option<Arc<dyn AnyLauncher>>,
+    handlers: Handlers,
+    /// `None` if there are no callbacks for events.
+    hooks: Option<Hooks>,
+    launcher: Option<Arc<dyn Launcher>>,
     output_validator: Option<Arc<dyn Validator + Send + Sync>>,
     panics: PanicCallbacks,
 }
@@ -130,8 +102,8 @@ pub struct OptionParts {
     pub http: crate::http::HttpOptions,
     #[cfg(feature = "http")]
     on_request: Option<crate::http::OnRequest>,
-    pub handlers: Option<Arc<dyn handler::ConnectionHandlers>>,
-    pub hooks: Option<Box<dyn NewHooks>>,
+    pub handlers: Arc<ConnectionHandlers>,
+    pub clock: Clock,
 }
 
 impl ConnectOptions {
@@ -303,14 +275,18 @@ impl ConnectOptions {
     /// The line may contain control characters: use [`printable`](mcpwire_core::printable) to show it in a terminal.
     #[doc(alias = "StderrHandler")]
     pub fn stderr(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
-        self.stderr = Some(Arc::new(Mutex::new(f)));
+        let f = Mutex::new(f);
+        self.stderr = Some(Arc::new(move |line| f.lock().unwrap_or_else(PoisonError::into_inner)(line)));
         self
     }
 
     /// Sets the callback for messages on the wire. It receives each message without its line break.
     #[doc(alias = "MessageObserver")]
     pub fn trace(mut self, f: impl FnMut(Direction, &[u8]) + Send + 'static) -> Self {
-        self.trace = Some(Arc::new(Mutex::new(f)));
+        let f = Mutex::new(f);
+        self.trace = Some(Arc::new(move |direction, message| {
+            f.lock().unwrap_or_else(PoisonError::into_inner)(direction, message);
+        }));
         self
     }
 
@@ -327,7 +303,7 @@ impl ConnectOptions {
     /// Handlers that are set with [`ConnectOptions::on_elicitation`] and the other methods take precedence over it.
     pub fn handler(mut self, handler: impl ClientHandler) -> Self {
         let handler: Arc<dyn AnyClientHandler> = Arc::new(handler);
-        self.handlers().object = Some(Arc::clone(&handler));
+        self.handlers.object = Some(Arc::clone(&handler));
         self.hooks().handler = Some(handler);
         self
     }
@@ -356,7 +332,7 @@ impl ConnectOptions {
     where
         F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
-        self.handlers().form = Some(handler::form(handler));
+        self.handlers.form = Some(handler::form(handler));
         self
     }
 
@@ -372,7 +348,7 @@ impl ConnectOptions {
     where
         F: Future<Output = Result<ElicitAction, RpcError>> + Send + 'static,
     {
-        self.handlers().url = Some(handler::url(handler));
+        self.handlers.url = Some(handler::url(handler));
         self
     }
 
@@ -388,14 +364,14 @@ impl ConnectOptions {
     where
         F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
     {
-        self.handlers().sampling = Some(handler::sampling(handler));
+        self.handlers.sampling = Some(handler::sampling(handler));
         self
     }
 
     /// Sets the root directories that the server may list, and declares the capability `roots` (2026-07-28, client/roots,
     /// deprecated). The client's `set_roots` changes them later.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
-        self.handlers().roots = Some(roots.into_iter().collect());
+        self.handlers.roots = Some(roots.into_iter().collect());
         self
     }
 
@@ -421,7 +397,7 @@ impl ConnectOptions {
         handler: impl RequestHandler,
     ) -> Self {
         let methods = methods.into_iter().map(Into::into).collect();
-        self.handlers().methods.push((methods, handler::named(handler)));
+        self.handlers.methods.push((methods, handler::named(handler)));
         self
     }
 
@@ -429,7 +405,7 @@ impl ConnectOptions {
     ///
     /// The server receives the same error, without the message of a panic.
     pub fn on_answer_error(mut self, f: impl Fn(&ServerRequest, &RpcError) + Send + Sync + 'static) -> Self {
-        self.handlers().on_error = Some(Arc::new(f));
+        self.handlers.on_error = Some(Arc::new(f));
         self
     }
 
@@ -484,29 +460,19 @@ impl ConnectOptions {
         self
     }
 
-    /// Returns the launcher that [`ConnectOptions::launcher`] has set.
-    #[doc(hidden)]
-    pub fn launcher_object(&self) -> Option<&dyn AnyLauncher> {
-        self.launcher.as_deref()
-    }
-
     /// Returns the callback that [`ConnectOptions::stderr`] has set.
     pub fn stderr_callback(&self) -> Option<impl Fn(&str) + Send + Sync + 'static> {
         let f = self.stderr.clone()?;
-        Some(move |line: &str| f.call(line))
+        Some(move |line: &str| f(line))
     }
 
     fn hooks(&mut self) -> &mut Hooks {
-        self.hooks.get_or_insert_with(|| Box::new(Hooks::default())).hooks()
-    }
-
-    fn handlers(&mut self) -> &mut Handlers {
-        self.handlers.get_or_insert_with(|| Box::new(Handlers::default())).handlers()
+        self.hooks.get_or_insert_default()
     }
 
     /// Converts the options for one connection. `definition` is `None` for a pair of streams.
     #[doc(hidden)]
-    pub fn into_parts(self, definition: Option<Arc<McpServerDef>>) -> OptionParts {
+    pub fn into_parts(self, definition: Option<Arc<McpServerDef>>, transport: Transport, clock: Clock) -> OptionParts {
         let ConnectOptions {
             mut config,
             name,
@@ -528,34 +494,32 @@ impl ConnectOptions {
             }
             None => name.unwrap_or_else(|| STREAM.into()),
         };
-        let handlers = handlers.map(|handlers| {
-            handlers.declare(&mut config);
-            handlers.connect(Arc::clone(&name), panics.clone())
-        });
+        handlers.declare(&mut config);
+        let handlers = Arc::new(ConnectionHandlers::new(handlers, Arc::clone(&name), panics.clone()));
         // A subscriber of `tracing` needs hooks even if the program has set no callbacks.
         #[cfg(feature = "tracing")]
-        let hooks = hooks.or_else(|| crate::tracing::has_subscriber().then(|| Box::new(Hooks::default()) as _));
+        let hooks = hooks.or_else(|| crate::tracing::has_subscriber().then(Hooks::default));
         let hooks = hooks.map(|hooks| {
             hooks.configure(&mut config);
-            hooks.connect(Arc::clone(&name), panics.clone())
+            Arc::new(ConnectionHooks::new(hooks, Arc::clone(&name), panics.clone(), transport, clock.clone()))
         });
         OptionParts {
             config,
-            stderr: stderr.map(|f| f.listener(&panics)),
-            trace: trace.map(|f| f.listener(&panics)),
+            stderr: stderr.map(|f| panics.guard_stderr(Box::new(move |line| f(line)))),
+            trace: trace.map(|f| panics.guard_trace(Box::new(move |direction, message| f(direction, message)))),
             #[cfg(feature = "http")]
             http: self.http,
             #[cfg(feature = "http")]
             on_request: self.on_request,
             handlers,
-            hooks,
+            clock,
             context: ConnectionContext {
                 name,
                 definition,
                 grace_periods,
                 trace_context,
                 panics,
-                hooks: None,
+                hooks,
                 launcher,
                 output_validator,
                 #[cfg(feature = "http")]
@@ -568,17 +532,8 @@ impl ConnectOptions {
 }
 
 impl OptionParts {
-    /// Creates the hooks of the connection, and stores them in the context.
-    pub fn start_hooks(&mut self, transport: Transport, clock: impl Fn() -> Timestamp + Send + Sync + 'static) {
-        if let Some(hooks) = self.hooks.take() {
-            self.context.hooks = Some(hooks.start(transport, Box::new(clock)));
-        }
-    }
-
     /// Returns the HTTP client of the connection, which calls the program's callbacks. If the options contain no HTTP client,
     /// `default` creates it.
-    ///
-    /// Call [`OptionParts::start_hooks`] before.
     ///
     /// # Errors
     /// If `default` fails, or if the client does not apply a setting of the definition.
@@ -609,35 +564,12 @@ impl OptionParts {
     }
 }
 
-impl Clone for ConnectOptions {
-    fn clone(&self) -> Self {
-        ConnectOptions {
-            config: self.config.clone(),
-            name: self.name.clone(),
-            grace_periods: self.grace_periods,
-            stderr: self.stderr.clone(),
-            trace: self.trace.clone(),
-            trace_context: self.trace_context.clone(),
-            #[cfg(feature = "http")]
-            http: self.http.clone(),
-            #[cfg(feature = "http")]
-            on_request: self.on_request.clone(),
-            handlers: self.handlers.as_ref().map(|handlers| handlers.clone_box()),
-            hooks: self.hooks.as_ref().map(|hooks| hooks.clone_box()),
-            launcher: self.launcher.clone(),
-            output_validator: self.output_validator.clone(),
-            panics: self.panics.clone(),
-        }
-    }
-}
-
 impl fmt::Debug for ConnectOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConnectOptions")
             .field("config", &self.config)
             .field("name", &self.name)
             .field("grace_periods", &self.grace_periods)
-            .field("has_handlers", &self.handlers.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -100,7 +100,6 @@ impl PanicCallbacks {
 
     /// Calls all callbacks with a panic.
     #[cold]
-    #[inline(never)]
     pub fn report(&self, source: PanicSource, message: String) {
         if let Some(callback) = &self.0 {
             callback(&CallbackPanic { source, message });
@@ -111,7 +110,6 @@ impl PanicCallbacks {
     ///
     /// Call this before the connection ends: a caller that learns of the end may look for the report.
     #[cold]
-    #[inline(never)]
     pub fn report_transport(&self, message: String) -> Arc<str> {
         let why = format!("{} panicked: {message}", PanicSource::Transport).into();
         self.report(PanicSource::Transport, message);
@@ -120,7 +118,6 @@ impl PanicCallbacks {
 
     /// Calls all callbacks with a panic that has this payload.
     #[cold]
-    #[inline(never)]
     pub(crate) fn report_payload(&self, source: PanicSource, payload: &(dyn Any + Send)) {
         self.report(source, message_of(payload));
     }

@@ -74,7 +74,10 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// # Panics
     /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
-        Ok(McpClient { connection: connect::connect_with_defaults(R::current(), def)?, runtime: PhantomData })
+        Ok(McpClient {
+            connection: connect::connect(R::current(), def, ConnectOptions::default())?,
+            runtime: PhantomData,
+        })
     }
 
     /// Starts a server with options, without opening the connection.
@@ -168,7 +171,7 @@ impl<R> McpClient<R> {
         writer: impl WriteStream + Send + 'static,
         options: ConnectOptions,
     ) -> Self {
-        let connection = connect::connect_streams(runtime, None, Streams::new(reader, writer), options);
+        let connection = connect::connect_streams(runtime, Streams::new(reader, writer), options);
         McpClient { connection, runtime: PhantomData }
     }
 
@@ -194,7 +197,7 @@ impl<R> McpClient<R> {
         shared.wake_driver();
         loop {
             if let Some(server) = shared.server.get() {
-                shared.lock().opening.is_reported = true;
+                shared.lock().is_opening_reported = true;
                 return Ok(server);
             }
             let outcome = {

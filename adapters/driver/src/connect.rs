@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{AnyLauncher, ConnectOptions, Error, LaunchedServer, McpServerDef, Transport};
+use mcpwire_client::{ConnectOptions, Error, LaunchedServer, Launcher, McpServerDef, OptionParts, Transport};
 use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{ConnectError, Timestamp};
 use mcpwire_process::{Process, RunningServer};
@@ -13,39 +13,34 @@ use crate::runtime::{Runtime, Streams};
 use crate::shared::{ConnectionRef, Shared};
 use crate::state::{CloseIntent, State};
 
-/// Calls [`connect`] with the default options.
-///
-/// A separate function, because a program without options then does not contain the code that drops options (1.2 KiB).
-#[inline(never)]
-pub(crate) fn connect_with_defaults(runtime: Arc<dyn Runtime>, def: &McpServerDef) -> Result<ConnectionRef, Error> {
-    connect(runtime, def, ConnectOptions::default())
-}
-
 /// Starts a server, or prepares a connection over HTTP. This sends no request.
 pub(crate) fn connect(
     runtime: Arc<dyn Runtime>,
     def: &McpServerDef,
     options: ConnectOptions,
 ) -> Result<ConnectionRef, Error> {
+    let clock = runtime.clock();
     if def.url.is_some() {
-        return connect_http(runtime, def, options);
+        return connect_http(runtime, def, options.into_parts(Some(Arc::new(def.clone())), Transport::Http, clock));
     }
-    let (process, streams) = start_process(&*runtime, options.launcher_object(), def)?;
-    Ok(connect_streams(runtime, Some((def, process)), streams, options))
+    let options = options.into_parts(Some(Arc::new(def.clone())), Transport::Stdio, clock);
+    let (process, streams) = start_process(&*runtime, options.context.launcher.as_deref(), def)?;
+    Ok(start_streams(runtime, Some(process), streams, options))
 }
 
-/// Creates a connection over the streams of a process, or over streams that the program has passed.
-pub(crate) fn connect_streams(
+/// Creates a connection over streams that the program has passed.
+pub(crate) fn connect_streams(runtime: Arc<dyn Runtime>, streams: Streams, options: ConnectOptions) -> ConnectionRef {
+    let options = options.into_parts(None, Transport::Stream, runtime.clock());
+    start_streams(runtime, None, streams, options)
+}
+
+fn start_streams(
     runtime: Arc<dyn Runtime>,
-    process: Option<(&McpServerDef, Process)>,
+    process: Option<Process>,
     streams: Streams,
-    options: ConnectOptions,
+    mut options: OptionParts,
 ) -> ConnectionRef {
     let Streams { reader, writer, stderr, exit } = streams;
-    let (definition, process) = process.map(|(def, process)| (Arc::new(def.clone()), process)).unzip();
-    let mut options = options.into_parts(definition);
-    let (transport, clock) = (if process.is_some() { Transport::Stdio } else { Transport::Stream }, runtime.clock());
-    options.start_hooks(transport, move || clock.now());
     let engine = AnyEngine::stream(mem::take(&mut options.config));
     let shared = Shared::new(runtime, State::new(engine, Some(writer), process), options);
     Driver::new(Arc::clone(&shared), Some(reader), stderr, exit).spawn();
@@ -56,13 +51,10 @@ pub(crate) fn connect_streams(
 fn connect_http(
     runtime: Arc<dyn Runtime>,
     def: &McpServerDef,
-    options: ConnectOptions,
+    mut options: OptionParts,
 ) -> Result<ConnectionRef, Error> {
     use mcpwire_core::http::Engine;
 
-    let mut options = options.into_parts(Some(Arc::new(def.clone())));
-    let clock = runtime.clock();
-    options.start_hooks(Transport::Http, move || clock.now());
     let settings = options.http.settings(def, &options.config.client_info)?;
     let is_traced = options.trace.is_some();
     let client = options.http_client(def, || runtime.http_client(def))?;
@@ -75,7 +67,7 @@ fn connect_http(
 }
 
 #[cfg(not(feature = "http"))]
-fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: ConnectOptions) -> Result<ConnectionRef, Error> {
+fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: OptionParts) -> Result<ConnectionRef, Error> {
     Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
 }
 
@@ -112,7 +104,7 @@ pub(crate) fn restart(shared: &Arc<Shared>, opening_start: Timestamp) -> Result<
 
 fn start_process(
     runtime: &dyn Runtime,
-    launcher: Option<&dyn AnyLauncher>,
+    launcher: Option<&dyn Launcher>,
     def: &McpServerDef,
 ) -> Result<(Process, Streams), Error> {
     let name = def.display_name();

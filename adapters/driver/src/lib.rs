@@ -30,10 +30,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod answers;
 mod call;
 mod client;
-mod clock;
 mod connect;
 mod driver;
 #[cfg(feature = "http")]
@@ -44,7 +42,6 @@ pub mod memory;
 mod messages;
 mod notifications;
 mod open;
-mod opening;
 mod operation;
 mod pending;
 mod prompts;
@@ -54,9 +51,7 @@ mod restart;
 mod runtime;
 mod shared;
 mod shutdown;
-mod slots;
 mod state;
-mod subscribers;
 mod subscription;
 mod tasks;
 #[cfg(feature = "tool-client")]
@@ -66,9 +61,8 @@ mod waiters;
 
 pub use call::{Call, CallFuture};
 pub use client::{McpClient, with_client};
-pub use clock::Clock;
 pub use mcpwire_client::{
-    CallbackPanic, CancelledFuture, Cause, ClientHandler, ConnectOptions, ConnectionEnd, ConnectionEvent,
+    CallbackPanic, CancelledFuture, Cause, ClientHandler, Clock, ConnectOptions, ConnectionEnd, ConnectionEvent,
     ConnectionInfo, Direction, EnvPolicy, Error, ErrorKind, Exit, HandlerCapabilities, HandlerContext, HttpSetupError,
     InvalidMessages, Launcher, McpServerDef, Observer, PanicSource, ProcessReport, ReadStream, Reader, RequestHandler,
     RequestInfo, RequestOutcome, ServerLaunch, ShutdownReport, SpawnError, SpawnErrorKind, Tools, TraceSource,

@@ -5,11 +5,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use mcpwire_client::EventQueue;
+use mcpwire_client::{EventConsumer, EventQueue};
 use mcpwire_core::{Event, Notification, Phase};
 
 use crate::state::State;
-use crate::subscribers::{Consumer, Subscribers};
 
 /// A stream of the server's notifications, in the order of their arrival. It ends with the connection. Created by
 /// [`McpClient::notifications`](crate::McpClient::notifications).
@@ -20,7 +19,7 @@ use crate::subscribers::{Consumer, Subscribers};
 ///
 /// List changes are never dropped. The queue contains at most one change of each list.
 #[derive(Debug)]
-pub struct Notifications(Consumer);
+pub struct Notifications(EventConsumer);
 
 /// A stream of the connection's events, in the order of their occurrence. It ends with the connection. Created by
 /// [`McpClient::events`](crate::McpClient::events).
@@ -29,7 +28,7 @@ pub struct Notifications(Consumer);
 /// delivered over HTTP, a new HTTP session after the server has ended the previous one, another authorization of the requests, and
 /// the end of the connection. The queue has the same limits as that of [`Notifications`].
 #[derive(Debug)]
-pub struct Events(Consumer);
+pub struct Events(EventConsumer);
 
 impl Notifications {
     pub(crate) fn new(state: &mut State) -> Self {
@@ -103,7 +102,7 @@ fn notification(event: Event) -> Option<Notification> {
 }
 
 /// Registers an event queue, and returns the consumer that reads from the queue.
-fn consumer(events: EventQueue, state: &mut State) -> Consumer {
+fn consumer(events: EventQueue, state: &mut State) -> EventConsumer {
     let has_ended = state.engine.session().phase() == Phase::Closed;
-    state.subscribers.get_or_insert_with(|| Box::new(Subscribers::default())).add(events, has_ended)
+    state.consumers.add(events, has_ended)
 }

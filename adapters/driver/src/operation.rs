@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use mcpwire_client::Error;
-use mcpwire_core::internal::{ClientState, Operation, RequestError, Step};
-use mcpwire_core::{Calls, Notification, Reply, Timestamp};
+use mcpwire_core::Notification;
+use mcpwire_core::internal::{Operation, Step};
 
 use crate::pending::PendingReply;
 use crate::shared::ConnectionRef;
@@ -35,35 +35,17 @@ impl OperationRunner {
         cx: &mut Context<'_>,
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Result<O::Output, Error>> {
-        let mut with_output = OperationWithOutput { operation, output: None };
-        match self.poll_any(connection, &mut with_output, cx, on_report) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Ready(Ok(())) => match with_output.output {
-                Some(output) => Poll::Ready(Ok(output)),
-                None => Poll::Ready(Err(connection.shared().unknown_request_error())),
-            },
-        }
-    }
-
-    fn poll_any(
-        &mut self,
-        connection: &ConnectionRef,
-        operation: &mut dyn AnyOperation,
-        cx: &mut Context<'_>,
-        on_report: &mut dyn FnMut(&Notification),
-    ) -> Poll<Result<(), Error>> {
         let shared = connection.shared();
         loop {
             if let Some(pending) = &mut self.pending {
                 let Poll::Ready(reply) = pending.poll(cx, on_report) else { return Poll::Pending };
                 let Some(mut reply) = reply else { return Poll::Ready(Err(shared.unknown_request_error())) };
                 // Decodes the reply without holding the lock.
-                let has_ended = operation.receive(&mut reply);
+                operation.receive(&mut reply);
                 pending.recycle(reply);
                 self.pending = None;
-                if has_ended {
-                    return Poll::Ready(Ok(()));
+                if let Some(output) = operation.take_output() {
+                    return Poll::Ready(Ok(output));
                 }
             }
             let now = shared.clock.now();
@@ -81,50 +63,6 @@ impl OperationRunner {
                 Step::Done(result) => return Poll::Ready(result.map_err(|error| shared.request_error(error))),
             }
         }
-    }
-}
-
-/// An operation without its output type, so that [`OperationRunner::poll_any`] is compiled once for all methods.
-trait AnyOperation {
-    fn poll(
-        &mut self,
-        client: &mut ClientState,
-        calls: &mut Calls<'_>,
-        now: Timestamp,
-    ) -> Step<Result<(), RequestError>>;
-
-    /// Passes a reply to the operation. Returns whether the operation has ended with an output.
-    fn receive(&mut self, reply: &mut Reply) -> bool;
-}
-
-/// An operation, and its output when it has ended.
-struct OperationWithOutput<'o, O: Operation> {
-    operation: &'o mut O,
-    output: Option<O::Output>,
-}
-
-impl<O: Operation> AnyOperation for OperationWithOutput<'_, O> {
-    fn poll(
-        &mut self,
-        client: &mut ClientState,
-        calls: &mut Calls<'_>,
-        now: Timestamp,
-    ) -> Step<Result<(), RequestError>> {
-        match self.operation.poll(client, calls, now) {
-            Step::Wait(key) => Step::Wait(key),
-            Step::Drain => Step::Drain,
-            Step::Done(Err(error)) => Step::Done(Err(error)),
-            Step::Done(Ok(output)) => {
-                self.output = Some(output);
-                Step::Done(Ok(()))
-            }
-        }
-    }
-
-    fn receive(&mut self, reply: &mut Reply) -> bool {
-        self.operation.receive(reply);
-        self.output = self.operation.take_output();
-        self.output.is_some()
     }
 }
 

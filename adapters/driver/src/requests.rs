@@ -54,10 +54,7 @@ impl<R> McpClient<R> {
     #[doc(alias = "notifications/roots/list_changed")]
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         let shared = self.connection.shared();
-        // Without handlers, the client has not declared the capability `roots`.
-        if let Some(handlers) = &shared.handlers {
-            handlers.set_roots(roots.into_iter().collect());
-        }
+        shared.handlers.set_roots(roots.into_iter().collect());
         let now = shared.clock.now();
         shared.send(|state| state.engine.calls().notify_roots_changed(now))
     }

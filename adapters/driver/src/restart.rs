@@ -28,27 +28,20 @@ impl State {
         self.report = None;
         self.driver = None;
         self.timer_deadline = None;
-        self.opening.outcome = None;
-        self.opening.is_restarting = false;
-    }
-
-    /// Stores the outcome of the opening, and adds the tasks that wait for it to `wakers`.
-    pub(crate) fn finish_opening(&mut self, outcome: OpeningOutcome, wakers: &mut Vec<Waker>) {
-        self.opening.outcome = Some(outcome);
-        self.waiters.take(wakers);
+        self.is_restarting = false;
     }
 
     /// Returns whether the server has exited when it received `server/discover`, and the client will restart it.
     pub(crate) fn will_restart(&self) -> bool {
-        self.close_intent == CloseIntent::None && matches!(self.opening.outcome, Some(OpeningOutcome::Restart))
+        self.close_intent == CloseIntent::None && matches!(self.connection.opening, Some(OpeningOutcome::Restart))
     }
 
     /// Begins to open the connection, unless the opening has already begun.
     pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
-        match (&self.opening.outcome, self.engine.session().phase()) {
+        match (&self.connection.opening, self.engine.session().phase()) {
             (Some(OpeningOutcome::Restart | OpeningOutcome::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
             // The call that began the opening was dropped before it returned.
-            (Some(OpeningOutcome::Connected), Phase::Ready) if !self.opening.is_reported => Ok(()),
+            (Some(OpeningOutcome::Connected), Phase::Ready) if !self.is_opening_reported => Ok(()),
             _ => {
                 self.engine.calls().initialize(now)?;
                 if let Some(hooks) = &self.hooks {
@@ -61,10 +54,10 @@ impl State {
 
     /// Fails the opening, because the server could not be restarted.
     pub(crate) fn fail_opening(&mut self, wakers: &mut Vec<Waker>) {
-        self.opening.is_restarting = false;
-        self.finish_opening(OpeningOutcome::Closed(CloseReason::ByServer), wakers);
+        self.is_restarting = false;
+        self.connection.opening = Some(OpeningOutcome::Closed(CloseReason::ByServer));
         self.connection.close_reason.get_or_insert(CloseReason::ByServer);
-        self.end_subscribers(wakers);
+        self.consumers.end(wakers);
         self.waiters.take(wakers);
     }
 }

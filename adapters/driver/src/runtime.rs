@@ -8,12 +8,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcpwire_client::{Clock, ReadStream, Reader, WriteStream, Writer};
 #[cfg(feature = "http")]
 use mcpwire_client::{HttpSetupError, McpServerDef, http::HttpClient};
-use mcpwire_client::{ReadStream, Reader, WriteStream, Writer};
 use mcpwire_process::{ExitHandle, Pipes};
-
-use crate::clock::Clock;
 
 /// The future of a task, without an output.
 pub type TaskFuture = Pin<Box<dyn Future<Output = ()> + Send>>;

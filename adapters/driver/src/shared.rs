@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionContext, ConnectionEnd, ConnectionFacts, ConnectionHandlers, Error, OptionParts, ShutdownReport,
-    StderrLines, Tracer,
+    Clock, ConnectionContext, ConnectionEnd, ConnectionHandlers, Error, OptionParts, ShutdownReport, StderrLines,
+    Tracer,
 };
 use mcpwire_core::internal::{OpeningOutcome, RequestError};
 use mcpwire_core::{CallError, CallToolResult, ConnectError, RequestOptions, SendError, ServerInfo};
 
-use crate::clock::Clock;
 use crate::runtime::Runtime;
 use crate::state::{CloseIntent, State};
 
@@ -22,7 +21,7 @@ pub(crate) struct Shared {
     pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
     /// The program's handlers for requests of the server.
-    pub(crate) handlers: Option<Arc<dyn ConnectionHandlers>>,
+    pub(crate) handlers: Arc<ConnectionHandlers>,
     /// Set when the connection is open.
     pub(crate) server: OnceLock<Arc<ServerInfo>>,
     state: Mutex<State>,
@@ -55,8 +54,8 @@ impl Shared {
         #[cfg(feature = "http")]
         state.connection.watch_authorization(options.context.authorization.as_ref());
         let listeners = Mutex::new(Listeners::new(&mut options));
-        let OptionParts { context, handlers, .. } = options;
-        let (clock, server, state) = (runtime.clock(), OnceLock::new(), Mutex::new(state));
+        let OptionParts { context, clock, handlers, .. } = options;
+        let (server, state) = (OnceLock::new(), Mutex::new(state));
         Arc::new(Shared { runtime, context, clock, handlers, server, state, listeners })
     }
 
@@ -89,8 +88,7 @@ impl Shared {
         }
     }
 
-    /// Locks the state. Not inlined, because it has many callers.
-    #[inline(never)]
+    /// Locks the state.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,18 +98,12 @@ impl Shared {
         let mut state = self.lock();
         state.check_authorization();
         let result = f(&mut state);
-        Self::send_or_wake_driver(state);
-        result
-    }
-
-    /// A separate function, so that it is compiled once and not for each `f`.
-    #[inline(never)]
-    fn send_or_wake_driver(mut state: MutexGuard<'_, State>) {
         let waker = state.send_or_wake_driver();
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
+        result
     }
 
     /// Does the same as [`Shared::with_state`], and converts the error of `f`.
@@ -121,15 +113,13 @@ impl Shared {
 
     /// Converts the error of a request that was not sent.
     #[cold]
-    #[inline(never)]
     pub(crate) fn not_sent_error(&self, error: SendError) -> Error {
         self.send_error(error, &mut self.lock())
     }
 
     #[cold]
-    #[inline(never)]
-    fn send_error(&self, error: SendError, mut state: &mut State) -> Error {
-        self.context.send_error(error, &mut state)
+    fn send_error(&self, error: SendError, state: &mut State) -> Error {
+        self.context.send_error(error, || state.end_details())
     }
 
     /// Starts the shutdown.
@@ -160,7 +150,6 @@ impl Shared {
     }
 
     /// Kills the server and all processes that it started.
-    #[inline(never)]
     fn kill_process(mut state: MutexGuard<'_, State>) {
         state.close_intent = CloseIntent::Kill;
         // If the driver may never be polled again, dropping the process here kills and reaps it.
@@ -191,16 +180,14 @@ impl Shared {
 
     /// Converts the error of an operation, which may have occurred before or after its request was sent.
     #[cold]
-    #[inline(never)]
     pub(crate) fn request_error(&self, error: RequestError) -> Error {
-        self.context.request_error(error, &mut &mut *self.lock())
+        self.context.request_error(error, || self.lock().end_details())
     }
 
     /// Converts the error of a request that was sent.
     #[cold]
-    #[inline(never)]
     pub(crate) fn call_error(&self, error: CallError) -> Error {
-        self.context.call_error(error, &mut &mut *self.lock())
+        self.context.call_error(error, || self.lock().end_details())
     }
 
     /// Returns the error for a request that the state has no slot for.
@@ -211,9 +198,8 @@ impl Shared {
 
     /// Converts the error of a connection that could not be opened.
     #[cold]
-    #[inline(never)]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
-        Error::new(self.name(), error).with_process((&mut *self.lock()).process_report())
+        Error::new(self.name(), error).with_process(self.lock().process_report())
     }
 }
 
@@ -224,7 +210,7 @@ impl Drop for RestartAttempt<'_> {
     fn drop(&mut self) {
         let mut wakers = Vec::new();
         let mut state = self.0.lock();
-        if state.opening.is_restarting {
+        if state.is_restarting {
             state.fail_opening(&mut wakers);
         }
         drop(state);
@@ -233,35 +219,21 @@ impl Drop for RestartAttempt<'_> {
 }
 
 /// A reference that keeps a connection alive. Dropping the last clone kills the server.
-///
-/// A trait object, so that the code that drops a connection is compiled once.
 #[derive(Clone)]
-pub(crate) struct ConnectionRef(Arc<dyn SharedAccess>);
-
-trait SharedAccess: Send + Sync {
-    fn shared(&self) -> &Arc<Shared>;
-}
+pub(crate) struct ConnectionRef(Arc<ConnectionGuard>);
 
 impl ConnectionRef {
-    #[inline(never)]
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         ConnectionRef(Arc::new(ConnectionGuard(shared)))
     }
 
-    #[inline]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
-        self.0.shared()
+        &self.0.0
     }
 }
 
 /// Kills the server when it is dropped.
 struct ConnectionGuard(Arc<Shared>);
-
-impl SharedAccess for ConnectionGuard {
-    fn shared(&self) -> &Arc<Shared> {
-        &self.0
-    }
-}
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
@@ -271,7 +243,7 @@ impl Drop for ConnectionGuard {
             if state.will_restart() {
                 state.fail_opening(&mut wakers);
             }
-            state.end_subscribers(&mut wakers);
+            state.consumers.end(&mut wakers);
             drop(state);
             wakers.into_iter().for_each(Waker::wake);
             return;
@@ -308,10 +280,10 @@ impl<'s> Waiter<'s> {
 
     /// Waits for the outcome of the opening. [`OpeningOutcome::Restart`] is returned to one task, after the server has exited.
     pub(crate) fn poll_opened(&mut self, cx: &mut Context<'_>) -> Poll<OpeningOutcome> {
-        self.poll(cx, |state| match state.opening.outcome {
-            Some(OpeningOutcome::Restart) if state.report.is_none() || state.opening.is_restarting => None,
+        self.poll(cx, |state| match state.connection.opening {
+            Some(OpeningOutcome::Restart) if state.report.is_none() || state.is_restarting => None,
             Some(OpeningOutcome::Restart) => {
-                state.opening.is_restarting = true;
+                state.is_restarting = true;
                 Some(OpeningOutcome::Restart)
             }
             ref outcome => outcome.clone(),

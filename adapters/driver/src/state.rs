@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_client::{
-    ConnectionEnd, ConnectionFacts, ConnectionHooks, ConnectionState, Direction, Exit, ProcessReport, ShutdownReport,
-    StderrTail, catch_panic,
+    ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers, Exit, ProcessReport,
+    ReplySlots, ShutdownReport, StderrTail, Writer, catch_panic,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{
@@ -16,11 +16,7 @@ use mcpwire_core::{
 };
 use mcpwire_process::Process;
 
-use crate::opening::Opening;
-use crate::slots::{Slot, Slots};
-use crate::subscribers::EventSink;
 use crate::waiters::Waiters;
-use mcpwire_client::Writer;
 
 /// Maximum number of reports that wait for the caller of a request. 64: beyond that, the oldest report is dropped.
 const MAX_REPORTS: usize = 64;
@@ -41,10 +37,14 @@ pub(crate) struct State {
     pub(crate) needs_flush: bool,
     /// Why writing or flushing failed, until the driver ends the connection because of it. The writer is `None` then.
     pub(crate) write_error: Option<std::io::Error>,
-    slots: Slots,
+    /// The requests whose callers wait for the reply.
+    slots: ReplySlots<Caller>,
     /// Wakes the driver. The code that wakes the driver takes the waker, so that the driver is woken once.
     pub(crate) driver: Option<Waker>,
-    pub(crate) opening: Opening,
+    /// Whether a call of `initialize` has returned `Ok`.
+    pub(crate) is_opening_reported: bool,
+    /// Whether a task is restarting the server. Other tasks wait for the outcome.
+    pub(crate) is_restarting: bool,
     /// See [`Runtime::has_own_threads`](crate::Runtime::has_own_threads).
     pub(crate) has_own_threads: bool,
     /// `None` after the process has ended, and for a connection without a process.
@@ -54,14 +54,14 @@ pub(crate) struct State {
     pub(crate) stderr: StderrTail,
     /// The state that also exists after the connection has ended.
     pub(crate) connection: ConnectionState,
-    /// `None` until the program requests a stream of events.
-    pub(crate) subscribers: Option<Box<dyn EventSink>>,
+    /// The program's streams of events.
+    pub(crate) consumers: EventConsumers,
     /// The tasks that wait for the next event of a subscription.
     pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
     /// Requests of the server and their cancellations, which the driver has not taken yet.
     pub(crate) server_requests: Vec<ServerRequestEvent>,
     /// The observer and the other callbacks of the program.
-    pub(crate) hooks: Option<Arc<dyn ConnectionHooks>>,
+    pub(crate) hooks: Option<Arc<ConnectionHooks>>,
     /// Number of bytes that were sent and not reported to `hooks` yet.
     sent: u64,
     /// Number of bytes that were received and not reported to `hooks` yet.
@@ -79,6 +79,15 @@ pub(crate) struct State {
     pub(crate) timer_deadline: Option<Timestamp>,
     /// How often the connection became idle since the timer last elapsed.
     idle_count: u8,
+}
+
+/// The caller of a request.
+#[derive(Debug, Default)]
+struct Caller {
+    /// Wakes the task that waits for the reply.
+    waker: Option<Waker>,
+    /// Progress notifications and task statuses. `None` if the caller does not want them.
+    reports: Option<VecDeque<Notification>>,
 }
 
 /// How the clients want the connection to end.
@@ -124,16 +133,17 @@ impl State {
             writer,
             needs_flush: false,
             write_error: None,
-            slots: Slots::default(),
+            slots: ReplySlots::default(),
             driver: None,
-            opening: Opening::default(),
+            is_opening_reported: false,
+            is_restarting: false,
             has_own_threads: false,
             pid: process.as_ref().and_then(Process::pid),
             process,
             exit: None,
             stderr: StderrTail::default(),
             connection: ConnectionState::default(),
-            subscribers: None,
+            consumers: EventConsumers::default(),
             subscriptions: Vec::new(),
             server_requests: Vec::new(),
             hooks: None,
@@ -150,7 +160,7 @@ impl State {
     }
 
     /// Sets the observer and the other callbacks of the program, and reports the start of the process to them.
-    pub(crate) fn set_hooks(&mut self, hooks: Option<Arc<dyn ConnectionHooks>>) {
+    pub(crate) fn set_hooks(&mut self, hooks: Option<Arc<ConnectionHooks>>) {
         if let (Some(hooks), Some(pid)) = (&hooks, self.pid) {
             hooks.process_started(pid);
         }
@@ -159,32 +169,29 @@ impl State {
 
     /// Reports the numbers of bytes that were sent and received to the hooks.
     #[cold]
-    pub(crate) fn record_bytes(&mut self, hooks: &dyn ConnectionHooks) {
+    pub(crate) fn record_bytes(&mut self, hooks: &ConnectionHooks) {
         hooks.bytes(Direction::Sent, mem::take(&mut self.sent));
         hooks.bytes(Direction::Received, mem::take(&mut self.received));
     }
 
     /// Adds a slot for the reply to a request that was sent. `wants_reports` also collects its progress and task statuses.
     pub(crate) fn add_slot(&mut self, key: RequestKey, wants_reports: bool) {
-        let reports = wants_reports.then(VecDeque::new);
-        self.slots.add(key, Slot { reply: None, waker: None, reports });
+        self.slots.add(key, Caller { waker: None, reports: wants_reports.then(VecDeque::new) });
     }
 
     /// Takes the reply and the reports of a request. If the reply has not arrived, the task of `cx` is woken when it does.
     pub(crate) fn poll_slot(&mut self, key: RequestKey, cx: &mut Context<'_>) -> SlotPoll {
         let Some(slot) = self.slots.get_mut(key) else { return SlotPoll::Unknown };
-        let reports = slot.reports.as_mut().map(mem::take).unwrap_or_default();
-        if slot.reply.is_none() {
-            let is_same = slot.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-            let unused_waker = if is_same { None } else { slot.waker.replace(cx.waker().clone()) };
+        let Caller { waker, reports } = &mut slot.waiter;
+        let reports = reports.as_mut().map(mem::take).unwrap_or_default();
+        let Some(reply) = slot.reply.take() else {
+            let is_same = waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            let unused_waker = if is_same { None } else { waker.replace(cx.waker().clone()) };
             return SlotPoll::Pending { reports, unused_waker };
-        }
-        match self.slots.take(key) {
-            Some(Slot { reply: Some(reply), waker: unused_waker, .. }) => {
-                SlotPoll::Reply { reports, reply, unused_waker }
-            }
-            _ => SlotPoll::Unknown,
-        }
+        };
+        let unused_waker = waker.take();
+        self.slots.take(key);
+        SlotPoll::Reply { reports, reply, unused_waker }
     }
 
     /// Cancels a request, and sends the reason to the server.
@@ -193,7 +200,7 @@ impl State {
     #[must_use]
     pub(crate) fn cancel(&mut self, key: RequestKey, reason: &str, now: Timestamp) -> Option<Waker> {
         self.engine.calls().cancel(key, Some(reason), now);
-        self.slots.take(key)?.waker
+        self.slots.take(key)?.waiter.waker
     }
 
     /// Removes and returns the waker of the task that waits for the next event of a subscription.
@@ -336,42 +343,30 @@ impl State {
             match event {
                 Event::Reply(reply) => {
                     // If there is no slot, the caller has dropped its future.
-                    if let Some(slot) = self.slots.get_mut(reply.key()) {
-                        wakers.extend(slot.waker.take());
-                        slot.reply = Some(reply);
-                    }
+                    wakers.extend(self.slots.receive(reply).and_then(|caller| caller.waker.take()));
                 }
                 Event::Subscription(key) => wakers.extend(self.take_subscription_waker(key)),
                 Event::ServerRequest(request) => self.server_requests.push(ServerRequestEvent::Received(request)),
                 Event::ServerRequestCancelled(key) => self.server_requests.push(ServerRequestEvent::Cancelled(key)),
-                Event::Connected => {
-                    if let Some(info) = self.engine.session().shared_server() {
-                        let _ = server.set(info);
-                    }
-                    self.finish_opening(OpeningOutcome::Connected, wakers);
-                }
-                Event::Restart => self.finish_opening(OpeningOutcome::Restart, wakers),
                 event => {
                     self.connection.handle_event(&event, &mut self.engine.calls());
                     match &event {
-                        Event::Notification(notification) => self.add_report(notification, wakers),
-                        Event::Closed(reason) if server.get().is_none() => {
-                            self.finish_opening(OpeningOutcome::Closed(reason.clone()), wakers);
+                        Event::Connected => {
+                            if let Some(info) = self.engine.session().shared_server() {
+                                let _ = server.set(info);
+                            }
+                            self.waiters.take(wakers);
                         }
+                        Event::Restart | Event::Closed(_) => self.waiters.take(wakers),
+                        Event::Notification(notification) => self.add_report(notification, wakers),
                         _ => {}
                     }
-                    let is_last = matches!(event, Event::Closed(_));
-                    if let Some(subscribers) = &mut self.subscribers {
-                        let dropped = subscribers.push(event, wakers);
-                        if let Some(hooks) = &self.hooks {
-                            hooks.dropped(dropped);
-                        }
-                        if is_last {
-                            subscribers.end(wakers);
-                        }
-                        if subscribers.is_crowded() {
-                            return true;
-                        }
+                    let dropped = self.consumers.push(event, wakers);
+                    if let Some(hooks) = &self.hooks {
+                        hooks.dropped(dropped);
+                    }
+                    if self.consumers.is_crowded() {
+                        return true;
                     }
                 }
             }
@@ -382,7 +377,8 @@ impl State {
     /// Adds a progress notification or task status to the reports for the caller of its request.
     fn add_report(&mut self, notification: &Notification, wakers: &mut Vec<Waker>) {
         if let Some(key) = notification.request_key()
-            && let Some(Slot { reports: Some(reports), waker, .. }) = self.slots.get_mut(key)
+            && let Some(slot) = self.slots.get_mut(key)
+            && let Caller { reports: Some(reports), waker } = &mut slot.waiter
         {
             if reports.len() == MAX_REPORTS {
                 reports.pop_front();
@@ -395,7 +391,6 @@ impl State {
     /// Stores the error of a stream, with which the connection is going to end. The exit of a process is a better reason than the error
     /// of its pipe.
     #[cold]
-    #[inline(never)]
     pub(crate) fn stream_failed(&mut self, error: &std::io::Error) {
         if self.process.is_none() {
             self.connection.failure = Some(error.to_string().into());
@@ -413,29 +408,20 @@ impl State {
     pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) {
         self.engine.close();
         while self.handle_events(server, wakers) {}
-        if self.opening.outcome.is_none() && server.get().is_none() {
-            self.finish_opening(OpeningOutcome::Closed(CloseReason::ByClient), wakers);
-        }
+        self.connection.opening.get_or_insert(OpeningOutcome::Closed(CloseReason::ByClient));
         // The streams of events continue with the restarted server.
         if !self.will_restart() {
             // The engine reports no end before the opening.
             self.connection.close_reason.get_or_insert(CloseReason::ByClient);
-            self.end_subscribers(wakers);
+            self.consumers.end(wakers);
         }
         self.waiters.take(wakers);
-    }
-
-    /// Ends the streams of events.
-    pub(crate) fn end_subscribers(&mut self, wakers: &mut Vec<Waker>) {
-        if let Some(subscribers) = &mut self.subscribers {
-            subscribers.end(wakers);
-        }
     }
 
     /// Returns why the connection has ended, or `None` if it is open or will be restarted.
     pub(crate) fn connection_end(&mut self) -> Option<ConnectionEnd> {
         let reason = self.connection.close_reason.clone().filter(|_| !self.will_restart())?;
-        Some(ConnectionEnd::new(reason, (&mut *self).process_report()))
+        Some(ConnectionEnd::new(reason, self.process_report()))
     }
 
     /// Removes and returns the process, and stores its exit status if it has exited.
@@ -457,12 +443,9 @@ impl State {
             None => self.engine.session().phase() != Phase::Closed,
         }
     }
-}
 
-/// Implemented for a reference: unlike a trait object of `State`, a trait object of a reference contains no code to drop `State`,
-/// which saves 4 KiB.
-impl ConnectionFacts for &mut State {
-    fn process_report(&mut self) -> Option<Box<ProcessReport>> {
+    /// Returns the exit status and last output of the server's process, or `None` if there is no process.
+    pub(crate) fn process_report(&mut self) -> Option<Box<ProcessReport>> {
         let exit = match &mut self.process {
             Some(process) => process.observe().copied(),
             None => Some(self.exit?),
@@ -470,7 +453,8 @@ impl ConnectionFacts for &mut State {
         Some(Box::new(ProcessReport::new(exit, self.stderr.excerpt())))
     }
 
-    fn failure(&self) -> Option<Arc<str>> {
-        self.connection.failure.clone()
+    /// Returns the details of the end of the connection, for errors.
+    pub(crate) fn end_details(&mut self) -> EndDetails {
+        EndDetails { process: self.process_report(), failure: self.connection.failure.clone() }
     }
 }

@@ -107,8 +107,8 @@ impl EndOfStream {
         if let Some(process) = process.filter(|_| !self.has_exited) {
             self.poll_exit(process, polling, now);
         }
-        self.is_over = (self.has_output_ended && self.has_exited && self.has_stderr_ended)
-            || self.by.is_some_and(|at| at <= now);
+        self.is_over =
+            (self.has_output_ended && self.has_exited && self.has_stderr_ended) || self.by.is_some_and(|at| at <= now);
         self.is_over
     }
 

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use crate::local::LocalProcess;
 use crate::spawn;
-use mcpwire_client::{AnyLauncher, Exit, LaunchKind, LaunchedServer, LaunchedServerHandle, McpServerDef, SpawnError};
+use mcpwire_client::{
+    Exit, LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, McpServerDef, SpawnError, launch,
+};
 
 /// A server's process. Dropping this value kills the process and its descendants.
 #[derive(Debug)]
@@ -95,8 +97,8 @@ const REAP_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl RunningServer {
     /// Starts a server, with the launcher of the program if there is one.
-    pub fn start(def: &McpServerDef, launcher: Option<&dyn AnyLauncher>) -> Result<Self, SpawnError> {
-        let (process, pipes) = match launcher.map(|launcher| launcher.start(def)).transpose()? {
+    pub fn start(def: &McpServerDef, launcher: Option<&dyn Launcher>) -> Result<Self, SpawnError> {
+        let (process, pipes) = match launcher.map(|launcher| launch(launcher, def)).transpose()? {
             None => Process::spawn(def)?,
             Some(LaunchKind::Command(other)) => Process::spawn(&other)?,
             Some(LaunchKind::Server(server)) => return Ok(RunningServer::Launched(server)),

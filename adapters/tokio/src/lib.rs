@@ -108,7 +108,6 @@ impl Tokio {
     }
 
     /// Enters the runtime: tokio's timers and sockets need a current runtime.
-    #[inline(never)]
     fn enter(&self) -> EnterGuard<'_> {
         self.0.enter()
     }

@@ -1,9 +1,9 @@
 //! Servers that a launcher starts: in another command, and in this process, on every adapter.
 
 use std::io;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 

@@ -11,10 +11,7 @@ use std::ops::ControlFlow;
 
 #[cfg(feature = "tool-client")]
 use mcpwire_client::ReportCallbacks;
-use mcpwire_client::{
-    ConnectionContext, ConnectionEnd, ConnectionFacts, Error, GracePeriods, InvalidMessages, McpServerDef,
-    ShutdownReport,
-};
+use mcpwire_client::{ConnectionEnd, Error, GracePeriods, InvalidMessages, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::{Operation, RequestError, Step};
 use mcpwire_core::{
     CallError, Method, Notification, ProtocolVersion, Reply, RequestKey, SendError, ServerCapabilities, ServerInfo,
@@ -302,32 +299,24 @@ impl McpClient {
         }
     }
 
-    /// Runs `f` with the context of the connection and the facts that errors contain.
-    fn with_context<T>(&mut self, f: impl FnOnce(&ConnectionContext, &mut dyn ConnectionFacts) -> T) -> T {
-        let context = std::mem::take(&mut self.connection.context);
-        let value = f(&context, &mut self.connection);
-        self.connection.context = context;
-        value
-    }
-
     #[cold]
     pub(crate) fn request_error(&mut self, error: RequestError) -> Error {
-        self.with_context(|context, facts| context.request_error(error, facts))
+        self.connection.request_error(error)
     }
 
     #[cold]
     pub(crate) fn call_error(&mut self, error: CallError) -> Error {
-        self.with_context(|context, facts| context.call_error(error, facts))
+        self.connection.call_error(error)
     }
 
     #[cold]
     pub(crate) fn send_error(&mut self, error: SendError) -> Error {
-        self.with_context(|context, facts| context.send_error(error, facts))
+        self.connection.send_error(error)
     }
 
     #[cold]
     pub(crate) fn io_error(&self, error: io::Error) -> Error {
-        Error::new(self.connection.context.name(), error)
+        self.connection.io_error(error)
     }
 }
 

@@ -1,21 +1,18 @@
 //! Starts a server or connects to it, and opens the connection.
 
 use std::io::{self, Read, Write};
+use std::mem;
 use std::sync::Arc;
 
-use mcpwire_client::{
-    AnyLauncher, ConnectOptions, ConnectionFacts, Error, McpServerDef, OptionParts, Stderr, Tracer,
-    Transport as TransportKind,
-};
+use mcpwire_client::{Clock, ConnectOptions, Error, Launcher, McpServerDef, OptionParts, Transport as TransportKind};
+use mcpwire_core::ServerInfo;
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
-use mcpwire_core::{Config, ServerInfo, Timestamp, stdio};
 use mcpwire_process::{Process, RunningServer};
 
 use super::McpClient;
-use crate::answers::Answers;
 use crate::connection::Connection;
 use crate::dropped_handles::DroppedHandles;
-use crate::transport::{Clock, Threads, Transport, launched};
+use crate::transport::{Threads, Transport, launched};
 
 impl McpClient {
     /// Starts a server without opening the connection.
@@ -35,14 +32,14 @@ impl McpClient {
     /// # Errors
     /// If the server's process cannot be started, or the definition or an option is invalid.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let mut options = options.into_parts(Some(Arc::new(def.clone())));
+        let (definition, clock) = (Some(Arc::new(def.clone())), Clock::system());
         if def.url.is_some() {
-            return Self::connect_http(def, options);
+            return Self::connect_http(def, options.into_parts(definition, TransportKind::Http, clock));
         }
-        let clock = Clock::start();
-        options.start_hooks(TransportKind::Stdio, move || clock.now());
-        let connection = spawn(def, options.context.launcher.as_deref(), options.config.clone(), clock)?;
-        Ok(Self::new(connection, options))
+        let mut options = options.into_parts(definition, TransportKind::Stdio, clock);
+        let (process, transport) = start_server(def, options.context.launcher.as_deref())?;
+        let engine = AnyEngine::stream(mem::take(&mut options.config));
+        Ok(Self::new(Connection::new(engine, transport, Some(process), options)))
     }
 
     /// Creates a client over a pair of streams, such as the halves of a socket.
@@ -58,14 +55,10 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
-        let mut options = options.into_parts(None);
-        let clock = Clock::start();
-        options.start_hooks(TransportKind::Stream, move || clock.now());
-        let transport =
-            Threads::start(reader, writer).map_err(|error| Error::new(options.context.name(), error))?;
-        let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
-        let connection = Connection::new(engine, Box::new(transport), None, clock);
-        Ok(Self::new(connection, options))
+        let mut options = options.into_parts(None, TransportKind::Stream, Clock::system());
+        let transport = Threads::start(reader, writer).map_err(|error| Error::new(options.context.name(), error))?;
+        let engine = AnyEngine::stream(mem::take(&mut options.config));
+        Ok(Self::new(Connection::new(engine, Box::new(transport), None, options)))
     }
 
     /// Starts a server, opens the connection and lists the server's tools.
@@ -101,16 +94,15 @@ impl McpClient {
     #[doc(alias = "server/discover")]
     pub fn initialize(&mut self) -> Result<&ServerInfo, Error> {
         let start = self.connection.now();
-        let mut outcome = self.open(start)?;
+        let mut outcome = self.connection.open(start)?;
         if let (OpeningOutcome::Restart, Some(def)) = (&outcome, self.connection.context.definition.clone()) {
             let spent = self.connection.now().duration_since(start);
-            let config = self.connection.engine.session().config().for_restart(spent);
-            let launcher = self.connection.context.launcher.as_deref();
-            let mut successor = spawn(&def, launcher, config, self.connection.clock)?;
-            self.connection.hand_over_to(&mut successor).map_err(|error| self.io_error(error))?;
-            self.connection = successor;
+            let engine = AnyEngine::stream(self.connection.engine.session().config().for_restart(spent));
+            let (process, transport) = start_server(&def, self.connection.context.launcher.as_deref())?;
+            let restarted = self.connection.restart(engine, transport, process);
+            restarted.map_err(|error| self.connection.io_error(error))?;
             let now = self.connection.now();
-            outcome = self.open(now)?;
+            outcome = self.connection.open(now)?;
         }
         if let Some(error) = outcome.into_error() {
             let process = self.connection.process_report();
@@ -122,22 +114,14 @@ impl McpClient {
         }
     }
 
-    fn open(&mut self, now: Timestamp) -> Result<OpeningOutcome, Error> {
-        self.connection.engine.calls().initialize(now).map_err(|error| self.send_error(error))?;
-        self.connection.connecting();
-        self.connection.open().map_err(|error| self.io_error(error))
-    }
-
     #[cfg(feature = "http")]
     fn connect_http(def: &McpServerDef, mut options: OptionParts) -> Result<Self, Error> {
-        let clock = Clock::start();
-        options.start_hooks(TransportKind::Http, move || clock.now());
         let settings = options.http.settings(def, &options.config.client_info)?;
         let client = options.http_client(def, || mcpwire_smol::Runtime::http_client(&mcpwire_smol::Smol, def))?;
-        let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
+        let config = mem::take(&mut options.config);
+        let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(config, settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());
-        let connection = Connection::new(engine, Box::new(transport), None, clock);
-        Ok(Self::new(connection, options))
+        Ok(Self::new(Connection::new(engine, Box::new(transport), None, options)))
     }
 
     #[cfg(not(feature = "http"))]
@@ -145,15 +129,7 @@ impl McpClient {
         Err(Error::new(def.display_name(), mcpwire_client::HttpSetupError::Missing))
     }
 
-    fn new(mut connection: Connection, options: OptionParts) -> Self {
-        let OptionParts { context, stderr, trace, handlers, .. } = options;
-        connection.stderr = Stderr::new(stderr);
-        connection.tracer = trace.map(Tracer::new);
-        connection.answers = Answers::new(handlers);
-        #[cfg(feature = "http")]
-        connection.state.watch_authorization(context.authorization.as_ref());
-        connection.context = context;
-        connection.process_started();
+    fn new(connection: Connection) -> Self {
         McpClient { connection, dropped: DroppedHandles::default() }
     }
 }
@@ -177,12 +153,8 @@ pub fn with_client<T>(def: &McpServerDef, f: impl FnOnce(&mut McpClient) -> T) -
     Ok(value)
 }
 
-fn spawn(
-    def: &McpServerDef,
-    launcher: Option<&dyn AnyLauncher>,
-    config: Config,
-    clock: Clock,
-) -> Result<Connection, Error> {
+/// Starts the process of a server.
+fn start_server(def: &McpServerDef, launcher: Option<&dyn Launcher>) -> Result<(Process, Box<dyn Transport>), Error> {
     let server = def.display_name();
     let (process, transport) = match RunningServer::start(def, launcher).map_err(|error| Error::new(server, error))? {
         RunningServer::Local(process, pipes) => (process, transport(pipes)),
@@ -191,9 +163,7 @@ fn spawn(
             (Process::launched(control), Ok(Box::new(threads) as Box<dyn Transport>))
         }
     };
-    let transport = transport.map_err(|error| Error::new(server, error))?;
-    let engine = AnyEngine::Stream(stdio::Engine::new(config));
-    Ok(Connection::new(engine, transport, Some(process), clock))
+    Ok((process, transport.map_err(|error| Error::new(server, error))?))
 }
 
 #[cfg(unix)]

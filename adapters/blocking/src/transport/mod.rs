@@ -17,39 +17,25 @@ pub(crate) use web::Web;
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::AnyEngine;
 
 use crate::cancel::ThreadWaker;
-use mcpwire_client::{ConnectionHooks, Direction, PanicCallbacks, Stderr, Tracer};
+use mcpwire_client::{Clock, ConnectionHooks, Direction, PanicCallbacks, Stderr, Tracer};
 use mcpwire_process::Process;
-
-/// The clock of an engine. Its origin is the creation of the client.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock(Instant);
-
-impl Clock {
-    pub(crate) fn start() -> Self {
-        Clock(Instant::now())
-    }
-
-    pub(crate) fn now(self) -> Timestamp {
-        Timestamp::from_origin(self.0.elapsed())
-    }
-}
 
 /// The parts of a [`Connection`](crate::connection::Connection) that a transport uses besides the engine.
 pub(crate) struct IoContext<'a> {
-    pub(crate) clock: Clock,
+    pub(crate) clock: &'a Clock,
     /// The current time, if the caller has just read the clock. Only [`Pipes`] uses it.
     #[cfg(unix)]
     pub(crate) recent_time: Option<Timestamp>,
     pub(crate) process: Option<&'a mut Process>,
     pub(crate) stderr: &'a mut Stderr,
     pub(crate) tracer: Option<&'a mut Tracer>,
-    pub(crate) hooks: Option<&'a dyn ConnectionHooks>,
+    pub(crate) hooks: Option<&'a ConnectionHooks>,
     pub(crate) panics: &'a PanicCallbacks,
     /// Set if the connection ended because of a failure on this side, such as a panic.
     pub(crate) failure: &'a mut Option<Arc<str>>,

@@ -56,10 +56,7 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// Starts the threads of a connection over a pair of streams.
-    pub(crate) fn start(
-        reader: impl Read + Send + 'static,
-        writer: impl Write + Send + 'static,
-    ) -> io::Result<Self> {
+    pub(crate) fn start(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> io::Result<Self> {
         Self::start_with(reader, writer, None, EndOfStream::of_streams())
     }
 
@@ -346,7 +343,8 @@ mod tests {
     #[test]
     fn the_queue_of_standard_error_is_bounded() {
         let (reads, read) = channel();
-        let threads = Threads::start_for_process(io::empty(), io::sink(), Some(Box::new(EndlessReader(reads)))).unwrap();
+        let threads =
+            Threads::start_for_process(io::empty(), io::sink(), Some(Box::new(EndlessReader(reads)))).unwrap();
         for _ in 0..MAX_CHUNKS {
             read.recv().unwrap();
         }

@@ -67,14 +67,12 @@ impl Error {
     }
 
     #[cold]
-    #[inline(never)]
     fn with_cause(server: &str, cause: Cause) -> Self {
         Error(Arc::new(Content { server: server.into(), tool: None, cause: Arc::new(cause), process: None }))
     }
 
     /// Sets the name of the tool whose call failed.
     #[cold]
-    #[inline(never)]
     pub fn with_tool(mut self, tool: &str) -> Self {
         Arc::make_mut(&mut self.0).tool = Some(tool.into());
         self
@@ -82,7 +80,6 @@ impl Error {
 
     /// Sets the exit status and last output of the server's process. `None` changes nothing.
     #[cold]
-    #[inline(never)]
     pub fn with_process(mut self, process: Option<Box<ProcessReport>>) -> Self {
         if process.is_some() {
             Arc::make_mut(&mut self.0).process = process;

@@ -4,8 +4,8 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 
 use mcpwire_core::{
-    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, Json,
-    Root, RpcError, ServerRequest, ServerRequestKind,
+    Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
+    Json, Root, RpcError, ServerRequest, ServerRequestKind,
 };
 
 use super::{AnyClientHandler, HandlerContext, HandlerFuture, RequestHandler, method_not_found};
@@ -15,8 +15,7 @@ const SAMPLE: &str = "sampling/createMessage";
 
 /// Returns the future of the answer to a request, `None` for a kind of request that it does not answer, or an error.
 ///
-/// The function also decodes the parameters and validates the answer, so that a program contains this code only for the kinds of
-/// requests that it answers.
+/// The function also decodes the parameters and validates the answer.
 type Handler = Arc<dyn Fn(&ServerRequest, &HandlerContext) -> Result<Option<HandlerFuture>, RpcError> + Send + Sync>;
 
 type OnAnswerError = Arc<dyn Fn(&ServerRequest, &RpcError) + Send + Sync>;
@@ -36,6 +35,25 @@ pub(crate) struct Handlers {
 }
 
 impl Handlers {
+    /// Declares the capabilities of the handlers in the configuration.
+    pub(crate) fn declare(&self, config: &mut Config) {
+        if self.form.is_some() || self.url.is_some() {
+            config.answer_elicitation(self.form.is_some(), self.url.is_some());
+        }
+        if self.sampling.is_some() {
+            config.answer_sampling();
+        }
+        if self.roots.is_some() {
+            config.answer_roots();
+        }
+        for method in self.methods.iter().flat_map(|(methods, _)| methods) {
+            config.answer(method);
+        }
+        if let Some(object) = &self.object {
+            object.capabilities().declare(config);
+        }
+    }
+
     /// Returns the future of the answer to a request.
     ///
     /// Handlers of one kind of request take precedence over handlers of named methods, and these over the handler object.

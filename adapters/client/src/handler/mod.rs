@@ -5,19 +5,17 @@
 //! | `client_handler` | [`ClientHandler`]: an object that answers the requests of servers |
 //! | `request_handler` | [`RequestHandler`]: answers requests of any method |
 //! | `context` | [`HandlerContext`]: the server, the client's request and the cancellation of a request |
-//! | `handlers`, `handler_set` | [`Handlers`]: the handlers in the options of a connection |
+//! | `handlers` | [`Handlers`]: the handlers in the options of a connection |
 //! | `pending` | [`PendingAnswers`]: the requests of a server that handlers are processing |
 
 mod client_handler;
 mod context;
-mod handler_set;
 mod handlers;
 mod pending;
 mod request_handler;
 
 pub use client_handler::{ClientHandler, HandlerCapabilities};
 pub use context::{CancelledFuture, HandlerContext};
-pub(crate) use handler_set::HandlerSet;
 pub(crate) use handlers::{Handlers, form, named, sampling, url};
 pub use pending::{ConnectionHandlers, OutgoingAnswer, PendingAnswers};
 pub use request_handler::RequestHandler;
@@ -33,6 +31,6 @@ use mcpwire_core::{Json, RpcError};
 pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = Result<Json, RpcError>> + Send>>;
 
 /// Returns the error that refuses a request without a handler.
-pub fn method_not_found() -> RpcError {
+pub(crate) fn method_not_found() -> RpcError {
     RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")
 }

@@ -86,7 +86,7 @@ pub(crate) struct HookedClient {
     pub(crate) on_request: Option<OnRequest>,
     /// Looks at the header `Authorization` that `on_request` sets. `None` if an authorizer sets it.
     pub(crate) last_sent: Option<Arc<LastAuthorization>>,
-    pub(crate) hooks: Option<Arc<dyn ConnectionHooks>>,
+    pub(crate) hooks: Option<Arc<ConnectionHooks>>,
     pub(crate) client: Arc<dyn HttpClient>,
 }
 
@@ -130,7 +130,7 @@ impl HttpClient for HookedClient {
 
 /// A response body that reports the number of its bytes to the hooks.
 struct CountedBody {
-    hooks: Arc<dyn ConnectionHooks>,
+    hooks: Arc<ConnectionHooks>,
     body: Reader,
 }
 

@@ -9,15 +9,14 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcpwire_client::{Direction, Reader, ShutdownReport, catch_panic};
+use mcpwire_client::{Direction, PendingAnswers, Reader, ShutdownReport, catch_panic};
 use mcpwire_core::{Phase, Timestamp};
 use mcpwire_process::EndOfStream;
 
-use crate::answers::Answers;
 use crate::runtime::{ExitWatch, Timer};
 use crate::shared::{Listeners, Shared};
 use crate::shutdown::Shutdown;
-use crate::state::{CloseIntent, State};
+use crate::state::{CloseIntent, ServerRequestEvent, State};
 
 /// Maximum number of consecutive reads and writes, before timers and the shutdown are polled. At 8 to 64 KiB each, at most
 /// 2 MiB.
@@ -54,7 +53,8 @@ pub(crate) struct Driver {
     wakers: Vec<Waker>,
     /// Wakers to drop after the lock is released: each may be the last reference to a task.
     unused_wakers: Vec<Waker>,
-    answers: Answers,
+    /// The requests of the server that handlers are processing.
+    answers: PendingAnswers,
     /// `None` for a connection over streams.
     #[cfg(feature = "http")]
     pub(crate) http: Option<Box<crate::http::Exchanges>>,
@@ -77,7 +77,7 @@ impl Driver {
         let end_of_stream = if state.process.is_some() { EndOfStream::of_process() } else { EndOfStream::of_streams() };
         drop(state);
         let timer = shared.runtime.timer();
-        let answers = Answers::new(&shared);
+        let answers = PendingAnswers::new(Arc::clone(&shared.handlers));
         Driver {
             shared,
             reader,
@@ -101,7 +101,6 @@ impl Driver {
     }
 
     /// Spawns the driver as a task of its runtime.
-    #[inline(never)]
     pub(crate) fn spawn(self) {
         let runtime = Arc::clone(&self.shared.runtime);
         runtime.spawn(Box::pin(self));
@@ -148,15 +147,15 @@ impl Driver {
     ///
     /// The wait is limited to [`MAX_CONSUMER_WAIT`], because replies arrive over the same stream.
     fn is_reading_paused(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        let Some(subscribers) = &mut state.subscribers else { return false };
-        if !subscribers.is_crowded() || !subscribers.wait_for_room(cx.waker(), &mut self.unused_wakers) {
+        let consumers = &mut state.consumers;
+        if !consumers.is_crowded() || !consumers.wait_for_room(cx.waker(), &mut self.unused_wakers) {
             self.paused_until = None;
             return false;
         }
         let now = self.shared.clock.now();
         let until = *self.paused_until.get_or_insert(now + MAX_CONSUMER_WAIT);
         if until <= now {
-            subscribers.give_up_waiting();
+            consumers.give_up_waiting();
             self.paused_until = None;
         }
         until > now
@@ -250,7 +249,10 @@ impl Driver {
     /// Returns the earliest deadline of the engine, the end of the stream, the shutdown, and the wait for consumers.
     fn deadline(&self, state: &State) -> Option<Timestamp> {
         let stop = self.shutdown.as_ref().map(Shutdown::deadline);
-        [state.engine.poll_timeout(), self.end_of_stream.deadline(), stop, self.paused_until].into_iter().flatten().min()
+        [state.engine.poll_timeout(), self.end_of_stream.deadline(), stop, self.paused_until]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Calls the program's callbacks and wakes tasks. Call it without holding the lock.
@@ -322,7 +324,7 @@ impl Driver {
         }
         let requests = mem::take(&mut state.server_requests);
         if let Some(hooks) = &shared.context.hooks {
-            state.record_bytes(&**hooks);
+            state.record_bytes(hooks);
         }
         let writer_panic = state.writer_panic.take();
         drop(state);
@@ -333,7 +335,7 @@ impl Driver {
         if self.is_over {
             self.answers.clear();
         } else {
-            self.answers.serve(&shared, requests, cx);
+            self.answer(requests, cx);
         }
         self.run_callbacks();
         if self.is_over { Poll::Ready(()) } else { Poll::Pending }
@@ -341,6 +343,22 @@ impl Driver {
 }
 
 impl Driver {
+    /// Calls the handlers of new requests of the server, polls all pending handlers, and sends the answers that are complete.
+    ///
+    /// This calls code of the program: call it without holding a lock.
+    fn answer(&mut self, requests: Vec<ServerRequestEvent>, cx: &mut Context<'_>) {
+        for request in requests {
+            match request {
+                ServerRequestEvent::Received(request) => self.answers.start(request),
+                ServerRequestEvent::Cancelled(id) => self.answers.cancel(id, cx),
+            }
+        }
+        for answer in self.answers.poll(cx) {
+            let now = self.shared.clock.now();
+            self.shared.with_state(|state| answer.send(&mut state.engine.calls(), now));
+        }
+    }
+
     fn poll_transport(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         #[cfg(feature = "http")]
         if self.http.is_some() {

@@ -90,7 +90,6 @@ impl ProcessTree {
     }
 
     /// Not inlined, because the copies would add 350 bytes to small programs.
-    #[inline(never)]
     fn signal(&self, signal: Signal) {
         if self.state == State::Ended {
             return;

@@ -1,15 +1,16 @@
-//! [`Subscribers`]: the event queues between the driver and the program's streams of events.
+//! [`EventConsumers`]: the event queues between a connection and the program's streams of events.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
-use mcpwire_client::EventQueue;
 use mcpwire_core::Event;
+
+use crate::EventQueue;
 
 /// The consumer of an event queue.
 #[derive(Debug)]
-pub(crate) struct Consumer(Arc<Mutex<Queue>>);
+pub struct EventConsumer(Arc<Mutex<Queue>>);
 
 #[derive(Debug)]
 struct Queue {
@@ -27,9 +28,9 @@ struct Queue {
     driver_waker: Option<Waker>,
 }
 
-impl Consumer {
+impl EventConsumer {
     /// Polls for the next event. Returns `None` after the last event of a connection that has ended.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         let mut has_ended = false;
         // Dropped after the lock is released, because it may be the last reference to a task.
         let mut unused_waker = None;
@@ -42,12 +43,17 @@ impl Consumer {
     }
 
     /// Returns the next event, or `None` if the queue is empty.
-    pub(crate) fn try_next(&mut self) -> Option<Event> {
+    pub fn try_next(&mut self) -> Option<Event> {
         self.take(|_| {})
     }
 
+    /// Returns whether the queue is empty.
+    pub fn is_empty(&self) -> bool {
+        lock(&self.0).events.is_empty()
+    }
+
     /// Returns the number of events that were dropped because the queue was full.
-    pub(crate) fn dropped(&self) -> u64 {
+    pub fn dropped(&self) -> u64 {
         lock(&self.0).events.dropped()
     }
 
@@ -71,7 +77,7 @@ impl Consumer {
     }
 }
 
-impl Drop for Consumer {
+impl Drop for EventConsumer {
     fn drop(&mut self) {
         let mut queue = lock(&self.0);
         queue.is_abandoned = true;
@@ -101,43 +107,17 @@ fn replace(stored: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
     }
 }
 
-/// The event queues of a connection.
-///
-/// A trait object, so that a program without streams of events contains no code for them.
-pub(crate) trait EventSink: Send {
-    /// Adds a queue, and returns its consumer. `has_ended` is whether the connection has already ended.
-    fn add(&mut self, events: EventQueue, has_ended: bool) -> Consumer;
-
-    /// Adds an event to all queues that accept it. Returns the number of events that were dropped.
-    ///
-    /// Adds the tasks to wake to `wakers`.
-    fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64;
-
-    /// Returns whether the driver should wait for a consumer.
-    fn is_crowded(&self) -> bool;
-
-    /// Returns whether a queue is still crowded. If so, `driver` is woken when the consumer has emptied the queue.
-    ///
-    /// Adds wakers to `unused` that the caller must drop without holding the lock.
-    fn wait_for_room(&mut self, driver: &Waker, unused: &mut Vec<Waker>) -> bool;
-
-    /// Marks the consumers of crowded queues as stalled, so that the driver no longer waits for them.
-    fn give_up_waiting(&mut self);
-
-    /// Ends all queues, and adds their consumers to `wakers`.
-    fn end(&mut self, wakers: &mut Vec<Waker>);
-}
-
 /// The event queues of all consumers.
-#[derive(Default)]
-pub(crate) struct Subscribers {
+#[derive(Debug, Default)]
+pub struct EventConsumers {
     queues: Vec<Weak<Mutex<Queue>>>,
     /// Whether the driver should wait for a consumer.
     is_crowded: bool,
 }
 
-impl EventSink for Subscribers {
-    fn add(&mut self, events: EventQueue, has_ended: bool) -> Consumer {
+impl EventConsumers {
+    /// Adds a queue, and returns its consumer. `has_ended` is whether the connection has already ended.
+    pub fn add(&mut self, events: EventQueue, has_ended: bool) -> EventConsumer {
         let queue =
             Queue { events, has_ended, is_abandoned: false, waker: None, is_stalled: false, driver_waker: None };
         let queue = Arc::new(Mutex::new(queue));
@@ -146,41 +126,46 @@ impl EventSink for Subscribers {
             self.queues.retain(|queue| queue.strong_count() > 0);
         }
         self.queues.push(Arc::downgrade(&queue));
-        Consumer(queue)
+        EventConsumer(queue)
     }
 
-    fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64 {
-        let Some((last, others)) = self.queues.split_last() else { return 0 };
-        let (mut dropped, mut is_crowded) = (0, self.is_crowded);
-        let mut push = |queue: &mut Queue, event: Event| {
+    /// Adds an event to all queues that accept it. Returns the number of events that were dropped.
+    ///
+    /// Adds the tasks to wake to `wakers`. [`Event::Closed`] ends all queues.
+    pub fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64 {
+        let is_last = matches!(event, Event::Closed(_));
+        let mut dropped = 0;
+        let mut unsent = Some(event);
+        for (at, queue) in self.queues.iter().enumerate() {
+            let Some(queue) = queue.upgrade() else { continue };
+            let mut queue = lock(&queue);
+            if !unsent.as_ref().is_some_and(|event| queue.events.accepts(event)) {
+                continue;
+            }
+            // The last queue needs no copy.
+            let event = if at + 1 == self.queues.len() { unsent.take() } else { unsent.clone() };
+            let Some(event) = event else { break };
             let before = queue.events.dropped();
             queue.events.push(event);
             dropped += queue.events.dropped() - before;
             wakers.extend(queue.waker.take());
-            is_crowded |= queue.is_crowded();
-        };
-        for queue in others.iter().filter_map(Weak::upgrade) {
-            let mut queue = lock(&queue);
-            if queue.events.accepts(&event) {
-                push(&mut queue, event.clone());
-            }
+            self.is_crowded |= queue.is_crowded();
         }
-        // The last queue needs no copy.
-        if let Some(queue) = last.upgrade() {
-            let mut queue = lock(&queue);
-            if queue.events.accepts(&event) {
-                push(&mut queue, event);
-            }
+        if is_last {
+            self.end(wakers);
         }
-        self.is_crowded = is_crowded;
         dropped
     }
 
-    fn is_crowded(&self) -> bool {
+    /// Returns whether the driver should wait for a consumer.
+    pub fn is_crowded(&self) -> bool {
         self.is_crowded
     }
 
-    fn wait_for_room(&mut self, driver: &Waker, unused: &mut Vec<Waker>) -> bool {
+    /// Returns whether a queue is still crowded. If so, `driver` is woken when the consumer has emptied the queue.
+    ///
+    /// Adds wakers to `unused` that the caller must drop without holding the lock.
+    pub fn wait_for_room(&mut self, driver: &Waker, unused: &mut Vec<Waker>) -> bool {
         self.is_crowded = false;
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
@@ -192,7 +177,8 @@ impl EventSink for Subscribers {
         self.is_crowded
     }
 
-    fn give_up_waiting(&mut self) {
+    /// Marks the consumers of crowded queues as stalled, so that the driver no longer waits for them.
+    pub fn give_up_waiting(&mut self) {
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
             queue.is_stalled |= queue.is_crowded();
@@ -200,7 +186,8 @@ impl EventSink for Subscribers {
         self.is_crowded = false;
     }
 
-    fn end(&mut self, wakers: &mut Vec<Waker>) {
+    /// Ends all queues, and adds their consumers to `wakers`.
+    pub fn end(&mut self, wakers: &mut Vec<Waker>) {
         for queue in mem::take(&mut self.queues).iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
             queue.has_ended = true;
@@ -224,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_queue_of_a_dropped_consumer_stores_no_waker() {
-        let mut subscribers = Subscribers::default();
+        let mut subscribers = EventConsumers::default();
         let consumer = subscribers.add(EventQueue::for_events(), false);
         // The driver holds such a reference while it inspects the queue.
         let queue = Arc::clone(&consumer.0);

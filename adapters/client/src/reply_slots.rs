@@ -1,27 +1,25 @@
-//! [`Slots`]: a table of the replies to pending requests, by request key.
+//! [`ReplySlots`]: the pending requests whose replies the program wants, by request key.
 
 use std::collections::VecDeque;
-use std::task::Waker;
 
-use mcpwire_core::{Notification, Reply, RequestKey};
+use mcpwire_core::{Reply, RequestKey};
 
-/// The reply to a pending request, and the task that waits for the reply.
-#[derive(Default)]
-pub(crate) struct Slot {
-    /// `None` until the reply arrives.
-    pub(crate) reply: Option<Reply>,
-    pub(crate) waker: Option<Waker>,
-    /// Progress notifications and task statuses for the caller. `None` if the caller does not want them.
-    pub(crate) reports: Option<VecDeque<Notification>>,
+/// A pending request, and its reply when it has arrived.
+#[derive(Debug)]
+pub struct ReplySlot<W> {
+    /// `None` until the reply arrives, or if it is not wanted anymore.
+    pub reply: Option<Reply>,
+    /// Who waits for the reply, such as a task or callbacks.
+    pub waiter: W,
 }
 
-/// A table of slots, sorted by key.
+/// A table of slots, sorted by key. Replies without a slot are dropped.
 ///
 /// Keys increase, so new slots are added at the end. Removing a slot leaves a hole. Holes at the front are removed at once, other
 /// holes when they are the majority.
-#[derive(Default)]
-pub(crate) struct Slots {
-    table: VecDeque<(RequestKey, Option<Slot>)>,
+#[derive(Debug)]
+pub struct ReplySlots<W> {
+    table: VecDeque<(RequestKey, Option<ReplySlot<W>>)>,
     /// Number of slots, without holes.
     len: usize,
     /// Whether an empty table retains its buffer.
@@ -31,20 +29,34 @@ pub(crate) struct Slots {
 /// Holes are removed when they outnumber the slots by more than this.
 const MIN_HOLES: usize = 16;
 
-impl Slots {
+impl<W> Default for ReplySlots<W> {
+    fn default() -> Self {
+        ReplySlots { table: VecDeque::new(), len: 0, keeps_memory: false }
+    }
+}
+
+impl<W> ReplySlots<W> {
     /// Adds a slot. Its key must be greater than all earlier keys.
-    pub(crate) fn add(&mut self, key: RequestKey, slot: Slot) {
-        self.table.push_back((key, Some(slot)));
+    pub fn add(&mut self, key: RequestKey, waiter: W) {
+        self.table.push_back((key, Some(ReplySlot { reply: None, waiter })));
         self.len += 1;
     }
 
-    pub(crate) fn get_mut(&mut self, key: RequestKey) -> Option<&mut Slot> {
+    /// Returns the slot with this key.
+    pub fn get_mut(&mut self, key: RequestKey) -> Option<&mut ReplySlot<W>> {
         let at = self.position(key)?;
         self.table[at].1.as_mut()
     }
 
+    /// Stores a reply. Returns who waits for it.
+    pub fn receive(&mut self, reply: Reply) -> Option<&mut W> {
+        let slot = self.get_mut(reply.key())?;
+        slot.reply = Some(reply);
+        Some(&mut slot.waiter)
+    }
+
     /// Removes and returns a slot.
-    pub(crate) fn take(&mut self, key: RequestKey) -> Option<Slot> {
+    pub fn take(&mut self, key: RequestKey) -> Option<ReplySlot<W>> {
         let at = self.position(key)?;
         let slot = self.table[at].1.take()?;
         self.len -= 1;
@@ -58,8 +70,13 @@ impl Slots {
         Some(slot)
     }
 
+    /// Returns whether there are no slots.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Sets whether an empty table retains its buffer.
-    pub(crate) fn set_keeps_memory(&mut self, keeps_memory: bool) {
+    pub fn set_keeps_memory(&mut self, keeps_memory: bool) {
         self.keeps_memory = keeps_memory;
         self.release_buffers();
     }
