@@ -312,21 +312,16 @@ impl Connection {
             self.end_session(grace_periods);
             return ShutdownReport::without_process();
         }
-        let mut stopping = ProcessShutdown::new(grace_periods);
+        let mut shutdown = ProcessShutdown::new(grace_periods);
         loop {
-            let Some(process) = &mut self.process else {
-                self.transport.close_input();
-                return ShutdownReport::without_process();
-            };
-            match stopping.next(process, self.clock.now()) {
+            let (reports_exit, has_stderr) = (self.transport.reports_exit(), self.transport.has_stderr());
+            match shutdown.next(self.process.as_mut(), reports_exit, has_stderr, self.clock.now()) {
                 ShutdownAction::CloseInput => self.transport.close_input(),
                 ShutdownAction::Wait(until) => {
                     let (transport, _, mut context) = self.split();
                     transport.wait_for_exit(&mut context, until);
                 }
                 ShutdownAction::Done(report) => {
-                    let (transport, _, mut context) = self.split();
-                    transport.drain_stderr(&mut context);
                     self.stderr.flush();
                     return report;
                 }

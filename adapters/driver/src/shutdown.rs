@@ -5,21 +5,15 @@ use std::time::Duration;
 
 use mcpwire_client::{GracePeriods, ShutdownReport};
 use mcpwire_core::Timestamp;
-use mcpwire_process::{EndOfStream, ProcessShutdown, ShutdownAction};
+use mcpwire_process::{ProcessShutdown, ShutdownAction};
 
 use crate::state::{CloseIntent, State};
 use mcpwire_client::Writer;
 
-/// How often to check during a shutdown whether the process has exited, on systems that do not report the exit. 20 ms: short
-/// compared to the grace periods.
-pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
-
 /// The stage of a shutdown. `until` is the next time at which [`Shutdown::poll`] must be called.
 pub(crate) enum Shutdown {
-    /// Closes the input of the process, then sends signals.
+    /// Closes the input of the process, then sends signals, then waits for the last output on standard error.
     Process { shutdown: ProcessShutdown, until: Timestamp },
-    /// Waits for the last output on standard error, after the process has exited.
-    LastOutput { report: ShutdownReport, until: Timestamp },
     /// Waits for the exchanges that end the HTTP session.
     #[cfg(feature = "http")]
     Session { until: Timestamp },
@@ -57,18 +51,11 @@ impl Shutdown {
         cx: &mut Context<'_>,
     ) -> Poll<ShutdownReport> {
         match self {
-            Shutdown::LastOutput { report, until } if !has_stderr || *until <= now => Poll::Ready(*report),
-            Shutdown::LastOutput { .. } => Poll::Pending,
             Shutdown::Process { shutdown, until } => loop {
-                let Some(process) = &mut state.process else { return Poll::Ready(ShutdownReport::without_process()) };
-                match shutdown.next(process, now) {
+                match shutdown.next(state.process.as_mut(), is_watched, has_stderr, now) {
                     ShutdownAction::CloseInput => state.writer = None,
                     ShutdownAction::Wait(at) => {
-                        *until = if is_watched { at } else { at.min(now + EXIT_POLL_INTERVAL) };
-                        return Poll::Pending;
-                    }
-                    ShutdownAction::Done(report) if has_stderr => {
-                        *self = Shutdown::LastOutput { report, until: now + EndOfStream::LAST_WORDS };
+                        *until = at;
                         return Poll::Pending;
                     }
                     ShutdownAction::Done(report) => return Poll::Ready(report),
@@ -97,9 +84,7 @@ impl Shutdown {
         match self {
             #[cfg(feature = "http")]
             Shutdown::Session { until } => *until,
-            Shutdown::Process { until, .. } | Shutdown::LastOutput { until, .. } | Shutdown::Stream { until, .. } => {
-                *until
-            }
+            Shutdown::Process { until, .. } | Shutdown::Stream { until, .. } => *until,
         }
     }
 }

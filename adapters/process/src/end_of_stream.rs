@@ -86,6 +86,11 @@ impl EndOfStream {
         self.has_stderr_ended = true;
     }
 
+    /// Returns whether stderr has ended.
+    pub fn has_stderr_ended(&self) -> bool {
+        self.has_stderr_ended
+    }
+
     /// Records that writing to stdin failed. The connection ends 500 ms later, or earlier if stdout, stderr and the process end
     /// before that.
     pub fn input_broke(&mut self, now: Timestamp) {

@@ -94,7 +94,7 @@ impl Server {
         let (mut stdin, begin) = (Some(stdin), Instant::now());
         let mut shutdown = ProcessShutdown::new(grace_periods);
         loop {
-            match shutdown.next(&mut process, Timestamp::from_origin(begin.elapsed())) {
+            match shutdown.next(Some(&mut process), false, false, Timestamp::from_origin(begin.elapsed())) {
                 ShutdownAction::CloseInput => stdin = None,
                 ShutdownAction::Wait(_) => thread::yield_now(),
                 ShutdownAction::Done(_) => break,

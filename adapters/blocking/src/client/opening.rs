@@ -157,7 +157,10 @@ pub fn with_client<T>(def: &McpServerDef, f: impl FnOnce(&mut McpClient) -> T) -
 fn start_server(def: &McpServerDef, launcher: Option<&dyn Launcher>) -> Result<(Process, Box<dyn Transport>), Error> {
     let server = def.display_name();
     let (process, transport) = match RunningServer::start(def, launcher).map_err(|error| Error::new(server, error))? {
-        RunningServer::Local(process, pipes) => (process, transport(pipes)),
+        RunningServer::Local(process, pipes) => {
+            let transport = transport(pipes, &process);
+            (process, transport)
+        }
         RunningServer::Launched(remote) => {
             let (threads, control) = launched::start(*remote).map_err(|error| Error::new(server, error))?;
             (Process::launched(control), Ok(Box::new(threads) as Box<dyn Transport>))
@@ -167,11 +170,11 @@ fn start_server(def: &McpServerDef, launcher: Option<&dyn Launcher>) -> Result<(
 }
 
 #[cfg(unix)]
-fn transport(pipes: mcpwire_process::Pipes) -> io::Result<Box<dyn Transport>> {
-    Ok(Box::new(crate::transport::Pipes::new(pipes)?))
+fn transport(pipes: mcpwire_process::Pipes, process: &Process) -> io::Result<Box<dyn Transport>> {
+    Ok(Box::new(crate::transport::Pipes::new(pipes, process)?))
 }
 
 #[cfg(not(unix))]
-fn transport(pipes: mcpwire_process::Pipes) -> io::Result<Box<dyn Transport>> {
+fn transport(pipes: mcpwire_process::Pipes, _: &Process) -> io::Result<Box<dyn Transport>> {
     Ok(Box::new(Threads::start_for_process(pipes.stdout, pipes.stdin, Some(Box::new(pipes.stderr)))?))
 }

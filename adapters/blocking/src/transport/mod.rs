@@ -98,10 +98,17 @@ pub(crate) trait Transport: Send {
     fn close_input(&mut self);
 
     /// Waits until the server exits, writes output, or the time `until`. Discards the output.
-    fn wait_for_exit(&mut self, context: &mut IoContext<'_>, until: Timestamp);
+    fn wait_for_exit(&mut self, _: &mut IoContext<'_>, _: Timestamp) {}
 
-    /// Reads the rest of the standard error of a server that has exited.
-    fn drain_stderr(&mut self, context: &mut IoContext<'_>);
+    /// Returns whether the exit of the server ends [`Transport::wait_for_exit`].
+    fn reports_exit(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the standard error of the server is open.
+    fn has_stderr(&self) -> bool {
+        false
+    }
 
     /// Returns a waker with which another thread ends the wait of [`Transport::turn`].
     fn waker(&mut self) -> io::Result<ThreadWaker>;

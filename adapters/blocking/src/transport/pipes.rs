@@ -19,8 +19,8 @@ use crate::cancel::ThreadWaker;
 use mcpwire_client::Direction;
 use mcpwire_process::{EndOfStream, ExitPolling, Process};
 
-/// How often the exit is checked on systems without an exit descriptor.
-const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
+/// Maximum duration of a wait without a descriptor to wait for.
+const MAX_SLEEP: Duration = Duration::from_millis(20);
 
 /// Maximum duration of a wait for standard output alone.
 const OUTPUT_WAIT: Duration = Duration::from_millis(2);
@@ -35,6 +35,7 @@ pub(crate) struct Pipes {
     /// The read end of the canceller's pipe. `None` before [`Transport::waker`].
     wake: Option<PipeReader>,
     end_of_stream: EndOfStream,
+    exit_polling: ExitPolling,
     /// The time after the last turn.
     last_time: Timestamp,
     /// Number of consecutive waits for standard output alone.
@@ -53,7 +54,7 @@ struct Readiness {
 }
 
 impl Pipes {
-    pub(crate) fn new(pipes: mcpwire_process::Pipes) -> io::Result<Self> {
+    pub(crate) fn new(pipes: mcpwire_process::Pipes, process: &Process) -> io::Result<Self> {
         let mcpwire_process::Pipes { stdin, stdout, stderr } = pipes;
         for fd in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
             set_nonblocking(fd)?;
@@ -64,6 +65,7 @@ impl Pipes {
             stderr: Some(stderr),
             wake: None,
             end_of_stream: EndOfStream::of_process(),
+            exit_polling: if process.exit_fd().is_some() { ExitPolling::Never } else { ExitPolling::Always },
             last_time: Timestamp::ORIGIN,
             output_waits: 0,
         })
@@ -109,7 +111,7 @@ impl Pipes {
             (wake, PollFlags::IN),
         ];
         let Some(any) = watched.iter().find_map(|(fd, _)| *fd) else {
-            std::thread::sleep(timeout.unwrap_or(EXIT_CHECK_INTERVAL).min(EXIT_CHECK_INTERVAL));
+            std::thread::sleep(timeout.unwrap_or(MAX_SLEEP).min(MAX_SLEEP));
             return Ok(Readiness::default());
         };
         let mut list = [const { PollFlags::empty() }; 5].map(|none| PollFd::from_borrowed_fd(any, none));
@@ -122,12 +124,6 @@ impl Pipes {
                 count += 1;
             }
         }
-        let limit = if exit.is_none() && process.is_some_and(|process| process.exit().is_none()) {
-            Some(EXIT_CHECK_INTERVAL)
-        } else {
-            None
-        };
-        let timeout = [timeout, limit].into_iter().flatten().min();
         let timeout =
             timeout.map(|wait| Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() });
         match poll(&mut list[..count], timeout.as_ref()) {
@@ -208,17 +204,11 @@ impl Pipes {
         if self.stdout.is_none() {
             self.end_of_stream.output_ended(now);
         }
-        let mut polling = ExitPolling::Always;
-        if let Some(process) = &context.process {
-            if process.exit().is_some() {
-                // The rest of standard error is in the pipe, and is read below.
-                self.end_of_stream.stderr_ended();
-            }
-            if process.exit_fd().is_some() {
-                polling = ExitPolling::Never;
-            }
+        if context.process.as_ref().is_some_and(|process| process.exit().is_some()) {
+            // The rest of standard error is in the pipe, and is read below.
+            self.end_of_stream.stderr_ended();
         }
-        if self.end_of_stream.poll(context.process.as_deref_mut(), polling, now) {
+        if self.end_of_stream.poll(context.process.as_deref_mut(), self.exit_polling, now) {
             self.read_stderr(context);
             self.stdout = None;
             engine.receive_eof(now);
@@ -234,6 +224,10 @@ impl Transport for Pipes {
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp> {
         self.write(engine, context);
+        if !self.reports_exit() {
+            // Also before the wait, which ends when the exit is to be checked again.
+            self.check_end(engine, context, context.clock.now());
+        }
         if self.end_of_stream.is_over() {
             return Ok(context.clock.now());
         }
@@ -308,9 +302,12 @@ impl Transport for Pipes {
         }
     }
 
-    fn drain_stderr(&mut self, context: &mut IoContext<'_>) {
-        // One call is enough: it reads up to 128 KiB, and a pipe usually holds 64 KiB.
-        self.read_stderr(context);
+    fn reports_exit(&self) -> bool {
+        self.exit_polling == ExitPolling::Never
+    }
+
+    fn has_stderr(&self) -> bool {
+        self.stderr.is_some()
     }
 
     fn waker(&mut self) -> io::Result<ThreadWaker> {

@@ -1,7 +1,7 @@
 //! [`Threads`]: a pair of blocking streams. One thread reads and one writes; the client's thread waits for both with a deadline.
 
 use std::io::{self, Read, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -150,6 +150,15 @@ impl Threads {
         }
     }
 
+    /// Passes the end of the stream to the engine, when the connection has ended. Returns whether it has.
+    fn check_end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) -> bool {
+        let has_ended = self.end_of_stream.poll(context.process.as_deref_mut(), self.exit_polling, now);
+        if has_ended {
+            context.end(engine, self.failure.take(), now);
+        }
+        has_ended
+    }
+
     /// Stores a chunk of standard error, and lets the thread read the next one.
     fn push_stderr(&mut self, bytes: &[u8], context: &mut IoContext<'_>) {
         context.stderr.push(bytes);
@@ -212,6 +221,10 @@ impl Transport for Threads {
             self.feed(engine, now);
             return Ok(now);
         }
+        // Also before the wait, which ends when the exit is to be checked again.
+        if self.check_end(engine, context, now) {
+            return Ok(now);
+        }
         // An hour without a deadline: `Receiver` has no variant of `recv` with an optional timeout.
         let until = [until, self.end_of_stream.deadline()].into_iter().flatten().min();
         let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
@@ -225,9 +238,7 @@ impl Transport for Threads {
                 return Ok(now);
             }
         }
-        if self.end_of_stream.poll(context.process.as_deref_mut(), self.exit_polling, now) {
-            context.end(engine, self.failure.take(), now);
-        }
+        self.check_end(engine, context, now);
         Ok(now)
     }
 
@@ -241,23 +252,21 @@ impl Transport for Threads {
     }
 
     fn wait_for_exit(&mut self, context: &mut IoContext<'_>, until: Timestamp) {
-        /// The threads report no exit, so the caller checks the process at this interval.
-        const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(20);
-        let wait = until.duration_since(context.clock.now()).min(EXIT_CHECK_INTERVAL);
-        match self.events.recv_timeout(wait) {
+        match self.events.recv_timeout(until.duration_since(context.clock.now())) {
             Ok(ThreadEvent::Stderr(bytes)) => self.push_stderr(&bytes, context),
+            Ok(ThreadEvent::StderrEnd) => self.end_of_stream.stderr_ended(),
             Ok(ThreadEvent::Read(_)) => drop(self.permits.try_send(())),
-            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => thread::sleep(wait),
+            // `self` has a sender, so the channel is never disconnected.
+            Ok(_) | Err(_) => {}
         }
     }
 
-    fn drain_stderr(&mut self, context: &mut IoContext<'_>) {
-        while let Ok(event) = self.events.try_recv() {
-            if let ThreadEvent::Stderr(bytes) = event {
-                self.push_stderr(&bytes, context);
-            }
-        }
+    fn reports_exit(&self) -> bool {
+        self.exit_polling == ExitPolling::Never
+    }
+
+    fn has_stderr(&self) -> bool {
+        !self.end_of_stream.has_stderr_ended()
     }
 
     fn waker(&mut self) -> io::Result<ThreadWaker> {

@@ -87,10 +87,6 @@ impl Transport for Web {
 
     fn close_input(&mut self) {}
 
-    fn wait_for_exit(&mut self, _: &mut IoContext<'_>, _: Timestamp) {}
-
-    fn drain_stderr(&mut self, _: &mut IoContext<'_>) {}
-
     fn waker(&mut self) -> io::Result<ThreadWaker> {
         Ok(ThreadWaker::Task(self.waker.clone()))
     }
