@@ -267,12 +267,12 @@ impl<R> McpClient<R> {
 
     /// Returns the id of the server's process, or `None` if there is no process.
     pub fn pid(&self) -> Option<u32> {
-        self.connection.shared().lock().pid
+        self.connection.shared().lock().server.pid()
     }
 
     /// Returns the last lines on the server's standard error: at most 12 lines and 2 KiB, without control characters.
     pub fn stderr_tail(&self) -> String {
-        self.connection.shared().lock().stderr.excerpt()
+        self.connection.shared().lock().server.stderr.excerpt()
     }
 
     /// Returns the number of requests that have no response yet.

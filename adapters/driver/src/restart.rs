@@ -2,28 +2,24 @@
 
 use std::task::Waker;
 
-use mcpwire_client::{ConnectionState, StderrTail, Writer};
+use mcpwire_client::{ConnectionState, Writer};
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{CloseReason, Phase, SendError, Timestamp};
 use mcpwire_process::Process;
 
+use crate::output::Output;
+use crate::server_process::ServerProcess;
 use crate::state::{CloseIntent, State};
 
 impl State {
     /// Replaces a server that has exited when it received `server/discover`. Resets the state of the connection.
     pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
         self.engine = engine;
-        self.writer = Some(writer);
-        self.needs_flush = false;
-        self.write_error = None;
-        self.pid = process.pid();
-        if let (Some(hooks), Some(pid)) = (&self.hooks, self.pid) {
+        self.output = Output::new(Some(writer));
+        self.server = ServerProcess::new(Some(process));
+        if let (Some(hooks), Some(pid)) = (&self.hooks, self.server.pid()) {
             hooks.process_started(pid);
         }
-        self.process = Some(process);
-        self.exit = None;
-        self.stderr = StderrTail::default();
-        self.writer_panic = None;
         self.connection = ConnectionState::default();
         self.report = None;
         self.driver = None;

@@ -153,8 +153,8 @@ impl Shared {
     fn kill_process(mut state: MutexGuard<'_, State>) {
         state.close_intent = CloseIntent::Kill;
         // If the driver may never be polled again, dropping the process here kills and reaps it.
-        let process = if state.has_own_threads { None } else { state.take_process() };
-        if let Some(process) = &mut state.process {
+        let process = if state.has_own_threads { None } else { state.server.take() };
+        if let Some(process) = state.server.process() {
             process.kill();
         }
         let driver = state.driver.take();
@@ -199,7 +199,7 @@ impl Shared {
     /// Converts the error of a connection that could not be opened.
     #[cold]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
-        Error::new(self.name(), error).with_process(self.lock().process_report())
+        Error::new(self.name(), error).with_process(self.lock().server.report())
     }
 }
 

@@ -32,10 +32,10 @@ impl Shutdown {
             CloseIntent::Kill => GracePeriods { after_close: Duration::ZERO, ..grace_periods },
             CloseIntent::None | CloseIntent::Shutdown => grace_periods,
         };
-        if state.process.is_some() {
+        if state.server.process().is_some() {
             Shutdown::Process { shutdown: ProcessShutdown::new(grace_periods), until: now }
         } else {
-            Shutdown::Stream { writer: state.writer.take(), until: now + grace_periods.after_close }
+            Shutdown::Stream { writer: state.output.take_writer(), until: now + grace_periods.after_close }
         }
     }
 
@@ -52,8 +52,8 @@ impl Shutdown {
     ) -> Poll<ShutdownReport> {
         match self {
             Shutdown::Process { shutdown, until } => loop {
-                match shutdown.next(state.process.as_mut(), is_watched, has_stderr, now) {
-                    ShutdownAction::CloseInput => state.writer = None,
+                match shutdown.next(state.server.process(), is_watched, has_stderr, now) {
+                    ShutdownAction::CloseInput => drop(state.output.take_writer()),
                     ShutdownAction::Wait(at) => {
                         *until = at;
                         return Poll::Pending;

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 use mcpwire_client::{
-    ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers, Exit, ProcessReport,
-    ReplySlots, ShutdownReport, StderrTail, Writer, catch_panic,
+    ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers, ReplySlots, ShutdownReport,
+    Writer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{
@@ -16,6 +16,8 @@ use mcpwire_core::{
 };
 use mcpwire_process::Process;
 
+use crate::output::Output;
+use crate::server_process::ServerProcess;
 use crate::waiters::Waiters;
 
 /// Maximum number of reports that wait for the caller of a request. 64: beyond that, the oldest report is dropped.
@@ -31,12 +33,8 @@ const BUSY_THRESHOLD: u8 = 16;
 /// While the lock is held, nothing blocks, and no code of the program runs except its writer.
 pub(crate) struct State {
     pub(crate) engine: AnyEngine,
-    /// `None` when the input of the server is closed.
-    pub(crate) writer: Option<Writer>,
-    /// Whether bytes were written and not flushed.
-    pub(crate) needs_flush: bool,
-    /// Why writing or flushing failed, until the driver ends the connection because of it. The writer is `None` then.
-    pub(crate) write_error: Option<std::io::Error>,
+    /// The stream to the server. Closed over HTTP.
+    pub(crate) output: Output,
     /// The requests whose callers wait for the reply.
     slots: ReplySlots<Caller>,
     /// Wakes the driver. The code that wakes the driver takes the waker, so that the driver is woken once.
@@ -47,11 +45,7 @@ pub(crate) struct State {
     pub(crate) is_restarting: bool,
     /// See [`Runtime::has_own_threads`](crate::Runtime::has_own_threads).
     pub(crate) has_own_threads: bool,
-    /// `None` after the process has ended, and for a connection without a process.
-    pub(crate) process: Option<Process>,
-    pub(crate) pid: Option<u32>,
-    pub(crate) exit: Option<Exit>,
-    pub(crate) stderr: StderrTail,
+    pub(crate) server: ServerProcess,
     /// The state that also exists after the connection has ended.
     pub(crate) connection: ConnectionState,
     /// The program's streams of events.
@@ -62,13 +56,9 @@ pub(crate) struct State {
     pub(crate) server_requests: Vec<ServerRequestEvent>,
     /// The observer and the other callbacks of the program.
     pub(crate) hooks: Option<Arc<ConnectionHooks>>,
-    /// Number of bytes that were sent and not reported to `hooks` yet.
-    sent: u64,
     /// Number of bytes that were received and not reported to `hooks` yet.
     pub(crate) received: u64,
     pub(crate) close_intent: CloseIntent,
-    /// The message of a panic in the program's writer. The driver ends the connection with this message.
-    pub(crate) writer_panic: Option<String>,
     /// How the server was ended. `None` until the driver has ended.
     pub(crate) report: Option<ShutdownReport>,
     /// The tasks that wait for the opening or the end of the connection.
@@ -130,27 +120,20 @@ impl State {
     pub(crate) fn new(engine: AnyEngine, writer: Option<Writer>, process: Option<Process>) -> Self {
         State {
             engine,
-            writer,
-            needs_flush: false,
-            write_error: None,
+            output: Output::new(writer),
             slots: ReplySlots::default(),
             driver: None,
             is_opening_reported: false,
             is_restarting: false,
             has_own_threads: false,
-            pid: process.as_ref().and_then(Process::pid),
-            process,
-            exit: None,
-            stderr: StderrTail::default(),
+            server: ServerProcess::new(process),
             connection: ConnectionState::default(),
             consumers: EventConsumers::default(),
             subscriptions: Vec::new(),
             server_requests: Vec::new(),
             hooks: None,
-            sent: 0,
             received: 0,
             close_intent: CloseIntent::None,
-            writer_panic: None,
             report: None,
             waiters: Waiters::default(),
             is_traced: false,
@@ -161,7 +144,7 @@ impl State {
 
     /// Sets the observer and the other callbacks of the program, and reports the start of the process to them.
     pub(crate) fn set_hooks(&mut self, hooks: Option<Arc<ConnectionHooks>>) {
-        if let (Some(hooks), Some(pid)) = (&hooks, self.pid) {
+        if let (Some(hooks), Some(pid)) = (&hooks, self.server.pid()) {
             hooks.process_started(pid);
         }
         self.hooks = hooks;
@@ -170,7 +153,7 @@ impl State {
     /// Reports the numbers of bytes that were sent and received to the hooks.
     #[cold]
     pub(crate) fn record_bytes(&mut self, hooks: &ConnectionHooks) {
-        hooks.bytes(Direction::Sent, mem::take(&mut self.sent));
+        hooks.bytes(Direction::Sent, self.output.take_sent());
         hooks.bytes(Direction::Received, mem::take(&mut self.received));
     }
 
@@ -230,8 +213,8 @@ impl State {
             return Some(driver);
         }
         let mut cx = Context::from_waker(&driver);
-        self.write(&mut cx, |_, _| {});
-        if self.write_error.is_some() || !self.engine.transmit().is_empty() {
+        self.output.write(&mut self.engine, &mut cx, |_, _| {});
+        if self.output.has_failed() || !self.engine.transmit().is_empty() {
             return Some(driver);
         }
         if self.engine.session().has_events() || !self.is_timer_set_by(self.engine.poll_timeout()) {
@@ -265,62 +248,6 @@ impl State {
     /// Returns whether the driver's timer elapses at this time or earlier. `true` if `at` is `None`.
     pub(crate) fn is_timer_set_by(&self, at: Option<Timestamp>) -> bool {
         at.is_none_or(|at| self.timer_deadline.is_some_and(|timer_deadline| timer_deadline <= at))
-    }
-
-    /// Writes output of the engine until the stream is full. Returns whether any bytes were written.
-    ///
-    /// If the stream is closed or fails, drops the writer and stores the error in `write_error`.
-    pub(crate) fn write(&mut self, cx: &mut Context<'_>, watch: impl FnMut(Direction, &[u8])) -> bool {
-        // The writer may be code of the program. Its panic must not reach the caller of a request.
-        let written = catch_panic(|| self.write_pending(cx, watch)).unwrap_or_else(|message| {
-            self.writer_panic = Some(message);
-            Err(std::io::ErrorKind::BrokenPipe.into())
-        });
-        written.unwrap_or_else(|error| {
-            self.writer = None;
-            self.write_error = Some(error);
-            false
-        })
-    }
-
-    fn write_pending(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut watch: impl FnMut(Direction, &[u8]),
-    ) -> Result<bool, std::io::Error> {
-        let mut written = false;
-        while let Some(writer) = &mut self.writer {
-            let bytes = self.engine.transmit();
-            if bytes.is_empty() {
-                break;
-            }
-            match writer.as_mut().poll_write(cx, bytes) {
-                Poll::Pending => break,
-                Poll::Ready(Ok(n)) if n > 0 => {
-                    watch(Direction::Sent, &bytes[..n]);
-                    self.engine.transmitted(n);
-                    self.sent += n as u64;
-                    self.needs_flush = true;
-                    written = true;
-                }
-                Poll::Ready(Ok(_)) => return Err(std::io::ErrorKind::WriteZero.into()),
-                Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Poll::Ready(Err(error)) => return Err(error),
-            }
-        }
-        while self.needs_flush
-            && let Some(writer) = &mut self.writer
-        {
-            match writer.as_mut().poll_flush(cx) {
-                Poll::Pending => break,
-                Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Poll::Ready(flushed) => {
-                    self.needs_flush = false;
-                    flushed?;
-                }
-            }
-        }
-        Ok(written)
     }
 
     /// Tells the engine if the authorization of the requests has changed.
@@ -392,7 +319,7 @@ impl State {
     /// of its pipe.
     #[cold]
     pub(crate) fn stream_failed(&mut self, error: &std::io::Error) {
-        if self.process.is_none() {
+        if self.server.process().is_none() {
             self.connection.failure = Some(error.to_string().into());
         }
     }
@@ -421,14 +348,7 @@ impl State {
     /// Returns why the connection has ended, or `None` if it is open or will be restarted.
     pub(crate) fn connection_end(&mut self) -> Option<ConnectionEnd> {
         let reason = self.connection.close_reason.clone().filter(|_| !self.will_restart())?;
-        Some(ConnectionEnd::new(reason, self.process_report()))
-    }
-
-    /// Removes and returns the process, and stores its exit status if it has exited.
-    pub(crate) fn take_process(&mut self) -> Option<Process> {
-        let process = self.process.take()?;
-        self.exit = process.exit().copied();
-        Some(process)
+        Some(ConnectionEnd::new(reason, self.server.report()))
     }
 
     /// Stores the report of the shutdown, and adds the tasks that wait for it to `wakers`.
@@ -438,23 +358,14 @@ impl State {
     }
 
     pub(crate) fn is_running(&mut self) -> bool {
-        match &mut self.process {
+        match self.server.process() {
             Some(process) => process.observe().is_none(),
             None => self.engine.session().phase() != Phase::Closed,
         }
     }
 
-    /// Returns the exit status and last output of the server's process, or `None` if there is no process.
-    pub(crate) fn process_report(&mut self) -> Option<Box<ProcessReport>> {
-        let exit = match &mut self.process {
-            Some(process) => process.observe().copied(),
-            None => Some(self.exit?),
-        };
-        Some(Box::new(ProcessReport::new(exit, self.stderr.excerpt())))
-    }
-
     /// Returns the details of the end of the connection, for errors.
     pub(crate) fn end_details(&mut self) -> EndDetails {
-        EndDetails { process: self.process_report(), failure: self.connection.failure.clone() }
+        EndDetails { process: self.server.report(), failure: self.connection.failure.clone() }
     }
 }

@@ -23,6 +23,7 @@ mod errors_are_safe_for_terminals;
 mod errors_know_the_process;
 mod every_habit_has_a_test;
 mod exit_that_nothing_tells;
+mod few_functions_to_a_write;
 mod grandchildren_are_ended;
 mod handlers_know_their_request;
 mod idle_connections_are_left_alone;

@@ -36,7 +36,7 @@ impl Driver {
         match stderr.as_mut().poll_read(cx, buffer) {
             Poll::Pending => return false,
             Poll::Ready(Ok(n)) if n > 0 => {
-                state.stderr.push(&buffer[..n]);
+                state.server.stderr.push(&buffer[..n]);
                 if self.listeners.lines.has_listener() {
                     self.stderr_bytes.extend_from_slice(&buffer[..n]);
                 }
@@ -54,7 +54,7 @@ impl Driver {
             return false;
         }
         self.exit = None;
-        if let Some(process) = &mut state.process {
+        if let Some(process) = state.server.process() {
             process.observe();
         }
         true
@@ -75,7 +75,7 @@ impl Driver {
             (None, _) => ExitPolling::Always,
         };
         let now = self.shared.clock.now();
-        if !self.end_of_stream.poll(state.process.as_mut(), polling, now) {
+        if !self.end_of_stream.poll(state.server.process(), polling, now) {
             return false;
         }
         match state.connection.failure.clone() {
@@ -104,7 +104,7 @@ impl Driver {
         // Reads the last output of the server.
         self.read_stderr(state, cx);
         self.reader = None;
-        drop(state.take_process());
+        drop(state.server.take());
         self.report = Some(report);
         true
     }
@@ -126,11 +126,10 @@ impl Driver {
             state.fail(why);
         }
         state.close(&self.shared.server, &mut self.wakers);
-        state.writer = None;
-        let process = state.take_process();
+        let unused = (state.output.take_writer(), state.server.take());
         drop(state);
         // Dropping the process kills it and its descendants.
-        drop(process);
+        drop(unused);
         if let Some(hooks) = &self.shared.context.hooks {
             hooks.process_exited(None);
             hooks.deliver();

@@ -13,6 +13,7 @@ use mcpwire_client::{Direction, PendingAnswers, Reader, ShutdownReport, catch_pa
 use mcpwire_core::{Phase, Timestamp};
 use mcpwire_process::EndOfStream;
 
+use crate::output::OutputFailure;
 use crate::runtime::{ExitWatch, Timer};
 use crate::shared::{Listeners, Shared};
 use crate::shutdown::Shutdown;
@@ -42,6 +43,8 @@ pub(crate) struct Driver {
     end_of_stream: EndOfStream,
     /// Time until which reading is paused for consumers of events. `None` if reading is not paused.
     paused_until: Option<Timestamp>,
+    /// The message of a panic in the program's writer, until the connection ends because of it.
+    writer_panic: Option<String>,
     /// `None` until the shutdown begins.
     shutdown: Option<Shutdown>,
     listeners: Listeners,
@@ -74,7 +77,8 @@ impl Driver {
         let listeners = mem::take(&mut *shared.listeners.lock().unwrap_or_else(PoisonError::into_inner));
         let mut state = shared.lock();
         state.is_traced = listeners.tracer.is_some();
-        let end_of_stream = if state.process.is_some() { EndOfStream::of_process() } else { EndOfStream::of_streams() };
+        let end_of_stream =
+            if state.server.process().is_some() { EndOfStream::of_process() } else { EndOfStream::of_streams() };
         drop(state);
         let timer = shared.runtime.timer();
         let answers = PendingAnswers::new(Arc::clone(&shared.handlers));
@@ -86,6 +90,7 @@ impl Driver {
             timer,
             end_of_stream,
             paused_until: None,
+            writer_panic: None,
             shutdown: None,
             listeners,
             traced_bytes: Vec::new(),
@@ -164,16 +169,21 @@ impl Driver {
     fn write(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let traced_bytes = &mut self.traced_bytes;
         let traced = state.is_traced;
-        let written = state.write(cx, |direction, bytes| {
+        let written = state.output.write(&mut state.engine, cx, |direction, bytes| {
             if traced {
                 traced_bytes.push((direction, bytes.to_vec()));
             }
         });
         // The caller of a request may have tried to write before.
-        let Some(error) = state.write_error.take() else { return written };
-        // A broken pipe means that the server has closed its end. The end of its output says that too.
-        if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
-            state.stream_failed(&error);
+        match state.output.take_failure() {
+            None => return written,
+            Some(OutputFailure::Panic(message)) => self.writer_panic = Some(message),
+            // A broken pipe means that the server has closed its end. The end of its output says that too.
+            Some(OutputFailure::Error(error)) => {
+                if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
+                    state.stream_failed(&error);
+                }
+            }
         }
         self.end_of_stream.input_broke(self.shared.clock.now());
         true
@@ -326,10 +336,9 @@ impl Driver {
         if let Some(hooks) = &shared.context.hooks {
             state.record_bytes(hooks);
         }
-        let writer_panic = state.writer_panic.take();
         drop(state);
         self.unused_wakers.clear();
-        if let Some(message) = writer_panic.filter(|_| !self.is_over) {
+        if let Some(message) = self.writer_panic.take().filter(|_| !self.is_over) {
             self.fail(message);
         }
         if self.is_over {

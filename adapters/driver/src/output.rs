@@ -1,0 +1,111 @@
+//! [`Output`]: writes the engine's output to the stream to the server.
+
+use std::io::{Error, ErrorKind};
+use std::mem;
+use std::task::{Context, Poll};
+
+use mcpwire_client::{Direction, Writer, catch_panic};
+use mcpwire_core::internal::AnyEngine;
+
+/// The stream to the server. If it fails or panics, it is dropped, and the driver ends the connection.
+pub(crate) struct Output {
+    /// `None` when the input of the server is closed.
+    writer: Option<Writer>,
+    /// Whether bytes were written and not flushed.
+    needs_flush: bool,
+    failure: Option<OutputFailure>,
+    /// Number of bytes that were written since [`Output::take_sent`].
+    sent: u64,
+}
+
+/// Why writing or flushing failed.
+pub(crate) enum OutputFailure {
+    Error(Error),
+    /// The program's writer has panicked with this message.
+    Panic(String),
+}
+
+impl Output {
+    pub(crate) fn new(writer: Option<Writer>) -> Self {
+        Output { writer, needs_flush: false, failure: None, sent: 0 }
+    }
+
+    /// Writes output of the engine until the stream is full. Returns whether any bytes were written.
+    pub(crate) fn write(
+        &mut self,
+        engine: &mut AnyEngine,
+        cx: &mut Context<'_>,
+        watch: impl FnMut(Direction, &[u8]),
+    ) -> bool {
+        // The writer may be code of the program. Its panic must not reach the caller of a request.
+        let failure = match catch_panic(|| self.write_and_flush(engine, cx, watch)) {
+            Ok(Ok(written)) => return written,
+            Ok(Err(error)) => OutputFailure::Error(error),
+            Err(message) => OutputFailure::Panic(message),
+        };
+        self.writer = None;
+        self.failure = Some(failure);
+        false
+    }
+
+    fn write_and_flush(
+        &mut self,
+        engine: &mut AnyEngine,
+        cx: &mut Context<'_>,
+        mut watch: impl FnMut(Direction, &[u8]),
+    ) -> Result<bool, Error> {
+        let mut written = false;
+        while let Some(writer) = &mut self.writer {
+            let bytes = engine.transmit();
+            if bytes.is_empty() {
+                break;
+            }
+            match writer.as_mut().poll_write(cx, bytes) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(n)) if n > 0 => {
+                    watch(Direction::Sent, &bytes[..n]);
+                    engine.transmitted(n);
+                    self.sent += n as u64;
+                    self.needs_flush = true;
+                    written = true;
+                }
+                Poll::Ready(Ok(_)) => return Err(ErrorKind::WriteZero.into()),
+                Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+                Poll::Ready(Err(error)) => return Err(error),
+            }
+        }
+        while self.needs_flush
+            && let Some(writer) = &mut self.writer
+        {
+            match writer.as_mut().poll_flush(cx) {
+                Poll::Pending => break,
+                Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+                Poll::Ready(flushed) => {
+                    self.needs_flush = false;
+                    flushed?;
+                }
+            }
+        }
+        Ok(written)
+    }
+
+    /// Returns whether writing has failed, and [`Output::take_failure`] has not returned why.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Returns why writing has failed, once.
+    pub(crate) fn take_failure(&mut self) -> Option<OutputFailure> {
+        self.failure.take()
+    }
+
+    /// Returns the number of bytes that were written since the last call.
+    pub(crate) fn take_sent(&mut self) -> u64 {
+        mem::take(&mut self.sent)
+    }
+
+    /// Removes and returns the writer. Dropping it closes the input of the server.
+    pub(crate) fn take_writer(&mut self) -> Option<Writer> {
+        self.writer.take()
+    }
+}

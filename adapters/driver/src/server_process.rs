@@ -1,0 +1,48 @@
+//! [`ServerProcess`]: the process of a connection, its exit status and its last output.
+
+use mcpwire_client::{Exit, ProcessReport, StderrTail};
+use mcpwire_process::Process;
+
+/// The process of a connection. What is known of it remains after it has ended.
+#[derive(Default)]
+pub(crate) struct ServerProcess {
+    /// `None` after the process has ended, and for a connection without a process.
+    process: Option<Process>,
+    pid: Option<u32>,
+    /// The exit status, when `process` was removed.
+    exit: Option<Exit>,
+    pub(crate) stderr: StderrTail,
+}
+
+impl ServerProcess {
+    pub(crate) fn new(process: Option<Process>) -> Self {
+        let pid = process.as_ref().and_then(Process::pid);
+        ServerProcess { process, pid, ..ServerProcess::default() }
+    }
+
+    /// Returns the id of the process, even if it has ended.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    /// Returns the process, or `None` if it has ended or there is none.
+    pub(crate) fn process(&mut self) -> Option<&mut Process> {
+        self.process.as_mut()
+    }
+
+    /// Removes and returns the process, and stores its exit status if it has exited. Dropping a running process kills it.
+    pub(crate) fn take(&mut self) -> Option<Process> {
+        let process = self.process.take()?;
+        self.exit = process.exit().copied();
+        Some(process)
+    }
+
+    /// Returns the exit status and last output of the process, or `None` if there is no process.
+    pub(crate) fn report(&mut self) -> Option<Box<ProcessReport>> {
+        let exit = match &mut self.process {
+            Some(process) => process.observe().copied(),
+            None => Some(self.exit?),
+        };
+        Some(Box::new(ProcessReport::new(exit, self.stderr.excerpt())))
+    }
+}
