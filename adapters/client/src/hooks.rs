@@ -310,7 +310,7 @@ impl ConnectionHooks {
             options.tag = Some(Tag::new(CallerData {
                 callers,
                 #[cfg(feature = "tracing")]
-                call_site: crate::call_site::CallSite::current(),
+                call_site: crate::observer::CallSite::current(),
             }));
         }
         options

@@ -6,10 +6,10 @@
 
 // | file | content |
 // |---|---|
-// | `context` | `ConnectionContext`: the definition and options of a connection |
+// | `connection_context` | `ConnectionContext`: the definition and options of a connection |
 // | `definition` | `McpServerDef`: the command that starts a server, or its URL |
 // | `error` | `Error`: the error of all methods of the clients |
-// | `exit`, `shutdown` | `Exit`, `GracePeriods`, `ShutdownReport`: the exit status of a server, and how the server was ended |
+// | `server_end`, `shutdown` | `Exit`, `ProcessReport`, `ConnectionEnd`, `GracePeriods`, `ShutdownReport`: how a server and its connection have ended |
 // | `options` | `ConnectOptions`: the options of a connection |
 // | `open` | the options of a connection as methods of the builders `Open` |
 // | `handler` | `ClientHandler`, `RequestHandler`: the program's code that answers requests of servers |
@@ -18,34 +18,29 @@
 // | `report_callbacks` | `ReportCallbacks`: the callbacks of a tool call |
 // | `panics` | `PanicCallbacks`, `CallbackPanic`: panics in the program's handlers and callbacks |
 // | `stderr` | `Stderr`: the last output of a server on standard error |
-// | `trace` | `Tracer`: passes the messages on the wire to a callback |
-// | `trace_source` | `TraceSource`: the trace contexts of requests |
+// | `wire_trace` | `Tracer`: passes the messages on the wire to a callback |
+// | `trace_context` | `TraceSource`: the trace contexts of requests |
 // | `clock` | `Clock`: the clock of a connection |
-// | `connection_state`, `connection_end`, `invalid_messages` | `ConnectionState`, `ConnectionEnd`, `InvalidMessages`: the state of a connection |
+// | `connection_state` | `ConnectionState`, `InvalidMessages`: the state of a connection |
 // | `event_queue`, `event_consumers` | `EventQueue`: the events that a consumer has not taken yet; `EventConsumers`: the queues of all consumers |
 // | `reply_slots` | `ReplySlots`: the pending requests whose replies the program wants |
-// | `tracing`, `call_site` | spans and events for the `tracing` crate |
+// | `tracing` | spans and events for the `tracing` crate |
 // | `tools` | `Tools`: a snapshot of the list of a server's tools |
 // | `messages` | `MessagesToLines`, `LinesToMessages`: a connection over whole messages |
 // | `streams` | `ReadStream`, `WriteStream`: the streams of any runtime |
 // | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
-#[cfg(feature = "tracing")]
-mod call_site;
 mod clock;
-mod connection_end;
+mod connection_context;
 mod connection_state;
-mod context;
 mod definition;
 mod error;
 mod event_consumers;
 mod event_queue;
-mod exit;
 mod handler;
 mod hooks;
 #[cfg(feature = "http")]
 pub mod http;
-mod invalid_messages;
 mod launcher;
 mod messages;
 mod observer;
@@ -55,30 +50,28 @@ mod package_name;
 mod panics;
 mod reply_slots;
 mod report_callbacks;
+mod server_end;
 mod shutdown;
 mod stderr;
 mod streams;
 mod tools;
-mod trace;
-mod trace_source;
+mod trace_context;
 #[cfg(feature = "tracing")]
 mod tracing;
+mod wire_trace;
 
 pub use clock::Clock;
-pub use connection_end::ConnectionEnd;
-pub use connection_state::{ConnectionState, subscription_options};
-pub use context::{ConnectionContext, EndDetails};
+pub use connection_context::{ConnectionContext, EndDetails};
+pub use connection_state::{ConnectionState, InvalidMessages, subscription_options};
 pub use definition::{EnvPolicy, McpServerDef, inherited_env_names};
-pub use error::{Cause, Error, ErrorKind, HttpSetupError, ProcessReport, SpawnError, SpawnErrorKind};
+pub use error::{Cause, Error, ErrorKind, HttpSetupError, SpawnError, SpawnErrorKind};
 pub use event_consumers::{EventConsumer, EventConsumers};
 pub use event_queue::EventQueue;
-pub use exit::Exit;
 pub use handler::{
     CancelledFuture, ClientHandler, ConnectionHandlers, HandlerCapabilities, HandlerContext, OutgoingAnswer,
     PendingAnswers, RequestHandler,
 };
 pub use hooks::ConnectionHooks;
-pub use invalid_messages::InvalidMessages;
 pub use launcher::{LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, ServerLaunch, launch};
 #[doc(hidden)]
 pub use mcpwire_core as protocol;
@@ -88,9 +81,10 @@ pub use options::{ConnectOptions, OptionParts};
 pub use panics::{CallbackPanic, HandlerError, PanicCallbacks, PanicSource, catch_panic};
 pub use reply_slots::{ReplySlot, ReplySlots};
 pub use report_callbacks::ReportCallbacks;
+pub use server_end::{ConnectionEnd, Exit, ProcessReport};
 pub use shutdown::{GracePeriods, ShutdownReport, ShutdownStep};
 pub use stderr::{Stderr, StderrLines, StderrListener, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};
 pub use tools::{IntoIter as ToolsIntoIter, Tools};
-pub use trace::{Direction, TraceListener, Tracer};
-pub use trace_source::TraceSource;
+pub use trace_context::TraceSource;
+pub use wire_trace::{Direction, TraceListener, Tracer};

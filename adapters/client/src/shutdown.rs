@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::exit::Exit;
+use crate::Exit;
 
 /// A step of the shutdown sequence that the adapter has to perform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

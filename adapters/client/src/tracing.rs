@@ -25,8 +25,9 @@ use ::tracing::subscriber::NoSubscriber;
 use ::tracing::{debug, info, info_span, warn};
 use mcpwire_core::{CloseReason, RequestKey, ServerInfo, printable};
 
-use crate::call_site::{CallSite, Subscriber};
-use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
+use crate::observer::{
+    CallSite, ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Subscriber, Transport,
+};
 
 const CONNECTION: &str = "mcpwire::connection";
 const REQUEST: &str = "mcpwire::request";

@@ -13,7 +13,8 @@ use crate::connect;
 use crate::notifications::{Events, Notifications};
 use crate::operation::BoxFuture;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
-use crate::shared::{ConnectionRef, RestartAttempt, Waiter};
+use crate::shared::{ConnectionRef, RestartAttempt};
+use crate::waiter::Waiter;
 use mcpwire_client::{ReadStream, WriteStream};
 
 /// A connection to one server, on the runtime `R`. Clones are cheap, and any number of tasks can use the client concurrently.

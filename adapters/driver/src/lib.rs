@@ -42,13 +42,13 @@ pub mod memory;
 mod messages;
 mod notifications;
 mod open;
+mod opening;
 mod operation;
 mod output;
 mod pending;
 mod prompts;
 mod requests;
 mod resources;
-mod restart;
 mod runtime;
 mod server_process;
 mod shared;
@@ -59,7 +59,7 @@ mod tasks;
 #[cfg(feature = "tool-client")]
 mod tool_client_trait;
 mod tools;
-mod waiters;
+mod waiter;
 
 pub use call::{Call, CallFuture};
 pub use client::{McpClient, with_client};

@@ -1,6 +1,6 @@
 //! [`State`]: the data of a connection that its lock protects.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Waker};
@@ -18,7 +18,6 @@ use mcpwire_process::Process;
 
 use crate::output::Output;
 use crate::server_process::ServerProcess;
-use crate::waiters::Waiters;
 
 /// Maximum number of reports that wait for the caller of a request. 64: beyond that, the oldest report is dropped.
 const MAX_REPORTS: usize = 64;
@@ -367,5 +366,33 @@ impl State {
     /// Returns the details of the end of the connection, for errors.
     pub(crate) fn end_details(&mut self) -> EndDetails {
         EndDetails { process: self.server.report(), failure: self.connection.failure.clone() }
+    }
+}
+
+/// The wakers of the tasks that wait for the opening or the end of a connection, by key.
+#[derive(Debug, Default)]
+pub(crate) struct Waiters {
+    wakers: BTreeMap<u64, Waker>,
+    next_key: u64,
+}
+
+impl Waiters {
+    /// Stores the waker of the waiter with this key, which is new if it is `None`. Returns the waker that it replaces.
+    pub(crate) fn insert(&mut self, key: &mut Option<u64>, waker: Waker) -> Option<Waker> {
+        let key = *key.get_or_insert_with(|| {
+            self.next_key += 1;
+            self.next_key
+        });
+        self.wakers.insert(key, waker)
+    }
+
+    /// Removes the waker of the waiter with this key, and returns it.
+    pub(crate) fn remove(&mut self, key: u64) -> Option<Waker> {
+        self.wakers.remove(&key)
+    }
+
+    /// Adds all wakers to `wakers`, and removes them from this list.
+    pub(crate) fn take(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.extend(mem::take(&mut self.wakers).into_values());
     }
 }

@@ -37,27 +37,26 @@
 // | file | content |
 // |---|---|
 // | `process`, `local` | `Process`: detects the exit of a server, and ends it |
-// | `spawn`, `isolation` | starts a server in a new process group or session |
+// | `spawn`, `program_file`, `isolation` | starts a server in a new process group or session; `check_descriptors` |
 // | `tree`, `procfs` | signals the server and its descendants |
-// | `descriptors` | `check_descriptors`: whether this process can open more files |
 // | `end_of_stream` | `EndOfStream`: decides when the connection to a server has ended |
 // | `shutdown`, `shutdown_sequence` | `ProcessShutdown`: ends a server step by step |
 
-mod descriptors;
 mod end_of_stream;
 mod isolation;
 mod local;
 mod process;
 #[cfg(target_os = "linux")]
 pub mod procfs;
+mod program_file;
 mod shutdown;
 mod shutdown_sequence;
 mod spawn;
 #[cfg(unix)]
 mod tree;
 
-pub use descriptors::check_descriptors;
 pub use end_of_stream::{EndOfStream, ExitPolling};
 pub use local::{kill_children, kill_tree};
 pub use process::{ExitHandle, Pipes, Process, RunningServer};
 pub use shutdown::{ProcessShutdown, ShutdownAction};
+pub use spawn::check_descriptors;

@@ -2,10 +2,10 @@
 
 use std::env;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::isolation::isolate;
+use crate::program_file::{find_program, is_executable};
 use mcpwire_client::{EnvPolicy, McpServerDef, SpawnError, SpawnErrorKind, inherited_env_names};
 
 pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
@@ -58,24 +58,18 @@ fn spawn_error_kind(def: &McpServerDef, error: &io::Error) -> SpawnErrorKind {
     }
 }
 
-/// Returns the file that the command refers to, even if it is not executable.
-pub(crate) fn find_program(def: &McpServerDef) -> Option<PathBuf> {
-    let command = Path::new(&def.command);
-    if command.components().count() > 1 {
-        let file = def.cwd.as_ref().map(|cwd| cwd.join(command)).filter(|file| file.exists());
-        return file.or_else(|| command.exists().then(|| command.to_path_buf()));
-    }
-    let path = def.env.get("PATH").map(Into::into).or_else(|| env::var_os("PATH"))?;
-    env::split_paths(&path).map(|directory| directory.join(command)).find(|file| file.is_file())
-}
-
-#[cfg(unix)]
-fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(file: &Path) -> bool {
-    file.is_file()
+/// Checks that this process can open `count` more descriptors now, such as files and sockets.
+///
+/// Call this before code that panics without descriptors, such as the first use of a runtime. Other threads may take the
+/// descriptors meanwhile.
+///
+/// # Errors
+/// If the limit of open files is reached. The message says what to do.
+pub fn check_descriptors(count: usize) -> io::Result<()> {
+    // Each pipe has two descriptors.
+    let opened: io::Result<Vec<_>> = (0..count.div_ceil(2)).map(|_| io::pipe()).collect();
+    // A pipe can only fail for want of descriptors.
+    opened.map(drop).map_err(|error| {
+        io::Error::new(error.kind(), format!("{error}. Close files, or raise the limit of open files"))
+    })
 }

@@ -2,21 +2,18 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `cause` | [`Cause`]: the underlying error |
+//! | `cause` | [`Cause`], [`HttpSetupError`]: the underlying error |
 //! | `kind` | the [`ErrorKind`] of an error |
 //! | `message` | the message of an error |
-//! | `spawn`, `http_setup` | [`SpawnError`], [`HttpSetupError`]: errors before a connection exists |
-//! | `process_report` | [`ProcessReport`]: the exit status and the last output of a server's process |
+//! | `spawn` | [`SpawnError`]: why the process of a server could not be started |
 //! | `tool_error` | the conversion to the error of `mcpwire-tool-client` (feature `tool-client`) |
 //!
 //! The message of each error contains the message of its cause. Therefore `source()` does not return the cause: programs that print
 //! a chain of sources print each text once. Programs get the cause by a method, such as [`Error::authorization_error`].
 
 mod cause;
-mod http_setup;
 mod kind;
 mod message;
-mod process_report;
 mod spawn;
 #[cfg(test)]
 mod tests;
@@ -31,12 +28,12 @@ use std::time::Duration;
 use mcpwire_core::http::HttpError;
 use mcpwire_core::{CallError, CloseReason, ConnectError, RpcError, SendError, TaskError};
 
-pub use cause::Cause;
-pub use http_setup::HttpSetupError;
+pub use cause::{Cause, HttpSetupError};
 pub(crate) use kind::from_call_error as kind_of_call_error;
 pub use mcpwire_core::ErrorKind;
-pub use process_report::ProcessReport;
 pub use spawn::{SpawnError, SpawnErrorKind};
+
+use crate::ProcessReport;
 
 /// The error of all methods of the clients.
 ///

@@ -4,18 +4,18 @@
 //! |---|---|
 //! | `client_handler` | [`ClientHandler`]: an object that answers the requests of servers |
 //! | `request_handler` | [`RequestHandler`]: answers requests of any method |
-//! | `context` | [`HandlerContext`]: the server, the client's request and the cancellation of a request |
+//! | `handler_context` | [`HandlerContext`]: the server, the client's request and the cancellation of a request |
 //! | `handlers` | [`Handlers`]: the handlers in the options of a connection |
 //! | `pending` | [`PendingAnswers`]: the requests of a server that handlers are processing |
 
 mod client_handler;
-mod context;
+mod handler_context;
 mod handlers;
 mod pending;
 mod request_handler;
 
 pub use client_handler::{ClientHandler, HandlerCapabilities};
-pub use context::{CancelledFuture, HandlerContext};
+pub use handler_context::{CancelledFuture, HandlerContext};
 pub(crate) use handlers::{Handlers, form, named, sampling, url};
 pub use pending::{ConnectionHandlers, OutgoingAnswer, PendingAnswers};
 pub use request_handler::RequestHandler;

@@ -1,4 +1,4 @@
-//! [`Net`]: network connections of a runtime.
+//! Connections over HTTP. The engine decides which requests to make, and an [`HttpClient`] makes them over the [`Net`] of a runtime.
 
 use std::future::Future;
 use std::io;
@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::pin::Pin;
 
 use futures_io::{AsyncRead, AsyncWrite};
+
+pub use mcpwire_client::http::*;
 
 use crate::runtime::Runtime;
 

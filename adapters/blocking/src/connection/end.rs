@@ -1,0 +1,148 @@
+//! The end of a connection: its shutdown, and what errors tell of it.
+
+use std::io;
+use std::time::Duration;
+
+use mcpwire_client::{
+    ConnectionEnd, ConnectionState, EndDetails, Error, Exit, GracePeriods, ProcessReport, ShutdownReport, Stderr,
+};
+use mcpwire_core::internal::RequestError;
+use mcpwire_core::{CallError, CloseReason, Event, Phase, SendError};
+use mcpwire_process::{Process, ProcessShutdown, ShutdownAction};
+
+use super::Connection;
+
+/// Maximum time for the `DELETE` of an HTTP session after the client was dropped.
+const SESSION_END_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Connection {
+    /// Returns why the connection has ended, or `None` if it is open.
+    pub(crate) fn end(&mut self) -> Option<ConnectionEnd> {
+        if self.engine.session().phase() != Phase::Closed {
+            return None;
+        }
+        // An engine that is closed before it is opened emits no `Event::Closed`.
+        let reason = self.state.close_reason.clone().unwrap_or(CloseReason::ByClient);
+        Some(ConnectionEnd::new(reason, self.process_report()))
+    }
+
+    /// Ends the server step by step.
+    pub(crate) fn shut_down(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
+        let report = self.stop(grace_periods);
+        if self.context.hooks.is_some() {
+            self.end_hooks(report.exit);
+        }
+        report
+    }
+
+    fn stop(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
+        self.flush();
+        self.engine.close();
+        while let Some(event) = self.next_event() {
+            // The server is being ended, so handlers are not called.
+            if !matches!(event, Event::ServerRequest(_)) {
+                self.handle_event(event);
+            }
+        }
+        if self.engine.is_http() {
+            self.end_session(grace_periods);
+            return ShutdownReport::without_process();
+        }
+        let mut shutdown = ProcessShutdown::new(grace_periods);
+        loop {
+            let (reports_exit, has_stderr) = (self.transport.reports_exit(), self.transport.has_stderr());
+            match shutdown.next(self.process.as_mut(), reports_exit, has_stderr, self.clock.now()) {
+                ShutdownAction::CloseInput => self.transport.close_input(),
+                ShutdownAction::Wait(until) => {
+                    let (transport, _, mut context) = self.split();
+                    transport.wait_for_exit(&mut context, until);
+                }
+                ShutdownAction::Done(report) => {
+                    self.stderr.flush();
+                    return report;
+                }
+            }
+        }
+    }
+
+    /// Ends the HTTP session on the server, and waits for the response for at most [`GracePeriods::after_close`].
+    #[cfg(feature = "http")]
+    fn end_session(&mut self, grace_periods: GracePeriods) {
+        let until = self.now() + grace_periods.after_close;
+        while self.engine.http().is_some_and(|engine| engine.exchanges() > 0) && self.now() < until {
+            while self.next_event().is_some() {}
+            if self.turn(Some(until)).is_err() {
+                return;
+            }
+        }
+    }
+
+    #[cfg(not(feature = "http"))]
+    #[expect(clippy::unused_self, reason = "there is no HTTP")]
+    fn end_session(&mut self, _: GracePeriods) {}
+
+    /// Notifies the hooks of the end of the connection, and drops them.
+    #[cold]
+    fn end_hooks(&mut self, exit: Option<Exit>) {
+        while self.next_event().is_some() {}
+        if let Some(hooks) = self.context.hooks.take() {
+            hooks.process_exited(exit);
+            hooks.deliver();
+        }
+    }
+}
+
+/// Errors of the client, with what is known of a connection that has ended.
+impl Connection {
+    #[cold]
+    pub(crate) fn request_error(&mut self, error: RequestError) -> Error {
+        let Connection { context, process, stderr, state, .. } = self;
+        context.request_error(error, || end_details(process.as_mut(), stderr, state))
+    }
+
+    #[cold]
+    pub(crate) fn call_error(&mut self, error: CallError) -> Error {
+        let Connection { context, process, stderr, state, .. } = self;
+        context.call_error(error, || end_details(process.as_mut(), stderr, state))
+    }
+
+    #[cold]
+    pub(crate) fn send_error(&mut self, error: SendError) -> Error {
+        let Connection { context, process, stderr, state, .. } = self;
+        context.send_error(error, || end_details(process.as_mut(), stderr, state))
+    }
+
+    #[cold]
+    pub(crate) fn io_error(&self, error: io::Error) -> Error {
+        Error::new(self.context.name(), error)
+    }
+
+    /// Returns the exit status and last output of the server's process, or `None` if there is no process.
+    pub(crate) fn process_report(&mut self) -> Option<Box<ProcessReport>> {
+        process_report(self.process.as_mut(), &self.stderr)
+    }
+}
+
+fn process_report(process: Option<&mut Process>, stderr: &Stderr) -> Option<Box<ProcessReport>> {
+    Some(Box::new(ProcessReport::new(process?.observe().copied(), stderr.tail())))
+}
+
+fn end_details(process: Option<&mut Process>, stderr: &Stderr, state: &ConnectionState) -> EndDetails {
+    EndDetails { process: process_report(process, stderr), failure: state.failure.clone() }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.engine.session().phase() != Phase::Closed {
+            let now = self.now();
+            self.transport.close_in_background(&mut self.engine, now, SESSION_END_TIMEOUT);
+        }
+        if self.context.hooks.is_some() {
+            self.engine.close();
+            self.end_hooks(None);
+        }
+        // Ended before the transport closes the server's input: a server that exits by itself would leave descendants that have left
+        // its process group, and that can then no longer be found.
+        self.process = None;
+    }
+}

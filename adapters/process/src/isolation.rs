@@ -1,0 +1,41 @@
+//! [`isolate`]: separates a server from the process group and the terminal of this process.
+
+#[cfg(all(unix, feature = "setsid"))]
+pub(crate) use session::isolate;
+
+/// Makes the command start in a new process group, on systems that have process groups.
+#[cfg(not(all(unix, feature = "setsid")))]
+#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no process groups"))]
+#[expect(clippy::unnecessary_wraps, reason = "the signature is the same as with the feature `setsid`")]
+pub(crate) fn isolate(command: &mut std::process::Command, _def: &mcpwire_client::McpServerDef) -> std::io::Result<()> {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    Ok(())
+}
+
+/// Starts servers in a session of their own, without a terminal.
+#[cfg(all(unix, feature = "setsid"))]
+mod session {
+    use std::io;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+
+    use mcpwire_client::McpServerDef;
+    use process_wrap::std::{CommandWrap, CommandWrapper as _, ProcessSession};
+
+    use crate::program_file::{find_program, has_native_format};
+
+    /// Makes the command start in a new session, of which it leads the only process group.
+    ///
+    /// A program of a foreign format gets only a new process group. For a new session, std uses `execvp`, which runs a shell for a file
+    /// that the system cannot execute.
+    pub(crate) fn isolate(command: &mut Command, def: &McpServerDef) -> io::Result<()> {
+        if find_program(def).is_some_and(|program| program.is_file() && !has_native_format(&program)) {
+            command.process_group(0);
+            return Ok(());
+        }
+        // `CommandWrap` could start the command itself, but its child cannot be converted to one of std without unsafe code.
+        // `ProcessSession` does not use its second argument.
+        ProcessSession.pre_spawn(command, &CommandWrap::from(Command::new("")))
+    }
+}
