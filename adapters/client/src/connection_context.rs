@@ -77,13 +77,9 @@ impl ConnectionContext {
             None => Cow::Borrowed(options),
         };
         let Some(source) = &self.trace_context else { return options };
-        match source.try_options(&options) {
-            Ok(Some(options)) => Cow::Owned(options),
-            Ok(None) => options,
-            Err(payload) => {
-                self.panics.report_payload(PanicSource::TraceContext, &*payload);
-                options
-            }
+        match self.panics.catch(PanicSource::TraceContext, || source.options(&options).into_owned()) {
+            Some(options) => Cow::Owned(options),
+            None => options,
         }
     }
 

@@ -313,11 +313,9 @@ impl McpServerDef {
 
 /// Returns the host and port of a URL, without user and password.
 fn authority(url: &str) -> &str {
-    // Searches bytes, because `str::find` would add 1 KiB to a minimal program.
-    let start = url.as_bytes().windows(3).position(|text| text == b"://").map_or(0, |at| at + 3);
-    let rest = &url[start..];
-    let authority = &rest[..rest.bytes().position(|byte| b"/?#".contains(&byte)).unwrap_or(rest.len())];
-    &authority[authority.bytes().rposition(|byte| byte == b'@').map_or(0, |at| at + 1)..]
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
 }
 
 /// Returns the host without its port, and without the brackets of an IPv6 address.

@@ -116,12 +116,6 @@ impl PanicCallbacks {
         why
     }
 
-    /// Calls all callbacks with a panic that has this payload.
-    #[cold]
-    pub(crate) fn report_payload(&self, source: PanicSource, payload: &(dyn Any + Send)) {
-        self.report(source, message_of(payload));
-    }
-
     /// Calls `f`, and returns its result. If `f` panics, reports the panic and returns `None`.
     pub fn catch<T>(&self, source: PanicSource, f: impl FnOnce() -> T) -> Option<T> {
         catch_panic(f).map_err(|message| self.report(source, message)).ok()

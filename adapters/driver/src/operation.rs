@@ -11,7 +11,7 @@ use mcpwire_core::internal::{Operation, Step};
 use crate::pending::PendingReply;
 use crate::shared::ConnectionRef;
 
-/// A boxed future. A program contains its code once, although several methods await it.
+/// A boxed future.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Polls an operation under the lock, and waits for the replies to its requests.

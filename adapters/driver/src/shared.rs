@@ -47,7 +47,6 @@ impl Shared {
     /// Creates the shared data of a connection.
     pub(crate) fn new(runtime: Arc<dyn Runtime>, mut state: State, mut options: OptionParts) -> Arc<Self> {
         state.set_hooks(options.context.hooks.clone());
-        state.has_own_threads = runtime.has_own_threads();
         #[cfg(feature = "http")]
         state.connection.watch_authorization(options.context.authorization.as_ref());
         let listeners = Mutex::new(Listeners::new(&mut options));
@@ -142,15 +141,15 @@ impl Shared {
         if state.will_restart() && state.report.is_some() {
             state.fail_opening(&mut wakers);
         }
-        Self::kill_process(state);
+        self.kill_process(state);
         wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Kills the server and all processes that it started.
-    fn kill_process(mut state: MutexGuard<'_, State>) {
+    fn kill_process(&self, mut state: MutexGuard<'_, State>) {
         state.close_intent = CloseIntent::Kill;
         // If the driver may never be polled again, dropping the process here kills and reaps it.
-        let process = if state.has_own_threads { None } else { state.server.take() };
+        let process = if self.runtime.has_own_threads() { None } else { state.server.take() };
         if let Some(process) = state.server.process() {
             process.kill();
         }
@@ -246,7 +245,7 @@ impl Drop for ConnectionGuard {
             return;
         }
         if state.close_intent == CloseIntent::None {
-            return Shared::kill_process(state);
+            return self.0.kill_process(state);
         }
         // A shutdown in progress continues in the driver.
         let driver = state.driver.take();

@@ -42,8 +42,6 @@ pub(crate) struct State {
     pub(crate) is_opening_reported: bool,
     /// Whether a task is restarting the server. Other tasks wait for the outcome.
     pub(crate) is_restarting: bool,
-    /// See [`Runtime::has_own_threads`](crate::Runtime::has_own_threads).
-    pub(crate) has_own_threads: bool,
     pub(crate) server: ServerProcess,
     /// The state that also exists after the connection has ended.
     pub(crate) connection: ConnectionState,
@@ -124,7 +122,6 @@ impl State {
             driver: None,
             is_opening_reported: false,
             is_restarting: false,
-            has_own_threads: false,
             server: ServerProcess::new(process),
             connection: ConnectionState::default(),
             consumers: EventConsumers::default(),

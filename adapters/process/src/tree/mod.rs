@@ -87,7 +87,6 @@ impl ProcessTree {
         self.signal(Signal::KILL);
     }
 
-    /// Not inlined, because the copies would add 350 bytes to small programs.
     fn signal(&self, signal: Signal) {
         if self.state == State::Ended {
             return;
