@@ -31,6 +31,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod call;
+mod callers;
 mod client;
 mod connect;
 mod driver;

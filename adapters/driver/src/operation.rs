@@ -52,7 +52,7 @@ impl OperationRunner {
             let step = shared.with_state(|state| {
                 let step = operation.poll(&mut state.connection.client, &mut state.engine.calls(), now);
                 if let Step::Wait(key) = step {
-                    state.add_slot(key, self.wants_reports);
+                    state.callers.add(key, self.wants_reports);
                 }
                 step
             });

@@ -1,6 +1,5 @@
 //! [`Pending`]: the future of the result of a request that was sent.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -11,8 +10,8 @@ use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::internal::{ClientState, RequestError};
 use mcpwire_core::{CallError, CallTool, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
+use crate::callers::ReplyPoll;
 use crate::shared::{CheckOutput, ConnectionRef, Shared};
-use crate::state::SlotPoll;
 
 /// Minimum size of a reply whose buffer is returned to the engine for reuse, in bytes.
 const MIN_RECYCLED: usize = 64 * 1024;
@@ -48,7 +47,7 @@ impl<M: Method> Pending<M> {
         let now = shared.clock.now();
         let result = shared.with_state(|state| {
             let ticket = send(&mut state.connection.client, &mut state.engine.calls(), now)?;
-            state.add_slot(ticket.key(), !callbacks.is_empty());
+            state.callers.add(ticket.key(), !callbacks.is_empty());
             Ok(ticket)
         });
         let ticket = result.map_err(|error| shared.request_error(error))?;
@@ -127,7 +126,7 @@ pub(crate) struct PendingReply {
 }
 
 impl PendingReply {
-    /// Waits for the reply to a request that was sent. [`State::add_slot`](crate::state::State::add_slot) must have been called.
+    /// Waits for the reply to a request that was sent. [`Callers::add`](crate::callers::Callers::add) must have been called.
     pub(crate) fn new(connection: &ConnectionRef, key: RequestKey) -> Self {
         PendingReply { connection: connection.clone(), key, is_done: false }
     }
@@ -139,12 +138,8 @@ impl PendingReply {
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Option<Reply>> {
         // A separate statement, so that the lock is released before callbacks run and wakers are dropped.
-        let poll = self.connection.shared().lock().poll_slot(self.key, cx);
-        let (reports, unused_waker, reply) = match poll {
-            SlotPoll::Pending { reports, unused_waker } => (reports, unused_waker, Poll::Pending),
-            SlotPoll::Reply { reports, reply, unused_waker } => (reports, unused_waker, Poll::Ready(Some(reply))),
-            SlotPoll::Unknown => (VecDeque::new(), None, Poll::Ready(None)),
-        };
+        let poll = self.connection.shared().lock().callers.poll(self.key, cx);
+        let ReplyPoll { reply, reports, unused_waker } = poll;
         self.is_done = reply.is_ready();
         drop(unused_waker);
         reports.iter().for_each(on_report);
@@ -164,7 +159,11 @@ impl PendingReply {
             self.is_done = true;
             let shared = self.connection.shared();
             let now = shared.clock.now();
-            drop(shared.with_state(|state| state.cancel(self.key, reason, now)));
+            let unused_waker = shared.with_state(|state| {
+                state.engine.calls().cancel(self.key, Some(reason), now);
+                state.callers.remove(self.key)
+            });
+            drop(unused_waker);
         }
     }
 }

@@ -1,26 +1,20 @@
 //! [`State`]: the data of a connection that its lock protects.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Waker};
 
 use mcpwire_client::{
-    ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers, ReplySlots, ShutdownReport,
-    Writer,
+    ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers, ShutdownReport, Writer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
-use mcpwire_core::{
-    CloseReason, Event, Notification, Phase, Reply, RequestKey, ServerInfo, ServerRequest, ServerRequestId,
-    SubscriptionKey, Timestamp,
-};
+use mcpwire_core::{CloseReason, Event, Phase, ServerInfo, ServerRequest, ServerRequestId, SubscriptionKey, Timestamp};
 use mcpwire_process::Process;
 
+use crate::callers::Callers;
 use crate::output::Output;
 use crate::server_process::ServerProcess;
-
-/// Maximum number of reports that wait for the caller of a request. 64: beyond that, the oldest report is dropped.
-const MAX_REPORTS: usize = 64;
 
 /// A connection counts as busy if it became idle more often than this while the timer was set.
 ///
@@ -34,8 +28,7 @@ pub(crate) struct State {
     pub(crate) engine: AnyEngine,
     /// The stream to the server. Closed over HTTP.
     pub(crate) output: Output,
-    /// The requests whose callers wait for the reply.
-    slots: ReplySlots<Caller>,
+    pub(crate) callers: Callers,
     /// Wakes the driver. The code that wakes the driver takes the waker, so that the driver is woken once.
     pub(crate) driver: Option<Waker>,
     /// Whether a call of `initialize` has returned `Ok`.
@@ -68,15 +61,6 @@ pub(crate) struct State {
     idle_count: u8,
 }
 
-/// The caller of a request.
-#[derive(Debug, Default)]
-struct Caller {
-    /// Wakes the task that waits for the reply.
-    waker: Option<Waker>,
-    /// Progress notifications and task statuses. `None` if the caller does not want them.
-    reports: Option<VecDeque<Notification>>,
-}
-
 /// How the clients want the connection to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CloseIntent {
@@ -87,24 +71,6 @@ pub(crate) enum CloseIntent {
     Shutdown,
     /// Kill the server: a client has requested it, or all clients were dropped.
     Kill,
-}
-
-/// The result of polling a slot.
-///
-/// The caller must drop `unused_waker` without holding the lock. It may be the last reference to a task, and dropping the values of
-/// the task may need the lock.
-pub(crate) enum SlotPoll {
-    Pending {
-        reports: VecDeque<Notification>,
-        unused_waker: Option<Waker>,
-    },
-    Reply {
-        reports: VecDeque<Notification>,
-        reply: Reply,
-        unused_waker: Option<Waker>,
-    },
-    /// There is no such slot, so no reply will arrive.
-    Unknown,
 }
 
 /// A request of the server, or its cancellation.
@@ -118,7 +84,7 @@ impl State {
         State {
             engine,
             output: Output::new(writer),
-            slots: ReplySlots::default(),
+            callers: Callers::default(),
             driver: None,
             is_opening_reported: false,
             is_restarting: false,
@@ -151,35 +117,6 @@ impl State {
     pub(crate) fn record_bytes(&mut self, hooks: &ConnectionHooks) {
         hooks.bytes(Direction::Sent, self.output.take_sent());
         hooks.bytes(Direction::Received, mem::take(&mut self.received));
-    }
-
-    /// Adds a slot for the reply to a request that was sent. `wants_reports` also collects its progress and task statuses.
-    pub(crate) fn add_slot(&mut self, key: RequestKey, wants_reports: bool) {
-        self.slots.add(key, Caller { waker: None, reports: wants_reports.then(VecDeque::new) });
-    }
-
-    /// Takes the reply and the reports of a request. If the reply has not arrived, the task of `cx` is woken when it does.
-    pub(crate) fn poll_slot(&mut self, key: RequestKey, cx: &mut Context<'_>) -> SlotPoll {
-        let Some(slot) = self.slots.get_mut(key) else { return SlotPoll::Unknown };
-        let Caller { waker, reports } = &mut slot.waiter;
-        let reports = reports.as_mut().map(mem::take).unwrap_or_default();
-        let Some(reply) = slot.reply.take() else {
-            let is_same = waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-            let unused_waker = if is_same { None } else { waker.replace(cx.waker().clone()) };
-            return SlotPoll::Pending { reports, unused_waker };
-        };
-        let unused_waker = waker.take();
-        self.slots.take(key);
-        SlotPoll::Reply { reports, reply, unused_waker }
-    }
-
-    /// Cancels a request, and sends the reason to the server.
-    ///
-    /// Returns the waker of the task that waits for the reply. Drop it without holding the lock.
-    #[must_use]
-    pub(crate) fn cancel(&mut self, key: RequestKey, reason: &str, now: Timestamp) -> Option<Waker> {
-        self.engine.calls().cancel(key, Some(reason), now);
-        self.slots.take(key)?.waiter.waker
     }
 
     /// Removes and returns the waker of the task that waits for the next event of a subscription.
@@ -232,7 +169,7 @@ impl State {
         if !is_busy {
             self.engine.shrink();
         }
-        self.slots.set_keeps_memory(is_busy);
+        self.callers.set_keeps_memory(is_busy);
     }
 
     /// Records that the driver's timer has elapsed.
@@ -264,10 +201,7 @@ impl State {
                 hooks.record(&event, self.engine.session());
             }
             match event {
-                Event::Reply(reply) => {
-                    // If there is no slot, the caller has dropped its future.
-                    wakers.extend(self.slots.receive(reply).and_then(|caller| caller.waker.take()));
-                }
+                Event::Reply(reply) => wakers.extend(self.callers.receive(reply)),
                 Event::Subscription(key) => wakers.extend(self.take_subscription_waker(key)),
                 Event::ServerRequest(request) => self.server_requests.push(ServerRequestEvent::Received(request)),
                 Event::ServerRequestCancelled(key) => self.server_requests.push(ServerRequestEvent::Cancelled(key)),
@@ -281,7 +215,7 @@ impl State {
                             self.waiters.take(wakers);
                         }
                         Event::Restart | Event::Closed(_) => self.waiters.take(wakers),
-                        Event::Notification(notification) => self.add_report(notification, wakers),
+                        Event::Notification(notification) => wakers.extend(self.callers.report(notification)),
                         _ => {}
                     }
                     let dropped = self.consumers.push(event, wakers);
@@ -295,20 +229,6 @@ impl State {
             }
         }
         any
-    }
-
-    /// Adds a progress notification or task status to the reports for the caller of its request.
-    fn add_report(&mut self, notification: &Notification, wakers: &mut Vec<Waker>) {
-        if let Some(key) = notification.request_key()
-            && let Some(slot) = self.slots.get_mut(key)
-            && let Caller { reports: Some(reports), waker } = &mut slot.waiter
-        {
-            if reports.len() == MAX_REPORTS {
-                reports.pop_front();
-            }
-            reports.push_back(notification.clone());
-            wakers.extend(waker.take());
-        }
     }
 
     /// Stores the error of a stream, with which the connection is going to end. The exit of a process is a better reason than the error
