@@ -18,9 +18,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
+use crate::connection::{CheckOutput, Shared};
 use crate::operation::OperationRunner;
 use crate::pending::Pending;
-use crate::shared::{CheckOutput, Shared};
 use crate::tasks::TaskOrResult;
 
 /// A tool call that was not sent yet. Created by [`McpClient::call_tool`]. Awaiting it sends the call.

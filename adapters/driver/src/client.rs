@@ -10,10 +10,10 @@ use mcpwire_core::internal::OpeningOutcome;
 use mcpwire_core::{CallError, ProtocolVersion, ServerCapabilities, ServerInfo, Stats};
 
 use crate::connect;
+use crate::connection::{ConnectionRef, RestartAttempt};
 use crate::notifications::{Events, Notifications};
 use crate::operation::BoxFuture;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
-use crate::shared::{ConnectionRef, RestartAttempt};
 use crate::waiter::Waiter;
 use mcpwire_client::{ReadStream, WriteStream};
 

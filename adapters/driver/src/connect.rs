@@ -8,10 +8,10 @@ use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{ConnectError, Timestamp};
 use mcpwire_process::{Process, RunningServer};
 
+use crate::connection::{ConnectionRef, Shared};
 use crate::driver::Driver;
+use crate::locked_state::{CloseIntent, State};
 use crate::runtime::{Runtime, Streams};
-use crate::shared::{ConnectionRef, Shared};
-use crate::state::{CloseIntent, State};
 
 /// Starts a server, or prepares a connection over HTTP. This sends no request.
 pub(crate) fn connect(

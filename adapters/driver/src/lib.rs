@@ -34,9 +34,11 @@ mod call;
 mod callers;
 mod client;
 mod connect;
+mod connection;
 mod driver;
 #[cfg(feature = "http")]
 pub mod http;
+mod locked_state;
 #[cfg(feature = "futures-io")]
 pub mod memory;
 #[cfg(feature = "messages")]
@@ -52,9 +54,7 @@ mod requests;
 mod resources;
 mod runtime;
 mod server_process;
-mod shared;
 mod shutdown;
-mod state;
 mod subscription;
 mod tasks;
 #[cfg(feature = "tool-client")]

@@ -8,7 +8,7 @@ use futures_core::Stream;
 use mcpwire_client::{EventConsumer, EventQueue};
 use mcpwire_core::{Event, Notification, Phase};
 
-use crate::state::State;
+use crate::locked_state::State;
 
 /// A stream of the server's notifications, in the order of their arrival. It ends with the connection. Created by
 /// [`McpClient::notifications`](crate::McpClient::notifications).

@@ -7,9 +7,9 @@ use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{CloseReason, Phase, SendError, Timestamp};
 use mcpwire_process::Process;
 
+use crate::locked_state::{CloseIntent, State};
 use crate::output::Output;
 use crate::server_process::ServerProcess;
-use crate::state::{CloseIntent, State};
 
 impl State {
     /// Replaces a server that has exited when it received `server/discover`. Resets the state of the connection.

@@ -8,8 +8,8 @@ use mcpwire_client::Error;
 use mcpwire_core::Notification;
 use mcpwire_core::internal::{Operation, Step};
 
+use crate::connection::ConnectionRef;
 use crate::pending::PendingReply;
-use crate::shared::ConnectionRef;
 
 /// A boxed future.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -11,7 +11,7 @@ use mcpwire_core::internal::{ClientState, RequestError};
 use mcpwire_core::{CallError, CallTool, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
 use crate::callers::ReplyPoll;
-use crate::shared::{CheckOutput, ConnectionRef, Shared};
+use crate::connection::{CheckOutput, ConnectionRef, Shared};
 
 /// Minimum size of a reply whose buffer is returned to the engine for reuse, in bytes.
 const MIN_RECYCLED: usize = 64 * 1024;

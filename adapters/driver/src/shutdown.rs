@@ -7,7 +7,7 @@ use mcpwire_client::{GracePeriods, ShutdownReport};
 use mcpwire_core::Timestamp;
 use mcpwire_process::{ProcessShutdown, ShutdownAction};
 
-use crate::state::{CloseIntent, State};
+use crate::locked_state::{CloseIntent, State};
 use mcpwire_client::Writer;
 
 /// The stage of a shutdown. `until` is the next time at which [`Shutdown::poll`] must be called.

@@ -11,8 +11,8 @@ use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
 use mcpwire_core::{SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, SubscriptionKey};
 
 use crate::client::McpClient;
+use crate::connection::ConnectionRef;
 use crate::operation::BoxFuture;
-use crate::shared::ConnectionRef;
 
 /// A stream of the changes that the client has subscribed to. It ends with the subscription. Created by
 /// [`McpClient::subscribe`].

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::call::Call;
 use crate::client::McpClient;
+use crate::connection::ConnectionRef;
 use crate::operation::{BoxFuture, run};
-use crate::shared::ConnectionRef;
 
 impl<R> McpClient<R> {
     /// Requests all pages of the server's tool list, and stores the list.

@@ -5,8 +5,8 @@ use std::task::{Context, Poll};
 use mcpwire_client::{ConnectionEnd, ShutdownReport};
 use mcpwire_core::internal::OpeningOutcome;
 
-use crate::shared::Shared;
-use crate::state::State;
+use crate::connection::Shared;
+use crate::locked_state::State;
 
 /// A future's entry in [`State::waiters`]. Dropping it removes the entry.
 pub(crate) struct Waiter<'s> {

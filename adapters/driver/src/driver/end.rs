@@ -8,8 +8,8 @@ use mcpwire_core::Phase;
 use mcpwire_process::ExitPolling;
 
 use super::Driver;
+use crate::locked_state::{CloseIntent, State};
 use crate::shutdown::Shutdown;
-use crate::state::{CloseIntent, State};
 
 /// Size of the buffer for standard error, in bytes, and maximum number of consecutive reads.
 const STDERR_CHUNK: usize = 8 * 1024;

@@ -13,11 +13,11 @@ use mcpwire_client::{Direction, PendingAnswers, Reader, ShutdownReport, catch_pa
 use mcpwire_core::{Phase, Timestamp};
 use mcpwire_process::EndOfStream;
 
+use crate::connection::{Listeners, Shared};
+use crate::locked_state::{CloseIntent, ServerRequestEvent, State};
 use crate::output::OutputFailure;
 use crate::runtime::{ExitWatch, Timer};
-use crate::shared::{Listeners, Shared};
 use crate::shutdown::Shutdown;
-use crate::state::{CloseIntent, ServerRequestEvent, State};
 
 /// Maximum number of consecutive reads and writes, before timers and the shutdown are polled. At 8 to 64 KiB each, at most
 /// 2 MiB.

@@ -1,4 +1,4 @@
-//! [`Shared`]: the data that the callers and the driver of a connection share.
+//! [`Shared`]: the data that the callers and the driver of a connection share. [`ConnectionRef`] keeps it alive.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,8 +9,8 @@ use mcpwire_client::{Clock, ConnectionContext, ConnectionHandlers, Error, Option
 use mcpwire_core::internal::RequestError;
 use mcpwire_core::{CallError, CallToolResult, ConnectError, RequestOptions, SendError, ServerInfo};
 
+use crate::locked_state::{CloseIntent, State};
 use crate::runtime::Runtime;
-use crate::state::{CloseIntent, State};
 
 /// The data that the callers and the driver of a connection share.
 pub(crate) struct Shared {
