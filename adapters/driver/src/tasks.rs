@@ -15,7 +15,6 @@ use crate::client::McpClient;
 use crate::operation::OperationRunner;
 
 /// The result of a call, or the task that the server has created for the call.
-#[expect(clippy::large_enum_variant, reason = "a program has few of them, for a short time")]
 pub enum TaskOrResult<R> {
     /// The server has returned the result without creating a task.
     Done(Box<CallToolResult>),

@@ -31,12 +31,18 @@ pub struct EndOfStream {
     has_stderr_ended: bool,
     /// Whether the process has exited, or there is none.
     has_exited: bool,
-    /// Time at which the connection counts as ended. `None` as long as stdout, stdin and the process all work.
-    by: Option<Timestamp>,
+    stage: Stage,
     /// When to check again whether the process has exited. `None` if that is reported.
     next_exit_poll: Option<Timestamp>,
-    /// Whether the connection has ended.
-    is_over: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Stdout, stdin and the process all work.
+    Open,
+    /// One of them has ended. The connection ends at this time, or when all have ended.
+    Ending(Timestamp),
+    Over,
 }
 
 /// When [`EndOfStream`] checks whether the process has exited.
@@ -61,9 +67,8 @@ impl EndOfStream {
             has_output_ended: false,
             has_stderr_ended: false,
             has_exited: false,
-            by: None,
+            stage: Stage::Open,
             next_exit_poll: None,
-            is_over: false,
         }
     }
 
@@ -99,37 +104,44 @@ impl EndOfStream {
 
     /// Ends the connection at once, because a stream has failed.
     pub fn abort(&mut self) {
-        self.is_over = true;
+        self.stage = Stage::Over;
     }
 
     /// Returns `true` once, when the connection has ended: stdout, stderr and the process have ended, or the deadline has passed.
     ///
     /// Call this after each wait.
     pub fn poll(&mut self, process: Option<&mut Process>, polling: ExitPolling, now: Timestamp) -> bool {
-        if self.is_over {
+        if self.is_over() {
             return false;
         }
         if let Some(process) = process.filter(|_| !self.has_exited) {
             self.poll_exit(process, polling, now);
         }
-        self.is_over =
-            (self.has_output_ended && self.has_exited && self.has_stderr_ended) || self.by.is_some_and(|at| at <= now);
-        self.is_over
+        let is_complete = self.has_output_ended && self.has_exited && self.has_stderr_ended;
+        let is_overdue = matches!(self.stage, Stage::Ending(at) if at <= now);
+        if is_complete || is_overdue {
+            self.stage = Stage::Over;
+        }
+        self.is_over()
     }
 
     /// Returns whether the connection has ended.
     pub fn is_over(&self) -> bool {
-        self.is_over
+        self.stage == Stage::Over
     }
 
     /// Returns whether the connection is about to end: stdout has ended, writing to stdin has failed, or the process has exited.
     pub fn is_near(&self) -> bool {
-        self.by.is_some()
+        self.stage != Stage::Open
     }
 
     /// Returns the next time at which [`EndOfStream::poll`] must be called.
     pub fn deadline(&self) -> Option<Timestamp> {
-        [self.by, self.next_exit_poll].into_iter().flatten().min().filter(|_| !self.is_over)
+        match self.stage {
+            Stage::Open => self.next_exit_poll,
+            Stage::Ending(at) => Some(self.next_exit_poll.map_or(at, |poll| poll.min(at))),
+            Stage::Over => None,
+        }
     }
 
     fn poll_exit(&mut self, process: &mut Process, polling: ExitPolling, now: Timestamp) {
@@ -159,7 +171,11 @@ impl EndOfStream {
     }
 
     fn end_by(&mut self, at: Timestamp) {
-        self.by = Some(self.by.map_or(at, |earlier| earlier.min(at)));
+        self.stage = match self.stage {
+            Stage::Open => Stage::Ending(at),
+            Stage::Ending(earlier) => Stage::Ending(earlier.min(at)),
+            Stage::Over => return,
+        };
         // The connection is about to end, so the interval is shorter from now on.
         self.next_exit_poll = None;
     }
