@@ -59,7 +59,7 @@ pub enum ExitPolling {
 impl EndOfStream {
     /// How long to read stderr after stdout has ended and the server process has exited: 100 ms. A child process of the server could
     /// keep stderr open much longer.
-    pub const LAST_WORDS: Duration = Duration::from_millis(100);
+    pub(crate) const LAST_WORDS: Duration = Duration::from_millis(100);
 
     /// Creates a tracker for a server process that is connected through its stdin, stdout and stderr.
     pub fn of_process() -> Self {
