@@ -128,7 +128,7 @@ impl Cache {
 
     /// Marks all cached responses to requests with this method as stale.
     pub(crate) fn invalidate(&mut self, method: &str) {
-        for (key, entry) in self.entries.iter_mut() {
+        for (key, entry) in &mut self.entries {
             if key.method() == method {
                 entry.fresh_until = None;
             }
@@ -138,7 +138,7 @@ impl Cache {
     /// Marks the cached contents of the resource `uri` as stale, and also those of resources within it and of resources
     /// that contain it.
     pub(crate) fn invalidate_resource(&mut self, uri: &str) {
-        for (key, entry) in self.entries.iter_mut() {
+        for (key, entry) in &mut self.entries {
             if key.reads(uri) {
                 entry.fresh_until = None;
             }

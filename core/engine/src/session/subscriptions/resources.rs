@@ -121,7 +121,7 @@ impl Resources {
     /// resources when it replaced the HTTP session.
     #[cfg(feature = "http")]
     pub(super) fn watch_again(&mut self, link: &mut Link) {
-        for (uri, watch) in self.by_uri.iter_mut() {
+        for (uri, watch) in &mut self.by_uri {
             if matches!(watch, ResourceWatch::Granted)
                 && let Ok(id) = send_subscribe(uri, link)
             {

@@ -90,7 +90,7 @@ impl Waiting {
             let Some((key, error)) = late else { break };
             self.give_up_task(key, error, link);
         }
-        for (key, call) in self.tasks.calls.iter_mut() {
+        for (key, call) in &mut self.tasks.calls {
             while let Some(request) = call.poller.poll(now) {
                 call.send(*key, request, link);
             }
