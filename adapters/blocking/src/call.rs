@@ -1,120 +1,90 @@
-//! [`Call`]: a tool call and its options.
+//! [`Call`]: a tool call with options. [`RunningTask`]: the task as which a server executes a call.
 
-use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use mcpwire_core::internal::{Prepared, ToolCall};
-use mcpwire_core::{
-    CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
-    Progress, RequestOptions, SendError, Task, TaskMode,
-};
+use mcpwire_client::Error;
+use mcpwire_core::internal::ToolCall;
+use mcpwire_core::{CallTool, CallToolRaw, CallToolResult, Json, Method, TaskHandle};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
 use crate::pending::Pending;
-use crate::tasks::TaskOrResult;
-use mcpwire_client::{Error, ReportCallbacks};
 
-/// A tool call that was not sent yet. Returned by [`McpClient::call_tool`].
-///
-/// ```no_run
-/// # use std::time::Duration;
-/// # use mcpwire_blocking::{McpClient, McpServerDef};
-/// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
-/// # let arguments = mcpwire_blocking::protocol::Json::parse("{}").unwrap();
-/// let result = client
-///     .call_tool("build", &arguments)
-///     .timeout(Duration::from_secs(120))
-///     .on_progress(|progress| eprintln!("{} of {:?}", progress.progress, progress.total))
-///     .send()?;
-/// # Ok::<(), mcpwire_blocking::Error>(())
-/// ```
-#[must_use = "a call is sent by `send`, `structured`, `raw`, `begin` or `as_task`"]
-pub struct Call<'client, 'c> {
-    client: &'client mut McpClient,
-    name: Arc<str>,
-    /// The serialized name and arguments, or why they could not be serialized.
-    request: Result<Prepared<CallTool>, SendError>,
-    options: RequestOptions,
-    callbacks: ReportCallbacks<'c>,
+mcpwire_client::call_builder! {
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use mcpwire_blocking::{McpClient, McpServerDef};
+    /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
+    /// # let arguments = mcpwire_blocking::protocol::Json::parse("{}").unwrap();
+    /// let result = client
+    ///     .call_tool("build", &arguments)
+    ///     .timeout(Duration::from_secs(120))
+    ///     .on_progress(|progress| eprintln!("{} of {:?}", progress.progress, progress.total))
+    ///     .send()?;
+    /// # Ok::<(), mcpwire_blocking::Error>(())
+    /// ```
+    ///
+    /// A call that may become a task:
+    ///
+    /// ```no_run
+    /// # use mcpwire_blocking::{McpClient, McpServerDef};
+    /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
+    /// # let arguments = mcpwire_blocking::protocol::Json::parse("{}").unwrap();
+    /// let outcome = client.call_tool("build", &arguments).as_task()?;
+    /// if let Some(handle) = outcome.handle() {
+    ///     println!("{}", handle.task_id); // store the handle, and pass it to `McpClient::task` later
+    /// }
+    /// let result = outcome.wait()?;
+    /// # Ok::<(), mcpwire_blocking::Error>(())
+    /// ```
+    #[must_use = "a call is sent by `send`, `structured`, `raw`, `begin` or `as_task`"]
+    blocking Call<'client, 'c> { client: &'client mut McpClient, callbacks: ReportCallbacks<'c> } -> TaskOrResult<'client>
 }
 
-impl<'client, 'c> Call<'client, 'c> {
-    pub(crate) fn new(client: &'client mut McpClient, name: &str, arguments: &impl Serialize) -> Self {
-        let request = Prepared::new(&CallToolParams { name, arguments });
-        let options = RequestOptions::new();
-        Call { client, name: name.into(), request, options, callbacks: ReportCallbacks::default() }
-    }
-
-    /// Replaces all options of the request. The callbacks stay.
-    pub fn options(mut self, options: RequestOptions) -> Self {
-        let wants_progress = self.callbacks.on_progress.is_some();
-        self.options = if wants_progress { options.progress() } else { options };
-        self
-    }
-
-    /// Sets the maximum time without a response or progress. The default is [`Config::request_timeout`](mcpwire_core::Config).
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.options = self.options.timeout(timeout);
-        self
-    }
-
-    /// Sets the maximum total duration of the call, regardless of progress.
-    pub fn total_timeout(mut self, timeout: Duration) -> Self {
-        self.options = self.options.total_timeout(timeout);
-        self
-    }
-
-    /// Requests progress notifications, and calls `f` with each. Progress restarts the timeout.
-    #[doc(alias = "notifications/progress")]
-    pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'c) -> Self {
-        self.options = self.options.progress();
-        self.callbacks.on_progress = Some(Box::new(f));
-        self
-    }
-
-    /// Calls `f` whenever the status of the task changes, if the server executes the call as a task.
-    #[doc(alias = "notifications/tasks/status")]
-    pub fn on_status(mut self, f: impl FnMut(&Task) + Send + 'c) -> Self {
-        self.callbacks.on_status = Some(Box::new(f));
-        self
-    }
-
-    /// Allows the server to execute the call as a task, and waits for the result of the task.
+mcpwire_client::running_task! {
+    /// ```no_run
+    /// # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod types { pub use mcpwire_blocking::protocol::{TaskHandle,
+    /// # TaskProtocol}; } pub mod blocking { pub use mcpwire_blocking::McpClient; } }
+    /// use mcpwire::McpServerDef;
+    /// use mcpwire::blocking::McpClient;
+    /// use mcpwire::types::{TaskHandle, TaskProtocol};
     ///
-    /// With a server of revision 2025-11-25, the client requests a task if the tool allows one. [`Call::as_task`] returns the task
-    /// instead.
-    pub fn follow_task(mut self) -> Self {
-        self.options = self.options.task(TaskMode::Follow);
-        self
+    /// let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
+    /// let stored = TaskHandle::new("786512e2", TaskProtocol::Extension);
+    /// let mut task = client.task(stored);
+    /// println!("{}", task.status()?.status);
+    /// let result = task.wait()?;
+    /// # Ok::<(), mcpwire_blocking::Error>(())
+    /// ```
+    blocking RunningTask<'c> { client: &'c mut McpClient }
+}
+
+impl McpClient {
+    /// Returns a builder that sends a tool call.
+    ///
+    /// The arguments are a value that serializes to a JSON object, or a list of pairs of a name and a value. They are
+    /// serialized at once. Arguments that do not serialize are an error of the sent call.
+    ///
+    /// If the tool itself fails, the call returns a result whose [`is_error`](CallToolResult::is_error) is set. If the loaded
+    /// list is valid and does not contain the name, the call fails without a request.
+    #[doc(alias = "tools/call")]
+    pub fn call_tool<'c>(&mut self, name: impl AsRef<str>, arguments: impl Serialize) -> Call<'_, 'c> {
+        Call::new(self, name.as_ref(), &arguments)
     }
 
-    /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
-    pub fn task_ttl(mut self, ttl: Duration) -> Self {
-        self.options = self.options.task_ttl(ttl);
-        self
+    /// Returns a task that was created earlier, over this connection or another one. This sends nothing.
+    pub fn task(&mut self, handle: TaskHandle) -> RunningTask<'_> {
+        RunningTask::new(self, handle)
     }
 
-    /// Adds members to the `_meta` of the request. `meta` must be an object.
-    pub fn meta(mut self, meta: Json) -> Self {
-        self.options = self.options.meta(meta);
-        self
+    /// Checks the result of a tool against the tool's output schema, if the program has set a validator.
+    pub(crate) fn check_output(&mut self, tool: &str, result: &CallToolResult) -> Result<(), Error> {
+        let checked = self.connection.context.check_output(self.connection.state.client.tools.list(), tool, result);
+        checked.map_err(|error| self.call_error(error).with_tool(tool))
     }
+}
 
-    /// Sends the call to the server even if the client's cache contains a valid response.
-    pub fn fresh(mut self) -> Self {
-        self.options = self.options.fresh();
-        self
-    }
-
-    /// Sends the call again if the server ends the HTTP session before it responds. The server may then execute the call twice.
-    pub fn repeatable(mut self) -> Self {
-        self.options = self.options.repeatable();
-        self
-    }
-
+impl<'client> Call<'client, '_> {
     /// Sends the call, and waits for its result.
     ///
     /// # Errors
@@ -127,60 +97,18 @@ impl<'client, 'c> Call<'client, 'c> {
         Ok(result)
     }
 
-    /// Sends the call, and decodes the structured content of its result.
-    ///
-    /// # Errors
-    /// If the call or the tool fails, or if the structured content is missing or not a `T` ([`CallError::Structured`]).
-    #[doc(alias = "structuredContent")]
-    pub fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
-        let tool = Arc::clone(&self.name);
-        let (client, result) = self.run::<CallTool>()?;
-        client.check_output(&tool, &result)?;
-        result
-            .structured()
-            .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(&*tool).into() }))
-    }
-
     /// Sends the call, and returns its result as the JSON that the server sent.
     pub fn raw(self) -> Result<Json, Error> {
         self.run::<CallToolRaw>().map(|(_, result)| result)
     }
 
-    /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
-    ///
-    /// The callbacks are called until the server responds. [`RunningTask::wait_with`](crate::RunningTask::wait_with) reports the
-    /// status of the task.
-    ///
-    /// ```no_run
-    /// # use mcpwire_blocking::{McpClient, McpServerDef, TaskOrResult};
-    /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
-    /// # let arguments = mcpwire_blocking::protocol::Json::parse("{}").unwrap();
-    /// let outcome = client.call_tool("build", &arguments).as_task()?;
-    /// if let Some(handle) = outcome.handle() {
-    ///     println!("{}", handle.task_id); // store the handle, and pass it to `McpClient::task` later
-    /// }
-    /// let result = outcome.wait()?;
-    /// # Ok::<(), mcpwire_blocking::Error>(())
-    /// ```
-    pub fn as_task(mut self) -> Result<TaskOrResult<'client>, Error> {
-        let tool = Arc::clone(&self.name);
-        self.options = self.options.task(TaskMode::Handle);
-        let (client, outcome) = self.run::<CallToolAsTask>()?;
-        Ok(match outcome {
-            CallToolOutcome::Done(result) => {
-                client.check_output(&tool, &result)?;
-                TaskOrResult::Done(Box::new(result))
-            }
-            CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
-        })
-    }
-
+    /// Sends the call, and returns the client and the result.
     fn run<M: Method>(self) -> Result<(&'client mut McpClient, M::Result), Error> {
         let Call { client, name, request, options, mut callbacks } = self;
         let options = client.connection.context.with_tool_caller_context(&options, Some(&name)).into_owned();
         let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
-        let mut call = ToolCall::<M, _>::new(Arc::clone(&name), request.with_method(), options);
-        let result = client.run(&mut call, &mut |report| callbacks.call(report));
+        let call = ToolCall::<M, _>::new(Arc::clone(&name), request.with_method(), options);
+        let result = client.run_reporting(call, &mut |report| callbacks.call(report));
         let result = result.map_err(|error| error.with_tool(&name))?;
         Ok((client, result))
     }
@@ -202,14 +130,8 @@ impl Call<'_, 'static> {
         let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
         let call = ToolCall::new(Arc::clone(&name), request, options);
         match client.begin_with(callbacks, |state, calls, now| call.send_now(state, calls, now)) {
-            Ok(pending) => Ok(pending.of_tool(name).checked()),
+            Ok(pending) => Ok(pending.of_tool(name)),
             Err(error) => Err(error.with_tool(&name)),
         }
-    }
-}
-
-impl fmt::Debug for Call<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("tool", &self.name).field("options", &self.options).finish_non_exhaustive()
     }
 }

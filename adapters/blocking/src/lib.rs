@@ -31,7 +31,6 @@
 //! | [`ConnectOptions`], [`ClientHandler`] | client info, limits, callbacks, and answers to requests of the server |
 //! | [`RunningTask`] | a tool call that the server executes as a task |
 //! | [`Canceller`] | cancels a wait from another thread |
-//! | `SharedClient` (feature `tool-client`) | a client that many tasks share, for agent frameworks |
 //! | [`Error`] | an error, with the server's exit status and the end of its standard error |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -41,7 +40,6 @@ mod call;
 mod cancel;
 mod client;
 mod connection;
-mod dropped_handles;
 #[cfg(feature = "http")]
 pub mod http;
 mod messages;
@@ -49,15 +47,10 @@ mod notifications;
 mod open;
 mod pending;
 mod pending_replies;
-mod prompts;
-mod resources;
-#[cfg(feature = "tool-client")]
-mod shared_client;
 mod subscription;
-mod tasks;
 mod transport;
 
-pub use call::Call;
+pub use call::{Call, RunningTask, TaskOrResult};
 pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
@@ -68,13 +61,8 @@ pub use mcpwire_client::{
     inherited_env_names,
 };
 pub use mcpwire_core as protocol;
-#[cfg(feature = "tool-client")]
-pub use mcpwire_tool_client as tool_client;
 pub use messages::{MessageReceiver, MessageSender};
 pub use notifications::{Events, Notifications};
 pub use open::{Open, open};
 pub use pending::Pending;
-#[cfg(feature = "tool-client")]
-pub use shared_client::SharedClient;
 pub use subscription::{Changes, Subscription};
-pub use tasks::{RunningTask, TaskOrResult};

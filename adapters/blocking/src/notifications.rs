@@ -82,19 +82,6 @@ impl Notifications {
     }
 }
 
-#[cfg(feature = "tool-client")]
-impl Notifications {
-    /// Returns whether the queue contains no notification. Does not read what has arrived.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Removes and returns the oldest notification. Does not read what has arrived.
-    pub(crate) fn pop(&mut self) -> Option<Notification> {
-        into_notification(self.0.try_next())
-    }
-}
-
 impl Events {
     /// Waits for the next event. Returns `None` when the connection has ended and the queue is empty.
     ///

@@ -7,7 +7,7 @@ use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::{CallTool, Method, RequestKey, Ticket};
 
 use crate::client::McpClient;
-use crate::dropped_handles::{DroppedHandle, DroppedHandles};
+use crate::pending_replies::{DroppedHandle, DroppedHandles};
 
 /// A request in flight, whose result the program takes later. Returned by [`McpClient::begin`] and
 /// [`Call::begin`](crate::Call::begin).
@@ -31,12 +31,6 @@ impl<M: Method> Pending<M> {
     pub(crate) fn new(ticket: Ticket<M>, callbacks: ReportCallbacks<'static>, client: &mut McpClient) -> Self {
         client.connection.expect(ticket.key(), callbacks);
         Pending { ticket, tool: None, check: |_, _, _| Ok(()), dropped: client.dropped.clone(), is_done: false }
-    }
-
-    /// Sets the tool that the request calls.
-    pub(crate) fn of_tool(mut self, tool: Arc<str>) -> Self {
-        self.tool = Some(tool);
-        self
     }
 
     /// Returns the key of the request. Its progress notifications contain the same key.
@@ -70,8 +64,9 @@ impl<M: Method> Pending<M> {
 }
 
 impl Pending<CallTool> {
-    /// Checks the result against the output schema of the tool. Call [`Pending::of_tool`] before.
-    pub(crate) fn checked(mut self) -> Self {
+    /// Sets the tool that the request calls. The result is checked against the output schema of the tool.
+    pub(crate) fn of_tool(mut self, tool: Arc<str>) -> Self {
+        self.tool = Some(tool);
         self.check = McpClient::check_output;
         self
     }

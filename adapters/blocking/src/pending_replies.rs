@@ -1,10 +1,12 @@
 //! [`PendingReplies`]: the requests that the program has begun, with the replies that have already arrived.
+//! [`DroppedHandles`]: the requests and subscriptions whose handles were dropped.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpwire_client::{ReplySlots, ReportCallbacks};
-use mcpwire_core::{Notification, RequestKey};
+use mcpwire_core::{Notification, RequestKey, SubscriptionKey};
 
 /// The [`Pending`](crate::Pending) requests.
 pub(crate) type PendingReplies = ReplySlots<Callbacks>;
@@ -25,4 +27,24 @@ pub(crate) fn report(replies: &mut PendingReplies, report: &Notification) -> Opt
     let panic = catch_unwind(AssertUnwindSafe(|| callable.call(report))).err()?;
     *callbacks = Callbacks::Panicked(panic);
     Some(key)
+}
+
+/// The requests and subscriptions whose handles were dropped. The client cancels them when it is used next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DroppedHandles(Arc<Mutex<Vec<DroppedHandle>>>);
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DroppedHandle {
+    Request(RequestKey),
+    Subscription(SubscriptionKey),
+}
+
+impl DroppedHandles {
+    pub(crate) fn push(&self, handle: DroppedHandle) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+    }
+
+    pub(crate) fn take(&self) -> Vec<DroppedHandle> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }

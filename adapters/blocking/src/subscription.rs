@@ -1,15 +1,14 @@
 //! [`Subscription`]: a subscription to changes of lists and resources.
 
-use std::fmt;
 use std::time::Duration;
 
-use mcpwire_client::{Error, subscription_options};
+use mcpwire_client::Error;
 use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
-use mcpwire_core::{SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter};
+use mcpwire_core::{SubscribeOptions, SubscriptionEvent, SubscriptionFilter};
 
 use crate::client::McpClient;
 use crate::connection::WaitOutcome;
-use crate::dropped_handles::{DroppedHandle, DroppedHandles};
+use crate::pending_replies::{DroppedHandle, DroppedHandles};
 
 /// A subscription to changes of lists and resources. Returned by [`McpClient::subscribe`].
 ///
@@ -26,54 +25,36 @@ pub struct Subscription {
 }
 
 impl McpClient {
-    /// Subscribes to changes, and waits until the server has acknowledged the subscription.
-    ///
-    /// The acknowledgment has the timeout of a request; after it there is no deadline. [`Subscription::acknowledged`] returns the
-    /// part of `wanted` that the server has accepted.
-    ///
-    /// With a legacy server (up to revision 2025-11-25), this sends `resources/subscribe` for each resource, and accepts the list
-    /// changes that the server declares. [`McpClient::notifications`] returns the changes, too.
-    ///
-    /// ```no_run
-    /// # mod mcpwire { pub use mcpwire_blocking::protocol::SubscriptionEvent; pub mod types { pub use
-    /// # mcpwire_blocking::protocol::SubscriptionFilter; } }
-    /// # use mcpwire_blocking::{McpClient, McpServerDef};
-    /// use mcpwire::SubscriptionEvent;
-    /// use mcpwire::types::SubscriptionFilter;
-    ///
-    /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
-    /// let wanted = SubscriptionFilter::new().tools().resource("file:///project/config.json");
-    /// let mut changes = client.subscribe(&wanted)?;
-    /// while let Some(change) = changes.next(&mut client)? {
-    ///     if let SubscriptionEvent::ResourceUpdated { uri } = change {
-    ///         println!("{:?}", client.read_resource(&uri)?.contents);
-    ///     }
-    /// }
-    /// println!("{:?}", changes.end());
-    /// # Ok::<(), mcpwire_blocking::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If the server responds with an error or does not acknowledge in time, or if the connection ends.
-    #[doc(alias = "subscriptions/listen")]
-    pub fn subscribe(&mut self, wanted: &SubscriptionFilter) -> Result<Subscription, Error> {
-        self.subscribe_with(wanted, SubscribeOptions::new())
+    mcpwire_client::subscribe_methods! {
+        /// ```no_run
+        /// # mod mcpwire { pub use mcpwire_blocking::protocol::SubscriptionEvent; pub mod types { pub use
+        /// # mcpwire_blocking::protocol::SubscriptionFilter; } }
+        /// # use mcpwire_blocking::{McpClient, McpServerDef};
+        /// use mcpwire::SubscriptionEvent;
+        /// use mcpwire::types::SubscriptionFilter;
+        ///
+        /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
+        /// let wanted = SubscriptionFilter::new().tools().resource("file:///project/config.json");
+        /// let mut changes = client.subscribe(&wanted)?;
+        /// while let Some(change) = changes.next(&mut client)? {
+        ///     if let SubscriptionEvent::ResourceUpdated { uri } = change {
+        ///         println!("{:?}", client.read_resource(&uri)?.contents);
+        ///     }
+        /// }
+        /// println!("{:?}", changes.end());
+        /// # Ok::<(), mcpwire_blocking::Error>(())
+        /// ```
+        blocking
     }
 
-    /// Subscribes to changes with options: the timeout of the acknowledgment, and when to subscribe again.
-    ///
-    /// # Errors
-    /// As [`McpClient::subscribe`].
-    #[doc(alias = "subscriptions/listen")]
-    pub fn subscribe_with(
+    fn open_subscription(
         &mut self,
         wanted: &SubscriptionFilter,
-        options: SubscribeOptions,
+        options: &SubscribeOptions,
     ) -> Result<Subscription, Error> {
         self.cancel_dropped();
         let now = self.connection.now();
-        let options = subscription_options(options);
-        let reader = SubscriptionReader::subscribe(wanted, &options, &mut self.connection.engine.calls(), now)
+        let reader = SubscriptionReader::subscribe(wanted, options, &mut self.connection.engine.calls(), now)
             .map_err(|error| self.send_error(error))?;
         let mut subscription = Subscription { reader, dropped: self.dropped.clone() };
         // The first event is the acknowledgment (`SubscriptionEvent::Acknowledged`).
@@ -85,12 +66,9 @@ impl McpClient {
     }
 }
 
-impl Subscription {
-    /// Returns the changes that the server has accepted to report.
-    pub fn acknowledged(&self) -> &SubscriptionFilter {
-        self.reader.acknowledged()
-    }
+mcpwire_client::subscription_methods!();
 
+impl Subscription {
     /// Waits for the next change. Returns `None` when the subscription has ended.
     ///
     /// [`SubscriptionEvent::Acknowledged`] means that the subscription was interrupted and is open again. `client` must be the client
@@ -133,11 +111,6 @@ impl Subscription {
         Changes { subscription: self, client }
     }
 
-    /// Returns why the subscription has ended, or `None` if it is open or changes were not taken yet.
-    pub fn end(&self) -> Option<&SubscriptionEnd> {
-        self.reader.end()
-    }
-
     /// Ends the subscription, and notifies the server.
     pub fn close(self, client: &mut McpClient) {
         drop(self);
@@ -170,15 +143,6 @@ impl Drop for Subscription {
         if self.reader.end().is_none() {
             self.dropped.push(DroppedHandle::Subscription(self.reader.key()));
         }
-    }
-}
-
-impl fmt::Debug for Subscription {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subscription")
-            .field("acknowledged", self.acknowledged())
-            .field("end", &self.end())
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,10 +1,9 @@
 //! [`ConnectionState`] and [`InvalidMessages`]: the state that a client stores for a connection.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 use mcpwire_core::internal::{AnyEngine, ClientState, OpeningOutcome};
-use mcpwire_core::{Calls, CloseReason, Event, SubscribeOptions};
+use mcpwire_core::{Calls, CloseReason, Event};
 
 #[cfg(feature = "http")]
 use crate::http::{AuthorizationContext, ContextWatch};
@@ -74,12 +73,6 @@ impl ConnectionState {
             event => self.client.handle_event(event, calls),
         }
     }
-}
-
-/// Returns the options with a random seed, which spreads the times at which clients resubscribe.
-pub fn subscription_options(mut options: SubscribeOptions) -> SubscribeOptions {
-    options.seed = options.seed.or_else(|| Some(RandomState::new().build_hasher().finish()));
-    options
 }
 
 /// Maximum number of stored excerpts. 8: enough to recognize log messages that a server prints by mistake.

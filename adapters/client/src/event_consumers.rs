@@ -47,11 +47,6 @@ impl EventConsumer {
         self.take(|_| {})
     }
 
-    /// Returns whether the queue is empty.
-    pub fn is_empty(&self) -> bool {
-        lock(&self.0).events.is_empty()
-    }
-
     /// Returns the number of events that were dropped because the queue was full.
     pub fn dropped(&self) -> u64 {
         lock(&self.0).events.dropped()

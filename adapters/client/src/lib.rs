@@ -15,7 +15,8 @@
 // | `handler` | `ClientHandler`, `RequestHandler`: the program's code that answers requests of servers |
 // | `observer`, `hooks` | `Observer`: receives the events of connections and their requests |
 // | `launcher` | `Launcher`: starts servers in containers, over ssh, or in this process |
-// | `report_callbacks` | `ReportCallbacks`: the callbacks of a tool call |
+// | `call` | the builder of a tool call, and `ReportCallbacks`: the callbacks of a call |
+// | `request_methods`, `subscription`, `running_task` | the methods of all clients for requests, subscriptions and tasks |
 // | `panics` | `PanicCallbacks`, `CallbackPanic`: panics in the program's handlers and callbacks |
 // | `stderr` | `Stderr`: the last output of a server on standard error |
 // | `wire_trace` | `Tracer`: passes the messages on the wire to a callback |
@@ -30,6 +31,7 @@
 // | `streams` | `ReadStream`, `WriteStream`: the streams of any runtime |
 // | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
+mod call;
 mod clock;
 mod connection_context;
 mod connection_state;
@@ -49,20 +51,23 @@ mod options;
 mod package_name;
 mod panics;
 mod reply_slots;
-mod report_callbacks;
+mod request_methods;
+mod running_task;
 mod server_end;
 mod shutdown;
 mod stderr;
 mod streams;
+mod subscription;
 mod tools;
 mod trace_context;
 #[cfg(feature = "tracing")]
 mod tracing;
 mod wire_trace;
 
+pub use call::ReportCallbacks;
 pub use clock::Clock;
 pub use connection_context::{ConnectionContext, EndDetails};
-pub use connection_state::{ConnectionState, InvalidMessages, subscription_options};
+pub use connection_state::{ConnectionState, InvalidMessages};
 pub use definition::{EnvPolicy, McpServerDef, inherited_env_names};
 pub use error::{Cause, Error, ErrorKind, HttpSetupError, SpawnError, SpawnErrorKind};
 pub use event_consumers::{EventConsumer, EventConsumers};
@@ -80,11 +85,11 @@ pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, Reque
 pub use options::{ConnectOptions, OptionParts};
 pub use panics::{CallbackPanic, HandlerError, PanicCallbacks, PanicSource, catch_panic};
 pub use reply_slots::{ReplySlot, ReplySlots};
-pub use report_callbacks::ReportCallbacks;
 pub use server_end::{ConnectionEnd, Exit, ProcessReport};
 pub use shutdown::{GracePeriods, ShutdownReport, ShutdownStep};
 pub use stderr::{Stderr, StderrLines, StderrListener, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};
+pub use subscription::subscription_options;
 pub use tools::{IntoIter as ToolsIntoIter, Tools};
 pub use trace_context::TraceSource;
 pub use wire_trace::{Direction, TraceListener, Tracer};

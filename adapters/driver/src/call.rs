@@ -1,4 +1,4 @@
-//! [`Call`]: builds a tool call with options, and sends it.
+//! [`Call`]: a tool call with options. [`RunningTask`]: the task as which a server executes a call.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -6,116 +6,69 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::internal::{Prepared, ToolCall};
-use mcpwire_core::{
-    CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Calls, Json,
-    Method, Progress, RequestOptions, SendError, Task, TaskMode,
-};
+use mcpwire_core::{CallTool, CallToolRaw, CallToolResult, Calls, Method, RequestOptions, SendError, TaskHandle};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
 use crate::connection::{CheckOutput, Shared};
 use crate::operation::OperationRunner;
 use crate::pending::Pending;
-use crate::tasks::TaskOrResult;
 
-/// A tool call that was not sent yet. Created by [`McpClient::call_tool`]. Awaiting it sends the call.
-///
-/// A call owns its client, the name of the tool and the serialized arguments. It borrows only its callbacks: without callbacks
-/// that borrow, the future that [`Call::send`] returns is `'static` and can be spawned, whatever the name and the arguments
-/// were borrowed from: `set.spawn(client.call_tool(&name, &arguments).send())`.
-#[must_use = "a call is sent when it is awaited"]
-pub struct Call<'c, R> {
-    client: McpClient<R>,
-    name: Arc<str>,
-    /// The serialized name and arguments, or why they could not be serialized.
-    request: Result<Prepared<CallTool>, SendError>,
-    options: RequestOptions,
-    callbacks: ReportCallbacks<'c>,
+mcpwire_client::call_builder! {
+    /// Awaiting it sends the call.
+    ///
+    /// A call owns its client, the name of the tool and the serialized arguments. It borrows only its callbacks: without
+    /// callbacks that borrow, the future that [`Call::send`] returns is `'static` and can be spawned, whatever the name and the
+    /// arguments were borrowed from: `set.spawn(client.call_tool(&name, &arguments).send())`.
+    #[must_use = "a call is sent when it is awaited"]
+    async Call<'c, R> { client: McpClient<R>, callbacks: ReportCallbacks<'c> } -> TaskOrResult<R>
+}
+
+mcpwire_client::running_task! {
+    /// ```no_run
+    /// # mod mcpwire { pub mod types { pub use mcpwire_driver::protocol::{TaskHandle, TaskProtocol}; } }
+    /// # async fn run<R>(client: mcpwire_driver::McpClient<R>) -> Result<(), mcpwire_driver::Error> {
+    /// use mcpwire::types::{TaskHandle, TaskProtocol};
+    ///
+    /// let stored = TaskHandle::new("786512e2", TaskProtocol::Extension);
+    /// let mut task = client.task(stored);
+    /// println!("{}", task.status().await?.status);
+    /// let result = task.wait().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    async RunningTask<R> { client: McpClient<R> }
+}
+
+impl<R> McpClient<R> {
+    /// Returns a builder that sends a tool call. Awaiting the builder sends the call.
+    ///
+    /// The arguments are a value that serializes to a JSON object, or a list of pairs of a name and a value. They are
+    /// serialized at once, so the call borrows neither them nor the name. Arguments that do not serialize are an error of
+    /// the sent call.
+    ///
+    /// If the tool itself fails, the call returns a result whose [`is_error`](CallToolResult::is_error) is set. If the loaded
+    /// list is valid and does not contain the name, the call fails without a request. Dropping the call before its end
+    /// cancels it, and notifies the server.
+    #[doc(alias = "tools/call")]
+    pub fn call_tool<'c>(&self, name: impl AsRef<str>, arguments: impl Serialize) -> Call<'c, R> {
+        Call::new(self.clone(), name.as_ref(), &arguments)
+    }
+
+    /// Returns a task that was created earlier, over this connection or another one. This sends nothing.
+    pub fn task(&self, handle: TaskHandle) -> RunningTask<R> {
+        RunningTask::new(self.clone(), handle)
+    }
+
+    fn check_output(&self, tool: &str, result: &CallToolResult) -> Result<(), Error> {
+        self.connection.shared().check_output(tool, result)
+    }
 }
 
 impl<'c, R> Call<'c, R> {
-    pub(crate) fn new(client: McpClient<R>, name: &str, arguments: &impl Serialize) -> Self {
-        let request = Prepared::new(&CallToolParams { name, arguments });
-        let options = RequestOptions::new();
-        Call { client, name: name.into(), request, options, callbacks: ReportCallbacks::default() }
-    }
-
-    /// Replaces all options of the request. Callbacks are not replaced.
-    pub fn options(mut self, options: RequestOptions) -> Self {
-        let wants_progress = self.callbacks.on_progress.is_some();
-        self.options = if wants_progress { options.progress() } else { options };
-        self
-    }
-
-    /// Sets the maximum time without a response or progress.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.options = self.options.timeout(timeout);
-        self
-    }
-
-    /// Sets the maximum total duration of the call, regardless of progress.
-    pub fn total_timeout(mut self, timeout: Duration) -> Self {
-        self.options = self.options.total_timeout(timeout);
-        self
-    }
-
-    /// Requests progress notifications, and calls `f` with each. Each notification restarts the timeout.
-    ///
-    /// The task that awaits the call calls `f`.
-    #[doc(alias = "notifications/progress")]
-    pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'c) -> Self {
-        self.options = self.options.progress();
-        self.callbacks.on_progress = Some(Box::new(f));
-        self
-    }
-
-    /// Calls `f` whenever the status of the task changes, if the server executes the call as a task.
-    ///
-    /// The task of this program that awaits the call calls `f`.
-    #[doc(alias = "notifications/tasks/status")]
-    pub fn on_status(mut self, f: impl FnMut(&Task) + Send + 'c) -> Self {
-        self.callbacks.on_status = Some(Box::new(f));
-        self
-    }
-
-    /// Allows the server to execute the call as a task, and waits for the result of the task.
-    ///
-    /// In revision 2025-11-25, the client requests a task if the tool supports tasks. Use [`Call::as_task`] to get the task itself.
-    pub fn follow_task(mut self) -> Self {
-        self.options = self.options.task(TaskMode::Follow);
-        self
-    }
-
-    /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
-    pub fn task_ttl(mut self, ttl: Duration) -> Self {
-        self.options = self.options.task_ttl(ttl);
-        self
-    }
-
-    /// Adds members to the `_meta` of the request. `meta` must be an object.
-    pub fn meta(mut self, meta: Json) -> Self {
-        self.options = self.options.meta(meta);
-        self
-    }
-
-    /// Sends the call to the server even if the client's cache contains a valid response.
-    pub fn fresh(mut self) -> Self {
-        self.options = self.options.fresh();
-        self
-    }
-
-    /// Sends the call again if the server ends the HTTP session before it responds. The server may then execute the call
-    /// twice.
-    pub fn repeatable(mut self) -> Self {
-        self.options = self.options.repeatable();
-        self
-    }
-
     /// Sends the call, and waits for its result.
     ///
     /// This is the same as awaiting the call itself. The first poll of the future sends the call.
@@ -130,39 +83,16 @@ impl<'c, R> Call<'c, R> {
         CallFuture { check: Shared::check_output, ..CallFuture::new(self) }
     }
 
-    /// Sends the call, and decodes the structured content of its result.
-    ///
-    /// # Errors
-    /// In addition to the errors of a call: [`CallError::Structured`] if the tool failed, or if the structured content
-    /// is missing or does not match `T`.
-    #[doc(alias = "structuredContent")]
-    pub async fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
-        let (client, tool) = (self.client.clone(), Arc::clone(&self.name));
-        let result = self.send().await?;
-        result
-            .structured()
-            .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(&*tool).into() }))
-    }
-
     /// Sends the call, and returns its result as the JSON that the server sent.
     pub fn raw(self) -> CallFuture<'c, R, CallToolRaw> {
         CallFuture::new(self)
     }
 
-    /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
-    ///
-    /// The callbacks are called until the server responds. [`RunningTask::wait_with`](crate::RunningTask::wait_with) reports the
-    /// status of the task.
-    pub async fn as_task(mut self) -> Result<TaskOrResult<R>, Error> {
-        let (client, tool) = (self.client.clone(), Arc::clone(&self.name));
-        self.options = self.options.task(TaskMode::Handle);
-        Ok(match CallFuture::<R, CallToolAsTask>::new(self).await? {
-            CallToolOutcome::Done(result) => {
-                client.connection().shared().check_output(&tool, &result)?;
-                TaskOrResult::Done(Box::new(result))
-            }
-            CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
-        })
+    /// Sends the call, and returns the client and the result.
+    async fn run<M: Method>(self) -> Result<(McpClient<R>, M::Result), Error> {
+        let client = self.client.clone();
+        let result = CallFuture::<R, M>::new(self).await?;
+        Ok((client, result))
     }
 }
 
@@ -184,7 +114,7 @@ impl<R> Call<'static, R> {
         let call = ToolCall::new(Arc::clone(&name), request, options);
         let send = |state: &mut _, calls: &mut Calls<'_>, now| call.send_now(state, calls, now);
         match Pending::begin(client.connection(), callbacks, send) {
-            Ok(pending) => Ok(pending.of_tool(name).checked()),
+            Ok(pending) => Ok(pending.of_tool(name)),
             Err(error) => Err(error.with_tool(&name)),
         }
     }
@@ -261,12 +191,6 @@ impl<R, M: Method> Future for CallFuture<'_, R, M> {
 
 // No field is structurally pinned.
 impl<R, M: Method> Unpin for CallFuture<'_, R, M> {}
-
-impl<R> fmt::Debug for Call<'_, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("tool", &self.name).field("options", &self.options).finish_non_exhaustive()
-    }
-}
 
 impl<R, M: Method> fmt::Debug for CallFuture<'_, R, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

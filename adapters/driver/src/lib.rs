@@ -49,20 +49,16 @@ mod opening;
 mod operation;
 mod output;
 mod pending;
-mod prompts;
 mod requests;
-mod resources;
 mod runtime;
 mod server_process;
 mod shutdown;
 mod subscription;
-mod tasks;
 #[cfg(feature = "tool-client")]
 mod tool_client_trait;
-mod tools;
 mod waiter;
 
-pub use call::{Call, CallFuture};
+pub use call::{Call, CallFuture, RunningTask, TaskOrResult};
 pub use client::{McpClient, with_client};
 pub use mcpwire_client::{
     CallbackPanic, CancelledFuture, Cause, ClientHandler, Clock, ConnectOptions, ConnectionEnd, ConnectionEvent,
@@ -82,4 +78,3 @@ pub use pending::Pending;
 pub use runtime::BlockingTask;
 pub use runtime::{CurrentRuntime, ExitWatch, Runtime, Streams, TaskFuture, Timer};
 pub use subscription::Subscription;
-pub use tasks::{RunningTask, TaskOrResult};

@@ -15,7 +15,6 @@ use crate::pending::PendingReply;
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Polls an operation under the lock, and waits for the replies to its requests.
-#[derive(Default)]
 pub(crate) struct OperationRunner {
     /// The request whose reply the operation waits for. `None` if the operation can proceed without a reply.
     pending: Option<PendingReply>,
@@ -66,8 +65,13 @@ impl OperationRunner {
     }
 }
 
-/// Polls an operation to its end.
-pub(crate) async fn run<O: Operation>(connection: &ConnectionRef, mut operation: O) -> Result<O::Output, Error> {
-    let mut runner = OperationRunner::default();
-    poll_fn(|cx| runner.poll(connection, &mut operation, cx, &mut |_| {})).await
+/// Polls an operation to its end. Calls `on_report` with its progress notifications and task statuses, if `wants_reports`.
+pub(crate) async fn run<O: Operation>(
+    connection: &ConnectionRef,
+    mut operation: O,
+    wants_reports: bool,
+    mut on_report: impl FnMut(&Notification),
+) -> Result<O::Output, Error> {
+    let mut runner = OperationRunner::new(wants_reports);
+    poll_fn(|cx| runner.poll(connection, &mut operation, cx, &mut on_report)).await
 }

@@ -55,12 +55,6 @@ impl<M: Method> Pending<M> {
         Ok(Pending { reply, ticket, tool: None, callbacks, check: |_, _, _| Ok(()) })
     }
 
-    /// Sets the tool that the request calls.
-    pub(crate) fn of_tool(mut self, tool: Arc<str>) -> Self {
-        self.tool = Some(tool);
-        self
-    }
-
     /// Returns the error of the request.
     #[cold]
     fn error(&self, error: CallError) -> Error {
@@ -83,8 +77,9 @@ impl<M: Method> Pending<M> {
 }
 
 impl Pending<CallTool> {
-    /// Checks the result against the output schema of the tool. Call [`Pending::of_tool`] before.
-    pub(crate) fn checked(mut self) -> Self {
+    /// Sets the tool that the request calls. The result is checked against the output schema of the tool.
+    pub(crate) fn of_tool(mut self, tool: Arc<str>) -> Self {
+        self.tool = Some(tool);
         self.check = Shared::check_output;
         self
     }

@@ -1,14 +1,18 @@
-//! `McpClient` methods for requests and notifications of any method.
+//! `McpClient` methods for requests and notifications.
 
-use mcpwire_client::{Error, ReportCallbacks};
-use mcpwire_core::internal::{PageWalk, PingServer, Prepared, RawRequest, SetLogLevel, SingleRequest};
-use mcpwire_core::{ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root};
+use std::sync::Arc;
+
+use mcpwire_client::{Error, ReportCallbacks, Tools};
+use mcpwire_core::internal::{Operation, Prepared, ToolListing};
+use mcpwire_core::{Calls, Config, Method, Notification, Params, RequestOptions, Root, SendError, Timestamp, ToolList};
 
 use crate::client::McpClient;
-use crate::operation::run;
+use crate::operation::{BoxFuture, run};
 use crate::pending::Pending;
 
 impl<R> McpClient<R> {
+    mcpwire_client::request_methods!(async);
+
     /// Sends a request of the method `M`, and waits for its result.
     pub async fn request<M: Method>(
         &self,
@@ -32,81 +36,57 @@ impl<R> McpClient<R> {
         })
     }
 
-    /// Sends a request of any method, and returns its result as the server sent it.
-    #[doc(alias = "send_raw")]
-    pub async fn request_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
-        let options = RequestOptions::new();
-        let options = self.connection.shared().with_caller_context(&options);
-        run(&self.connection, SingleRequest::<Raw, _>::new(RawRequest { method, params }, &options)).await
+    /// Runs an operation to its end.
+    async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, Error> {
+        run(&self.connection, operation, false, |_| {}).await
     }
 
-    /// Sends a notification of any method.
-    ///
-    /// This queues the notification and does not wait until it is written.
-    #[doc(alias = "send_notification")]
-    pub fn notify_raw(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        let shared = self.connection.shared();
-        let now = shared.clock.now();
-        shared.send(|state| state.engine.calls().notify_raw(method, params, now))
-    }
-
-    /// Replaces the roots. If the client has declared `roots.listChanged` to a legacy server, notifies the server.
-    #[doc(alias = "notifications/roots/list_changed")]
-    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
-        let shared = self.connection.shared();
-        shared.handlers.set_roots(roots.into_iter().collect());
-        let now = shared.clock.now();
-        shared.send(|state| state.engine.calls().notify_roots_changed(now))
-    }
-
-    /// Sets the minimum level of the server's log messages.
-    ///
-    /// To a legacy server (up to revision 2025-11-25), this sends `logging/setLevel`. To a modern server, the client sends the
-    /// level with each further request.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the server does not declare the capability `logging`: it sends no log
-    /// messages. Also for [`LoggingLevel::Other`] and a modern server, which would refuse each request with such a level.
-    #[doc(alias = "logging/setLevel")]
-    pub async fn set_log_level(&self, level: &LoggingLevel) -> Result<(), Error> {
-        let options = RequestOptions::new();
-        run(&self.connection, SetLogLevel::new(level, &self.connection.shared().with_caller_context(&options))).await
-    }
-
-    /// Checks that the server responds.
-    ///
-    /// This sends `ping` to a legacy server (up to revision 2025-11-25), and `server/discover` to a modern server, because
-    /// revision 2026-07-28 has no `ping`.
-    #[doc(alias = "server/discover")]
-    pub async fn ping(&self) -> Result<(), Error> {
-        let options = RequestOptions::new();
-        run(&self.connection, PingServer::new(&self.connection.shared().with_caller_context(&options))).await
-    }
-
-    /// Requests all pages of a list.
-    pub async fn list_all<M>(&self) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
-    where
-        M: Method<Result: PagedList>,
-        for<'a> ListParams<'a>: Params<M>,
-    {
-        self.list_all_with::<M>(&RequestOptions::new()).await
-    }
-
-    /// Requests all pages of a list, with options for each request.
-    ///
-    /// [`RequestOptions::fresh`] bypasses the client's cache. [`RequestOptions::total_timeout`] limits the time for all pages
-    /// together.
-    pub async fn list_all_with<M>(
+    /// Runs an operation to its end, and calls `on_report` with its progress notifications and task statuses.
+    pub(crate) async fn run_reporting<O: Operation>(
         &self,
-        options: &RequestOptions,
-    ) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
-    where
-        M: Method<Result: PagedList>,
-        for<'a> ListParams<'a>: Params<M>,
-    {
+        operation: O,
+        on_report: impl FnMut(&Notification),
+    ) -> Result<O::Output, Error> {
+        run(&self.connection, operation, true, on_report).await
+    }
+
+    /// Passes a notification to the engine, which queues it.
+    fn send_notification(
+        &self,
+        send: impl FnOnce(&mut Calls<'_>, Timestamp) -> Result<(), SendError>,
+    ) -> Result<(), Error> {
         let shared = self.connection.shared();
-        let options = shared.with_caller_context(options).into_owned();
-        let walk = PageWalk::<M>::new(options, shared.lock().engine.session().config(), shared.clock.now());
-        run(&self.connection, walk).await
+        let now = shared.clock.now();
+        shared.send(|state| send(&mut state.engine.calls(), now))
+    }
+
+    /// Returns the options with the trace context and the observer's data of the calling code.
+    pub(crate) fn caller_options(&self, options: &RequestOptions) -> RequestOptions {
+        self.connection.shared().with_caller_context(options).into_owned()
+    }
+
+    /// Calls `f` with the configuration of the connection and the current time.
+    fn with_config<T>(&self, f: impl FnOnce(&Config, Timestamp) -> T) -> T {
+        let shared = self.connection.shared();
+        f(shared.lock().engine.session().config(), shared.clock.now())
+    }
+
+    /// Requests the list of tools, and stores it.
+    ///
+    /// Boxed, so that a program contains the code once, although several methods await it.
+    fn load_tools(&self) -> BoxFuture<'_, Result<Tools, Error>> {
+        Box::pin(async move {
+            let options = self.caller_options(&RequestOptions::new());
+            let listing = self.with_config(|config, now| ToolListing::new(options, config, now));
+            self.run(listing).await.map(Tools::new)
+        })
+    }
+
+    fn tool_list(&self) -> Arc<ToolList> {
+        Arc::clone(self.connection.shared().lock().connection.client.tools.list())
+    }
+
+    fn replace_roots(&self, roots: Vec<Root>) {
+        self.connection.shared().handlers.set_roots(roots);
     }
 }

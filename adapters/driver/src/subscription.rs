@@ -1,14 +1,13 @@
 //! [`Subscription`]: a stream of the changes that the client has subscribed to.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
-use mcpwire_client::{Error, subscription_options};
+use mcpwire_client::Error;
 use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
-use mcpwire_core::{SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, SubscriptionKey};
+use mcpwire_core::{SubscribeOptions, SubscriptionEvent, SubscriptionFilter, SubscriptionKey};
 
 use crate::client::McpClient;
 use crate::connection::ConnectionRef;
@@ -28,87 +27,54 @@ pub struct Subscription {
 }
 
 impl<R> McpClient<R> {
-    /// Subscribes to changes, and waits until the server has acknowledged the subscription.
-    ///
-    /// The timeout of a request applies to the acknowledgment only. The server may acknowledge a part of the filter: see
-    /// [`Subscription::acknowledged`].
-    ///
-    /// With a legacy server (up to revision 2025-11-25), this sends `resources/subscribe` for each resource, and uses the
-    /// `listChanged` notifications that the server declares. The changes are also among the [`McpClient::notifications`].
-    ///
-    /// ```no_run
-    /// # mod mcpwire { pub use mcpwire_driver::protocol::SubscriptionEvent; pub mod types { pub use
-    /// # mcpwire_driver::protocol::SubscriptionFilter; } }
-    /// # async fn run<R>(client: mcpwire_driver::McpClient<R>) -> Result<(), mcpwire_driver::Error> {
-    /// use mcpwire::SubscriptionEvent;
-    /// use mcpwire::types::SubscriptionFilter;
-    ///
-    /// let wanted = SubscriptionFilter::new().tools().resource("file:///project/config.json");
-    /// let mut changes = client.subscribe(&wanted).await?;
-    /// while let Some(change) = changes.next().await {
-    ///     if let SubscriptionEvent::ResourceUpdated { uri } = change {
-    ///         println!("{:?}", client.read_resource(&uri).await?.contents);
-    ///     }
-    /// }
-    /// println!("{:?}", changes.end());
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// If the server refuses the subscription or does not acknowledge it in time, or if the connection ends.
-    ///
-    /// # Cancel safety
-    /// Dropping the future before its end ends the subscription on the server.
-    #[doc(alias = "subscriptions/listen")]
-    pub async fn subscribe(&self, wanted: &SubscriptionFilter) -> Result<Subscription, Error> {
-        self.subscribe_with(wanted, SubscribeOptions::new()).await
+    mcpwire_client::subscribe_methods! {
+        /// ```no_run
+        /// # mod mcpwire { pub use mcpwire_driver::protocol::SubscriptionEvent; pub mod types { pub use
+        /// # mcpwire_driver::protocol::SubscriptionFilter; } }
+        /// # async fn run<R>(client: mcpwire_driver::McpClient<R>) -> Result<(), mcpwire_driver::Error> {
+        /// use mcpwire::SubscriptionEvent;
+        /// use mcpwire::types::SubscriptionFilter;
+        ///
+        /// let wanted = SubscriptionFilter::new().tools().resource("file:///project/config.json");
+        /// let mut changes = client.subscribe(&wanted).await?;
+        /// while let Some(change) = changes.next().await {
+        ///     if let SubscriptionEvent::ResourceUpdated { uri } = change {
+        ///         println!("{:?}", client.read_resource(&uri).await?.contents);
+        ///     }
+        /// }
+        /// println!("{:?}", changes.end());
+        /// # Ok(())
+        /// # }
+        /// ```
+        async
     }
 
-    /// Subscribes to changes with options: the timeout of the acknowledgment, and when to subscribe again.
-    ///
-    /// # Errors
-    /// As [`McpClient::subscribe`].
-    ///
-    /// # Cancel safety
-    /// Dropping the future before its end ends the subscription on the server.
-    #[doc(alias = "subscriptions/listen")]
-    pub async fn subscribe_with(
-        &self,
-        wanted: &SubscriptionFilter,
-        options: SubscribeOptions,
-    ) -> Result<Subscription, Error> {
-        subscribe(&self.connection, wanted, options).await
+    /// Boxed, so that a program contains the code once, although several methods await it.
+    fn open_subscription<'a>(
+        &'a self,
+        wanted: &'a SubscriptionFilter,
+        options: &'a SubscribeOptions,
+    ) -> BoxFuture<'a, Result<Subscription, Error>> {
+        Box::pin(async move {
+            let shared = self.connection.shared();
+            let now = shared.clock.now();
+            let reader =
+                shared.send(|state| SubscriptionReader::subscribe(wanted, options, &mut state.engine.calls(), now))?;
+            // From here on, dropping the future drops the subscription, which ends it on the server.
+            let mut subscription = Subscription { connection: self.connection.clone(), reader };
+            // The first event is the acknowledgment.
+            subscription.next().await;
+            match subscription.reader.opening_error() {
+                Some(error) => Err(shared.call_error(error)),
+                None => Ok(subscription),
+            }
+        })
     }
 }
 
-fn subscribe<'a>(
-    connection: &'a ConnectionRef,
-    wanted: &'a SubscriptionFilter,
-    options: SubscribeOptions,
-) -> BoxFuture<'a, Result<Subscription, Error>> {
-    Box::pin(async move {
-        let (options, shared) = (subscription_options(options), connection.shared());
-        let now = shared.clock.now();
-        let reader =
-            shared.send(|state| SubscriptionReader::subscribe(wanted, &options, &mut state.engine.calls(), now))?;
-        // From here on, dropping the future drops the subscription, which ends it on the server.
-        let mut subscription = Subscription { connection: connection.clone(), reader };
-        // The first event is the acknowledgment.
-        subscription.next().await;
-        match subscription.reader.opening_error() {
-            Some(error) => Err(shared.call_error(error)),
-            None => Ok(subscription),
-        }
-    })
-}
+mcpwire_client::subscription_methods!();
 
 impl Subscription {
-    /// Returns the changes that the server has accepted to report.
-    pub fn acknowledged(&self) -> &SubscriptionFilter {
-        self.reader.acknowledged()
-    }
-
     /// Waits for the next change. Returns `None` when the subscription has ended.
     ///
     /// [`SubscriptionEvent::Acknowledged`] occurs only after an interrupted subscription was opened again.
@@ -125,11 +91,6 @@ impl Subscription {
             SubscriptionPoll::Event(event) => Some(event),
             SubscriptionPoll::Ended | SubscriptionPoll::Pending => None,
         }
-    }
-
-    /// Returns why the subscription has ended, or `None` if it is open or changes were not taken yet.
-    pub fn end(&self) -> Option<&SubscriptionEnd> {
-        self.reader.end()
     }
 
     /// Ends the subscription, and notifies the server.
@@ -189,14 +150,5 @@ impl Drop for Subscription {
             state.take_subscription_waker(key)
         });
         drop(unused_waker);
-    }
-}
-
-impl fmt::Debug for Subscription {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subscription")
-            .field("acknowledged", self.acknowledged())
-            .field("end", &self.end())
-            .finish_non_exhaustive()
     }
 }

@@ -32,7 +32,7 @@
 //! | `reqwest` | HTTP with a reqwest client of the program |
 //! | `oauth` | OAuth logins; `file-store` keeps them in files |
 //! | `hub` | many servers: configurations, secrets, supervision, one list of tools |
-//! | `tool_client` | the trait `ToolClient`, which all clients and the hub implement, for agent frameworks |
+//! | `tool_client` | the trait `ToolClient`, which the async clients and the hub implement, for agent frameworks |
 //! | `jsonschema` | validates structured output |
 //! | `opentelemetry` | spans, histograms and trace context |
 //! | `testkit` | a scripted server and virtual time, for tests; with `http`, servers over HTTP; with `oauth`, protected servers |
@@ -70,9 +70,6 @@ pub use mcpwire_types::{CallToolResult, ContentBlock, Json, Progress, ProtocolVe
 /// The client for programs without an async runtime.
 #[cfg(feature = "blocking")]
 pub mod blocking {
-    #[cfg(feature = "tool-client")]
-    #[doc(inline)]
-    pub use mcpwire_blocking::SharedClient;
     /// The runtime of the background thread that sends HTTP requests, and a function that waits for futures, such as logins.
     #[cfg(feature = "http")]
     #[doc(inline)]

@@ -1,14 +1,10 @@
-//! `ToolClient` does the same for every client and for the hub.
+//! `ToolClient` does the same for every async client and for the hub.
 
-use std::io::{BufRead as _, BufReader, Write as _, pipe};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use ::smol::block_on;
 use ::smol::future::zip;
-use mcpwire_blocking::SharedClient;
-use mcpwire_driver::protocol::{Config, ElicitResult, Negotiate};
 use mcpwire_driver::{ConnectOptions, McpClient};
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::layout::Layout;
@@ -25,18 +21,6 @@ trait Kind {
     const PREFIX: &'static str = "";
     /// The timeout of calls, if there is one, is that of the server's definition.
     fn run(server: &Server, f: impl AsyncFnOnce(&dyn ToolClient));
-}
-
-struct Shared;
-
-impl Kind for Shared {
-    fn run(server: &Server, f: impl AsyncFnOnce(&dyn ToolClient)) {
-        let options = ConnectOptions::new(server.config.clone());
-        let client = mcpwire_blocking::McpClient::connect_and_initialize_with(&server.def, options).expect("it opens");
-        let client = SharedClient::new(client).expect("there is a thread");
-        block_on(f(&client));
-        client.shutdown().expect("it ends");
-    }
 }
 
 impl<H: Host> Kind for Async<H> {
@@ -94,7 +78,6 @@ fn with_hub(server: &Server, f: impl AsyncFnOnce(Hub)) {
 
 macro_rules! on_every_tool_client {
     ($($case:ident),+ $(,)?) => {
-        on_every_tool_client!(@kind blocking, Shared, $($case),+);
         on_every_tool_client!(@kind tokio_current, Async<mcpwire_tests::asynchronous::TokioCurrent>, $($case),+);
         on_every_tool_client!(@kind tokio_multi, Async<mcpwire_tests::asynchronous::TokioMulti>, $($case),+);
         on_every_tool_client!(@kind smol, Async<mcpwire_tests::asynchronous::Smol>, $($case),+);
@@ -315,169 +298,3 @@ on_every_tool_client!(
     calls_fail_when_the_server_dies,
     a_rate_limit_says_when_to_call_again,
 );
-
-/// The thread of the client, and the server, end with the last reference.
-#[test]
-fn a_shared_client_that_is_dropped_ends_its_server() {
-    watched(|| {
-        let server = server!("gathers");
-        let client = mcpwire_blocking::McpClient::connect_and_initialize(&server.def).expect("it opens");
-        let client = Arc::new(SharedClient::new(client).expect("there is a thread"));
-        let waits = {
-            let client = Arc::clone(&client);
-            move || block_on(async { text::<Shared>(&*client, "wait", r#"{"message":"hi"}"#).await })
-        };
-        let waits = thread::spawn(waits);
-        block_on(text::<Shared>(&*client, "answer", r#"{"waits":1}"#)).expect("it is answered");
-        drop(client);
-        assert_eq!(waits.join().expect("it does not panic").expect("it is answered"), "hi");
-        server.assert_gone();
-    });
-}
-
-/// A client can be shared that has not listed its tools.
-#[test]
-fn a_shared_client_searches_for_tools() {
-    watched(|| {
-        let server = server!("well-behaved");
-        let mut client = mcpwire_blocking::McpClient::connect(&server.def).expect("it starts");
-        client.initialize().expect("it opens");
-        let client = SharedClient::new(client).expect("there is a thread");
-        block_on(async {
-            assert_eq!(failure::<Shared>(&client, "nonsense").await.kind(), ErrorKind::ToolNotFound);
-            assert_eq!(text::<Shared>(&client, "echo", r#"{"message":"hi"}"#).await.expect("it answers"), "hi");
-        });
-        assert!(client.into_client().has_tool("echo"));
-    });
-}
-
-/// The handlers of a shared client answer the server during a call.
-#[test]
-fn a_shared_client_answers_its_server() {
-    watched(|| {
-        let server = server!("rounds --modern");
-        let options = ConnectOptions::new(server.config.clone()).roots([]);
-        let options = options.on_elicitation(async |_, _| Ok(ElicitResult::accept(&[("name", "x")])?));
-        let opened = mcpwire_blocking::McpClient::connect_and_initialize_with(&server.def, options);
-        let client = SharedClient::new(opened.expect("it opens")).expect("there is a thread");
-        let answers = block_on(text::<Shared>(&client, "interview", "{}")).expect("it is answered");
-        assert!(answers.contains(r#"{"action":"accept","content":{"name":"x"}}"#), "{answers}");
-    });
-}
-
-/// Opens a client of a server that answers its second request for a list of tools when the tool `release` is called.
-///
-/// The tool `change` reports a change of the tools; later lists contain one more. Also returns a thread that returns what the
-/// server has received: the methods, and for calls the names of the tools.
-fn slow_list() -> (SharedClient, thread::JoinHandle<Vec<String>>) {
-    let ((requests, to_server), (from_server, mut responses)) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
-    let server = thread::spawn(move || {
-        let (mut seen, mut held) = (Vec::new(), 0);
-        let mut names = vec!["release", "change"];
-        for line in BufReader::new(requests).lines() {
-            let message = Json::parse(&*line.expect("a line")).expect("it is JSON");
-            let method = message.member::<String>("method").expect("a request");
-            let name = message.member::<Json>("params").and_then(|params| params.member::<String>("name"));
-            seen.push(name.filter(|_| method == "tools/call").unwrap_or(method));
-            let Some(id) = message.member::<u64>("id") else { continue };
-            let mut send = |line: String| writeln!(responses, r#"{{"jsonrpc":"2.0",{line}}}"#).expect("it is read");
-            let list = |names: &[&str]| {
-                let tools =
-                    names.iter().map(|name| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#));
-                format!(r#"{{"tools":[{}]}}"#, tools.collect::<Vec<_>>().join(","))
-            };
-            let result = match seen.last().map_or("", String::as_str) {
-                "initialize" => r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}"#.to_owned(),
-                "tools/list" if seen.iter().filter(|what| *what == "tools/list").count() == 2 => {
-                    held = id;
-                    continue;
-                }
-                "tools/list" => list(&names),
-                "release" => {
-                    send(format!(r#""id":{held},"result":{}"#, list(&["release", "change"])));
-                    r#"{"content":[]}"#.to_owned()
-                }
-                "change" => {
-                    names.push("new");
-                    send(r#""method":"notifications/tools/list_changed""#.to_owned());
-                    r#"{"content":[]}"#.to_owned()
-                }
-                other => panic!("it is not sent: {other}"),
-            };
-            send(format!(r#""id":{id},"result":{result}"#));
-        }
-        seen
-    });
-    let mut config = Config::new("test", "1");
-    config.negotiate = Negotiate::Legacy;
-    let opened = mcpwire_blocking::McpClient::over(from_server, to_server, ConnectOptions::new(config));
-    let mut client = opened.expect("it starts");
-    client.initialize().expect("it opens");
-    client.list_tools().expect("they are listed");
-    (SharedClient::new(client).expect("there is a thread"), server)
-}
-
-/// Returns what the server has got after it was opened and has listed its tools once.
-fn seen_by(client: SharedClient, server: thread::JoinHandle<Vec<String>>) -> Vec<String> {
-    client.shutdown().expect("it ends");
-    let seen = server.join().expect("the server does not panic");
-    assert_eq!(seen[..3], ["initialize", "notifications/initialized", "tools/list"]);
-    seen[3..].to_vec()
-}
-
-/// A call does not wait for the list that other callers wait for, and these share a request.
-#[test]
-fn callers_of_a_shared_client_do_not_wait_for_the_list_of_others() {
-    watched(|| {
-        let (client, server) = slow_list();
-        block_on(async {
-            let (mut first, mut second) = (client.list_tools(), client.list_tools());
-            let mut searches = Box::pin(text::<Shared>(&client, "unlisted", "{}"));
-            assert!(begun(&mut first).await.is_none());
-            assert!(begun(&mut second).await.is_none());
-            assert!(begun(&mut searches).await.is_none());
-            // The list is answered by this call, so the call does not wait for the list.
-            text::<Shared>(&client, "release", "{}").await.expect("it is answered");
-            for list in [first.await, second.await] {
-                assert_eq!(list.expect("they are listed").len(), 2);
-            }
-            assert_eq!(searches.await.expect_err("it is not listed").kind(), ErrorKind::ToolNotFound);
-        });
-        assert_eq!(seen_by(client, server), ["tools/list", "release"]);
-    });
-}
-
-/// A list that may lack a change is not shared with callers that came after the change.
-#[test]
-fn a_shared_client_lists_again_after_a_change() {
-    watched(|| {
-        let (client, server) = slow_list();
-        block_on(async {
-            let mut before = client.list_tools();
-            assert!(begun(&mut before).await.is_none());
-            text::<Shared>(&client, "change", "{}").await.expect("it is answered");
-            assert_eq!(client.list_tools().await.expect("they are listed").len(), 3);
-            text::<Shared>(&client, "release", "{}").await.expect("it is answered");
-            assert_eq!(before.await.expect("they are listed").len(), 2);
-        });
-        assert_eq!(seen_by(client, server), ["tools/list", "change", "tools/list", "release"]);
-    });
-}
-
-/// A list is requested as long as a caller waits for it.
-#[test]
-fn a_list_that_nobody_waits_for_is_cancelled() {
-    watched(|| {
-        let (client, server) = slow_list();
-        block_on(async {
-            let (mut first, mut second) = (client.list_tools(), client.list_tools());
-            assert!(begun(&mut first).await.is_none());
-            assert!(begun(&mut second).await.is_none());
-            drop(first);
-            text::<Shared>(&client, "change", "{}").await.expect("it is answered");
-            drop(second);
-            text::<Shared>(&client, "change", "{}").await.expect("it is answered");
-        });
-        assert_eq!(seen_by(client, server), ["tools/list", "change", "notifications/cancelled", "change"]);
-    });
-}

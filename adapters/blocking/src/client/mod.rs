@@ -2,15 +2,10 @@
 
 mod opening;
 mod requests;
-mod tools;
 
 use std::fmt;
 use std::io;
-#[cfg(feature = "tool-client")]
-use std::ops::ControlFlow;
 
-#[cfg(feature = "tool-client")]
-use mcpwire_client::ReportCallbacks;
 use mcpwire_client::{ConnectionEnd, Error, GracePeriods, InvalidMessages, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::{Operation, RequestError, Step};
 use mcpwire_core::{
@@ -20,7 +15,7 @@ use mcpwire_core::{
 
 use crate::cancel::Canceller;
 use crate::connection::{Connection, WaitOutcome};
-use crate::dropped_handles::{DroppedHandle, DroppedHandles};
+use crate::pending_replies::{DroppedHandle, DroppedHandles};
 pub use opening::with_client;
 
 /// A connection to one server.
@@ -188,9 +183,14 @@ impl McpClient {
     }
 
     /// Runs an operation to its end.
-    pub(crate) fn run<O: Operation>(
+    pub(crate) fn run<O: Operation>(&mut self, operation: O) -> Result<O::Output, Error> {
+        self.run_reporting(operation, &mut |_| {})
+    }
+
+    /// Runs an operation to its end, and calls `on_report` with its progress notifications and task statuses.
+    pub(crate) fn run_reporting<O: Operation>(
         &mut self,
-        operation: &mut O,
+        mut operation: O,
         on_report: &mut dyn FnMut(&Notification),
     ) -> Result<O::Output, Error> {
         self.cancel_dropped();
@@ -211,40 +211,6 @@ impl McpClient {
                 Step::Done(result) => return result.map_err(|error| self.request_error(error)),
             }
         }
-    }
-
-    /// Runs an operation until it waits for a reply, and returns the request, whose reply is stored. Returns the output if the
-    /// operation has ended.
-    #[cfg(feature = "tool-client")]
-    pub(crate) fn advance<O: Operation>(
-        &mut self,
-        operation: &mut O,
-    ) -> Result<ControlFlow<O::Output, RequestKey>, Error> {
-        self.cancel_dropped();
-        loop {
-            let now = self.connection.now();
-            let Connection { engine, state, .. } = &mut self.connection;
-            match operation.poll(&mut state.client, &mut engine.calls(), now) {
-                Step::Wait(key) => {
-                    self.connection.expect(key, ReportCallbacks::default());
-                    return Ok(ControlFlow::Continue(key));
-                }
-                Step::Drain => self.connection.catch_up(),
-                Step::Done(result) => {
-                    return result.map(ControlFlow::Break).map_err(|error| self.request_error(error));
-                }
-            }
-        }
-    }
-
-    /// Passes the reply to the request `key` to the operation that sent it. Waits for the reply if it has not arrived.
-    #[cfg(feature = "tool-client")]
-    pub(crate) fn receive<O: Operation>(&mut self, operation: &mut O, key: RequestKey) -> Result<(), Error> {
-        let now = self.connection.now();
-        let mut reply = self.reply(key, now, &mut |_| {})?;
-        operation.receive(&mut reply);
-        self.connection.engine.recycle(reply);
-        Ok(())
     }
 
     /// Waits for the reply to a request that an operation sent at the time `now`.

@@ -11,7 +11,7 @@ use mcpwire_process::{Process, RunningServer};
 
 use super::McpClient;
 use crate::connection::Connection;
-use crate::dropped_handles::DroppedHandles;
+use crate::pending_replies::DroppedHandles;
 use crate::transport::{Threads, Transport, launched};
 
 impl McpClient {

@@ -1,109 +1,35 @@
-//! Requests and notifications of any method.
+//! `McpClient` methods for requests and notifications.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_client::{Error, ReportCallbacks};
-use mcpwire_core::internal::{
-    ClientState, PageWalk, PingServer, RawRequest, RequestError, SendRequest, SetLogLevel, SingleRequest, Unprepared,
-};
-use mcpwire_core::{
-    Calls, ItemList, Json, ListParams, LoggingLevel, Method, PagedList, Params, Raw, RequestOptions, Root, SendError,
-    Ticket, Timestamp,
-};
+use mcpwire_client::{Error, ReportCallbacks, Tools};
+use mcpwire_core::internal::{ClientState, RequestError, SingleRequest, ToolListing, Unprepared};
+use mcpwire_core::{Calls, Config, Method, Params, RequestOptions, Root, SendError, Ticket, Timestamp, ToolList};
 
 use super::McpClient;
 use crate::connection::Connection;
 use crate::pending::Pending;
 
 impl McpClient {
+    mcpwire_client::request_methods!(blocking);
+
     /// Sends a request of the method `M`, and waits for its result.
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
         options: &RequestOptions,
     ) -> Result<M::Result, Error> {
-        self.run_request(Unprepared(params), options)
+        let options = self.caller_options(options);
+        self.run(SingleRequest::new(Unprepared(params), &options))
     }
 
     /// Sends a request of the method `M` without waiting for its result.
     ///
     /// Any number of requests may be pending. [`Pending::wait`] returns their results, in any order.
     pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        let options = self.connection.context.with_caller_context(options).into_owned();
+        let options = self.caller_options(options);
         self.begin_with(ReportCallbacks::default(), |_, calls, now| Ok(calls.request(params, &options, now)?))
-    }
-
-    /// Sends a request of any method, and returns its result as the server sent it.
-    #[doc(alias = "send_raw")]
-    pub fn request_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
-        self.run_request::<Raw>(RawRequest { method, params }, &RequestOptions::new())
-    }
-
-    /// Sends a notification of any method.
-    #[doc(alias = "send_notification")]
-    pub fn notify_raw(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        self.send(|calls, now| calls.notify_raw(method, params, now))
-    }
-
-    /// Replaces the roots. Notifies a legacy server if the client has declared `roots.listChanged`.
-    #[doc(alias = "notifications/roots/list_changed")]
-    #[expect(
-        clippy::redundant_closure_for_method_calls,
-        reason = "the method itself is not general enough over the lifetime of `Calls`"
-    )]
-    pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
-        self.connection.answers.set_roots(roots);
-        self.send(|calls, now| calls.notify_roots_changed(now))
-    }
-
-    /// Sets the minimum level of the server's log messages.
-    ///
-    /// A legacy server (up to revision 2025-11-25) receives `logging/setLevel`. A modern server receives the level with each later
-    /// request.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the server does not declare the capability `logging`: it sends no log
-    /// messages. Also for [`LoggingLevel::Other`] and a modern server, which would refuse each request with such a level.
-    #[doc(alias = "logging/setLevel")]
-    pub fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Error> {
-        let options = self.connection.context.with_caller_context(&RequestOptions::new()).into_owned();
-        self.run(&mut SetLogLevel::new(level, &options), &mut |_| {})
-    }
-
-    /// Checks that the server responds.
-    ///
-    /// A legacy server (up to revision 2025-11-25) receives `ping`. Modern servers have no `ping`, so they receive
-    /// `server/discover`.
-    #[doc(alias = "server/discover")]
-    pub fn ping(&mut self) -> Result<(), Error> {
-        let options = self.connection.context.with_caller_context(&RequestOptions::new()).into_owned();
-        self.run(&mut PingServer::new(&options), &mut |_| {})
-    }
-
-    /// Requests all pages of a list.
-    pub fn list_all<M>(&mut self) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
-    where
-        M: Method<Result: PagedList>,
-        for<'a> ListParams<'a>: Params<M>,
-    {
-        self.list_all_with::<M>(&RequestOptions::new())
-    }
-
-    /// Requests all pages of a list, with options for each request.
-    ///
-    /// [`RequestOptions::fresh`] bypasses the client's cache. [`RequestOptions::total_timeout`] limits the time for all pages
-    /// together.
-    pub fn list_all_with<M>(
-        &mut self,
-        options: &RequestOptions,
-    ) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
-    where
-        M: Method<Result: PagedList>,
-        for<'a> ListParams<'a>: Params<M>,
-    {
-        let options = self.connection.context.with_caller_context(options).into_owned();
-        let mut walk = PageWalk::<M>::new(options, self.connection.engine.session().config(), self.connection.now());
-        self.run(&mut walk, &mut |_| {})
     }
 
     /// Reads and processes messages of the server for `duration`.
@@ -118,21 +44,43 @@ impl McpClient {
         }
     }
 
-    /// Sends a notification.
-    fn send(&mut self, send: impl FnOnce(&mut Calls<'_>, Timestamp) -> Result<(), SendError>) -> Result<(), Error> {
+    /// Passes a notification to the engine, and writes it as far as possible without waiting.
+    fn send_notification(
+        &mut self,
+        send: impl FnOnce(&mut Calls<'_>, Timestamp) -> Result<(), SendError>,
+    ) -> Result<(), Error> {
         let now = self.connection.now();
         send(&mut self.connection.engine.calls(), now).map_err(|error| self.send_error(error))?;
         self.connection.flush();
         Ok(())
     }
 
-    fn run_request<M: Method>(
-        &mut self,
-        request: impl SendRequest<M>,
-        options: &RequestOptions,
-    ) -> Result<M::Result, Error> {
-        let options = self.connection.context.with_caller_context(options).into_owned();
-        self.run(&mut SingleRequest::new(request, &options), &mut |_| {})
+    /// Returns the options with the trace context and the observer's data of the calling code.
+    pub(crate) fn caller_options(&self, options: &RequestOptions) -> RequestOptions {
+        self.connection.context.with_caller_context(options).into_owned()
+    }
+
+    /// Calls `f` with the configuration of the connection and the current time.
+    fn with_config<T>(&self, f: impl FnOnce(&Config, Timestamp) -> T) -> T {
+        f(self.connection.engine.session().config(), self.connection.now())
+    }
+
+    /// Requests the list of tools, and stores it.
+    fn load_tools(&mut self) -> Result<Tools, Error> {
+        let options = self.caller_options(&RequestOptions::new());
+        let listing = self.with_config(|config, now| ToolListing::new(options, config, now));
+        let list = self.run(listing)?;
+        // A list is larger than most responses, and the next request may be sent much later.
+        self.connection.engine.shrink();
+        Ok(Tools::new(list))
+    }
+
+    fn tool_list(&self) -> Arc<ToolList> {
+        Arc::clone(self.connection.state.client.tools.list())
+    }
+
+    fn replace_roots(&mut self, roots: Vec<Root>) {
+        self.connection.answers.set_roots(roots);
     }
 
     /// Sends a request, and returns its handle.

@@ -208,30 +208,6 @@ impl Connection {
         }
     }
 
-    /// Returns whether a wait for this reply would return at once.
-    #[cfg(feature = "tool-client")]
-    pub(crate) fn has_reply(&mut self, key: RequestKey) -> bool {
-        match self.replies.get_mut(key) {
-            Some(ReplySlot { reply: None, waiter: Callbacks::Callable(_) }) => !self.engine.session().is_waiting(key),
-            _ => true,
-        }
-    }
-
-    /// Drives the engine until `is_done` returns `true`, or the connection has ended. [`Canceller::wake`] makes this method check
-    /// `is_done` again.
-    #[cfg(feature = "tool-client")]
-    pub(crate) fn wait_until(&mut self, mut is_done: impl FnMut(&mut Self) -> bool) -> io::Result<()> {
-        loop {
-            self.handle_events();
-            if is_done(self) || self.engine.session().phase() == Phase::Closed {
-                // After a timeout, the engine has a notification for the server to send.
-                self.flush();
-                return Ok(());
-            }
-            self.turn(None)?;
-        }
-    }
-
     fn handle_events(&mut self) {
         while let Some(event) = self.next_event() {
             self.handle_event(event);

@@ -31,11 +31,6 @@ impl ToolListing {
         let walk = PageWalk::new(options, config, now);
         ToolListing { walk, hints: None, changes: None, has_drained: false }
     }
-
-    /// Returns whether the server has reported a change since the first request, so that the list may lack the change.
-    pub fn is_outdated(&self, client: &ClientState) -> bool {
-        self.changes.is_some_and(|changes| changes != client.tools.changes())
-    }
 }
 
 impl Operation for ToolListing {

@@ -1,0 +1,211 @@
+//! [`ReportCallbacks`]: the callbacks of a tool call. The macro `call_builder` defines the builder `Call` of all clients.
+
+use std::fmt;
+
+use mcpwire_core::{Notification, Progress, Task};
+
+/// Defines the builder `Call`: a tool call with its options and callbacks, and its methods.
+///
+/// The word before `Call` says what the methods are that wait: `async` functions, or `blocking` ones. The attributes are
+/// documentation and `must_use`.
+///
+/// The client adds the methods that send the call, among them `run`, which returns the client and the result. It needs the
+/// methods `check_output`, `call_error` and `task`.
+///
+/// A macro, because each client owns its `Call`: only the crate of a type can add methods to it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! call_builder {
+    (
+        $(#[$attribute:meta])*
+        async Call<$($generic:tt),+> { client: $Client:ty, callbacks: ReportCallbacks<$c:lifetime> } -> $TaskOrResult:ty
+    ) => {
+        $crate::call_builder! {
+            @define [async] [.await] [$($generic),+] [$Client] $c [$TaskOrResult] $(#[$attribute])*
+        }
+    };
+    (
+        $(#[$attribute:meta])*
+        blocking Call<$($generic:tt),+> { client: $Client:ty, callbacks: ReportCallbacks<$c:lifetime> } -> $TaskOrResult:ty
+    ) => {
+        $crate::call_builder! {
+            @define [] [] [$($generic),+] [$Client] $c [$TaskOrResult] $(#[$attribute])*
+        }
+    };
+    (
+        @define [$($async:tt)?] [$($await:tt)*] [$($generic:tt),+] [$Client:ty] $c:lifetime [$TaskOrResult:ty]
+        $(#[$attribute:meta])*
+    ) => {
+        /// A tool call that was not sent yet. Created by [`McpClient::call_tool`].
+        ///
+        $(#[$attribute])*
+        pub struct Call<$($generic),+> {
+            client: $Client,
+            name: ::std::sync::Arc<str>,
+            /// The serialized name and arguments, or why they could not be serialized.
+            request: Result<
+                $crate::protocol::internal::Prepared<$crate::protocol::CallTool>,
+                $crate::protocol::SendError,
+            >,
+            options: $crate::protocol::RequestOptions,
+            callbacks: $crate::ReportCallbacks<$c>,
+        }
+
+        impl<$($generic),+> Call<$($generic),+> {
+            fn new(client: $Client, name: &str, arguments: &impl ::serde::Serialize) -> Self {
+                let params = $crate::protocol::CallToolParams { name, arguments };
+                Call {
+                    client,
+                    name: name.into(),
+                    request: $crate::protocol::internal::Prepared::new(&params),
+                    options: $crate::protocol::RequestOptions::new(),
+                    callbacks: $crate::ReportCallbacks::default(),
+                }
+            }
+
+            /// Replaces all options of the request. Callbacks are not replaced.
+            pub fn options(mut self, options: $crate::protocol::RequestOptions) -> Self {
+                let wants_progress = self.callbacks.on_progress.is_some();
+                self.options = if wants_progress { options.progress() } else { options };
+                self
+            }
+
+            /// Sets the maximum time without a response or progress. The default is
+            /// [`Config::request_timeout`](crate::protocol::Config::request_timeout).
+            pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
+                self.options = self.options.timeout(timeout);
+                self
+            }
+
+            /// Sets the maximum total duration of the call, regardless of progress.
+            pub fn total_timeout(mut self, timeout: ::std::time::Duration) -> Self {
+                self.options = self.options.total_timeout(timeout);
+                self
+            }
+
+            /// Requests progress notifications, and calls `f` with each. Each notification restarts the timeout.
+            ///
+            /// The task or thread that waits for the call calls `f`.
+            #[doc(alias = "notifications/progress")]
+            pub fn on_progress(mut self, f: impl FnMut(&$crate::protocol::Progress) + Send + $c) -> Self {
+                self.options = self.options.progress();
+                self.callbacks.on_progress = Some(Box::new(f));
+                self
+            }
+
+            /// Calls `f` whenever the status of the task changes, if the server executes the call as a task.
+            ///
+            /// The task or thread of this program that waits for the call calls `f`.
+            #[doc(alias = "notifications/tasks/status")]
+            pub fn on_status(mut self, f: impl FnMut(&$crate::protocol::Task) + Send + $c) -> Self {
+                self.callbacks.on_status = Some(Box::new(f));
+                self
+            }
+
+            /// Allows the server to execute the call as a task, and waits for the result of the task.
+            ///
+            /// In revision 2025-11-25, the client requests a task if the tool supports tasks. Use [`Call::as_task`] to get the
+            /// task itself.
+            pub fn follow_task(mut self) -> Self {
+                self.options = self.options.task($crate::protocol::TaskMode::Follow);
+                self
+            }
+
+            /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
+            pub fn task_ttl(mut self, ttl: ::std::time::Duration) -> Self {
+                self.options = self.options.task_ttl(ttl);
+                self
+            }
+
+            /// Adds members to the `_meta` of the request. `meta` must be an object.
+            pub fn meta(mut self, meta: $crate::protocol::Json) -> Self {
+                self.options = self.options.meta(meta);
+                self
+            }
+
+            /// Sends the call to the server even if the client's cache contains a valid response.
+            pub fn fresh(mut self) -> Self {
+                self.options = self.options.fresh();
+                self
+            }
+
+            /// Sends the call again if the server ends the HTTP session before it responds. The server may then execute the
+            /// call twice.
+            pub fn repeatable(mut self) -> Self {
+                self.options = self.options.repeatable();
+                self
+            }
+
+            /// Sends the call, and decodes the structured content of its result.
+            ///
+            /// # Errors
+            /// In addition to the errors of a call: [`CallError::Structured`](crate::protocol::CallError::Structured) if the tool
+            /// failed, or if the structured content is missing or does not match `T`.
+            #[doc(alias = "structuredContent")]
+            pub $($async)? fn structured<T: ::serde::de::DeserializeOwned>(self) -> Result<T, $crate::Error> {
+                let tool = ::std::sync::Arc::clone(&self.name);
+                let (client, result) = self.run::<$crate::protocol::CallTool>()$($await)*?;
+                client.check_output(&tool, &result)?;
+                result.structured().map_err(|error| {
+                    let error = error.of_tool(&*tool).into();
+                    client.call_error($crate::protocol::CallError::Structured { error })
+                })
+            }
+
+            /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
+            ///
+            /// The callbacks are called until the server responds. [`RunningTask::wait_with`] reports the status of the task.
+            pub $($async)? fn as_task(mut self) -> Result<$TaskOrResult, $crate::Error> {
+                let tool = ::std::sync::Arc::clone(&self.name);
+                self.options = self.options.task($crate::protocol::TaskMode::Handle);
+                let (client, outcome) = self.run::<$crate::protocol::CallToolAsTask>()$($await)*?;
+                Ok(match outcome {
+                    $crate::protocol::CallToolOutcome::Done(result) => {
+                        client.check_output(&tool, &result)?;
+                        TaskOrResult::Done(Box::new(result))
+                    }
+                    $crate::protocol::CallToolOutcome::Task(created) => TaskOrResult::Task(client.task(created.handle())),
+                })
+            }
+        }
+
+        impl<$($generic),+> ::std::fmt::Debug for Call<$($generic),+> {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.debug_struct("Call").field("tool", &self.name).field("options", &self.options).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+type Callback<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
+
+/// The callbacks of a tool call for its progress and the status of its task. `'c` is what they borrow.
+#[derive(Default)]
+pub struct ReportCallbacks<'c> {
+    /// Receives the progress notifications of the call.
+    pub on_progress: Option<Callback<'c, Progress>>,
+    /// Receives the status of the call's task when it changes.
+    pub on_status: Option<Callback<'c, Task>>,
+}
+
+impl ReportCallbacks<'_> {
+    /// Returns whether no callback is set.
+    pub fn is_empty(&self) -> bool {
+        self.on_progress.is_none() && self.on_status.is_none()
+    }
+
+    /// Calls the callback for a progress notification or a task status of the call. Ignores other notifications.
+    pub fn call(&mut self, report: &Notification) {
+        match report {
+            Notification::Progress { progress, .. } => self.on_progress.iter_mut().for_each(|f| f(progress)),
+            Notification::TaskStatus { task, .. } => self.on_status.iter_mut().for_each(|f| f(task)),
+            _ => {}
+        }
+    }
+}
+
+impl fmt::Debug for ReportCallbacks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReportCallbacks").finish_non_exhaustive()
+    }
+}

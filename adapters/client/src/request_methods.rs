@@ -1,0 +1,276 @@
+//! The macro `request_methods` defines the methods of all clients that send requests and notifications.
+
+/// Defines the methods of `McpClient` that send requests and notifications, inside of an `impl` block.
+///
+/// The argument says what the methods are: `async` functions with `&self`, or `blocking` functions with `&mut self`.
+///
+/// The client needs these methods:
+///
+/// - `request`: sends a request of a method, and waits for its result
+/// - `run`: runs an operation of the core to its end
+/// - `send_notification`: calls a function that passes a notification to the engine
+/// - `caller_options`: returns the options of a request with the context of the calling code
+/// - `with_config`: calls a function with the configuration of the connection and the current time
+/// - `load_tools`, `tool_list`: request the list of tools and store it; return the stored list
+/// - `replace_roots`: replaces the answer to `roots/list`
+#[doc(hidden)]
+#[macro_export]
+macro_rules! request_methods {
+    (async) => {
+        $crate::request_methods! {
+            @define [async] [] [.await]
+            ///
+            /// # Cancel safety
+            /// Dropping the future before its end cancels the request. The stored list remains.
+        }
+    };
+    (blocking) => {
+        $crate::request_methods! { @define [] [mut] [] }
+    };
+    (@define [$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] $(#[$cancel_safety:meta])*) => {
+        /// Requests all pages of the server's tool list, and stores the list.
+        ///
+        /// The list omits invalid tools: see [`McpClient::rejected_tools`]. A modern server may declare how long its list is
+        /// valid. Until then, or until the server reports a change, the client's cache answers. To bypass the cache, use
+        /// [`McpClient::list_all_with`] with [`RequestOptions::fresh`](crate::protocol::RequestOptions::fresh).
+        /// [`Config::cache`](crate::protocol::Config::cache) limits the cache.
+        ///
+        /// # Errors
+        /// If the request for a page fails, or if its response is invalid. The stored list remains.
+        $(#[$cancel_safety])*
+        #[doc(alias = "tools/list")]
+        pub $($async)? fn list_tools(&$($mut)? self) -> Result<$crate::Tools, $crate::Error> {
+            self.load_tools()$($await)*
+        }
+
+        /// Returns the stored list of tools, without sending a request.
+        ///
+        /// The list is empty before the first call of [`McpClient::list_tools`]. [`McpClient::connect_and_initialize`] calls
+        /// it; [`McpClient::initialize`] does not. The list remains when the server reports a change, and when the requests get
+        /// another authorization: call [`McpClient::list_tools`] after
+        /// [`Event::AuthorizationChanged`](crate::protocol::Event::AuthorizationChanged).
+        pub fn tools(&self) -> $crate::Tools {
+            $crate::Tools::new(self.tool_list())
+        }
+
+        /// Returns the invalid entries of the last tool list, with their errors.
+        pub fn rejected_tools(&self) -> Vec<$crate::protocol::InvalidItem> {
+            self.tools().rejected().to_vec()
+        }
+
+        /// Returns whether the stored list contains a tool of this name.
+        pub fn has_tool(&self, name: &str) -> bool {
+            self.tools().get(name).is_some()
+        }
+
+        /// Returns the tool of this name from the stored list.
+        pub fn get_tool(&self, name: &str) -> Option<$crate::protocol::Tool> {
+            self.tools().get(name).cloned()
+        }
+
+        /// Requests all pages of the server's prompt list.
+        #[doc(alias = "prompts/list")]
+        pub $($async)? fn list_prompts(
+            &$($mut)? self,
+        ) -> Result<$crate::protocol::ItemList<$crate::protocol::Prompt>, $crate::Error> {
+            self.list_all::<$crate::protocol::ListPrompts>()$($await)*
+        }
+
+        /// Requests a prompt with arguments, an object of strings.
+        #[doc(alias = "prompts/get")]
+        pub $($async)? fn get_prompt(
+            &$($mut)? self,
+            name: &str,
+            arguments: impl ::serde::Serialize,
+        ) -> Result<$crate::protocol::GetPromptResult, $crate::Error> {
+            self.get_prompt_with(name, arguments, &$crate::protocol::RequestOptions::new())$($await)*
+        }
+
+        /// Requests a prompt, with options such as a timeout.
+        #[doc(alias = "prompts/get")]
+        pub $($async)? fn get_prompt_with(
+            &$($mut)? self,
+            name: &str,
+            arguments: impl ::serde::Serialize,
+            options: &$crate::protocol::RequestOptions,
+        ) -> Result<$crate::protocol::GetPromptResult, $crate::Error> {
+            let params = $crate::protocol::GetPromptParams { name, arguments: &arguments };
+            self.request::<$crate::protocol::GetPrompt>(&params, options)$($await)*
+        }
+
+        /// Requests completions of an argument of a prompt or a resource template.
+        ///
+        /// The client omits the context if the protocol version does not support it (before revision 2025-06-18).
+        #[doc(alias = "completion/complete")]
+        pub $($async)? fn complete(
+            &$($mut)? self,
+            params: &$crate::protocol::CompleteParams<'_>,
+        ) -> Result<$crate::protocol::CompleteResult, $crate::Error> {
+            self.complete_with(params, &$crate::protocol::RequestOptions::new())$($await)*
+        }
+
+        /// Requests completions of an argument, with options such as a timeout.
+        #[doc(alias = "completion/complete")]
+        pub $($async)? fn complete_with(
+            &$($mut)? self,
+            params: &$crate::protocol::CompleteParams<'_>,
+            options: &$crate::protocol::RequestOptions,
+        ) -> Result<$crate::protocol::CompleteResult, $crate::Error> {
+            let options = self.caller_options(options);
+            let request = $crate::protocol::internal::SingleRequest::<$crate::protocol::Complete, _>::new(*params, &options);
+            self.run(request)$($await)*
+        }
+
+        /// Requests all pages of the server's resource list.
+        #[doc(alias = "resources/list")]
+        pub $($async)? fn list_resources(
+            &$($mut)? self,
+        ) -> Result<$crate::protocol::ItemList<$crate::protocol::Resource>, $crate::Error> {
+            self.list_all::<$crate::protocol::ListResources>()$($await)*
+        }
+
+        /// Requests all pages of the server's list of resource templates.
+        #[doc(alias = "resources/templates/list")]
+        pub $($async)? fn list_resource_templates(
+            &$($mut)? self,
+        ) -> Result<$crate::protocol::ItemList<$crate::protocol::ResourceTemplate>, $crate::Error> {
+            self.list_all::<$crate::protocol::ListResourceTemplates>()$($await)*
+        }
+
+        /// Reads a resource.
+        #[doc(alias = "resources/read")]
+        pub $($async)? fn read_resource(
+            &$($mut)? self,
+            uri: &str,
+        ) -> Result<$crate::protocol::ReadResourceResult, $crate::Error> {
+            self.read_resource_with(uri, &$crate::protocol::RequestOptions::new())$($await)*
+        }
+
+        /// Reads a resource, with options such as a timeout.
+        #[doc(alias = "resources/read")]
+        pub $($async)? fn read_resource_with(
+            &$($mut)? self,
+            uri: &str,
+            options: &$crate::protocol::RequestOptions,
+        ) -> Result<$crate::protocol::ReadResourceResult, $crate::Error> {
+            let params = $crate::protocol::ReadResourceParams { uri };
+            self.request::<$crate::protocol::ReadResource>(&params, options)$($await)*
+        }
+
+        /// Subscribes to updates of a resource on a legacy server (up to revision 2025-11-25).
+        ///
+        /// The updates arrive as [`McpClient::notifications`]. [`McpClient::subscribe`] works with all servers.
+        #[doc(alias = "resources/subscribe")]
+        pub $($async)? fn subscribe_resource(&$($mut)? self, uri: &str) -> Result<(), $crate::Error> {
+            let (params, options) =
+                ($crate::protocol::internal::SubscribeParams { uri }, $crate::protocol::RequestOptions::new());
+            self.request::<$crate::protocol::internal::Subscribe>(&params, &options)$($await)*.map(drop)
+        }
+
+        /// Unsubscribes from updates of a resource on a legacy server (up to revision 2025-11-25).
+        #[doc(alias = "resources/unsubscribe")]
+        pub $($async)? fn unsubscribe_resource(&$($mut)? self, uri: &str) -> Result<(), $crate::Error> {
+            let (params, options) =
+                ($crate::protocol::internal::UnsubscribeParams { uri }, $crate::protocol::RequestOptions::new());
+            self.request::<$crate::protocol::internal::Unsubscribe>(&params, &options)$($await)*.map(drop)
+        }
+
+        /// Requests all pages of the server's task list (revision 2025-11-25).
+        #[doc(alias = "tasks/list")]
+        pub $($async)? fn list_tasks(
+            &$($mut)? self,
+        ) -> Result<$crate::protocol::ItemList<$crate::protocol::Task>, $crate::Error> {
+            self.list_all::<$crate::protocol::ListTasks>()$($await)*
+        }
+
+        /// Sends a request of any method, and returns its result as the server sent it.
+        #[doc(alias = "send_raw")]
+        pub $($async)? fn request_raw(
+            &$($mut)? self,
+            method: &str,
+            params: Option<&$crate::protocol::Json>,
+        ) -> Result<$crate::protocol::Json, $crate::Error> {
+            let options = self.caller_options(&$crate::protocol::RequestOptions::new());
+            let request = $crate::protocol::internal::RawRequest { method, params };
+            let request = $crate::protocol::internal::SingleRequest::<$crate::protocol::Raw, _>::new(request, &options);
+            self.run(request)$($await)*
+        }
+
+        /// Sends a notification of any method.
+        ///
+        /// This does not wait until the notification is written.
+        #[doc(alias = "send_notification")]
+        pub fn notify_raw(
+            &$($mut)? self,
+            method: &str,
+            params: Option<&$crate::protocol::Json>,
+        ) -> Result<(), $crate::Error> {
+            self.send_notification(|calls, now| calls.notify_raw(method, params, now))
+        }
+
+        /// Replaces the roots. If the client has declared `roots.listChanged` to a legacy server, notifies the server.
+        #[doc(alias = "notifications/roots/list_changed")]
+        pub fn set_roots(
+            &$($mut)? self,
+            roots: impl IntoIterator<Item = $crate::protocol::Root>,
+        ) -> Result<(), $crate::Error> {
+            self.replace_roots(roots.into_iter().collect());
+            self.send_notification(|calls, now| calls.notify_roots_changed(now))
+        }
+
+        /// Sets the minimum level of the server's log messages.
+        ///
+        /// To a legacy server (up to revision 2025-11-25), this sends `logging/setLevel`. To a modern server, the client sends
+        /// the level with each further request.
+        ///
+        /// # Errors
+        /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the server does not declare the capability `logging`: it sends no
+        /// log messages. Also for [`LoggingLevel::Other`](crate::protocol::LoggingLevel::Other) and a modern server, which would
+        /// refuse each request with such a level.
+        #[doc(alias = "logging/setLevel")]
+        pub $($async)? fn set_log_level(&$($mut)? self, level: &$crate::protocol::LoggingLevel) -> Result<(), $crate::Error> {
+            let options = self.caller_options(&$crate::protocol::RequestOptions::new());
+            self.run($crate::protocol::internal::SetLogLevel::new(level, &options))$($await)*
+        }
+
+        /// Checks that the server responds.
+        ///
+        /// This sends `ping` to a legacy server (up to revision 2025-11-25), and `server/discover` to a modern server, because
+        /// revision 2026-07-28 has no `ping`.
+        #[doc(alias = "server/discover")]
+        pub $($async)? fn ping(&$($mut)? self) -> Result<(), $crate::Error> {
+            let options = self.caller_options(&$crate::protocol::RequestOptions::new());
+            self.run($crate::protocol::internal::PingServer::new(&options))$($await)*
+        }
+
+        /// Requests all pages of a list.
+        pub $($async)? fn list_all<M>(
+            &$($mut)? self,
+        ) -> Result<$crate::protocol::ItemList<<M::Result as $crate::protocol::PagedList>::Item>, $crate::Error>
+        where
+            M: $crate::protocol::Method<Result: $crate::protocol::PagedList>,
+            for<'a> $crate::protocol::ListParams<'a>: $crate::protocol::Params<M>,
+        {
+            self.list_all_with::<M>(&$crate::protocol::RequestOptions::new())$($await)*
+        }
+
+        /// Requests all pages of a list, with options for each request.
+        ///
+        /// [`RequestOptions::fresh`](crate::protocol::RequestOptions::fresh) bypasses the client's cache.
+        /// [`RequestOptions::total_timeout`](crate::protocol::RequestOptions::total_timeout) limits the time for all pages
+        /// together.
+        pub $($async)? fn list_all_with<M>(
+            &$($mut)? self,
+            options: &$crate::protocol::RequestOptions,
+        ) -> Result<$crate::protocol::ItemList<<M::Result as $crate::protocol::PagedList>::Item>, $crate::Error>
+        where
+            M: $crate::protocol::Method<Result: $crate::protocol::PagedList>,
+            for<'a> $crate::protocol::ListParams<'a>: $crate::protocol::Params<M>,
+        {
+            let options = self.caller_options(options);
+            let pages =
+                self.with_config(|config, now| $crate::protocol::internal::PageWalk::<M>::new(options, config, now));
+            self.run(pages)$($await)*
+        }
+    };
+}

@@ -1,0 +1,96 @@
+//! The options of subscriptions. The macros `subscribe_methods` and `subscription_methods` define the methods of all clients
+//! for subscriptions.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use mcpwire_core::SubscribeOptions;
+
+/// Defines the methods of `McpClient` that subscribe, inside of an `impl` block.
+///
+/// The last word says what the methods are: `async` functions with `&self`, or `blocking` functions with `&mut self`. The
+/// attributes are an example. The client needs the method `open_subscription`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! subscribe_methods {
+    ($(#[$example:meta])* async) => {
+        $crate::subscribe_methods! {
+            @define [async] [] [.await] [$(#[$example])*]
+            ///
+            /// # Cancel safety
+            /// Dropping the future before its end ends the subscription on the server.
+        }
+    };
+    ($(#[$example:meta])* blocking) => {
+        $crate::subscribe_methods! { @define [] [mut] [] [$(#[$example])*] }
+    };
+    (@define [$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] [$(#[$example:meta])*] $(#[$cancel_safety:meta])*) => {
+        /// Subscribes to changes, and waits until the server has acknowledged the subscription.
+        ///
+        /// The timeout of a request applies to the acknowledgment only. The server may acknowledge a part of the filter: see
+        /// [`Subscription::acknowledged`].
+        ///
+        /// With a legacy server (up to revision 2025-11-25), this sends `resources/subscribe` for each resource, and uses the
+        /// `listChanged` notifications that the server declares. The changes are also among the [`McpClient::notifications`].
+        ///
+        $(#[$example])*
+        ///
+        /// # Errors
+        /// If the server refuses the subscription or does not acknowledge it in time, or if the connection ends.
+        $(#[$cancel_safety])*
+        #[doc(alias = "subscriptions/listen")]
+        pub $($async)? fn subscribe(
+            &$($mut)? self,
+            wanted: &$crate::protocol::SubscriptionFilter,
+        ) -> Result<Subscription, $crate::Error> {
+            self.subscribe_with(wanted, $crate::protocol::SubscribeOptions::new())$($await)*
+        }
+
+        /// Subscribes to changes with options: the timeout of the acknowledgment, and when to subscribe again.
+        ///
+        /// # Errors
+        /// As [`McpClient::subscribe`].
+        $(#[$cancel_safety])*
+        #[doc(alias = "subscriptions/listen")]
+        pub $($async)? fn subscribe_with(
+            &$($mut)? self,
+            wanted: &$crate::protocol::SubscriptionFilter,
+            options: $crate::protocol::SubscribeOptions,
+        ) -> Result<Subscription, $crate::Error> {
+            self.open_subscription(wanted, &$crate::subscription_options(options))$($await)*
+        }
+    };
+}
+
+/// Defines what the types `Subscription` of all clients have in common. The type has the field `reader`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! subscription_methods {
+    () => {
+        impl Subscription {
+            /// Returns the changes that the server has accepted to report.
+            pub fn acknowledged(&self) -> &$crate::protocol::SubscriptionFilter {
+                self.reader.acknowledged()
+            }
+
+            /// Returns why the subscription has ended, or `None` if it is open or changes were not taken yet.
+            pub fn end(&self) -> Option<&$crate::protocol::SubscriptionEnd> {
+                self.reader.end()
+            }
+        }
+
+        impl ::std::fmt::Debug for Subscription {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.debug_struct("Subscription")
+                    .field("acknowledged", self.acknowledged())
+                    .field("end", &self.end())
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// Returns the options with a random seed, which spreads the times at which clients resubscribe.
+pub fn subscription_options(mut options: SubscribeOptions) -> SubscribeOptions {
+    options.seed = options.seed.or_else(|| Some(RandomState::new().build_hasher().finish()));
+    options
+}
