@@ -1,0 +1,272 @@
+//! The methods of [`Waiting`] for calls that wait for a task: begins, polls and ends tasks.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::call::{Answer, TaskCall};
+use super::polling::{Source, StatusUpdate, TaskEnd};
+use crate::rpc::{Response, decode};
+use crate::session::error::{CallError, CloseReason, Deadline, InputError, SendError, TaskError};
+use crate::session::event::{Event, Notification};
+use crate::session::link::Link;
+use crate::session::request_keys::RequestKey;
+use crate::session::requests::{CallerRequest, Deadlines, TaskRequest};
+use crate::session::waiting::Waiting;
+use mcpwire_text::json::Json;
+use mcpwire_types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
+
+impl Waiting {
+    /// Begins to poll an existing task, whose handle the caller passed. Returns a new key, under which the session will
+    /// report the result of the task.
+    ///
+    /// # Errors
+    /// Returns [`SendError::TooManyInFlight`] if [`Config::max_tasks`](crate::session::Config::max_tasks) calls wait for a task
+    /// already.
+    pub(in crate::session) fn follow_task(
+        &mut self,
+        handle: &TaskHandle,
+        deadlines: Deadlines,
+        link: &mut Link,
+    ) -> Result<RequestKey, SendError> {
+        let limit = link.config.max_tasks;
+        if self.tasks.calls.len() >= limit {
+            return Err(SendError::TooManyInFlight { limit });
+        }
+        let key = link.requests.fresh_key();
+        let call = TaskCall::followed(handle.task_id.clone(), form(link), deadlines, link.now);
+        self.tasks.calls.insert(key, Box::new(call));
+        self.poll_tasks(link);
+        Ok(key)
+    }
+
+    /// Begins to poll a task that the server created for the request `caller`. `message` is the server's response,
+    /// which contains the task.
+    #[cold]
+    pub(in crate::session) fn begin_task(
+        &mut self,
+        caller: CallerRequest,
+        response: Response,
+        message: &[u8],
+        link: &mut Link,
+    ) {
+        let key = caller.key;
+        let task = match decode::answer::<CreateTaskResult>(message, response) {
+            Ok(created) => created.task,
+            Err(fault) => return link.fail(key, fault.into_call_error(caller.method)),
+        };
+        let call = TaskCall::answered(caller, response.id, task.task_id.clone(), form(link), link.now);
+        let limit = link.config.max_tasks;
+        let is_too_many = self.tasks.calls.len() >= limit;
+        self.tasks.calls.insert(key, Box::new(call));
+        if is_too_many {
+            self.end_task(key, TaskEnd::Fault(TaskError::TooMany { limit }), link);
+        } else {
+            self.task_status(key, task, Source::Call, link);
+        }
+        self.poll_tasks(link);
+    }
+
+    /// Fails the calls whose total deadline has expired, and sends the requests about tasks that are due.
+    pub(in crate::session) fn poll_tasks(&mut self, link: &mut Link) {
+        let now = link.now;
+        loop {
+            let late = self.tasks.calls.iter().find(|(_, call)| call.deadlines().total <= now);
+            let late = late.map(|(key, call)| (*key, call.deadlines().error(call.method(), Deadline::Total)));
+            let Some((key, error)) = late else { break };
+            self.give_up_task(key, error, link);
+        }
+        for (key, call) in &mut self.tasks.calls {
+            while let Some(request) = call.poller.poll(now) {
+                call.send(*key, request, link);
+            }
+        }
+        self.tasks.update_wake();
+    }
+
+    /// Handles the server's response to a request that polls a task, such as `tasks/get`. `key` is the key of the call
+    /// that waits for the task.
+    #[cold]
+    pub(in crate::session) fn receive_about_task(
+        &mut self,
+        key: RequestKey,
+        request: TaskRequest,
+        response: Response,
+        message: Vec<u8>,
+        link: &mut Link,
+    ) {
+        let Some(call) = self.tasks.calls.get_mut(&key) else { return };
+        match call.receive(request, response, message, link.now) {
+            Answer::Status(task) => self.task_status(key, task, Source::Get, link),
+            Answer::OfCall(message) => self.reply_of_task(key, message, response, link),
+            Answer::Accepted => {}
+            Answer::Failed(error) => self.task_request_failed(key, request, error, link),
+        }
+        self.poll_tasks(link);
+    }
+
+    /// Handles the failure of a request that polls a task, such as `tasks/get`. `key` is the key of the call that waits
+    /// for the task, and `id` is the JSON-RPC id of the request.
+    pub(in crate::session) fn fail_about_task(
+        &mut self,
+        key: RequestKey,
+        request: TaskRequest,
+        id: u64,
+        error: CallError,
+        link: &mut Link,
+    ) {
+        if let Some(call) = self.tasks.calls.get_mut(&key) {
+            call.request_ended(id);
+        }
+        self.task_request_failed(key, request, error, link);
+        self.poll_tasks(link);
+    }
+
+    /// Handles a notification about the status of a task. If no call waits for the task, only reports the status to
+    /// the embedder.
+    pub(in crate::session) fn task_notified(&mut self, task: Task, link: &mut Link) {
+        let followed = self.tasks.calls.iter().find(|(_, call)| call.poller.id() == task.task_id).map(|(key, _)| *key);
+        match followed {
+            Some(key) => self.task_status(key, task, Source::Notification, link),
+            None => report_status(None, task, link),
+        }
+        self.poll_tasks(link);
+    }
+
+    /// Handles a status of the task that the tool call with this key waits for.
+    fn task_status(&mut self, key: RequestKey, task: Task, source: Source, link: &mut Link) {
+        let Some(call) = self.tasks.calls.get_mut(&key) else { return };
+        let inputs = match call.needed_inputs(&task) {
+            Ok(inputs) => inputs,
+            Err(error) => return self.task_request_failed(key, TaskRequest::Get, error, link),
+        };
+        let Some(StatusUpdate { has_changed, end }) = call.poller.status(&task, source, link.now) else {
+            let id = mcpwire_text::excerpt(task.task_id.as_bytes());
+            let error = super::call::malformed(alloc::format!("an answer about another task, {id:?}"), "result.taskId");
+            return self.task_request_failed(key, TaskRequest::Get, error, link);
+        };
+        if has_changed {
+            report_status(Some(key), task, link);
+        }
+        match (end, inputs) {
+            (Some(end), _) => self.end_task(key, end, link),
+            (None, Some(inputs)) => {
+                if let Err(error) = call.request_inputs(key, inputs, &mut self.server_requests, link) {
+                    self.task_input_refused(key, error, link);
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn task_request_failed(&mut self, key: RequestKey, request: TaskRequest, error: CallError, link: &mut Link) {
+        let Some(call) = self.tasks.calls.get_mut(&key) else { return };
+        if let Some(end) = call.poller.failed(request, error, link.now) {
+            self.end_task(key, end, link);
+        }
+    }
+
+    /// Stores the embedder's answer to an input that a task requires, and sends it with `tasks/update`. `key` is the
+    /// key of the call that waits for the task. `answer` is a JSON object with one member, whose key is the name of the
+    /// input.
+    pub(in crate::session) fn task_input_answered(&mut self, key: RequestKey, answer: &[u8], link: &mut Link) {
+        if let Some(call) = self.tasks.calls.get_mut(&key) {
+            let member = answer.strip_prefix(b"{").and_then(|answer| answer.strip_suffix(b"}"));
+            call.poller.answer(member.unwrap_or_default().to_vec(), link.now);
+            self.poll_tasks(link);
+        }
+    }
+
+    /// Fails the call `key` with [`CallError::Input`], because the client does not provide an input that the call's
+    /// task requires. Without this input, the task might never end.
+    pub(in crate::session) fn task_input_refused(&mut self, key: RequestKey, error: InputError, link: &mut Link) {
+        let Some(call) = self.tasks.calls.get(&key) else { return };
+        let error = CallError::Input { method: call.method(), error: Arc::new(error) };
+        self.give_up_task(key, error, link);
+    }
+
+    /// Cancels a call that waits for a task. Returns `false` if there is no such call with this key.
+    pub(in crate::session) fn cancel_task(&mut self, key: RequestKey, link: &mut Link) -> bool {
+        let Some(call) = self.tasks.calls.get(&key) else { return false };
+        let error = CallError::Cancelled { method: call.method() };
+        self.give_up_task(key, error, link);
+        true
+    }
+
+    fn give_up_task(&mut self, key: RequestKey, error: CallError, link: &mut Link) {
+        self.send_task_cancel(key, link);
+        self.remove_task(key, link);
+        link.fail(key, error);
+        self.tasks.update_wake();
+    }
+
+    fn send_task_cancel(&mut self, key: RequestKey, link: &mut Link) {
+        if let Some(call) = self.tasks.calls.get_mut(&key)
+            && call.owns_task()
+            && (form(link) == TaskProtocol::Extension || self.tasks.can_cancel)
+        {
+            call.send(key, TaskRequest::Cancel, link);
+        }
+    }
+
+    fn end_task(&mut self, key: RequestKey, end: TaskEnd, link: &mut Link) {
+        let (message, response) = match end {
+            TaskEnd::Result(json) => (response_with(RESULT, &json), Response::of_client(Some(RESULT.len()))),
+            TaskEnd::Error(json) => (response_with(ERROR, &json), Response::of_client(None)),
+            TaskEnd::Fault(fault) => {
+                if matches!(fault, TaskError::TooMany { .. } | TaskError::AnswersRefused { .. }) {
+                    self.send_task_cancel(key, link);
+                }
+                let Some(call) = self.remove_task(key, link) else { return };
+                let (method, task) = call.into_parts();
+                return link.fail(key, CallError::Task { method, task, fault });
+            }
+        };
+        self.reply_of_task(key, message, response, link);
+    }
+
+    fn reply_of_task(&mut self, key: RequestKey, message: Vec<u8>, response: Response, link: &mut Link) {
+        if let Some(call) = self.remove_task(key, link) {
+            link.reply(key, call.method(), message, response);
+        }
+    }
+
+    fn remove_task(&mut self, key: RequestKey, link: &mut Link) -> Option<Box<TaskCall>> {
+        let call = self.tasks.calls.remove(&key)?;
+        call.abandon_requests(link);
+        call.withdraw_inputs(key, &mut self.server_requests, link);
+        Some(call)
+    }
+
+    /// Fails all calls, because the connection has ended for `reason`. Their tasks may continue on the server.
+    pub(in crate::session) fn close_tasks(&mut self, reason: &CloseReason, link: &mut Link) {
+        for (key, call) in core::mem::take(&mut self.tasks).calls {
+            call.withdraw_inputs(key, &mut self.server_requests, link);
+            link.fail(key, CallError::Closed { method: call.method(), reason: reason.clone() });
+        }
+    }
+}
+
+fn form(link: &Link) -> TaskProtocol {
+    if link.connection.is_era(Era::Modern) { TaskProtocol::Extension } else { TaskProtocol::Experimental }
+}
+
+fn report_status(key: Option<RequestKey>, task: Task, link: &mut Link) {
+    link.report(Event::Notification(Notification::TaskStatus { key, task: task.into() }));
+}
+
+/// The beginning of a response with the result of an ended task. The id is 0, because the server did not send this
+/// response.
+const RESULT: &[u8] = br#"{"jsonrpc":"2.0","id":0,"result":"#;
+
+/// The beginning of a response with the error of a failed task.
+const ERROR: &[u8] = br#"{"jsonrpc":"2.0","id":0,"error":"#;
+
+/// Creates a JSON-RPC response from the result or error in the status of an ended task. `begin` is [`RESULT`] or [`ERROR`].
+fn response_with(begin: &[u8], value: &Json) -> Vec<u8> {
+    let mut message = Vec::with_capacity(value.get().len() + 40);
+    message.extend_from_slice(begin);
+    message.extend_from_slice(value.get().as_bytes());
+    message.push(b'}');
+    message
+}
