@@ -16,7 +16,7 @@ use std::time::Duration;
 use mcpwire_client::{GracePeriods, ShutdownStep};
 use mcpwire_core::Timestamp;
 
-/// How long to wait for the exit of the server process after [`ShutdownStep::Kill`]: 1 s. A kill takes milliseconds, except
+/// How long to wait for the end of all processes after [`ShutdownStep::Kill`]: 1 s. A kill takes milliseconds, except
 /// if the kernel blocks it.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -86,8 +86,9 @@ impl ShutdownSequence {
                 ShutdownStep::Kill
             }
             Stage::Closed | Stage::Terminated => ShutdownStep::Wait,
-            // No process survives a kill. A process that still exists is a zombie or blocked in the kernel.
-            Stage::Killed if self.has_exited || due => {
+            // No process survives a kill, but on a busy machine it takes a while until the last one is gone. A process that
+            // exists after this time is blocked in the kernel.
+            Stage::Killed if due => {
                 self.progress = Stage::Done;
                 ShutdownStep::Done
             }
@@ -137,6 +138,7 @@ mod tests {
         assert_eq!(sequence.next(at(5_000)), ShutdownStep::Kill);
         assert_eq!(sequence.next(at(5_001)), ShutdownStep::Wait);
         sequence.exited();
+        sequence.group_is_empty();
         assert_eq!(sequence.next(at(5_002)), ShutdownStep::Done);
     }
 
@@ -161,7 +163,19 @@ mod tests {
         assert_eq!(sequence.next(at(10)), ShutdownStep::Terminate);
         assert_eq!(sequence.next(at(20)), ShutdownStep::Wait);
         assert_eq!(sequence.next(at(2_010)), ShutdownStep::Kill);
-        assert_eq!(sequence.next(at(2_020)), ShutdownStep::Done);
+        assert_eq!(sequence.next(at(2_020)), ShutdownStep::Wait);
+        sequence.group_is_empty();
+        assert_eq!(sequence.next(at(2_030)), ShutdownStep::Done);
+    }
+
+    #[test]
+    fn killed_descendants_are_waited_for_although_the_server_has_exited() {
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        sequence.exited();
+        assert_eq!(sequence.next(at(0)), ShutdownStep::Terminate);
+        assert_eq!(sequence.next(at(2_000)), ShutdownStep::Kill);
+        assert_eq!(sequence.next(at(2_999)), ShutdownStep::Wait);
+        assert_eq!(sequence.next(at(3_000)), ShutdownStep::Done);
     }
 
     #[test]
