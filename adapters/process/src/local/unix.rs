@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mcpwire_client::Exit;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
 
 use crate::tree::ProcessTree;
 
@@ -85,6 +85,9 @@ impl LocalProcess {
         while self.has_processes() && Instant::now() < until {
             std::thread::sleep(EXIT_POLL_INTERVAL);
         }
+        if let Some(server) = self.tree.unreaped_server() {
+            reap_later(server);
+        }
     }
 
     /// Blocks until the server has exited, at most until `until`.
@@ -107,6 +110,14 @@ impl LocalProcess {
     }
 }
 
+/// Reaps a process when it exits, in a thread. Without this, a killed process that takes long to exit would be a zombie until the
+/// program ends.
+fn reap_later(server: Pid) {
+    let reap = move || while matches!(waitpid(Some(server), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {};
+    // Without a thread, the zombie stays.
+    let _ = std::thread::Builder::new().name("mcpwire-reaper".into()).spawn(reap);
+}
+
 /// Kills all child processes of this program, with their descendants. For a program that is about to exit.
 ///
 /// On systems other than Linux, this function does nothing.
@@ -124,5 +135,31 @@ pub fn kill_children() {
 pub fn kill_tree(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         ProcessTree::new(pid).kill();
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+
+    use super::*;
+    use crate::procfs::ProcessStat;
+
+    #[test]
+    fn a_process_that_exits_after_the_wait_for_it_is_no_zombie() {
+        let child = Command::new("sleep").arg("0.2").process_group(0).spawn().expect("sleep starts");
+        let mut process = LocalProcess::new(child);
+        let pid = process.pid();
+        process.reap_all(Duration::ZERO);
+        drop(process);
+        let is_child = || ProcessStat::children(std::process::id()).iter().any(|child| child.pid == pid);
+        for _ in 0..60_000 {
+            if !is_child() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("the process is a zombie");
     }
 }
