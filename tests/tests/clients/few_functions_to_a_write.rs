@@ -68,13 +68,13 @@ fn tokio() {
         let server = ScriptedServer::new().tool("echo", |_| "hello");
         thread::spawn(move || ::smol::block_on(server.serve::<mcpwire_smol::Smol>(theirs.reader, theirs.writer)));
         let writes = Writes::default();
-        let writer = Recorder(ours.writer, writes.clone());
+        let recorder = Recorder(ours.writer, writes.clone());
         let runtime = ::tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
         runtime.block_on(async {
             let client = McpClient::over_on(
                 mcpwire_tokio::Tokio::current(),
                 ours.reader,
-                writer,
+                recorder,
                 ConnectOptions::new(Config::new("tests", "1")),
             );
             client.initialize().await.expect("it answers");

@@ -60,6 +60,6 @@ impl Tasks {
     }
 
     pub(super) fn update_wake(&mut self) {
-        self.wake = self.calls.iter().map(|(_, call)| call.wake()).min();
+        self.wake = self.calls.values().map(|call| call.wake()).min();
     }
 }
