@@ -12,7 +12,7 @@ use crate::shutdown_sequence::ShutdownSequence;
 /// How often to check for descendants after the server has exited. The system does not report when the last one exits.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Ends a process by the steps of a [`ShutdownSequence`], and sends the signals of each step. Then waits for the last output.
+/// Ends a process step by step ([`ShutdownStep`]), and sends the signals of each step. Then waits for the last output.
 #[derive(Debug)]
 pub struct ProcessShutdown {
     sequence: ShutdownSequence,

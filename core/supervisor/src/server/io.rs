@@ -188,7 +188,7 @@ pub enum Effect {
         /// The error to return to the callers of the tools.
         error: HubError,
     },
-    /// Stop the server gracefully with the [shutdown sequence](mcpwire_core::shutdown): close stdin, then terminate and
+    /// Stop the server gracefully with the shutdown sequence: close stdin, then terminate and
     /// at last kill the process.
     ///
     /// The embedder reports [`Event::Removed`] when no process of the server is left.

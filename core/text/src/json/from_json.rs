@@ -296,7 +296,7 @@ impl<T: FromJson> FromJson for Box<T> {
     }
 }
 
-/// Reads an array, and skips elements that are not a `T`. [`ItemList`](crate::ItemList) also reports the skipped
+/// Reads an array, and skips elements that are not a `T`. [`ItemList`](super::ItemList) also reports the skipped
 /// elements.
 impl<T: FromJson> FromJson for Vec<T> {
     const EXPECTED: &'static str = "an array";

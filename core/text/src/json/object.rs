@@ -1,4 +1,4 @@
-//! [`object!`] declares the JSON objects of the protocol. Defined members become fields. [`Extra`] contains all other
+//! [`object!`](crate::object) declares the JSON objects of the protocol. Defined members become fields. [`Extra`] contains all other
 //! members.
 
 use alloc::string::String;
