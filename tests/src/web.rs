@@ -262,6 +262,11 @@ pub fn said(text: &str) -> Value {
 fn serve(stream: &TcpStream, shared: &Shared, answer: &dyn Fn(&Request, &mut Reply<'_>)) {
     let _ = stream.set_nodelay(true);
     lock(&shared.streams).extend(stream.try_clone());
+    // This thread may have started only after `die` closed the streams that it knew.
+    if shared.is_over.load(Ordering::SeqCst) {
+        let _ = stream.shutdown(Shutdown::Both);
+        return;
+    }
     shared.connections.fetch_add(1, Ordering::SeqCst);
     let open = shared.open.fetch_add(1, Ordering::SeqCst) + 1;
     shared.most_open.fetch_max(open, Ordering::SeqCst);
