@@ -129,6 +129,20 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     Some(kind.with_message(format!("server `{name}` {} {advice}", sentence(&what))))
 }
 
+/// Returns the error for a tool call that waited until `failure` ended the start of its server: that of a later call, see
+/// [`refusal`]. While the processes of the server are still being ended, its state does not say that it has failed.
+pub(super) fn refusal_after_start(detail: &StatusDetail, failure: HubError) -> HubError {
+    match refusal(detail) {
+        Some(refusal) => refusal,
+        None if detail.state == State::Stopping && failure.kind() != ErrorKind::NotRunning => {
+            let what = sentence(&format!("has failed: {}", hub_message(&failure)));
+            let message = format!("server `{}` {what} {}", detail.name, advice(&detail.name, &failure));
+            HubError::new(ErrorKind::NotRunning, message).at("server")
+        }
+        None => with_login_command(&detail.name, failure),
+    }
+}
+
 /// Creates the failure for a server that could not be started, with a suggestion for how the user can solve the error.
 pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
     if error.kind() == ErrorKind::LoginRequired {

@@ -11,7 +11,7 @@ use mcpwire_hub::{ErrorKind, Hub, HubError, McpService, Uuid};
 use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
 
-use super::advice::{refusal, with_login_command};
+use super::advice::{refusal, refusal_after_start, with_login_command};
 use super::previews::Previewed;
 use super::protocol::{OnProgress, Request, Row, json};
 use crate::text;
@@ -113,9 +113,18 @@ impl HubService {
                 if let Some(refusal) = hub.status_detail(id).as_ref().and_then(refusal) {
                     return Err(refusal);
                 }
+                let asked = Instant::now();
+                let timeout = timeout_ms.map(Duration::from_millis);
+                if let Err(error) = hub.wait_for_server(id, timeout.unwrap_or(Timeouts::CALL_MAX)).await {
+                    return Err(match hub.status_detail(id) {
+                        Some(detail) => refusal_after_start(&detail, error),
+                        None => error,
+                    });
+                }
                 let mut options = CallOptions::new().on_progress(on_progress);
-                if let Some(timeout) = timeout_ms.map(Duration::from_millis) {
+                if let Some(timeout) = timeout {
                     // Progress does not extend the timeout: the user does not want to wait longer.
+                    let timeout = timeout.saturating_sub(asked.elapsed());
                     options = options.timeout(timeout).total_timeout(timeout);
                 }
                 let outcome = hub.call_tool_full(id, &tool, &arguments, options).await;

@@ -257,3 +257,25 @@ fn a_call_waits_for_a_server_that_the_hub_is_still_starting() {
     }
     end(hub);
 }
+
+#[test]
+fn a_call_that_waited_for_a_start_that_fails_is_refused_as_a_later_one() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    let gate = place.join("gate");
+    let script = format!("while [ ! -e '{}' ]; do sleep 0.01; done; echo 'no database' >&2; exit 7", gate.display());
+    add_script(place, "slow", &script);
+    let hub = hub(place);
+    hub.wait_for_stderr("slow: negotiating");
+    let directory = place.to_str().unwrap();
+    let waiting = Running::start(&["call", "slow__add", SUM, "--config-dir", directory], "");
+    // A second call fails at its time limit, so the first one waits by then.
+    refused(place, &["slow__add", SUM, "--timeout", "1s"], 3, &["did not start in time for the call"]);
+    fs::write(&gate, "").unwrap();
+    let waited = waiting.finish();
+    assert_eq!((waited.code(), waited.stdout.as_str()), (3, ""), "{waited:?}");
+    for says in ["slow__add", "has failed", "no database", "mcpwire server logs slow"] {
+        assert!(waited.stderr.contains(says), "{waited:?}");
+    }
+    end(hub);
+}

@@ -257,6 +257,11 @@ impl Calls {
         without_prefix.unwrap_or(name).to_owned()
     }
 
+    /// Waits for at most `timeout` until the server runs.
+    pub(super) async fn wait_for_server(&self, id: ServerId, timeout: Duration) -> Result<(), HubError> {
+        self.prepare(id, self.state.now() + timeout).await
+    }
+
     /// Waits until the server runs. If the server waits for a login, looks first whether the login is stored now.
     async fn prepare(&self, id: ServerId, deadline: Timestamp) -> Result<(), HubError> {
         let prepare = || self.state.command(id, Command::PrepareCall { by: deadline });

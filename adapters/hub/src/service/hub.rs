@@ -221,6 +221,17 @@ impl Hub {
         self.0.calls.find_server(tool_name, timeout).await.map(uuid)
     }
 
+    /// Waits until a server runs and can be called. If the server sleeps, starts it, as a call does.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error that a call would have that cannot be sent, without the name of a tool. After `timeout`, and after
+    /// [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start), that is
+    /// [`ErrorKind::Starting`](crate::ErrorKind::Starting).
+    pub async fn wait_for_server(&self, id: Uuid, timeout: Duration) -> Result<(), HubError> {
+        self.0.calls.wait_for_server(server_id(id), timeout).await
+    }
+
     /// Returns a report about the server processes that an earlier hub had left. They were ended when this hub was
     /// opened.
     pub fn reaped(&self) -> &Reaped {
