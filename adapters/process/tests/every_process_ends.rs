@@ -16,7 +16,7 @@ use mcpwire_process::{Pipes, Process, ProcessShutdown, ShutdownAction, kill_tree
 use rustix::process::{Pid, getppid, setpgid, setsid};
 
 /// Far longer than anything here takes: only a failing test waits so long.
-const WATCHDOG: Duration = Duration::from_secs(60);
+const WATCHDOG: Duration = Duration::from_secs(300);
 
 /// The program of the servers below: this test again, with what it does in a variable.
 #[test]

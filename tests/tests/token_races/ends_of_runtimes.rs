@@ -15,7 +15,7 @@ use crate::Scene;
 const SLOW: Duration = Duration::from_secs(2);
 
 /// Time after which a test fails.
-const WATCHDOG: Duration = Duration::from_secs(60);
+const WATCHDOG: Duration = Duration::from_secs(300);
 
 fn runtimes() -> [Runtime; 2] {
     let threads = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();

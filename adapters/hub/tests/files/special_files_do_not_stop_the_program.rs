@@ -42,7 +42,7 @@ fn special_files(directory: &Path) -> Vec<(PathBuf, &'static str)> {
 fn without_waiting<T: Send + 'static>(function: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(function()));
-    receiver.recv_timeout(Duration::from_secs(60)).expect("it does not wait")
+    receiver.recv_timeout(Duration::from_secs(300)).expect("it does not wait")
 }
 
 #[track_caller]

@@ -23,7 +23,7 @@ pub(crate) use mark::Mark;
 use serde_json::Value;
 
 /// Maximum time to wait in a test. It is far longer than anything here takes, so only a failing test waits so long.
-pub(crate) const WATCHDOG: Duration = Duration::from_secs(60);
+pub(crate) const WATCHDOG: Duration = Duration::from_secs(300);
 
 /// The exit status and output of a finished process.
 pub(crate) struct Finished {
