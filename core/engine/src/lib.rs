@@ -83,7 +83,8 @@ extern crate alloc;
 extern crate std;
 
 mod any_engine;
-mod backoff;
+#[doc(hidden)]
+pub mod backoff;
 mod cache;
 mod client;
 mod frame;
@@ -93,7 +94,8 @@ mod header_params;
 pub mod http;
 mod input_requests;
 mod own_requests;
-mod random;
+#[doc(hidden)]
+pub mod random;
 mod revisions;
 mod rpc;
 mod session;
@@ -108,11 +110,9 @@ mod transport_error;
 /// * `AnyEngine` and the client state machines, which all adapters use.
 /// * `Prepared`: a request that an adapter serializes before it locks its engine.
 /// * MCP methods and data types for which `Calls` has its own operations, such as `Discover` for `Calls::initialize`.
-/// * Backoff and random numbers, which the supervisor uses too.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::any_engine::AnyEngine;
-    pub use crate::backoff::exponential;
     pub use crate::client::{
         ClientState, KnownTools, OpeningOutcome, Operation, PageWalk, Pages, PingServer, RawRequest, RequestError,
         SearchProgress, SendRequest, SetLogLevel, SingleRequest, Step, SubscriptionPoll, SubscriptionReader, ToolCall,
@@ -125,7 +125,6 @@ pub mod internal {
         Discover, DiscoverResult, GetTaskResult, Initialize, InitializeParams, InitializeResult, Subscribe,
         SubscriptionsListen, Unsubscribe,
     };
-    pub use crate::random::{XorShift64, mix64};
     pub use crate::revisions::{ClientMethod, client_methods};
     pub use crate::session::{MessageSummary, Prepared, PreparedRequest};
     pub use mcpwire_types::{

@@ -11,7 +11,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::ServerId;
-use mcpwire_core::internal::mix64;
+use mcpwire_core::random::mix64;
 
 /// Separator between the slug of the server and the tool name in an exposed name.
 const SEPARATOR: &str = "__";

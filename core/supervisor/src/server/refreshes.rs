@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::Policy;
 use mcpwire_core::Timestamp;
-use mcpwire_core::internal::exponential;
+use mcpwire_core::backoff::exponential;
 
 /// Maximum number of automatic retries of a failed tool list refresh. After these retries, only a change notification
 /// or a read of the expired list causes another refresh.

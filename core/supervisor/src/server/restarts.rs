@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use crate::{Policy, Restart, Retry};
 use mcpwire_core::Timestamp;
-use mcpwire_core::internal::XorShift64;
-use mcpwire_core::internal::exponential;
+use mcpwire_core::backoff::exponential;
+use mcpwire_core::random::XorShift64;
 
 /// Largest effective value of [`Budget::restarts`](crate::Budget::restarts). The limit bounds the memory for the times
 /// of recent restarts.
