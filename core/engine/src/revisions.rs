@@ -6,7 +6,7 @@
 //! the session sends them without a check. The same holds for raw requests.
 
 use mcpwire_types::ProtocolVersion::{self, V2024_11_05, V2025_11_25, V2026_07_28};
-use mcpwire_types::{Requirement, ServerCapabilities};
+use mcpwire_types::Requirement;
 
 /// A request or notification of clients, and the protocol revisions that have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +52,7 @@ const MODERN: (ProtocolVersion, ProtocolVersion) = (V2026_07_28, V2026_07_28);
 const TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2026_07_28);
 const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_25);
 
-/// The requests and notifications that clients send. The index of an entry is the number of its bit in
-/// [`UnavailableMethods`].
+/// The requests and notifications that clients send.
 static CLIENT_METHODS: &[ClientMethod] = &[
     // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
     method("initialize", LEGACY, Requirement::Nothing, "`server/discover`"),
@@ -96,71 +95,9 @@ static CLIENT_METHODS: &[ClientMethod] = &[
     method("notifications/tasks/status", FIRST_TASKS, Requirement::Nothing, ""),
 ];
 
-const _: () = assert!(CLIENT_METHODS.len() <= 32, "a bit each");
-
-/// Returns the bit of the client's request or notification `name` in the sets of [`UnavailableMethods`]. Returns 0 for
-/// any other name.
-pub(crate) const fn bit(name: &str) -> u32 {
-    let mut at = 0;
-    while at < CLIENT_METHODS.len() {
-        if is_equal(CLIENT_METHODS[at].name.as_bytes(), name.as_bytes()) {
-            return 1 << at;
-        }
-        at += 1;
-    }
-    0
-}
-
-/// Returns the client's request or notification that has this bit in [`UnavailableMethods`].
-///
-/// `bit` must be a value other than 0 that the function [`bit`] returned.
-pub(crate) fn client_row(bit: u32) -> &'static ClientMethod {
-    &CLIENT_METHODS[bit.trailing_zeros() as usize]
-}
-
-/// The requests and notifications that a client must not send to a server, as sets of bits. The function [`bit`]
-/// returns the bit of each method.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct UnavailableMethods {
-    /// Bits of all methods that the client must not send: the session's protocol revision does not have the method, or
-    /// the server did not declare the required capability.
-    pub(crate) all: u32,
-    /// Bits of the methods whose required capability the server did not declare. A subset of `all`.
-    pub(crate) undeclared: u32,
-}
-
-impl UnavailableMethods {
-    /// Determines what a client must not send to a server of the protocol revision `version` that declared the
-    /// capabilities `declared`.
-    ///
-    /// If the server sent no capabilities object at all (`None`), it is assumed to have all capabilities.
-    pub(crate) fn new(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
-        let mut methods = UnavailableMethods::default();
-        for (at, method) in CLIENT_METHODS.iter().enumerate() {
-            if !method.requires.is_met(declared, version) {
-                methods.undeclared |= 1 << at;
-            }
-            if !method.is_in(version) {
-                methods.all |= 1 << at;
-            }
-        }
-        methods.all |= methods.undeclared;
-        methods
-    }
-}
-
-const fn is_equal(one: &[u8], other: &[u8]) -> bool {
-    if one.len() != other.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < one.len() {
-        if one[at] != other[at] {
-            return false;
-        }
-        at += 1;
-    }
-    true
+/// Returns the client's request or notification `name`, or `None` if the table does not contain it.
+pub(crate) fn client_method(name: &str) -> Option<&'static ClientMethod> {
+    CLIENT_METHODS.iter().find(|method| method.name == name)
 }
 
 #[cfg(test)]
@@ -168,11 +105,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_method_occurs_twice_and_each_has_its_bit() {
-        for (at, method) in CLIENT_METHODS.iter().enumerate() {
+    fn no_method_occurs_twice_and_each_is_found() {
+        for method in CLIENT_METHODS {
             assert!(method.from <= method.until, "{}", method.name);
-            assert_eq!(bit(method.name), 1 << at, "{}", method.name);
+            assert!(client_method(method.name).is_some_and(|found| core::ptr::eq(found, method)), "{}", method.name);
         }
-        assert_eq!((bit("acme/reindex"), bit(""), bit("tools/lis")), (0, 0, 0));
+        for name in ["acme/reindex", "", "tools/lis"] {
+            assert_eq!(client_method(name), None);
+        }
     }
 }

@@ -17,13 +17,12 @@ use super::server_requests::RefusalReason;
 use super::session::Session;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
-use crate::revisions;
 use crate::rpc::RpcError;
 use crate::rpc::write::{self, ParamsWriter};
 use crate::time::Timestamp;
 use mcpwire_text::json::{Json, JsonText};
 use mcpwire_types::{CallTool, ClientNotification, GetTask, Method, Params, Raw, RootsListChanged, SetLevel};
-use mcpwire_types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
+use mcpwire_types::{Era, LoggingLevel, Requirement, SetLevelParams, SubscriptionFilter, TaskHandle};
 
 /// Sends requests, notifications and answers over the connection of a session.
 ///
@@ -77,7 +76,7 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<Ticket<M>, SendError> {
-        self.session.link.connection.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
+        self.session.link.connection.check_allowed(M::NAME)?;
         let params: ParamsWriter<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
         let caching = const { CacheUse::of(M::NAME) };
         self.send(Cow::Borrowed(M::NAME), caching, params, options, now).map(Ticket::new)
@@ -110,7 +109,7 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<RequestKey, SendError> {
-        self.session.link.connection.check_allowed(request.method, request.bit)?;
+        self.session.link.connection.check_allowed(request.method)?;
         let params: ParamsWriter<'_> = &|out: &mut Vec<u8>| {
             out.extend_from_slice(request.text());
             Ok(())
@@ -166,7 +165,7 @@ impl<'e> Calls<'e> {
     /// negotiated protocol version or the server does not support the notification.
     pub fn notify<N: ClientNotification>(&mut self, params: &N::Params, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
-        self.session.link.connection.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
+        self.session.link.connection.check_allowed(N::NAME)?;
         self.send_notification(N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params))
     }
 
@@ -229,7 +228,7 @@ impl<'e> Calls<'e> {
         self.check_room(now)?;
         let link = &self.session.link;
         link.check_open()?;
-        if link.connection.is_undeclared(const { revisions::bit(SetLevel::NAME) }) {
+        if link.connection.lacks(Requirement::Logging) {
             return Err(SendError::NoLogging);
         }
         if matches!(level, LoggingLevel::Other(_)) {
@@ -260,7 +259,7 @@ impl<'e> Calls<'e> {
         self.check_room(now)?;
         let Session { callers, link, .. } = &mut *self.session;
         link.check_open()?;
-        link.connection.check_allowed(GetTask::NAME, const { revisions::bit(GetTask::NAME) })?;
+        link.connection.check_allowed(GetTask::NAME)?;
         link.declare_tasks();
         callers.follow_task(handle, options, link).map(Ticket::new)
     }

@@ -1,14 +1,15 @@
 //! [`Connection`]: the state of the connection, including the result of the handshake.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 
 use super::config::Config;
 use super::error::SendError;
 use super::meta::{protocol_fields, task_fields};
 use super::opening::Opening;
 use super::server_info::ServerInfo;
-use crate::revisions::{self, UnavailableMethods};
-use mcpwire_types::{Era, ProtocolVersion};
+use crate::revisions::client_method;
+use mcpwire_types::{Era, ProtocolVersion, Requirement};
 
 /// The phase of a connection, from its creation to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +36,7 @@ pub(super) enum Connection {
 
 #[derive(Debug)]
 pub(super) struct Negotiated {
-    version: ProtocolVersion,
-    capability_check: UnavailableMethods,
+    server: Arc<ServerInfo>,
     /// The members that the session adds to the `_meta` of each request. `None` for legacy versions (up to revision
     /// 2025-11-25), which have no such members.
     fields: Option<ProtocolFields>,
@@ -72,7 +72,7 @@ impl Connection {
 
     /// Returns the negotiated protocol version, or `None` if the connection is not open.
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
-        self.negotiated().map(|negotiated| negotiated.version)
+        self.negotiated().map(|negotiated| negotiated.server.protocol_version)
     }
 
     /// Returns whether the connection is open and the negotiated protocol version belongs to `era`.
@@ -99,35 +99,38 @@ impl Connection {
     }
 
     pub(super) fn declare_tasks(&mut self, config: &Config) {
-        let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
+        let Connection::Ready(Negotiated { server, fields: Some(fields) }) = self else { return };
         if fields.with_tasks.is_none() && !config.capabilities.has_tasks() {
-            fields.with_tasks = Some(task_fields(config, *version));
+            fields.with_tasks = Some(task_fields(config, server.protocol_version));
         }
     }
 
     /// Rebuilds the protocol fields for later requests, after a value in `config` (such as the log level) has changed.
     pub(super) fn refresh_request_meta(&mut self, config: &Config) {
-        let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
-        fields.members = protocol_fields(config, *version);
+        let Connection::Ready(Negotiated { server, fields: Some(fields) }) = self else { return };
+        fields.members = protocol_fields(config, server.protocol_version);
         if fields.with_tasks.is_some() {
-            fields.with_tasks = Some(task_fields(config, *version));
+            fields.with_tasks = Some(task_fields(config, server.protocol_version));
         }
     }
 
     /// Returns an error if the negotiated protocol version or the server does not support `method`.
-    ///
-    /// `bit` is the bit of `method` in [`UnavailableMethods`], from [`revisions::bit`].
-    pub(super) fn check_allowed(&self, method: &'static str, bit: u32) -> Result<(), SendError> {
-        match self.negotiated() {
-            Some(negotiated) if negotiated.capability_check.all & bit != 0 => Err(negotiated.refusal(method, bit)),
-            _ => Ok(()),
+    pub(super) fn check_allowed(&self, method: &'static str) -> Result<(), SendError> {
+        let (Some(version), Some(entry)) = (self.version(), client_method(method)) else { return Ok(()) };
+        if !entry.is_in(version) {
+            return Err(SendError::NotInRevision { method, version, instead: entry.instead });
         }
+        if self.lacks(entry.requires) {
+            return Err(SendError::NotOffered { method, requires: entry.requires });
+        }
+        Ok(())
     }
 
-    /// Returns whether the connection is open and the server did not declare the capability that a method requires.
-    /// `bit` is the bit of the method in [`UnavailableMethods`].
-    pub(super) fn is_undeclared(&self, bit: u32) -> bool {
-        self.negotiated().is_some_and(|negotiated| negotiated.capability_check.undeclared & bit != 0)
+    /// Returns whether the connection is open and the server did not declare the capability `required`.
+    pub(super) fn lacks(&self, required: Requirement) -> bool {
+        self.negotiated().is_some_and(|Negotiated { server, .. }| {
+            !required.is_met(server.capabilities.as_ref(), server.protocol_version)
+        })
     }
 
     fn negotiated(&self) -> Option<&Negotiated> {
@@ -143,23 +146,9 @@ impl Connection {
 }
 
 impl Negotiated {
-    pub(super) fn new(server: &ServerInfo, config: &Config) -> Self {
-        let version = server.protocol_version;
-        let is_modern = server.era == Era::Modern;
-        Negotiated {
-            version,
-            capability_check: UnavailableMethods::new(version, server.capabilities.as_ref()),
-            fields: is_modern.then(|| ProtocolFields { members: protocol_fields(config, version), with_tasks: None }),
-        }
-    }
-
-    #[cold]
-    fn refusal(&self, method: &'static str, bit: u32) -> SendError {
-        let entry = revisions::client_row(bit);
-        if entry.is_in(self.version) {
-            SendError::NotOffered { method, requires: entry.requires }
-        } else {
-            SendError::NotInRevision { method, version: self.version, instead: entry.instead }
-        }
+    pub(super) fn new(server: Arc<ServerInfo>, config: &Config) -> Self {
+        let members = || protocol_fields(config, server.protocol_version);
+        let fields = (server.era == Era::Modern).then(|| ProtocolFields { members: members(), with_tasks: None });
+        Negotiated { server, fields }
     }
 }

@@ -8,7 +8,6 @@ use super::error::SendError;
 use super::request_keys::RequestKey;
 use super::ticket::Ticket;
 use crate::cache::is_cacheable;
-use crate::revisions;
 use crate::rpc::write::{self, ParamsError};
 use mcpwire_text::excerpt;
 use mcpwire_text::json::append::{push_raw, push_string};
@@ -29,8 +28,6 @@ pub struct Prepared<M> {
 pub struct PreparedRequest {
     text: Vec<u8>,
     pub(super) method: &'static str,
-    /// The bit of the method in [`UnavailableMethods`](revisions::UnavailableMethods), from [`revisions::bit`].
-    pub(super) bit: u32,
     pub(super) caching: CacheUse,
 }
 
@@ -65,12 +62,7 @@ impl<M: Method> Prepared<M> {
     }
 
     fn of_text(text: Vec<u8>) -> Self {
-        let request = PreparedRequest {
-            text,
-            method: M::NAME,
-            bit: const { revisions::bit(M::NAME) },
-            caching: const { CacheUse::of(M::NAME) },
-        };
+        let request = PreparedRequest { text, method: M::NAME, caching: const { CacheUse::of(M::NAME) } };
         Prepared { request, method: PhantomData }
     }
 
@@ -98,14 +90,13 @@ impl PreparedRequest {
     ///
     /// The request bypasses the response cache, and makes all cached pages of the tool list stale.
     pub(crate) fn tools(cursor: Option<&str>) -> Self {
-        const METHOD: &str = ListTools::NAME;
         let mut text = Vec::from(&b"{"[..]);
         if let Some(cursor) = cursor {
             push_raw(&mut text, "\"cursor\":");
             push_string(&mut text, cursor);
         }
         text.push(b'}');
-        PreparedRequest { text, method: METHOD, bit: const { revisions::bit(METHOD) }, caching: CacheUse::Invalidates }
+        PreparedRequest { text, method: ListTools::NAME, caching: CacheUse::Invalidates }
     }
 
     pub(super) fn text(&self) -> &[u8] {

@@ -263,7 +263,7 @@ impl Session {
     }
 
     fn open(&mut self, server: Arc<ServerInfo>) {
-        self.link.connection = Connection::Ready(Negotiated::new(&server, &self.link.config));
+        self.link.connection = Connection::Ready(Negotiated::new(Arc::clone(&server), &self.link.config));
         self.subscriptions.open(server.capabilities.as_ref());
         self.callers.waiting.tasks.open(&server);
         self.server = Some(server);
