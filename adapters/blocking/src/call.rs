@@ -107,7 +107,7 @@ impl<'client> Call<'client, '_> {
         let Call { client, name, request, options, mut callbacks } = self;
         let options = client.connection.context.with_tool_caller_context(&options, Some(&name)).into_owned();
         let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
-        let call = ToolCall::<M, _>::new(Arc::clone(&name), request.with_method(), options);
+        let call = ToolCall::<M>::new(Arc::clone(&name), request.with_method(), options);
         let result = client.run_reporting(call, &mut |report| callbacks.call(report));
         let result = result.map_err(|error| error.with_tool(&name))?;
         Ok((client, result))

@@ -10,7 +10,6 @@
 /// - `run`: runs an operation of the core to its end
 /// - `send_notification`: calls a function that passes a notification to the engine
 /// - `caller_options`: returns the options of a request with the context of the calling code
-/// - `with_config`: calls a function with the configuration of the connection and the current time
 /// - `load_tools`, `tool_list`: request the list of tools and store it; return the stored list
 /// - `replace_roots`: replaces the answer to `roots/list`
 #[doc(hidden)]
@@ -117,8 +116,10 @@ macro_rules! request_methods {
             options: &$crate::protocol::RequestOptions,
         ) -> Result<$crate::protocol::CompleteResult, $crate::Error> {
             let options = self.caller_options(options);
-            let request = $crate::protocol::internal::SingleRequest::<$crate::protocol::Complete, _>::new(*params, &options);
-            self.run(request)$($await)*
+            let send = |calls: &mut $crate::protocol::Calls<'_>, now| {
+                $crate::protocol::internal::send_complete(params, calls, &options, now)
+            };
+            self.run($crate::protocol::internal::SingleRequest::new(send))$($await)*
         }
 
         /// Requests all pages of the server's resource list.
@@ -191,9 +192,8 @@ macro_rules! request_methods {
             params: Option<&$crate::protocol::Json>,
         ) -> Result<$crate::protocol::Json, $crate::Error> {
             let options = self.caller_options(&$crate::protocol::RequestOptions::new());
-            let request = $crate::protocol::internal::RawRequest { method, params };
-            let request = $crate::protocol::internal::SingleRequest::<$crate::protocol::Raw, _>::new(request, &options);
-            self.run(request)$($await)*
+            let send = |calls: &mut $crate::protocol::Calls<'_>, now| calls.request_raw(method, params, &options, now);
+            self.run($crate::protocol::internal::SingleRequest::new(send))$($await)*
         }
 
         /// Sends a notification of any method.
@@ -268,9 +268,7 @@ macro_rules! request_methods {
             for<'a> $crate::protocol::ListParams<'a>: $crate::protocol::Params<M>,
         {
             let options = self.caller_options(options);
-            let pages =
-                self.with_config(|config, now| $crate::protocol::internal::PageWalk::<M>::new(options, config, now));
-            self.run(pages)$($await)*
+            self.run($crate::protocol::internal::PageWalk::<M>::new(options))$($await)*
         }
     };
 }

@@ -144,10 +144,9 @@ macro_rules! running_task {
                 mut on_status: impl FnMut(&$crate::protocol::Task),
             ) -> Result<$crate::protocol::CallToolResult, $crate::Error> {
                 let options = self.client.caller_options(&self.options);
-                let follow = $crate::protocol::internal::SingleRequest::<$crate::protocol::CallTool, _>::new(
-                    self.handle.clone(),
-                    &options,
-                );
+                let followed = self.handle.clone();
+                let send = |calls: &mut $crate::protocol::Calls<'_>, now| calls.follow_task(&followed, &options, now);
+                let follow = $crate::protocol::internal::SingleRequest::new(send);
                 let handle = &mut self.handle;
                 let mut on_report = |report: &$crate::protocol::Notification| {
                     if let $crate::protocol::Notification::TaskStatus { task, .. } = report {

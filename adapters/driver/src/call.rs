@@ -142,7 +142,7 @@ pub struct CallFuture<'c, R, M: Method> {
 
 enum Stage<M: Method> {
     New { request: Result<Prepared<CallTool>, SendError>, options: RequestOptions },
-    Running { call: ToolCall<M, Prepared<M>>, runner: OperationRunner },
+    Running { call: ToolCall<M>, runner: OperationRunner },
     Done,
 }
 

@@ -43,9 +43,6 @@ impl OperationRunner {
                 operation.receive(&mut reply);
                 pending.recycle(reply);
                 self.pending = None;
-                if let Some(output) = operation.take_output() {
-                    return Poll::Ready(Ok(output));
-                }
             }
             let now = shared.clock.now();
             let step = shared.with_state(|state| {

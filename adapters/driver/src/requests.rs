@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcpwire_client::{Error, ReportCallbacks, Tools};
 use mcpwire_core::internal::{Operation, Prepared, ToolListing};
-use mcpwire_core::{Calls, Config, Method, Notification, Params, RequestOptions, Root, SendError, Timestamp, ToolList};
+use mcpwire_core::{Calls, Method, Notification, Params, RequestOptions, Root, SendError, Timestamp, ToolList};
 
 use crate::client::McpClient;
 use crate::operation::{BoxFuture, run};
@@ -65,20 +65,13 @@ impl<R> McpClient<R> {
         self.connection.shared().with_caller_context(options).into_owned()
     }
 
-    /// Calls `f` with the configuration of the connection and the current time.
-    fn with_config<T>(&self, f: impl FnOnce(&Config, Timestamp) -> T) -> T {
-        let shared = self.connection.shared();
-        f(shared.lock().engine.session().config(), shared.clock.now())
-    }
-
     /// Requests the list of tools, and stores it.
     ///
     /// Boxed, so that a program contains the code once, although several methods await it.
     fn load_tools(&self) -> BoxFuture<'_, Result<Tools, Error>> {
         Box::pin(async move {
             let options = self.caller_options(&RequestOptions::new());
-            let listing = self.with_config(|config, now| ToolListing::new(options, config, now));
-            self.run(listing).await.map(Tools::new)
+            self.run(ToolListing::new(options)).await.map(Tools::new)
         })
     }
 

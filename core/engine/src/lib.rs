@@ -114,9 +114,9 @@ mod transport_error;
 pub mod internal {
     pub use crate::any_engine::AnyEngine;
     pub use crate::client::{
-        ClientState, KnownTools, OpeningOutcome, Operation, PageWalk, Pages, PingServer, RawRequest, RequestError,
-        SearchProgress, SendRequest, SetLogLevel, SingleRequest, Step, SubscriptionPoll, SubscriptionReader, ToolCall,
-        ToolListing, ToolSearch, Unprepared,
+        ClientState, KnownTools, OpeningOutcome, Operation, PageWalk, PingServer, RequestError, SearchProgress,
+        SetLogLevel, SingleRequest, Step, SubscriptionPoll, SubscriptionReader, ToolCall, ToolListing, ToolSearch,
+        send_complete,
     };
     #[cfg(feature = "http")]
     pub use crate::http::sse_decoder::{SseDecoder, SseEvent};

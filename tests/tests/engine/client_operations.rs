@@ -1,13 +1,12 @@
 //! The operations that all clients run, in simulated time.
 
 use mcpwire_core::internal::{
-    ClientState, OpeningOutcome, Operation, PingServer, RawRequest, RequestError, SetLogLevel, SingleRequest, Step,
-    SubscriptionPoll, SubscriptionReader, ToolCall, Unprepared,
+    ClientState, OpeningOutcome, Operation, PingServer, Prepared, RequestError, SetLogLevel, SingleRequest, Step,
+    SubscriptionPoll, SubscriptionReader, ToolCall, send_complete,
 };
 use mcpwire_core::{
-    CallError, CallTool, CallToolParams, CloseReason, Complete, CompleteParams, CompletionReference, Config,
-    ConnectError, LoggingLevel, Negotiate, ProtocolVersion, Raw, RequestOptions, SendError, SubscribeOptions,
-    SubscriptionFilter,
+    CallError, CallTool, CallToolParams, Calls, CloseReason, CompleteParams, CompletionReference, Config, ConnectError,
+    LoggingLevel, Negotiate, ProtocolVersion, RequestOptions, SendError, SubscribeOptions, SubscriptionFilter,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, legacy, modern};
 
@@ -19,9 +18,6 @@ fn run<O: Operation>(pair: &mut Pair, client: &mut ClientState, operation: &mut 
             Step::Wait(key) => {
                 pair.drive();
                 operation.receive(&mut pair.reply(key).expect("it has ended"));
-                if let Some(output) = operation.take_output() {
-                    return Ok(output);
-                }
             }
             Step::Drain => pair.drive(),
             Step::Done(result) => return result,
@@ -59,16 +55,19 @@ fn a_ping_is_what_the_server_knows() {
 #[test]
 fn a_raw_request_ends_with_the_result_as_it_was_sent() {
     for mut pair in pairs() {
-        let request = RawRequest { method: "vendor/thing", params: None };
-        let options = RequestOptions::new();
-        let mut operation = SingleRequest::<Raw, _>::new(request, &options);
+        let request = || {
+            SingleRequest::new(|calls: &mut Calls<'_>, now| {
+                calls.request_raw("vendor/thing", None, &RequestOptions::new(), now)
+            })
+        };
+        let mut operation = request();
         let result = run(&mut pair, &mut ClientState::default(), &mut operation).expect("it answers");
         assert!(result.get().contains("supportedVersions"));
         // It has ended: polled again, it sends nothing.
         let again = run(&mut pair, &mut ClientState::default(), &mut operation);
         assert!(matches!(again, Err(RequestError::Failed(CallError::WrongTicket { .. }))));
         pair.end();
-        let error = run(&mut pair, &mut ClientState::default(), &mut SingleRequest::<Raw, _>::new(request, &options));
+        let error = run(&mut pair, &mut ClientState::default(), &mut request());
         assert_eq!(error, Err(RequestError::NotSent(SendError::Closed)));
     }
 }
@@ -93,7 +92,8 @@ fn a_completion_has_a_context_only_where_the_version_has_one() {
         let mut params = CompleteParams::new(CompletionReference::Prompt { name: "p" }, "name", "a");
         params.context = &[("other", "value")];
         let options = RequestOptions::new();
-        let mut operation = SingleRequest::<Complete, _>::new(params, &options);
+        let mut operation =
+            SingleRequest::new(|calls: &mut Calls<'_>, now| send_complete(&params, calls, &options, now));
         run(&mut pair, &mut ClientState::default(), &mut operation).expect("it answers");
         let sent = pair.sent.last().expect("it was sent");
         assert_eq!(sent.params().get("context").is_some(), has_context, "{version}");
@@ -137,14 +137,14 @@ fn a_call_that_is_sent_at_once_does_not_look_for_the_tool() {
     for mut pair in pairs() {
         let before = pair.sent.len();
         let params = CallToolParams { name: "echo", arguments: &() };
-        let call = ToolCall::<CallTool, _>::new("echo", Unprepared(&params), RequestOptions::new());
+        let call = ToolCall::<CallTool>::new("echo", Prepared::new(&params).expect("an object"), RequestOptions::new());
         let now = pair.now;
         let mut client = ClientState::default();
         let _ = call.send_now(&mut client, &mut pair.engine.calls(), now).expect("it is sent");
         pair.drive();
         assert_eq!(pair.methods()[before..], ["tools/call"]);
         pair.end();
-        let call = ToolCall::<CallTool, _>::new("echo", Unprepared(&params), RequestOptions::new());
+        let call = ToolCall::<CallTool>::new("echo", Prepared::new(&params).expect("an object"), RequestOptions::new());
         let now = pair.now;
         let error = call.send_now(&mut client, &mut pair.engine.calls(), now).expect_err("it is closed");
         assert_eq!(error, RequestError::NotSent(SendError::Closed));

@@ -203,9 +203,6 @@ impl McpClient {
                     let mut reply = self.reply(key, now, on_report)?;
                     operation.receive(&mut reply);
                     self.connection.engine.recycle(reply);
-                    if let Some(output) = operation.take_output() {
-                        return Ok(output);
-                    }
                 }
                 Step::Drain => self.connection.catch_up(),
                 Step::Done(result) => return result.map_err(|error| self.request_error(error)),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_client::{Error, ReportCallbacks, Tools};
-use mcpwire_core::internal::{ClientState, RequestError, SingleRequest, ToolListing, Unprepared};
-use mcpwire_core::{Calls, Config, Method, Params, RequestOptions, Root, SendError, Ticket, Timestamp, ToolList};
+use mcpwire_core::internal::{ClientState, RequestError, SingleRequest, ToolListing};
+use mcpwire_core::{Calls, Method, Params, RequestOptions, Root, SendError, Ticket, Timestamp, ToolList};
 
 use super::McpClient;
 use crate::connection::Connection;
@@ -21,7 +21,7 @@ impl McpClient {
         options: &RequestOptions,
     ) -> Result<M::Result, Error> {
         let options = self.caller_options(options);
-        self.run(SingleRequest::new(Unprepared(params), &options))
+        self.run(SingleRequest::new(|calls, now| calls.request::<M>(params, &options, now)))
     }
 
     /// Sends a request of the method `M` without waiting for its result.
@@ -60,16 +60,10 @@ impl McpClient {
         self.connection.context.with_caller_context(options).into_owned()
     }
 
-    /// Calls `f` with the configuration of the connection and the current time.
-    fn with_config<T>(&self, f: impl FnOnce(&Config, Timestamp) -> T) -> T {
-        f(self.connection.engine.session().config(), self.connection.now())
-    }
-
     /// Requests the list of tools, and stores it.
     fn load_tools(&mut self) -> Result<Tools, Error> {
         let options = self.caller_options(&RequestOptions::new());
-        let listing = self.with_config(|config, now| ToolListing::new(options, config, now));
-        let list = self.run(listing)?;
+        let list = self.run(ToolListing::new(options))?;
         // A list is larger than most responses, and the next request may be sent much later.
         self.connection.engine.shrink();
         Ok(Tools::new(list))

@@ -1,7 +1,5 @@
 //! [`ClientState`]: what a client remembers about its server between operations.
 
-use alloc::boxed::Box;
-
 use super::known_tools::KnownTools;
 #[cfg(feature = "http")]
 use crate::session::RequestOptions;
@@ -15,13 +13,13 @@ use mcpwire_types::LoggingLevel;
 pub struct ClientState {
     /// The tools of the server, as far as they are known.
     pub tools: KnownTools,
-    /// The log level that the program has set with a legacy server. Boxed because most clients set none.
-    log_level: Option<Box<LoggingLevel>>,
+    /// The log level that the program has set with a legacy server.
+    log_level: Option<LoggingLevel>,
 }
 
 impl ClientState {
     pub(super) fn keep_log_level(&mut self, level: &LoggingLevel) {
-        self.log_level = Some(Box::new(level.clone()));
+        self.log_level = Some(level.clone());
     }
 
     /// Forgets what depends on the authorization of the requests, because it has changed.

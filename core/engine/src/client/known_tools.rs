@@ -20,15 +20,10 @@ pub struct KnownTools {
     found: BTreeMap<String, ToolPresence>,
     /// How many times the list of tools has changed: by `notifications/tools/list_changed`, or because the authorization
     /// has.
-    changes: u64,
+    pub(super) changes: u64,
 }
 
 impl KnownTools {
-    /// Returns how many times the list of tools has changed.
-    pub(super) fn changes(&self) -> u64 {
-        self.changes
-    }
-
     /// Returns the last loaded list of tools, or an empty list if none has been loaded.
     pub fn list(&self) -> &Arc<ToolList> {
         &self.list

@@ -7,9 +7,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `operation` | [`Operation`]: the interface of the state machines. [`SendRequest`]: how they send requests |
+//! | `operation` | [`Operation`]: the interface of the state machines. [`Step`]: what the adapter has to do next |
 //! | `client_state` | [`ClientState`]: what a client remembers between operations |
-//! | `step` | [`Step`]: what the adapter has to do next |
 //! | `single_request` | [`SingleRequest`], [`PingServer`], [`SetLogLevel`]: one request |
 //! | `opening` | [`OpeningOutcome`]: how the opening of a connection ended |
 //! | `subscription_reader` | [`SubscriptionReader`]: reads the events of a subscription |
@@ -27,7 +26,6 @@ mod operation;
 mod page_walk;
 mod pages;
 mod single_request;
-mod step;
 mod subscription_reader;
 mod tool_call;
 mod tool_list;
@@ -37,11 +35,9 @@ mod tool_search;
 pub use client_state::ClientState;
 pub use known_tools::KnownTools;
 pub use opening::OpeningOutcome;
-pub use operation::{Operation, RawRequest, SendRequest, Unprepared};
+pub use operation::{Operation, RequestError, Step};
 pub use page_walk::PageWalk;
-pub use pages::Pages;
-pub use single_request::{PingServer, SetLogLevel, SingleRequest};
-pub use step::{RequestError, Step};
+pub use single_request::{PingServer, SetLogLevel, SingleRequest, send_complete};
 pub use subscription_reader::{SubscriptionPoll, SubscriptionReader};
 pub use tool_call::ToolCall;
 pub use tool_list::{CacheHints, ToolList};

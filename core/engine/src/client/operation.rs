@@ -1,11 +1,9 @@
-//! [`Operation`]: the interface of all state machines of a client. [`SendRequest`]: how an operation sends its request.
+//! [`Operation`]: the interface of all state machines of a client. [`Step`]: what the adapter of a state machine has to do
+//! next. [`RequestError`]: why a state machine failed.
 
 use super::client_state::ClientState;
-use super::step::{RequestError, Step};
-use crate::session::{Calls, Prepared, Reply, RequestOptions, SendError, Ticket};
+use crate::session::{CallError, Calls, Reply, RequestKey, SendError};
 use crate::time::Timestamp;
-use mcpwire_types::{CompleteParams, Json, ProtocolVersion};
-use mcpwire_types::{Method, Params, Raw};
 
 /// A state machine that sends requests, receives the replies, and ends with an output.
 ///
@@ -42,79 +40,44 @@ pub trait Operation {
         now: Timestamp,
     ) -> Step<Result<Self::Output, RequestError>>;
 
-    /// Decodes `reply`, the reply to the request in the last [`Step::Wait`].
+    /// Decodes `reply`, the reply to the request in the last [`Step::Wait`]. Then poll the operation again.
     fn receive(&mut self, reply: &mut Reply);
-
-    /// Returns the output if the last reply has ended the operation successfully. Otherwise returns `None`.
-    ///
-    /// Adapters can call this after [`Self::receive`], and need to poll again only if this returns `None`.
-    fn take_output(&mut self) -> Option<Self::Output> {
-        None
-    }
 }
 
-/// The parameters of one request, and how they are sent.
-pub trait SendRequest<M> {
-    /// Sends the request.
-    ///
-    /// # Errors
-    /// Returns an error and sends nothing in the cases that [`Calls::request`] lists.
-    fn send(&self, calls: &mut Calls<'_>, options: &RequestOptions, now: Timestamp) -> Result<Ticket<M>, SendError>;
-}
-
-/// A request whose parameters are already serialized.
-impl<M: Method> SendRequest<M> for Prepared<M> {
-    fn send(&self, calls: &mut Calls<'_>, options: &RequestOptions, now: Timestamp) -> Result<Ticket<M>, SendError> {
-        calls.request_prepared(self, options, now)
-    }
-}
-
-/// A request whose parameters are serialized when it is sent.
+/// What the adapter must do next to advance a state machine, such as [`ToolCall`](super::ToolCall).
 #[derive(Debug)]
-pub struct Unprepared<'p, P>(pub &'p P);
-
-impl<M: Method, P: Params<M>> SendRequest<M> for Unprepared<'_, P> {
-    fn send(&self, calls: &mut Calls<'_>, options: &RequestOptions, now: Timestamp) -> Result<Ticket<M>, SendError> {
-        calls.request(self.0, options, now)
-    }
+#[must_use = "the state machine waits for this step"]
+pub enum Step<T> {
+    /// Write the engine's pending bytes to the server, wait for the reply to this request, and pass the reply to the
+    /// state machine's `receive`.
+    Wait(RequestKey),
+    /// Read the bytes that the server has already sent, and handle the events that the engine returns. Then poll the
+    /// state machine again. An adapter that reads in the background can poll again at once.
+    Drain,
+    /// The operation has ended with this result. Do not poll the state machine again.
+    Done(T),
 }
 
-/// A request of any method, with parameters as JSON.
-#[derive(Clone, Copy, Debug)]
-pub struct RawRequest<'p> {
-    /// The method.
-    pub method: &'p str,
-    /// The parameters, which must be an object.
-    pub params: Option<&'p Json>,
+/// Why a state machine, such as [`ToolCall`](super::ToolCall), ended without a result: its request was not sent, or the
+/// request failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// The request was not sent. The contained error says why.
+    #[error(transparent)]
+    NotSent(#[from] SendError),
+    /// The request failed, for example because the server returned an error or did not respond, or because the client
+    /// knows that the server does not have the tool.
+    #[error(transparent)]
+    Failed(#[from] CallError),
 }
 
-impl SendRequest<Raw> for RawRequest<'_> {
-    fn send(&self, calls: &mut Calls<'_>, options: &RequestOptions, now: Timestamp) -> Result<Ticket<Raw>, SendError> {
-        calls.request_raw(self.method, self.params, options, now)
-    }
-}
-
-/// A `completion/complete` request without the parameters that the negotiated protocol version does not have.
-impl SendRequest<mcpwire_types::Complete> for CompleteParams<'_> {
-    fn send(
-        &self,
-        calls: &mut Calls<'_>,
-        options: &RequestOptions,
-        now: Timestamp,
-    ) -> Result<Ticket<mcpwire_types::Complete>, SendError> {
-        let version = calls.session().server().map_or(ProtocolVersion::LATEST, |server| server.protocol_version);
-        calls.request(&(*self).for_version(version), options, now)
-    }
-}
-
-/// Polls the task until it ends.
-impl SendRequest<mcpwire_types::CallTool> for mcpwire_types::TaskHandle {
-    fn send(
-        &self,
-        calls: &mut Calls<'_>,
-        options: &RequestOptions,
-        now: Timestamp,
-    ) -> Result<Ticket<mcpwire_types::CallTool>, SendError> {
-        calls.follow_task(self, options, now)
+impl<T> Step<T> {
+    /// Converts the output of [`Step::Done`].
+    pub(super) fn map<U>(self, convert: impl FnOnce(T) -> U) -> Step<U> {
+        match self {
+            Step::Wait(key) => Step::Wait(key),
+            Step::Drain => Step::Drain,
+            Step::Done(value) => Step::Done(convert(value)),
+        }
     }
 }

@@ -4,10 +4,10 @@ use alloc::string::String;
 use core::fmt;
 
 use super::client_state::ClientState;
-use super::operation::Operation;
+use super::operation::{Operation, RequestError, Step};
 use super::pages::{Pages, PagesTime};
-use super::step::{RequestError, Step};
-use crate::session::{CallError, Calls, Config, Reply, RequestOptions, Ticket};
+use super::single_request::RequestState;
+use crate::session::{CallError, Calls, Reply, RequestOptions};
 use crate::time::Timestamp;
 use mcpwire_types::{ItemList, ListParams, PagedList};
 use mcpwire_types::{Method, Params};
@@ -23,24 +23,16 @@ type Item<M> = <<M as Method>::Result as PagedList>::Item;
 /// [`RequestOptions::total_timeout`] limits the time for all pages together.
 pub struct PageWalk<M: Method<Result: PagedList>> {
     options: RequestOptions,
-    time: PagesTime,
+    /// The time limit, which starts with the first request.
+    time: Option<PagesTime>,
     pages: Pages<Item<M>>,
+    /// The cursor of the page that is requested. `None` for the first page.
+    cursor: Option<String>,
+    /// The request for the page at `cursor`.
+    request: RequestState<M>,
     /// Whether a page came from the client's response cache. If so, all pages are requested again if the server rejects
     /// the request for a later page.
     has_cached: bool,
-    /// Whether the adapter was asked by [`Step::Drain`] to read pending notifications, which may make cached pages
-    /// stale.
-    has_drained: bool,
-    state: PageWalkState<M>,
-}
-
-enum PageWalkState<M: Method<Result: PagedList>> {
-    /// The page at this cursor is to be requested next. `None` stands for the first page.
-    Next(Option<String>),
-    /// A page was requested; its response has not arrived.
-    Waiting(Ticket<M>),
-    /// The list is complete, or a request has failed. `None` after the result was taken.
-    Ended(Option<Result<ItemList<Item<M>>, RequestError>>),
 }
 
 impl<M> PageWalk<M>
@@ -48,74 +40,56 @@ where
     M: Method<Result: PagedList>,
     for<'a> ListParams<'a>: Params<M>,
 {
-    /// Creates the state machine without sending a request. `options` apply to the request for each page, and the total
-    /// timeout for all pages starts at `now`.
-    pub fn new(options: RequestOptions, config: &Config, now: Timestamp) -> Self {
-        let time = PagesTime::begin(&options, config, now);
+    /// Creates the state machine without sending a request. `options` apply to the request for each page, and their
+    /// total timeout to all pages together.
+    pub fn new(options: RequestOptions) -> Self {
         PageWalk {
             options,
-            time,
+            time: None,
             pages: Pages::default(),
+            cursor: None,
+            request: RequestState::New,
             has_cached: false,
-            has_drained: false,
-            state: PageWalkState::Next(None),
         }
     }
 
-    /// Sends the next request if none is pending, and returns what the adapter must do next. The last step,
-    /// [`Step::Done`], contains the complete list or the error.
-    pub(super) fn poll_page(
+    /// Sends the next request if none is pending, and returns what the adapter must do next. Passes each page that has
+    /// arrived to `receive_page`, and then adds the page to the list.
+    pub(super) fn poll_pages(
         &mut self,
         calls: &mut Calls<'_>,
         now: Timestamp,
+        mut receive_page: impl FnMut(&M::Result),
     ) -> Step<Result<ItemList<Item<M>>, RequestError>> {
-        match &mut self.state {
-            // The adapter may not have read the notification of a change, which makes cached pages stale.
-            PageWalkState::Next(None) if !self.has_drained && calls.session().keeps_answers_to::<M>() => {
-                self.has_drained = true;
-                Step::Drain
-            }
-            PageWalkState::Next(cursor) => {
-                let params = ListParams { cursor: cursor.as_deref() };
-                match calls.request::<M>(&params, &self.time.options(&self.options, now), now) {
-                    Ok(ticket) => {
-                        self.state = PageWalkState::Waiting(ticket);
-                        Step::Wait(ticket.key())
+        let config = calls.session().config();
+        let time = *self.time.get_or_insert_with(|| PagesTime::begin(&self.options, config, now));
+        loop {
+            let step = self.request.poll(calls, |calls| {
+                let params = ListParams { cursor: self.cursor.as_deref() };
+                calls.request::<M>(&params, &time.options(&self.options, now), now)
+            });
+            match step {
+                Step::Wait(key) => return Step::Wait(key),
+                Step::Drain => return Step::Drain,
+                Step::Done(Ok(page)) => {
+                    receive_page(&page);
+                    match self.pages.add(page) {
+                        Some(cursor) => self.cursor = Some(cursor.into()),
+                        None => return Step::Done(Ok(core::mem::take(&mut self.pages).into_list())),
                     }
-                    Err(error) => Step::Done(Err(error.into())),
                 }
+                Step::Done(Err(RequestError::Failed(CallError::Server { .. })))
+                    if self.has_cached && !self.options.fresh =>
+                {
+                    self.options.fresh = true;
+                    self.pages = Pages::default();
+                    self.cursor = None;
+                }
+                Step::Done(Err(error)) => return Step::Done(Err(time.explain(error))),
             }
-            PageWalkState::Waiting(ticket) => Step::Wait(ticket.key()),
-            PageWalkState::Ended(result) => {
-                let taken = || Err(CallError::WrongTicket { method: M::NAME.into() }.into());
-                Step::Done(result.take().unwrap_or_else(taken))
-            }
+            // The adapter reads what has arrived only before the first request.
+            self.request = RequestState::Drained;
         }
-    }
-
-    /// Decodes the reply to the request for a page, passes the page to `receive_page`, and then adds the page to the
-    /// list.
-    pub(super) fn receive_with(&mut self, reply: &mut Reply, receive_page: impl FnOnce(&M::Result)) {
-        let PageWalkState::Waiting(ticket) = &self.state else { return };
-        self.has_cached |= reply.is_cached();
-        self.state = match ticket.decode_mut(reply) {
-            Ok(page) => {
-                receive_page(&page);
-                match self.pages.add(page) {
-                    Some(cursor) => PageWalkState::Next(Some(cursor.into())),
-                    None => PageWalkState::Ended(Some(Ok(core::mem::take(&mut self.pages).into_list()))),
-                }
-            }
-            Err(CallError::Server { .. }) if self.has_cached && !self.options.fresh => {
-                self.options.fresh = true;
-                self.pages = Pages::default();
-                PageWalkState::Next(None)
-            }
-            Err(mut error) => {
-                self.time.explain(&mut error);
-                PageWalkState::Ended(Some(Err(error.into())))
-            }
-        };
     }
 }
 
@@ -132,11 +106,12 @@ where
         calls: &mut Calls<'_>,
         now: Timestamp,
     ) -> Step<Result<Self::Output, RequestError>> {
-        self.poll_page(calls, now)
+        self.poll_pages(calls, now, |_| {})
     }
 
     fn receive(&mut self, reply: &mut Reply) {
-        self.receive_with(reply, |_| {});
+        self.has_cached |= reply.is_cached();
+        self.request.receive(reply);
     }
 }
 

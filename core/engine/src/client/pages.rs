@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::operation::RequestError;
 use crate::session::{CallError, Config, Deadline, RequestOptions};
 use crate::time::Timestamp;
 use mcpwire_text::json::item_list::{MAX_ENTRIES, truncate};
@@ -21,8 +22,8 @@ const MAX_BYTES: usize = 64 << 20;
 ///
 /// The list is truncated after 1,000 pages, after 100,000 entries, when the pages after the first exceed 64 MiB, or
 /// when the server repeats a cursor. A truncated list has [`ItemList::is_truncated`] set.
-#[derive(Clone, Debug)]
-pub struct Pages<T> {
+#[derive(Debug)]
+pub(super) struct Pages<T> {
     list: ItemList<T>,
     cursors: Vec<String>,
     /// Total size in bytes of the cursors and of all pages except the first, limited by [`MAX_BYTES`].
@@ -37,7 +38,7 @@ impl<T> Default for Pages<T> {
 
 impl<T> Pages<T> {
     /// Adds a page. Returns the cursor of the next page to request, or `None` if the list is complete or truncated.
-    pub fn add(&mut self, page: impl PagedList<Item = T>) -> Option<&str> {
+    pub(super) fn add(&mut self, page: impl PagedList<Item = T>) -> Option<&str> {
         if !self.cursors.is_empty() {
             self.bytes = self.bytes.saturating_add(page.bytes());
         }
@@ -58,7 +59,7 @@ impl<T> Pages<T> {
     }
 
     /// Returns the joined list of all pages that were added.
-    pub fn into_list(self) -> ItemList<T> {
+    pub(super) fn into_list(self) -> ItemList<T> {
         self.list
     }
 }
@@ -67,7 +68,7 @@ impl<T> Pages<T> {
 /// limit is the longer of [`Config::total_timeout`] and the timeout of one request.
 ///
 /// Without a common limit, a server that answers each request just before its timeout could delay the client for hours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct PagesTime {
     began: Timestamp,
     total: Duration,
@@ -90,10 +91,11 @@ impl PagesTime {
 
     /// If the time limit for all pages has expired, makes `error` state the whole limit instead of the rest that the
     /// last request had.
-    pub(super) fn explain(&self, error: &mut CallError) {
-        if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
+    pub(super) fn explain(&self, mut error: RequestError) -> RequestError {
+        if let RequestError::Failed(CallError::Timeout { after, deadline: Deadline::Total, .. }) = &mut error {
             *after = self.total;
         }
+        error
     }
 }
 

@@ -3,38 +3,76 @@
 use core::fmt;
 
 use super::client_state::ClientState;
-use super::operation::{Operation, SendRequest, Unprepared};
-use super::step::{RequestError, Step};
+use super::operation::{Operation, RequestError, Step};
 use crate::own_requests::Discover;
-use crate::session::{CallError, Calls, Reply, RequestOptions, Ticket};
+use crate::session::{CallError, Calls, Reply, RequestOptions, SendError, Ticket};
 use crate::time::Timestamp;
-use mcpwire_types::{Era, LoggingLevel};
-use mcpwire_types::{Method, Ping, SetLevel};
+use mcpwire_types::{
+    Complete, CompleteParams, Era, LoggingLevel, Method, Ping, ProtocolVersion, SetLevel, SetLevelParams,
+};
 
-/// An operation that sends one request of the method `M`, and ends with its result.
-///
-/// If the response may come from the client's cache, the adapter first reads what has arrived: the server may have
-/// reported a change that makes the cached response stale.
-pub struct SingleRequest<'o, M: Method, S> {
-    request: S,
-    options: &'o RequestOptions,
-    state: SingleRequestState<M>,
-}
-
-enum SingleRequestState<M: Method> {
-    New { has_drained: bool },
+/// The state of one request, from before it is sent until its result was taken.
+pub(super) enum RequestState<M: Method> {
+    New,
+    /// The adapter was asked by [`Step::Drain`] to read pending notifications, which may make cached responses stale.
+    Drained,
+    /// The request was sent; its response has not arrived.
     Waiting(Ticket<M>),
+    /// The request has ended. `None` after the result was taken.
     Ended(Option<Result<M::Result, CallError>>),
 }
 
-impl<'o, M: Method, S: SendRequest<M>> SingleRequest<'o, M, S> {
-    /// Creates the state machine without sending the request.
-    pub fn new(request: S, options: &'o RequestOptions) -> Self {
-        SingleRequest { request, options, state: SingleRequestState::New { has_drained: false } }
+impl<M: Method> RequestState<M> {
+    /// Sends the request by calling `send` if it was not sent, and returns what the adapter must do next.
+    ///
+    /// If the response may come from the client's cache, the adapter first reads what has arrived.
+    pub(super) fn poll(
+        &mut self,
+        calls: &mut Calls<'_>,
+        send: impl FnOnce(&mut Calls<'_>) -> Result<Ticket<M>, SendError>,
+    ) -> Step<Result<M::Result, RequestError>> {
+        match self {
+            RequestState::New if calls.session().keeps_answers_to::<M>() => {
+                *self = RequestState::Drained;
+                Step::Drain
+            }
+            RequestState::New | RequestState::Drained => match send(calls) {
+                Ok(ticket) => {
+                    *self = RequestState::Waiting(ticket);
+                    Step::Wait(ticket.key())
+                }
+                Err(error) => Step::Done(Err(error.into())),
+            },
+            RequestState::Waiting(ticket) => Step::Wait(ticket.key()),
+            RequestState::Ended(result) => {
+                let taken = || Err(CallError::WrongTicket { method: M::NAME.into() });
+                Step::Done(result.take().unwrap_or_else(taken).map_err(RequestError::from))
+            }
+        }
+    }
+
+    /// Decodes `reply`, the reply to the request.
+    pub(super) fn receive(&mut self, reply: &mut Reply) {
+        if let RequestState::Waiting(ticket) = self {
+            *self = RequestState::Ended(Some(ticket.decode_mut(reply)));
+        }
     }
 }
 
-impl<M: Method, S: SendRequest<M>> Operation for SingleRequest<'_, M, S> {
+/// An operation that sends one request of the method `M` by calling a function `F`, and ends with its result.
+pub struct SingleRequest<M: Method, F> {
+    send: F,
+    state: RequestState<M>,
+}
+
+impl<M: Method, F: Fn(&mut Calls<'_>, Timestamp) -> Result<Ticket<M>, SendError>> SingleRequest<M, F> {
+    /// Creates the state machine without sending the request. The function `send` sends it.
+    pub fn new(send: F) -> Self {
+        SingleRequest { send, state: RequestState::New }
+    }
+}
+
+impl<M: Method, F: Fn(&mut Calls<'_>, Timestamp) -> Result<Ticket<M>, SendError>> Operation for SingleRequest<M, F> {
     type Output = M::Result;
 
     fn poll(
@@ -43,92 +81,67 @@ impl<M: Method, S: SendRequest<M>> Operation for SingleRequest<'_, M, S> {
         calls: &mut Calls<'_>,
         now: Timestamp,
     ) -> Step<Result<M::Result, RequestError>> {
-        match &mut self.state {
-            SingleRequestState::New { has_drained: has_drained @ false } if calls.session().keeps_answers_to::<M>() => {
-                *has_drained = true;
-                Step::Drain
-            }
-            SingleRequestState::New { .. } => match self.request.send(calls, self.options, now) {
-                Ok(ticket) => {
-                    self.state = SingleRequestState::Waiting(ticket);
-                    Step::Wait(ticket.key())
-                }
-                Err(error) => Step::Done(Err(error.into())),
-            },
-            SingleRequestState::Waiting(ticket) => Step::Wait(ticket.key()),
-            SingleRequestState::Ended(result) => {
-                let lost = || Err(CallError::WrongTicket { method: M::NAME.into() });
-                Step::Done(result.take().unwrap_or_else(lost).map_err(RequestError::from))
-            }
-        }
+        self.state.poll(calls, |calls| (self.send)(calls, now))
     }
 
     fn receive(&mut self, reply: &mut Reply) {
-        if let SingleRequestState::Waiting(ticket) = self.state {
-            self.state = SingleRequestState::Ended(Some(ticket.decode_mut(reply)));
-        }
+        self.state.receive(reply);
     }
 }
 
-impl<M: Method, S> fmt::Debug for SingleRequest<'_, M, S> {
+impl<M: Method, F> fmt::Debug for SingleRequest<M, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SingleRequest").field("method", &M::NAME).field("options", self.options).finish_non_exhaustive()
+        f.debug_struct("SingleRequest").field("method", &M::NAME).finish_non_exhaustive()
     }
+}
+
+/// Sends a `completion/complete` request without the parameters that the negotiated protocol version does not have.
+///
+/// # Errors
+/// Returns an error and sends nothing in the cases that [`Calls::request`] lists.
+pub fn send_complete(
+    params: &CompleteParams<'_>,
+    calls: &mut Calls<'_>,
+    options: &RequestOptions,
+    now: Timestamp,
+) -> Result<Ticket<Complete>, SendError> {
+    let version = calls.session().server().map_or(ProtocolVersion::LATEST, |server| server.protocol_version);
+    calls.request(&params.for_version(version), options, now)
 }
 
 /// An operation that checks that the server responds.
 ///
 /// Sends `ping` to a legacy server (up to revision 2025-11-25). Modern servers have no `ping` (revision 2026-07-28,
 /// changelog), so they receive `server/discover`.
-#[derive(Debug)]
 pub struct PingServer<'o> {
     options: &'o RequestOptions,
-    request: Option<PingRequest<'o>>,
-}
-
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "it lives in the future of one request, for a short time")]
-enum PingRequest<'o> {
-    Legacy(SingleRequest<'o, Ping, Unprepared<'static, ()>>),
-    Modern(SingleRequest<'o, Discover, Unprepared<'static, ()>>),
+    ping: RequestState<Ping>,
+    discover: RequestState<Discover>,
 }
 
 impl<'o> PingServer<'o> {
     /// Creates the state machine without sending a request.
     pub fn new(options: &'o RequestOptions) -> Self {
-        PingServer { options, request: None }
+        PingServer { options, ping: RequestState::New, discover: RequestState::New }
     }
 }
 
 impl Operation for PingServer<'_> {
     type Output = ();
 
-    fn poll(
-        &mut self,
-        client: &mut ClientState,
-        calls: &mut Calls<'_>,
-        now: Timestamp,
-    ) -> Step<Result<(), RequestError>> {
-        let is_modern = calls.session().server().is_some_and(|server| server.era == Era::Modern);
-        let request = self.request.get_or_insert_with(|| {
-            if is_modern {
-                PingRequest::Modern(SingleRequest::new(Unprepared(&()), self.options))
-            } else {
-                PingRequest::Legacy(SingleRequest::new(Unprepared(&()), self.options))
-            }
-        });
-        match request {
-            PingRequest::Legacy(request) => request.poll(client, calls, now).map(|result| result.map(drop)),
-            PingRequest::Modern(request) => request.poll(client, calls, now).map(|result| result.map(drop)),
+    fn poll(&mut self, _: &mut ClientState, calls: &mut Calls<'_>, now: Timestamp) -> Step<Result<(), RequestError>> {
+        if is_modern(calls) {
+            let step = self.discover.poll(calls, |calls| calls.request(&(), self.options, now));
+            step.map(|result| result.map(drop))
+        } else {
+            self.ping.poll(calls, |calls| calls.request(&(), self.options, now)).map(|result| result.map(drop))
         }
     }
 
     fn receive(&mut self, reply: &mut Reply) {
-        match &mut self.request {
-            Some(PingRequest::Legacy(request)) => request.receive(reply),
-            Some(PingRequest::Modern(request)) => request.receive(reply),
-            None => {}
-        }
+        // Only one of the two was sent.
+        self.ping.receive(reply);
+        self.discover.receive(reply);
     }
 }
 
@@ -136,17 +149,16 @@ impl Operation for PingServer<'_> {
 ///
 /// Sends `logging/setLevel` to a legacy server (up to revision 2025-11-25). For a modern server, it sends nothing: each
 /// later request contains the level.
-#[derive(Debug)]
 pub struct SetLogLevel<'l> {
     level: &'l LoggingLevel,
     options: &'l RequestOptions,
-    state: SingleRequestState<SetLevel>,
+    state: RequestState<SetLevel>,
 }
 
 impl<'l> SetLogLevel<'l> {
     /// Creates the state machine without sending a request.
     pub fn new(level: &'l LoggingLevel, options: &'l RequestOptions) -> Self {
-        SetLogLevel { level, options, state: SingleRequestState::New { has_drained: true } }
+        SetLogLevel { level, options, state: RequestState::New }
     }
 }
 
@@ -159,39 +171,24 @@ impl Operation for SetLogLevel<'_> {
         calls: &mut Calls<'_>,
         now: Timestamp,
     ) -> Step<Result<(), RequestError>> {
-        match &mut self.state {
-            SingleRequestState::New { .. } => match calls.set_log_level(self.level, self.options, now) {
-                Ok(Some(ticket)) => {
-                    self.state = SingleRequestState::Waiting(ticket);
-                    Step::Wait(ticket.key())
-                }
-                Ok(None) => Step::Done(Ok(())),
-                Err(error) => Step::Done(Err(error.into())),
-            },
-            SingleRequestState::Waiting(ticket) => Step::Wait(ticket.key()),
-            SingleRequestState::Ended(result) => {
-                let result = result.take().unwrap_or_else(|| Ok(mcpwire_types::Json::default()));
-                if result.is_ok() {
-                    client.keep_log_level(self.level);
-                }
-                Step::Done(result.map(drop).map_err(RequestError::from))
-            }
+        if is_modern(calls) {
+            return Step::Done(
+                calls.set_log_level(self.level, self.options, now).map(drop).map_err(RequestError::from),
+            );
         }
+        let params = SetLevelParams { level: self.level };
+        let step = self.state.poll(calls, |calls| calls.request(&params, self.options, now));
+        if matches!(step, Step::Done(Ok(_))) {
+            client.keep_log_level(self.level);
+        }
+        step.map(|result| result.map(drop))
     }
 
     fn receive(&mut self, reply: &mut Reply) {
-        if let SingleRequestState::Waiting(ticket) = self.state {
-            self.state = SingleRequestState::Ended(Some(ticket.decode_mut(reply)));
-        }
+        self.state.receive(reply);
     }
 }
 
-impl<M: Method> fmt::Debug for SingleRequestState<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SingleRequestState::New { .. } => "New",
-            SingleRequestState::Waiting(_) => "Waiting",
-            SingleRequestState::Ended(_) => "Ended",
-        })
-    }
+fn is_modern(calls: &Calls<'_>) -> bool {
+    calls.session().server().is_some_and(|server| server.era == Era::Modern)
 }

@@ -3,11 +3,10 @@
 use alloc::sync::Arc;
 
 use super::client_state::ClientState;
-use super::operation::Operation;
+use super::operation::{Operation, RequestError, Step};
 use super::page_walk::PageWalk;
-use super::step::{RequestError, Step};
 use super::tool_list::{CacheHints, ToolList};
-use crate::session::{Calls, Config, Reply, RequestOptions};
+use crate::session::{Calls, Reply, RequestOptions};
 use crate::time::Timestamp;
 use mcpwire_types::ListTools;
 
@@ -25,11 +24,10 @@ pub struct ToolListing {
 }
 
 impl ToolListing {
-    /// Creates the state machine without sending a request. `options` apply to the request for each page, and the total
-    /// timeout for all pages starts at `now`.
-    pub fn new(options: RequestOptions, config: &Config, now: Timestamp) -> Self {
-        let walk = PageWalk::new(options, config, now);
-        ToolListing { walk, hints: None, changes: None, has_drained: false }
+    /// Creates the state machine without sending a request. `options` apply to the request for each page, and their
+    /// total timeout to all pages together.
+    pub fn new(options: RequestOptions) -> Self {
+        ToolListing { walk: PageWalk::new(options), hints: None, changes: None, has_drained: false }
     }
 }
 
@@ -48,30 +46,26 @@ impl Operation for ToolListing {
         if !core::mem::replace(&mut self.has_drained, true) {
             return Step::Drain;
         }
-        let changes = *self.changes.get_or_insert(tools.changes());
-        match self.walk.poll_page(calls, now) {
-            Step::Wait(key) => Step::Wait(key),
-            Step::Drain => Step::Drain,
-            Step::Done(Err(error)) => Step::Done(Err(error)),
-            Step::Done(Ok(listed)) => {
-                let mut list = ToolList::default();
-                list.replace(listed);
-                list.set_hints(self.hints.unwrap_or_default());
-                if tools.changes() != changes {
-                    list.invalidate();
-                }
-                let list = Arc::new(list);
-                tools.replace(Arc::clone(&list));
-                Step::Done(Ok(list))
-            }
-        }
-    }
-
-    fn receive(&mut self, reply: &mut Reply) {
+        let changes = *self.changes.get_or_insert(tools.changes);
         let hints = &mut self.hints;
-        self.walk.receive_with(reply, |page| {
+        let step = self.walk.poll_pages(calls, now, |page| {
             let of_page = CacheHints::of(page);
             *hints = Some(hints.map_or(of_page, |hints| hints.and(of_page)));
         });
+        step.map(|listed| {
+            let mut list = ToolList::default();
+            list.replace(listed?);
+            list.set_hints(self.hints.unwrap_or_default());
+            if tools.changes != changes {
+                list.invalidate();
+            }
+            let list = Arc::new(list);
+            tools.replace(Arc::clone(&list));
+            Ok(list)
+        })
+    }
+
+    fn receive(&mut self, reply: &mut Reply) {
+        self.walk.receive(reply);
     }
 }
