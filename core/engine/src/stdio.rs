@@ -1,12 +1,10 @@
 //! [`Engine`]: a [`Session`] over a byte stream.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::frame::{FrameInput, Line, ReceiveBuffer};
+use crate::frame::{FrameInput, ReceiveBuffer};
 use crate::rpc::Received;
-use crate::rpc::received::MessageBytes;
 use crate::session::{Calls, CloseReason, Config, Event, Outbox, Phase, Reply, Session};
 use crate::time::Timestamp;
 use mcpwire_text::json;
@@ -25,16 +23,6 @@ pub struct Engine {
     has_ended: bool,
     /// The error that ended the byte stream. `None` if the server closed the stream.
     failure: Option<Arc<str>>,
-}
-
-impl MessageBytes for Line<'_> {
-    fn bytes(&self) -> &[u8] {
-        Line::bytes(self)
-    }
-
-    fn into_bytes(self) -> Vec<u8> {
-        Line::into_bytes(self)
-    }
 }
 
 impl Engine {
@@ -123,7 +111,7 @@ impl Engine {
                 Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail),
                 None if self.has_ended && self.session.phase() != Phase::Closed => {
                     // An unterminated last line is processed only if it is complete JSON.
-                    if let Some(line) = self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
+                    if let Some(line) = self.receive.take_last().filter(|line| json::is_json(line.as_ref())) {
                         self.session.receive(Received::new(line));
                     } else {
                         let failure = self.failure.take();

@@ -6,5 +6,5 @@
 mod receive;
 mod transmit;
 
-pub(crate) use receive::{FrameInput, Line, ReceiveBuffer};
+pub(crate) use receive::{FrameInput, ReceiveBuffer};
 pub(crate) use transmit::TransmitBuffer;

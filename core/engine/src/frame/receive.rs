@@ -25,7 +25,7 @@ const MAX_GROWTH: usize = 64 * 1024;
 /// Maximum size of a message whose memory [`ReceiveBuffer::recycle`] reuses, in bytes: 2 MiB.
 const MAX_RECYCLED: usize = 2 * 1024 * 1024;
 
-/// Minimum length of a line that [`Line::into_bytes`] returns without a copy, in bytes: 64 KiB.
+/// Minimum length of a [`Line`] that becomes a vector without a copy, in bytes: 64 KiB.
 const LARGE_LINE: usize = 64 * 1024;
 
 /// Number of bytes retained from the start of an overlong line: 512. They usually contain the JSON-RPC id of a response
@@ -56,18 +56,18 @@ pub(crate) struct Line<'a> {
     range: Range<usize>,
 }
 
-impl Line<'_> {
-    /// Returns the bytes of the line, without copying them.
-    pub(crate) fn bytes(&self) -> &[u8] {
+impl AsRef<[u8]> for Line<'_> {
+    fn as_ref(&self) -> &[u8] {
         &self.buffer.data[self.range.clone()]
     }
+}
 
+impl From<Line<'_>> for Vec<u8> {
     /// Converts the line to an owned vector.
     ///
     /// A line of 64 KiB or more takes over the memory of the receive buffer, so that the line is not copied to new
     /// memory.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        let Line { buffer, range } = self;
+    fn from(Line { buffer, range }: Line<'_>) -> Vec<u8> {
         if range.len() < LARGE_LINE {
             return buffer.data[range].to_vec();
         }
@@ -336,17 +336,17 @@ mod tests {
                 piece = &piece[n..];
                 while let Some(input) = receive.next() {
                     seen.push(match input {
-                        FrameInput::Line(line) if line.bytes().len() % 2 == 0 => {
-                            String::from_utf8(line.into_bytes()).unwrap()
+                        FrameInput::Line(line) if line.as_ref().len() % 2 == 0 => {
+                            String::from_utf8(line.into()).unwrap()
                         }
-                        FrameInput::Line(line) => String::from_utf8(line.bytes().to_vec()).unwrap(),
+                        FrameInput::Line(line) => String::from_utf8(line.as_ref().to_vec()).unwrap(),
                         FrameInput::Overlong { .. } => "<long".into(),
                         FrameInput::OverlongEnd { tail } => alloc::format!("{}>", String::from_utf8(tail).unwrap()),
                     });
                 }
             }
         }
-        seen.extend(receive.take_last().map(|line| String::from_utf8(line.bytes().to_vec()).unwrap()));
+        seen.extend(receive.take_last().map(|line| String::from_utf8(line.as_ref().to_vec()).unwrap()));
         seen
     }
 
@@ -408,7 +408,7 @@ mod tests {
         receive.filled(5);
         assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
         let Some(FrameInput::Line(line)) = receive.next() else { panic!() };
-        assert_eq!(line.into_bytes().len(), 4 << 20);
+        assert_eq!(Vec::from(line).len(), 4 << 20);
         assert!(receive.data.capacity() <= MAX_GROWTH);
         assert_eq!(&receive.data[..receive.end], b"next");
     }

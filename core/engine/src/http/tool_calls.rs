@@ -115,7 +115,8 @@ fn request_page(mut refresh: ToolRefresh, transport: &mut Transport) {
 /// Returns the JSON-RPC error in `message` if it rejects the headers of the request with the JSON-RPC id `id`.
 /// Otherwise returns `None`.
 fn header_mismatch(message: &[u8], response: Response, id: u64) -> Option<RpcError> {
-    if response.id != id || response.is_plain_result() {
+    let has_result = || response.result(message).is_some_and(|result| result.trim_ascii_start().first() != Some(&b'n'));
+    if response.id != id || has_result() {
         return None;
     }
     member(message, "error")?;

@@ -1,7 +1,6 @@
 //! Decodes whole messages of the server in one pass, directly into the requested type. [`RequestFault`]: why there is no
 //! result.
 
-use super::received::{RESULT_FIRST, ResultPlace};
 use super::{PeerError, Response, RpcError, WireId, peer_error};
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
@@ -39,15 +38,22 @@ pub(crate) fn answer_skipped(message: &[u8], response: Response) -> Result<(), R
 /// error.
 pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
-    place: Response,
+    response: Response,
     read: impl Fn(&mut Reader<'de>) -> read::Result<R>,
 ) -> Result<R, RequestFault> {
+    let text = core::str::from_utf8(message)
+        .map_err(|error| RequestFault::Invalid(peer_error::not_utf8(message, error.valid_up_to())))?;
     let mut result = None;
-    response(message, place, &mut |reader: &mut Reader<'de>| {
+    let mut reader = Reader::new(text);
+    let envelope = Envelope::read(&mut reader, Some(response.id), &mut |reader: &mut Reader<'de>| {
         result = Some(read(reader)?);
         Ok(())
-    })?;
-    result.ok_or_else(|| RequestFault::Server(RpcError::new(0, "")))
+    });
+    match (envelope.and_then(|error| reader.end().map(|()| error)), result) {
+        (Ok(None), Some(result)) => Ok(result),
+        (Ok(error), _) => Err(RequestFault::Server(error.unwrap_or_else(|| RpcError::new(0, "")))),
+        (Err(error), _) => Err(RequestFault::Invalid(peer_error::from_read(&reader.locate(error), message))),
+    }
 }
 
 /// Decodes the `params` of a JSON-RPC notification or request. Absent `params` count as `null`.
@@ -63,51 +69,6 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
     Some(params)
 }
 
-fn response<'de>(message: &'de [u8], place: Response, result: ReadPart<'_, 'de>) -> Result<(), RequestFault> {
-    let text = utf8(message).map_err(RequestFault::Invalid)?;
-    // Most responses have one of two orders of keys. Then only the result has to be read, between keys that were compared.
-    // If that fails, the whole message is read again, which finds the error.
-    match place.result {
-        ResultPlace::AfterId(start) => {
-            let mut reader = Reader::within_object(text, start);
-            if result(&mut reader).is_ok() && reader.ends_object() {
-                return Ok(());
-            }
-        }
-        ResultPlace::First => {
-            let mut reader = Reader::within_object(text, RESULT_FIRST.len());
-            if result(&mut reader).is_ok() && is_usual_rest(&message[reader.position()..], place.id) {
-                return Ok(());
-            }
-        }
-        ResultPlace::At(_) | ResultPlace::Unknown => {}
-    }
-    match unusual_response(text, Some(place.id), result) {
-        Ok(None) => Ok(()),
-        Ok(Some(error)) => Err(RequestFault::Server(error)),
-        Err(error) => Err(RequestFault::Invalid(error)),
-    }
-}
-
-/// Returns whether `rest` is what most servers in TypeScript write after the result of the request `id`.
-fn is_usual_rest(rest: &[u8], id: u64) -> bool {
-    let found = rest.strip_prefix(br#","jsonrpc":"2.0","id":"#).and_then(|rest| rest.strip_suffix(b"}"));
-    found.is_some_and(|found| found.iter().all(u8::is_ascii_digit) && WireId(found).number() == Some(id))
-}
-
-/// Reads a response with its keys in any order. Returns the JSON-RPC error of the response, or `None` if the response
-/// contains a result.
-fn unusual_response<'de>(
-    text: &'de str,
-    id: Option<u64>,
-    result: ReadPart<'_, 'de>,
-) -> Result<Option<RpcError>, PeerError> {
-    let mut reader = Reader::new(text);
-    Envelope::read(&mut reader, id, result)
-        .and_then(|error| reader.end().map(|()| error))
-        .map_err(|error| peer_error::from_read(&reader.locate(error), text.as_bytes()))
-}
-
 /// Returns the error of an error response without an id, or `None` if the message is malformed or contains no error.
 pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
@@ -121,10 +82,6 @@ fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()
         _ => reader.skip(),
     });
     members.and_then(|()| reader.end()).ok()
-}
-
-fn utf8(message: &[u8]) -> Result<&str, PeerError> {
-    core::str::from_utf8(message).map_err(|error| peer_error::not_utf8(message, error.valid_up_to()))
 }
 
 /// Returns `reader` if its next value is an object, and otherwise an error.
@@ -212,8 +169,9 @@ mod tests {
 
     /// Classifies a message as the response to request 1, whatever its id is.
     fn response(message: &[u8]) -> Response {
-        let found = Received::new(message).response();
-        Response { id: 1, result: found.map_or(ResultPlace::Unknown, |found| found.result) }
+        let mut found = Received::new(message).response().unwrap_or(Response::of_client(None));
+        found.id = 1;
+        found
     }
 
     fn read(text: &str) -> Result<Json, RequestFault> {

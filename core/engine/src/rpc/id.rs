@@ -1,4 +1,4 @@
-//! [`WireId`]: the id of a JSON-RPC message, as JSON text.
+//! [`WireId`]: the id of a JSON-RPC message, as JSON text. [`last_id`]: finds the id at the end of a message.
 
 use mcpwire_text::json::scan::key_text;
 use mcpwire_text::json::{is_json, numeral};
@@ -43,6 +43,48 @@ fn is_in_range(number: &str) -> bool {
     let (digits, exponent) = numeral::split_exponent(number);
     let whole_digits = digits.bytes().take_while(|byte| *byte != b'.').count();
     exponent.saturating_add_unsigned(whole_digits as u64) <= 300
+}
+
+/// Returns the `id` of a message if it is one of the last two members, reading backwards from the end of the message.
+/// The beginning of the message may be missing. The value may be wrong only if the message is not valid JSON.
+pub(crate) fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
+    // In valid JSON, the last `}` closes the message, so the members right before it belong to the message itself.
+    // Also, a quote before a `:` outside of strings always ends a key.
+    let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
+    for _ in 0..2 {
+        let (before, value) = split_last_scalar(rest.trim_ascii_end())?;
+        let before = before.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
+        let (before, key) = split_last_string(before)?;
+        let before = before.trim_ascii_end();
+        if key == b"id" && matches!(before.last(), Some(b',' | b'{')) {
+            return Some(WireId(value));
+        }
+        rest = before.strip_suffix(b",")?;
+    }
+    None
+}
+
+/// Splits off the JSON scalar at the end of `bytes`. Returns the bytes before it, and the scalar. Returns `None` if
+/// `bytes` does not end with a scalar.
+fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    if bytes.last() == Some(&b'"') {
+        let (before, inner) = split_last_string(bytes)?;
+        return Some((before, &bytes[bytes.len() - inner.len() - 2..]));
+    }
+    let start =
+        bytes.iter().rposition(|b| !matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E' | b'a'..=b'z'))? + 1;
+    (start < bytes.len()).then(|| bytes.split_at(start))
+}
+
+/// Splits `bytes` into the text before the JSON string at the end, and the contents of that string.
+///
+/// Returns `None` if there is no such string, or if the string has escapes or is longer than 63 bytes.
+fn split_last_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inner = bytes.strip_suffix(b"\"")?;
+    let near = &inner[inner.len().saturating_sub(64)..];
+    let quote = inner.len() - near.len() + memchr::memrchr(b'"', near)?;
+    let (before, text) = (&inner[..quote], &inner[quote + 1..]);
+    (before.last() != Some(&b'\\') && !text.contains(&b'\\')).then_some((before, text))
 }
 
 #[cfg(test)]
@@ -91,6 +133,20 @@ mod tests {
             ("\"", false),
         ] {
             assert_eq!(WireId(text.as_bytes()).echo().is_some(), echoed, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_an_overlong_response_has_an_id_only_at_the_top() {
+        for (tail, id) in [
+            (r#"xx"},"id":7}"#, Some(7)),
+            (r#"xx"},"jsonrpc":"2.0","id":7}"#, Some(7)),
+            (r#"xx"}, "id" : 7 , "jsonrpc":"2.0" } "#, Some(7)),
+            (r#""a":1,"id":8}}"#, None),
+            (r#"{"a":1,"id":8}]}"#, None),
+            (r#"text, \"id\":8}"}"#, None),
+        ] {
+            assert_eq!(last_id(tail.as_bytes()).and_then(WireId::number), id, "{tail}");
         }
     }
 }

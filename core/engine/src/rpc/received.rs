@@ -1,40 +1,11 @@
 //! [`Received`]: a received message, classified once: its kind, its id, and where its result begins.
 
 use alloc::borrow::Cow;
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::WireId;
-use mcpwire_text::json::scan::{Members, is_key, key_text, members, next_element, skip_space};
-
-/// The bytes of a message, borrowed or owned.
-pub(crate) trait MessageBytes {
-    /// Returns the bytes of the message.
-    fn bytes(&self) -> &[u8];
-
-    /// Converts the message to an owned buffer, without copying the bytes if possible.
-    fn into_bytes(self) -> Vec<u8>;
-}
-
-impl MessageBytes for &[u8] {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-
-    fn into_bytes(self) -> Vec<u8> {
-        self.to_vec()
-    }
-}
-
-impl MessageBytes for Vec<u8> {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-
-    fn into_bytes(self) -> Vec<u8> {
-        self
-    }
-}
+use super::id::last_id;
+use mcpwire_text::json::scan::{is_key, key_text, last_member, member, members, skip_space, text};
 
 /// A received message and its kind.
 #[derive(Debug)]
@@ -43,10 +14,10 @@ pub(crate) struct Received<B> {
     pub(crate) kind: ReceivedKind,
 }
 
-impl<B: MessageBytes> Received<B> {
+impl<B: AsRef<[u8]>> Received<B> {
     /// Finds out the kind of a message.
     pub(crate) fn new(message: B) -> Self {
-        Received { kind: classify(message.bytes()), message }
+        Received { kind: classify(message.as_ref()), message }
     }
 
     /// Returns where to find the parts of the message if it is a response to a request of this client, or `None` if not.
@@ -91,24 +62,14 @@ impl MethodName {
     }
 }
 
-/// A response of the server to a request of this client: the id of the request, and where the result begins.
+/// A response of the server to a request of this client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Response {
+    /// The id of the request.
     pub(crate) id: u64,
-    pub(super) result: ResultPlace,
-}
-
-/// Where the member `result` of a response begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ResultPlace {
-    /// At this offset, and only the members `jsonrpc` and `id` precede it, as most servers write them.
-    AfterId(usize),
-    /// The message begins with [`RESULT_FIRST`], as those of most servers in TypeScript.
-    First,
-    /// At this offset.
-    At(usize),
-    /// The classification has not come across a result. The response may be an error.
-    Unknown,
+    /// Offset of the value of the first member `result`. `None` if the classification has not come across a result: the
+    /// response may be an error.
+    result: Option<usize>,
 }
 
 /// The `resultType` of a response: whether it contains the requested result, a request for input, or a task (protocol
@@ -123,38 +84,19 @@ pub(crate) enum ResultType {
     Task,
 }
 
-/// The beginning of a response of most servers in TypeScript, which write the result first.
-pub(super) const RESULT_FIRST: &[u8] = br#"{"result":"#;
-
 impl Response {
-    /// Describes a response that this client has written itself, with the id 0. `result` is the offset of its result, which
-    /// only `jsonrpc` and `id` precede, or `None` if it contains an error.
+    /// Describes a response that this client has written itself, with the id 0. `result` is the offset of its result, or
+    /// `None` if it contains an error.
     pub(crate) fn of_client(result: Option<usize>) -> Self {
-        Response { id: 0, result: result.map_or(ResultPlace::Unknown, ResultPlace::AfterId) }
-    }
-
-    /// Returns whether the response begins with `jsonrpc`, `id` and `result`, so that it is no error.
-    #[cfg(feature = "http")]
-    pub(crate) fn is_plain_result(self) -> bool {
-        matches!(self.result, ResultPlace::AfterId(_))
+        Response { id: 0, result }
     }
 
     /// Returns `message`, the message that was classified, from the value of its first `result` on. Returns `None` if it has
     /// no result.
     pub(crate) fn result(self, message: &[u8]) -> Option<&[u8]> {
         match self.result {
-            ResultPlace::AfterId(at) | ResultPlace::At(at) => message.get(at..),
-            ResultPlace::First => message.get(RESULT_FIRST.len()..),
-            ResultPlace::Unknown => {
-                let mut envelope = members(message);
-                while let Some(key) = envelope.next_key() {
-                    if is_key(key, "result") {
-                        return Some(envelope.rest());
-                    }
-                    envelope.value()?;
-                }
-                None
-            }
+            Some(at) => message.get(at..),
+            None => member(message, "result"),
         }
     }
 
@@ -164,12 +106,9 @@ impl Response {
     /// as it does when the result is decoded.
     pub(crate) fn result_type(self, message: &[u8]) -> ResultType {
         let Some(result) = self.result(message) else { return ResultType::Complete };
-        match members(result).filter(|member| member.is("resultType")).last().map(|member| member.value) {
-            Some([b'"', text @ .., b'"']) => match &*key_text(text) {
-                "input_required" => ResultType::InputRequired,
-                "task" => ResultType::Task,
-                _ => ResultType::Complete,
-            },
+        match last_member(result, "resultType").and_then(text).as_deref() {
+            Some("input_required") => ResultType::InputRequired,
+            Some("task") => ResultType::Task,
             _ => ResultType::Complete,
         }
     }
@@ -180,209 +119,53 @@ impl Response {
 /// Reads a response only up to its `id` and its `result` or `error` key, usually within its first fifty bytes. So a
 /// message with an id and one of these keys is a response, even if it also has a method.
 pub(crate) fn classify(bytes: &[u8]) -> ReceivedKind {
-    match usual_start(bytes) {
-        Some((id, result)) => response(WireId(id), ResultPlace::AfterId(result)),
-        None => classify_any_order(bytes),
-    }
-}
-
-/// Returns the kind of a JSON-RPC message with its keys in any order. [`classify`] handles the usual order faster.
-fn classify_any_order(bytes: &[u8]) -> ReceivedKind {
     match bytes.get(skip_space(bytes, 0)) {
         Some(b'{') => {}
         Some(b'[') => return ReceivedKind::Batch,
         _ => return ReceivedKind::Invalid,
     }
     let mut list = members(bytes);
-    let mut seen = SeenMembers::default();
+    let (mut id, mut method, mut result, mut has_outcome) = (None, None, None, false);
+    let id_text = |id: &Range<usize>| WireId(&bytes[id.clone()]);
     while let Some(key) = list.next_key() {
-        let key = Key::new(key);
-        if matches!(key, Key::Result | Key::Error) {
-            if key == Key::Result && seen.result.is_none() {
-                seen.result = Some(bytes.len() - list.rest().len());
+        let start = skip_space(bytes, bytes.len() - list.rest().len());
+        let is_result = is_key(key, "result");
+        if is_result || is_key(key, "error") {
+            has_outcome = true;
+            if is_result {
+                result.get_or_insert(start);
             }
-            seen.has_outcome = true;
             // Reading past a long result costs as much as half of decoding it, so the end of the message is read first.
-            if let Some(id) = seen.id_text(bytes).or_else(|| last_id(bytes)) {
-                return response(id, place(seen.result, bytes));
+            if let Some(id) = id.as_ref().map(id_text).or_else(|| last_id(bytes)) {
+                return response(id, result);
             }
         }
-        let Some(value) = value(&mut list, bytes) else { break };
-        match key {
-            Key::Id => seen.id = Some(value),
-            Key::Method => {
-                let is_string = matches!(&bytes[value.clone()], [b'"', .., b'"']);
-                seen.method = is_string.then(|| MethodName(value.start + 1..value.end - 1));
-            }
-            Key::Result | Key::Error | Key::Other => {}
+        let Some(value) = list.value() else { break };
+        let range = start..start + value.len();
+        if is_key(key, "id") {
+            id = Some(range);
+        } else if is_key(key, "method") {
+            let is_string = matches!(value, [b'"', .., b'"']);
+            method = is_string.then(|| MethodName(range.start + 1..range.end - 1));
         }
     }
-    seen.kind(bytes)
-}
-
-/// Reads the value of the member whose key was read last, and returns its position in `bytes`.
-fn value(list: &mut Members<'_>, bytes: &[u8]) -> Option<Range<usize>> {
-    let start = skip_space(bytes, bytes.len() - list.rest().len());
-    list.value().map(|value| start..start + value.len())
-}
-
-/// Returns the id, and the offset of the result, if a response starts with the keys `jsonrpc`, `id` and `result` in
-/// this order, as most servers write them. Returns `None` for any other message.
-#[inline]
-fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
-    const BEFORE: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
-    const BETWEEN: &[u8] = br#","result":"#;
-    let rest = bytes.strip_prefix(BEFORE)?;
-    let digits = rest.iter().take(20).take_while(|b| b.is_ascii_digit()).count();
-    let (id, rest) = rest.split_at(digits);
-    (digits > 0 && rest.starts_with(BETWEEN)).then_some((id, BEFORE.len() + digits + BETWEEN.len()))
-}
-
-#[derive(Default)]
-struct SeenMembers {
-    id: Option<Range<usize>>,
-    method: Option<MethodName>,
-    /// Offset of the value of the first `result`.
-    result: Option<usize>,
-    /// Whether the message has a `result` or an `error`.
-    has_outcome: bool,
-}
-
-impl SeenMembers {
-    /// Returns the kind of the message. Call this only after all members were examined.
-    fn kind(self, bytes: &[u8]) -> ReceivedKind {
-        match (self.id_text(bytes), self.method) {
-            (None, Some(method)) => ReceivedKind::Notification { method },
-            (Some(_), Some(method)) if !self.has_outcome => {
-                ReceivedKind::Request { id: self.id.unwrap_or_default(), method }
-            }
-            // An object with only an id is treated as a response, so that the request with this id fails now instead
-            // of timing out.
-            (Some(id), _) => response(id, place(self.result, bytes)),
-            (None, None) if self.has_outcome => ReceivedKind::OrphanError,
-            (None, None) => ReceivedKind::Invalid,
-        }
-    }
-
-    fn id_text<'m>(&self, bytes: &'m [u8]) -> Option<WireId<'m>> {
-        self.id.clone().and_then(|id| bytes.get(id)).map(WireId)
+    match (id, method) {
+        (None, Some(method)) => ReceivedKind::Notification { method },
+        (Some(id), Some(method)) if !has_outcome => ReceivedKind::Request { id, method },
+        // An object with only an id is treated as a response, so that the request with this id fails now instead of
+        // timing out.
+        (Some(id), _) => response(id_text(&id), result),
+        (None, None) if has_outcome => ReceivedKind::OrphanError,
+        (None, None) => ReceivedKind::Invalid,
     }
 }
 
-fn place(result: Option<usize>, bytes: &[u8]) -> ResultPlace {
-    match result {
-        Some(_) if bytes.starts_with(RESULT_FIRST) => ResultPlace::First,
-        Some(at) => ResultPlace::At(at),
-        None => ResultPlace::Unknown,
-    }
-}
-
-/// Returns the kind of a response with this id.
-fn response(id: WireId<'_>, result: ResultPlace) -> ReceivedKind {
+/// Returns the kind of a response with this id. `result` is the offset of its result.
+fn response(id: WireId<'_>, result: Option<usize>) -> ReceivedKind {
     match id.number() {
         Some(id) => ReceivedKind::Response(Response { id, result }),
         None if id.is_null() => ReceivedKind::OrphanError,
         None => ReceivedKind::ForeignResponse,
-    }
-}
-
-/// Which member of a JSON-RPC message a key names.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Key {
-    Id,
-    Method,
-    Result,
-    Error,
-    Other,
-}
-
-impl Key {
-    /// `key` is the JSON text of the key without its quotes; escapes have not been replaced.
-    fn new(key: &[u8]) -> Self {
-        match key {
-            b"id" => Key::Id,
-            b"method" => Key::Method,
-            b"result" => Key::Result,
-            b"error" => Key::Error,
-            key if key.contains(&b'\\') => match &*key_text(key) {
-                "id" => Key::Id,
-                "method" => Key::Method,
-                "result" => Key::Result,
-                "error" => Key::Error,
-                _ => Key::Other,
-            },
-            _ => Key::Other,
-        }
-    }
-}
-
-/// Returns the `id` of a message if it is one of the last two members, reading backwards from the end of the message.
-/// The beginning of the message may be missing. The value may be wrong only if the message is not valid JSON.
-pub(crate) fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
-    // In valid JSON, the last `}` closes the message, so the members right before it belong to the message itself.
-    // Also, a quote before a `:` outside of strings always ends a key.
-    let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
-    for _ in 0..2 {
-        let (before, value) = split_last_scalar(rest.trim_ascii_end())?;
-        let before = before.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
-        let (before, key) = split_last_string(before)?;
-        let before = before.trim_ascii_end();
-        if key == b"id" && matches!(before.last(), Some(b',' | b'{')) {
-            return Some(WireId(value));
-        }
-        rest = before.strip_suffix(b",")?;
-    }
-    None
-}
-
-/// Splits off the JSON scalar at the end of `bytes`. Returns the bytes before it, and the scalar. Returns `None` if
-/// `bytes` does not end with a scalar.
-fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    if bytes.last() == Some(&b'"') {
-        let (before, inner) = split_last_string(bytes)?;
-        return Some((before, &bytes[bytes.len() - inner.len() - 2..]));
-    }
-    let start =
-        bytes.iter().rposition(|b| !matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E' | b'a'..=b'z'))? + 1;
-    (start < bytes.len()).then(|| bytes.split_at(start))
-}
-
-/// Splits `bytes` into the text before the JSON string at the end, and the contents of that string.
-///
-/// Returns `None` if there is no such string, or if the string has escapes or is longer than 63 bytes.
-fn split_last_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let inner = bytes.strip_suffix(b"\"")?;
-    let near = &inner[inner.len().saturating_sub(64)..];
-    let quote = inner.len() - near.len() + memchr::memrchr(b'"', near)?;
-    let (before, text) = (&inner[..quote], &inner[quote + 1..]);
-    (before.last() != Some(&b'\\') && !text.contains(&b'\\')).then_some((before, text))
-}
-
-/// Iterates over the messages of a JSON-RPC batch, which is a JSON array.
-#[derive(Debug)]
-pub(crate) struct Batch {
-    pub(crate) bytes: Vec<u8>,
-    /// Offset in `bytes` from which to read the next element.
-    at: usize,
-    /// Whether the batch contained an object so far. A batch without objects is an invalid message.
-    pub(crate) has_messages: bool,
-}
-
-impl Batch {
-    pub(crate) fn new(bytes: Vec<u8>) -> Self {
-        Batch { bytes, at: 0, has_messages: false }
-    }
-
-    /// Returns the position in `bytes` of the next JSON object in the batch, or `None` at the end of the batch. Skips
-    /// elements that are not objects.
-    pub(crate) fn next_message(&mut self) -> Option<Range<usize>> {
-        while let Some(element) = next_element(&self.bytes, &mut self.at) {
-            if self.bytes[element.clone()].first() == Some(&b'{') {
-                self.has_messages = true;
-                return Some(element);
-            }
-        }
-        None
     }
 }
 
@@ -545,20 +328,6 @@ mod tests {
     fn what_is_no_result_has_no_type() {
         for message in ["", "{", r#"{"id":1,"error":{"resultType":"input_required"}}"#, r#""resultType""#] {
             assert_eq!(result_type(message), ResultType::Complete, "{message}");
-        }
-    }
-
-    #[test]
-    fn the_end_of_an_overlong_response_has_an_id_only_at_the_top() {
-        for (tail, id) in [
-            (r#"xx"},"id":7}"#, Some(7)),
-            (r#"xx"},"jsonrpc":"2.0","id":7}"#, Some(7)),
-            (r#"xx"}, "id" : 7 , "jsonrpc":"2.0" } "#, Some(7)),
-            (r#""a":1,"id":8}}"#, None),
-            (r#"{"a":1,"id":8}]}"#, None),
-            (r#"text, \"id\":8}"}"#, None),
-        ] {
-            assert_eq!(last_id(tail.as_bytes()).and_then(WireId::number), id, "{tail}");
         }
     }
 }

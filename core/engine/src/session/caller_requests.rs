@@ -31,7 +31,6 @@ use super::tasks::{self, push_task_param};
 use super::ticket::Reply;
 use super::waiting::Waiting;
 use crate::cache::{CachedAnswer, PendingEntry};
-use crate::rpc::received::MessageBytes;
 use crate::rpc::write::{Meta, ParamsWriter};
 use crate::rpc::{Response, ResultType};
 use mcpwire_text::json::{JsonText, scan};
@@ -144,18 +143,18 @@ impl CallerRequests {
         &mut self,
         mut caller: CallerRequest,
         response: Response,
-        message: impl MessageBytes,
+        message: impl AsRef<[u8]> + Into<Vec<u8>>,
         link: &mut Link,
     ) {
-        match result_type(&caller, response, message.bytes(), link) {
+        match result_type(&caller, response, message.as_ref(), link) {
             ResultType::Complete => {}
             ResultType::InputRequired => {
-                return self.waiting.require_input(caller, response, message.bytes(), link);
+                return self.waiting.require_input(caller, response, message.as_ref(), link);
             }
-            ResultType::Task => return self.waiting.begin_task(caller, response, message.bytes(), link),
+            ResultType::Task => return self.waiting.begin_task(caller, response, message.as_ref(), link),
         }
         self.waiting.paused.recycle(&mut caller);
-        let reply = Reply::answered(caller.key, caller.method, message.into_bytes(), response);
+        let reply = Reply::answered(caller.key, caller.method, message.into(), response);
         self.end(caller.cache_entry, reply, link);
     }
 

@@ -1,14 +1,15 @@
 //! How a [`Session`] receives messages of the server, and passes them to its parts.
 
 use alloc::string::ToString;
+use alloc::vec::Vec;
 
 use super::connection::Connection;
 use super::error::RequestFault;
 use super::event::{Event, Notification};
 use super::requests::Owner;
 use super::session::Session;
-use crate::rpc::received::{Batch, MessageBytes, ReceivedKind, last_id};
-use crate::rpc::{Received, Response, WireId, decode, peer_error};
+use crate::rpc::received::ReceivedKind;
+use crate::rpc::{Batch, Received, Response, WireId, decode, last_id, peer_error};
 use mcpwire_text::excerpt;
 use mcpwire_text::json::from_json::FromJson;
 use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
@@ -16,13 +17,13 @@ use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, 
 impl Session {
     /// Handles a received message. Of a JSON-RPC batch, handles only the messages up to the first that causes an event;
     /// [`Self::resume`] handles the others.
-    pub(crate) fn receive(&mut self, received: Received<impl MessageBytes>) {
+    pub(crate) fn receive(&mut self, received: Received<impl AsRef<[u8]> + Into<Vec<u8>>>) {
         while self.resume() {}
         if self.link.connection.is_closed() {
             return;
         }
         if received.kind == ReceivedKind::Batch {
-            self.batch = Some(Batch::new(received.message.into_bytes()));
+            self.batch = Some(Batch::new(received.message.into()));
             self.resume();
         } else {
             self.receive_one(received);
@@ -57,9 +58,9 @@ impl Session {
         self.batch.is_some()
     }
 
-    fn receive_one(&mut self, received: Received<impl MessageBytes>) {
+    fn receive_one(&mut self, received: Received<impl AsRef<[u8]> + Into<Vec<u8>>>) {
         let Received { message, kind } = received;
-        let bytes = message.bytes();
+        let bytes = message.as_ref();
         match kind {
             ReceivedKind::Response(response) => self.response(response, message),
             ReceivedKind::ForeignResponse => self.link.stats.unmatched += 1,
@@ -77,7 +78,7 @@ impl Session {
         }
     }
 
-    fn response(&mut self, response: Response, message: impl MessageBytes) {
+    fn response(&mut self, response: Response, message: impl AsRef<[u8]> + Into<Vec<u8>>) {
         let Some(owner) = self.link.requests.remove(response.id) else {
             if self.link.requests.was_sent(response.id) {
                 self.link.stats.late += 1;
@@ -92,13 +93,13 @@ impl Session {
                 self.callers.receive(caller, response, message, link);
             }
             Owner::Task { call, request, .. } => {
-                let message = message.into_bytes();
+                let message = message.into();
                 self.callers.waiting.receive_about_task(call, request, response, message, link);
             }
-            Owner::Subscription(key) => self.subscriptions.receive(key, response, message.bytes(), link),
-            Owner::ResourceSubscribe => self.subscriptions.receive_resource(response, message.bytes(), link),
+            Owner::Subscription(key) => self.subscriptions.receive(key, response, message.as_ref(), link),
+            Owner::ResourceSubscribe => self.subscriptions.receive_resource(response, message.as_ref(), link),
             Owner::Opening(request) => {
-                self.step_opening(|opening, context| opening.receive(request, response, message.bytes(), context));
+                self.step_opening(|opening, context| opening.receive(request, response, message.as_ref(), context));
             }
             Owner::Nobody => {}
             #[cfg(feature = "http")]

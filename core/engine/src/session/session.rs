@@ -18,7 +18,7 @@ use super::request_keys::RequestKey;
 use super::server_info::ServerInfo;
 use super::subscriptions::Subscriptions;
 use crate::cache::is_cacheable;
-use crate::rpc::received::Batch;
+use crate::rpc::Batch;
 use crate::time::Timestamp;
 use mcpwire_types::Method;
 use mcpwire_types::{Era, LoggingLevel};
