@@ -3,7 +3,6 @@
 //!
 //! The cache reads no clock: callers pass the time, and entries expire only when they are looked up.
 
-mod hints;
 mod key;
 #[cfg(test)]
 mod tests;
@@ -14,8 +13,8 @@ use core::time::Duration;
 
 use crate::rpc::Response;
 use crate::time::Timestamp;
-use hints::Hints;
 pub(crate) use key::{CacheKey, PendingEntry, is_cacheable, is_within};
+use mcpwire_text::json::scan;
 
 /// Limits of a session's response cache: total size, number of responses, and lifetime of each response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +128,7 @@ impl Cache {
     /// Marks all cached responses to requests with this method as stale.
     pub(crate) fn invalidate(&mut self, method: &str) {
         for (key, entry) in &mut self.entries {
-            if key.method() == method {
+            if key.method == method {
                 entry.fresh_until = None;
             }
         }
@@ -147,7 +146,7 @@ impl Cache {
 
     /// Removes all cached responses to requests with this method.
     pub(crate) fn discard(&mut self, method: &str) {
-        self.retain(&|key, _| key.method() != method);
+        self.retain(&|key, _| key.method != method);
     }
 
     /// Removes all cached responses that are not public.
@@ -195,4 +194,47 @@ impl Cache {
             self.bytes -= key.weight() + entry.answer.message.len();
         }
     }
+}
+
+/// The cache hints of a response: whether, for how long and for whom the result may be cached.
+#[derive(Debug, PartialEq)]
+struct Hints {
+    /// Time for which the result may be cached after receipt (`ttlMs`). Zero if `ttlMs` is absent or invalid: then the
+    /// result must not be cached.
+    ttl: Duration,
+    /// Whether requests with any authorization may receive the cached result (`cacheScope` is `public`).
+    public: bool,
+    /// Whether the response has a result, and this result is complete (`resultType` is `complete` or absent). No other
+    /// response may be cached.
+    complete: bool,
+}
+
+impl Hints {
+    fn parse(message: &[u8]) -> Hints {
+        let mut hints = Hints { ttl: Duration::ZERO, public: false, complete: false };
+        let Some(result) = scan::members(message).find(|member| member.is("result")) else { return hints };
+        hints.complete = true;
+        for member in scan::members(result.value) {
+            if member.is("ttlMs") {
+                hints.ttl = parse_ttl(member.value);
+            } else if member.is("cacheScope") {
+                hints.public = scan::text(member.value).as_deref() == Some("public");
+            } else if member.is("resultType") {
+                hints.complete = scan::text(member.value).as_deref() == Some("complete");
+            }
+        }
+        hints
+    }
+}
+
+/// Parses the value of `ttlMs`, rounded down to whole milliseconds. Returns zero if the value is negative or not a
+/// number.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast rounds down, and numbers out of range become 0 or `u64::MAX`"
+)]
+fn parse_ttl(number: &[u8]) -> Duration {
+    let millis = core::str::from_utf8(number).ok().and_then(|text| text.parse::<f64>().ok());
+    Duration::from_millis(millis.unwrap_or(0.0) as u64)
 }

@@ -217,3 +217,27 @@ fn an_update_touches_what_it_is_about() {
         assert!(cache.stale(&read).is_some());
     }
 }
+
+#[test]
+fn numbers_of_all_shapes_have_a_whole_part() {
+    for (text, whole) in [
+        ("0", 0),
+        ("1500", 1_500),
+        ("1500.9", 1_500),
+        ("1.5e3", 1_500),
+        ("15000E-1", 1_500),
+        ("0.0015e+6", 1_500),
+        ("0e99999999999999999999", 0),
+        ("1e-99999999999999999999", 0),
+        ("1e99999999999999999999", u64::MAX),
+        ("1e300", u64::MAX),
+        ("18446744073709551615", u64::MAX),
+        ("18446744073709551616", u64::MAX),
+        ("9007199254740992.0", 9_007_199_254_740_992),
+        ("-1", 0),
+        ("\"7\"", 0),
+        ("null", 0),
+    ] {
+        assert_eq!(parse_ttl(text.as_bytes()), Duration::from_millis(whole), "{text}");
+    }
+}

@@ -26,11 +26,11 @@ use super::prepared::{CacheUse, send_error};
 use super::request_keys::RequestKey;
 use super::request_options::RequestOptions;
 use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskUse};
-use super::response_cache::{Lookup, ResponseCache};
+use super::response_cache::Lookup;
 use super::tasks::{self, push_task_param};
 use super::ticket::Reply;
 use super::waiting::Waiting;
-use crate::cache::{CachedAnswer, PendingEntry};
+use crate::cache::{Cache, CachedAnswer, PendingEntry};
 use crate::rpc::write::{Meta, ParamsWriter};
 use crate::rpc::{Response, ResultType};
 use mcpwire_text::json::{JsonText, scan};
@@ -41,7 +41,7 @@ use mcpwire_types::{Era, TaskHandle};
 /// Such a request waits for its response in [`Link::requests`], or for input or a task in `waiting`.
 #[derive(Debug)]
 pub(super) struct CallerRequests {
-    cache: ResponseCache,
+    cache: Cache,
     pub(super) waiting: Waiting,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct NewRequest<'a> {
 
 impl CallerRequests {
     pub(super) fn new(config: &Config) -> Self {
-        CallerRequests { cache: ResponseCache::new(config.cache), waiting: Waiting::default() }
+        CallerRequests { cache: Cache::new(config.cache), waiting: Waiting::default() }
     }
 
     pub(super) fn len(&self, requests: &Requests) -> usize {
@@ -227,7 +227,7 @@ impl CallerRequests {
         }
         self.waiting.close_paused(reason, link);
         self.waiting.close_tasks(reason, link);
-        self.cache = ResponseCache::new(link.config.cache);
+        self.cache = Cache::new(link.config.cache);
     }
 }
 

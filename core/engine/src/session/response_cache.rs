@@ -14,37 +14,22 @@ use super::prepared::{CacheUse, send_error};
 use super::request_options::RequestOptions;
 use super::requests::Requests;
 use super::ticket::{Reply, ReplyOutcome};
-use crate::cache::{Cache, CacheKey, CacheLimits, CachedAnswer, PendingEntry};
+use crate::cache::{Cache, CacheKey, CachedAnswer, PendingEntry};
 use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
 use mcpwire_text::json::scan;
 use mcpwire_types::Era;
 
-/// The response cache of one session.
-#[derive(Debug)]
-pub(super) struct ResponseCache {
-    store: Cache,
-}
-
 /// The result of looking up a request in the cache.
 pub(super) enum Lookup {
     /// The cache contains a fresh response.
     Hit(CachedAnswer),
-    /// The request must be sent. The caller then passes the entry and the response to [`ResponseCache::fill`]. `None`
+    /// The request must be sent. The caller then passes the entry and the response to [`Cache::fill`]. `None`
     /// if the response must not be cached.
     Miss(Option<Box<PendingEntry>>),
 }
 
-impl ResponseCache {
-    pub(super) fn new(limits: CacheLimits) -> Self {
-        ResponseCache { store: Cache::new(limits) }
-    }
-
-    /// Returns whether the cache contains no response.
-    pub(super) fn is_empty(&self) -> bool {
-        self.store.is_empty()
-    }
-
+impl Cache {
     /// Looks up a request in the cache. Returns [`Lookup::Miss`] without an entry if `caching` does not allow a cached
     /// response.
     #[inline]
@@ -58,7 +43,7 @@ impl ResponseCache {
     ) -> Result<Lookup, SendError> {
         match caching {
             CacheUse::Yes => return self.look_up_cacheable(method, params, options, link),
-            CacheUse::Invalidates => self.invalidate(&[method], &mut link.requests),
+            CacheUse::Invalidates => self.invalidate_lists(&[method], &mut link.requests),
             CacheUse::No => {}
         }
         Ok(Lookup::Miss(None))
@@ -79,10 +64,14 @@ impl ResponseCache {
         params(&mut text).map_err(|error| send_error(method, error))?;
         let text = core::str::from_utf8(&text).unwrap_or_default();
         let Some(key) = CacheKey::new(method, text, options.meta.as_ref()) else { return Ok(Lookup::Miss(None)) };
-        let cached = if options.fresh { None } else { self.store.fresh(&key, link.now) };
+        let cached = if options.fresh { None } else { self.fresh(&key, link.now) };
         Ok(match cached {
             Some(cached) => Lookup::Hit(cached.clone()),
-            None => Lookup::Miss(Some(Box::new(PendingEntry::new(key, options.stale_if_error)))),
+            None => Lookup::Miss(Some(Box::new(PendingEntry {
+                key,
+                is_valid: true,
+                stale_if_error: options.stale_if_error,
+            }))),
         })
     }
 
@@ -93,22 +82,22 @@ impl ResponseCache {
         if is_error(message) {
             // An error response to a request with a cursor invalidates all cached pages of the list ("Interaction
             // with Pagination").
-            if entry.key().has_cursor() {
-                self.store.discard(entry.key().method());
+            if entry.key.has_cursor() {
+                self.discard(&entry.key.method);
             }
             return self.stale_or(&entry, reply);
         }
-        if let Some(key) = entry.into_valid_key() {
-            self.store.put(key, message, *response, now);
+        if entry.is_valid {
+            self.put(entry.key, message, *response, now);
         }
         reply
     }
 
     fn stale_or(&mut self, entry: &PendingEntry, reply: Reply) -> Reply {
-        if !entry.stale_if_error() || matches!(reply.error(), Some(CallError::Cancelled { .. })) {
+        if !entry.stale_if_error || matches!(reply.error(), Some(CallError::Cancelled { .. })) {
             return reply;
         }
-        match self.store.stale(entry.key()) {
+        match self.stale(&entry.key) {
             Some(CachedAnswer { message, response }) => {
                 let outcome = ReplyOutcome::Answered { message: message.clone(), response: *response };
                 Reply { outcome, ..reply }
@@ -121,13 +110,13 @@ impl ResponseCache {
     /// requests for this content will not be cached, because the server may have created them before the change.
     pub(super) fn notified(&mut self, notification: &Notification, requests: &mut Requests) {
         match notification {
-            Notification::ToolsChanged => self.invalidate(&["tools/list"], requests),
-            Notification::PromptsChanged => self.invalidate(&["prompts/list"], requests),
+            Notification::ToolsChanged => self.invalidate_lists(&["tools/list"], requests),
+            Notification::PromptsChanged => self.invalidate_lists(&["prompts/list"], requests),
             Notification::ResourcesChanged => {
-                self.invalidate(&["resources/list", "resources/templates/list"], requests);
+                self.invalidate_lists(&["resources/list", "resources/templates/list"], requests);
             }
             Notification::ResourceUpdated(updated) => {
-                self.store.invalidate_resource(&updated.uri);
+                self.invalidate_resource(&updated.uri);
                 invalidate_pending(requests, &|key| key.reads(&updated.uri));
             }
             _ => {}
@@ -138,21 +127,21 @@ impl ResponseCache {
     /// pending requests will not be cached: which authorization they were sent with is not known.
     #[cfg(feature = "http")]
     pub(super) fn authorization_changed(&mut self, requests: &mut Requests) {
-        self.store.discard_private();
+        self.discard_private();
         invalidate_pending(requests, &|_| true);
     }
 
-    fn invalidate(&mut self, methods: &[&str], requests: &mut Requests) {
+    fn invalidate_lists(&mut self, methods: &[&str], requests: &mut Requests) {
         for method in methods {
-            self.store.invalidate(method);
+            self.invalidate(method);
         }
-        invalidate_pending(requests, &|key| methods.contains(&key.method()));
+        invalidate_pending(requests, &|key| methods.contains(&&*key.method));
     }
 }
 
 fn invalidate_pending(requests: &mut Requests, changed: &dyn Fn(&CacheKey) -> bool) {
-    for entry in requests.cache_entries().filter(|entry| changed(entry.key())) {
-        entry.invalidate();
+    for entry in requests.cache_entries().filter(|entry| changed(&entry.key)) {
+        entry.is_valid = false;
     }
 }
 
