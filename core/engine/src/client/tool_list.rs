@@ -1,6 +1,8 @@
 //! [`ToolList`]: the tools of a server, and whether the list of them is fresh.
 
-use alloc::vec::Vec;
+use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
+use alloc::string::String;
 use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -14,8 +16,8 @@ use mcpwire_types::{ItemList, ListToolsResult, Tool};
 #[derive(Debug, Default)]
 pub struct ToolList {
     tools: ItemList<Tool>,
-    /// The hash of each tool's name, and the position of the tool in `tools`. Sorted by hash, then by name.
-    by_name: Vec<(u32, u32)>,
+    /// The position of each tool in `tools`, by name.
+    by_name: BTreeMap<String, usize>,
     hints: CacheHints,
     /// Whether a list was loaded, and the server has not reported a change since then.
     ///
@@ -80,13 +82,18 @@ impl ToolList {
     /// Replaces the tools by those of a newly loaded list, and marks the list as fresh. If several tools have the same
     /// name, the first is kept, and the others are moved to [`ItemList::rejected`].
     pub fn replace(&mut self, mut tools: ItemList<Tool>) {
-        let mut names = by_name(&tools.items);
-        let duplicates = duplicates(&names);
-        if !duplicates.is_empty() {
-            reject_at(&mut tools, &duplicates);
-            names = by_name(&tools.items);
-        }
-        self.by_name = names.into_iter().map(|entry| (entry.hash, entry.place)).collect();
+        let mut by_name = BTreeMap::new();
+        reject(&mut tools, |tool| {
+            let place = by_name.len();
+            match by_name.entry(tool.name.clone()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(place);
+                    None
+                }
+                Entry::Occupied(_) => Some((mem::take(&mut tool.name), "a second tool of this name".into())),
+            }
+        });
+        self.by_name = by_name;
         // The list exists as long as the connection, and a program may have many connections. So unused capacity is
         // freed.
         tools.items.shrink_to_fit();
@@ -122,12 +129,7 @@ impl ToolList {
 
     /// Returns the tool with this name, or `None` if the list does not contain the tool.
     pub fn get(&self, tool: &str) -> Option<&Tool> {
-        let wanted = hash(tool);
-        let found = self.by_name.binary_search_by(|(hash, place)| {
-            // Equal hashes are rare, except if a server chooses its names to cause them.
-            hash.cmp(&wanted).then_with(|| name(&self.tools, *place).cmp(tool))
-        });
-        self.tools.items.get(self.by_name[found.ok()?].1 as usize)
+        self.tools.items.get(*self.by_name.get(tool)?)
     }
 
     /// Returns whether the server has a tool of this name, or `None` if this list cannot tell.
@@ -143,54 +145,10 @@ impl ToolList {
     }
 }
 
-fn name(tools: &ItemList<Tool>, place: u32) -> &str {
-    tools.items.get(place as usize).map_or("", |tool| &tool.name)
-}
-
-/// An entry to sort tools by name. The hash of the name is compared first, which costs a tenth of comparing names.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct NamedTool<'a> {
-    hash: u32,
-    name: &'a str,
-    place: u32,
-}
-
-/// Returns an entry for each tool, sorted by hash, then by name, then by position in the list.
-fn by_name(tools: &[Tool]) -> Vec<NamedTool<'_>> {
-    let names =
-        tools.iter().zip(0..).map(|(tool, place)| NamedTool { hash: hash(&tool.name), name: &tool.name, place });
-    let mut names: Vec<_> = names.collect();
-    names.sort_unstable();
-    names
-}
-
-/// Returns the sorted positions of the tools that have the same name as an earlier tool in the list. `names` must come
-/// from [`by_name`].
-fn duplicates(names: &[NamedTool<'_>]) -> Vec<u32> {
-    let duplicates = names.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[1].place);
-    let mut places: Vec<_> = duplicates.collect();
-    places.sort_unstable();
-    places
-}
-
-/// Moves the tools at the positions `places`, which must be sorted, to [`ItemList::rejected`].
-fn reject_at(tools: &mut ItemList<Tool>, places: &[u32]) {
-    let mut places = places.iter().map(|place| *place as usize).peekable();
-    let mut place = 0;
-    reject(tools, |tool| {
-        let is_duplicate = places.next_if_eq(&place).is_some();
-        place += 1;
-        is_duplicate.then(|| (mem::take(&mut tool.name), "a second tool of this name".into()))
-    });
-}
-
-/// Returns the 32-bit FNV-1a hash of a tool's name.
-fn hash(name: &str) -> u32 {
-    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
     use mcpwire_text::json::Json;
     use mcpwire_text::json::item_list::truncate;
