@@ -19,10 +19,8 @@ use mcpwire_text::json;
 pub struct Engine {
     session: Session,
     receive: ReceiveBuffer,
-    /// Whether the server has closed the byte stream. Received lines may still be unprocessed.
-    has_ended: bool,
-    /// The error that ended the byte stream. `None` if the server closed the stream.
-    failure: Option<Arc<str>>,
+    /// Why the byte stream has ended, or `None` if it has not. Received lines may still be unprocessed.
+    end: Option<CloseReason>,
 }
 
 impl Engine {
@@ -32,7 +30,7 @@ impl Engine {
     }
 
     fn with_session(session: Session) -> Self {
-        Engine { receive: ReceiveBuffer::new(session.config().max_message), session, has_ended: false, failure: None }
+        Engine { receive: ReceiveBuffer::new(session.config().max_message), session, end: None }
     }
 
     /// Returns the buffer for the next read, or `None` if the buffer is full. Then poll events before reading more.
@@ -68,14 +66,14 @@ impl Engine {
     /// unprocessed.
     pub fn receive_eof(&mut self, now: Timestamp) {
         self.session.advance(now);
-        self.has_ended = true;
+        self.end.get_or_insert(CloseReason::ByServer);
     }
 
     /// Reports that the byte stream ended with the error `why`. Continue to poll events, because received messages may
     /// still be unprocessed. Requests that are pending after that fail with this reason.
     pub fn receive_error(&mut self, why: Arc<str>, now: Timestamp) {
-        self.receive_eof(now);
-        self.failure = Some(why);
+        self.session.advance(now);
+        self.end = Some(CloseReason::Failed(why));
     }
 
     /// Handles all timeouts that have expired by `now`.
@@ -109,13 +107,12 @@ impl Engine {
                 Some(FrameInput::Line(line)) => self.session.receive(Received::new(line)),
                 Some(FrameInput::Overlong { head }) => self.session.receive_overlong(&Received::new(&head[..])),
                 Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail),
-                None if self.has_ended && self.session.phase() != Phase::Closed => {
+                None if self.end.is_some() && self.session.phase() != Phase::Closed => {
                     // An unterminated last line is processed only if it is complete JSON.
                     if let Some(line) = self.receive.take_last().filter(|line| json::is_json(line.as_ref())) {
                         self.session.receive(Received::new(line));
-                    } else {
-                        let failure = self.failure.take();
-                        self.session.close(failure.map_or(CloseReason::ByServer, CloseReason::Failed));
+                    } else if let Some(reason) = self.end.take() {
+                        self.session.close(reason);
                     }
                 }
                 None => return None,

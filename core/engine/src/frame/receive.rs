@@ -7,6 +7,7 @@
 //! ```
 
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::Range;
 
 use memchr::memchr;
@@ -72,15 +73,10 @@ impl From<Line<'_>> for Vec<u8> {
             return buffer.data[range].to_vec();
         }
         let rest = buffer.data[buffer.start..buffer.end].to_vec();
-        let mut taken = core::mem::take(&mut buffer.data);
+        let end = rest.len();
+        let mut taken = buffer.replace(rest, end);
         taken.truncate(range.end);
-        if range.start > 0 {
-            taken.drain(..range.start);
-        }
-        buffer.start = 0;
-        buffer.scanned = 0;
-        buffer.end = rest.len();
-        buffer.data = rest;
+        taken.drain(..range.start);
         taken
     }
 }
@@ -201,10 +197,7 @@ impl ReceiveBuffer {
             return;
         }
         self.expects_large = true;
-        self.start = 0;
-        self.scanned = 0;
-        self.end = 0;
-        self.data = bytes;
+        self.replace(bytes, 0);
     }
 
     fn shrink(&mut self) {
@@ -214,11 +207,14 @@ impl ReceiveBuffer {
     }
 
     fn release(&mut self) {
-        self.data = Vec::new();
         self.has_filled_initial = false;
-        self.start = 0;
-        self.scanned = 0;
-        self.end = 0;
+        self.replace(Vec::new(), 0);
+    }
+
+    /// Replaces the buffer by `data`, whose first `end` bytes were received. Returns the memory of the old buffer.
+    fn replace(&mut self, data: Vec<u8>, end: usize) -> Vec<u8> {
+        (self.start, self.scanned, self.end) = (0, 0, end);
+        mem::replace(&mut self.data, data)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -237,25 +233,21 @@ impl ReceiveBuffer {
                 self.scanned = self.end;
                 // The overlong line is reported once enough bytes for its head have been received.
                 if self.end - self.start > self.max_message.max(BOM.len() + HEAD_LEN) {
-                    return Some(self.begin_discarding());
+                    let head = self.begin_discarding(self.end);
+                    self.release();
+                    return Some(FrameInput::Overlong { head });
                 }
                 self.has_no_line = true;
                 self.shrink();
                 return None;
             };
-            let range = self.start..newline;
+            if newline - self.start > self.max_message {
+                // The line has ended, so the next call returns its end.
+                return Some(FrameInput::Overlong { head: self.begin_discarding(newline) });
+            }
+            let range = self.trim(self.start..newline);
             self.start = newline + 1;
             self.scanned = self.start;
-            if range.len() > self.max_message {
-                let head = head(&self.data[range.clone()]);
-                let tail = self.data[range.end - TAIL_LEN.min(range.len())..range.end].to_vec();
-                self.discarding = Some(tail);
-                // The line has ended, so the next call returns its end.
-                self.start = newline;
-                self.scanned = newline;
-                return Some(FrameInput::Overlong { head });
-            }
-            let range = self.trim(range);
             if !range.is_empty() {
                 self.expects_large &= range.len() >= LARGE_LINE;
                 return Some(FrameInput::Line(Line { buffer: self, range }));
@@ -287,14 +279,15 @@ impl ReceiveBuffer {
         range
     }
 
-    /// Starts to discard an overlong line: frees the buffer, stores the last bytes received in `discarding`, and
-    /// returns the first bytes of the line.
-    fn begin_discarding(&mut self) -> FrameInput<'static> {
-        let head = head(&self.data[self.start..self.end]);
-        let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();
-        self.discarding = Some(tail);
-        self.release();
-        FrameInput::Overlong { head }
+    /// Starts to discard an overlong line of which the bytes up to `end` were received. Stores the last of these bytes in
+    /// `discarding`, and returns the first 512 without a byte order mark.
+    fn begin_discarding(&mut self, end: usize) -> Vec<u8> {
+        let line = &self.data[self.start..end];
+        self.discarding = Some(line[line.len().saturating_sub(TAIL_LEN)..].to_vec());
+        let line = line.strip_prefix(BOM).unwrap_or(line);
+        let head = line[..HEAD_LEN.min(line.len())].to_vec();
+        (self.start, self.scanned) = (end, end);
+        head
     }
 
     fn discard(&mut self, newline: Option<usize>) -> Option<FrameInput<'_>> {
@@ -309,12 +302,6 @@ impl ReceiveBuffer {
         newline?;
         self.discarding.take().map(|tail| FrameInput::OverlongEnd { tail })
     }
-}
-
-/// Returns at most the first 512 bytes of an overlong line, without a byte order mark.
-fn head(line: &[u8]) -> Vec<u8> {
-    let line = line.strip_prefix(BOM).unwrap_or(line);
-    line[..HEAD_LEN.min(line.len())].to_vec()
 }
 
 #[cfg(test)]
