@@ -12,7 +12,7 @@ use memchr::memmem;
 use mcpwire_text::excerpt;
 use mcpwire_text::json::item_list::reject;
 use mcpwire_text::json::read::{self, ReadError, Reader};
-use mcpwire_text::json::scan::{self, key_text};
+use mcpwire_text::json::scan;
 use mcpwire_types::{ItemList, Tool};
 
 const ANNOTATION: &str = "x-mcp-header";
@@ -172,25 +172,18 @@ impl AnnotationVisitor {
 ///
 /// `types` is the JSON text of the parameter's `type` keyword.
 fn is_primitive(types: &[u8]) -> bool {
-    let named = |json: &[u8], name: &str| match json {
-        [b'"', inner @ .., b'"'] => key_text(inner) == name,
-        _ => false,
-    };
-    let is_allowed = |json: &[u8]| ["string", "integer", "boolean"].iter().any(|name| named(json, name));
     if !scan::is_array(types) {
-        return is_allowed(types);
+        return matches!(scan::text(types).as_deref(), Some("string" | "integer" | "boolean"));
     }
-    let mut at = 0;
-    let mut any = false;
+    let (mut at, mut has_allowed) = (0, false);
     while let Some(element) = scan::next_element(types, &mut at) {
-        let element = &types[element];
-        if is_allowed(element) {
-            any = true;
-        } else if !named(element, "null") {
-            return false;
+        match scan::text(&types[element]).as_deref() {
+            Some("string" | "integer" | "boolean") => has_allowed = true,
+            Some("null") => {}
+            _ => return false,
         }
     }
-    any
+    has_allowed
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Results by which a server requests input from the client before it completes a request. Specification:
 //! basic/patterns/mrtr.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -144,7 +145,8 @@ impl Serialize for InputRequiredResult {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("resultType", "input_required")?;
         if !self.input_requests.is_empty() {
-            map.serialize_entry("inputRequests", &Inputs(&self.input_requests))?;
+            let inputs: BTreeMap<_, _> = self.input_requests.iter().map(|input| (&input.name, input)).collect();
+            map.serialize_entry("inputRequests", &inputs)?;
         }
         if let Some(state) = &self.request_state {
             map.serialize_entry("requestState", state)?;
@@ -156,14 +158,6 @@ impl Serialize for InputRequiredResult {
             map.serialize_entry(name, value)?;
         }
         map.end()
-    }
-}
-
-struct Inputs<'a>(&'a [InputRequest]);
-
-impl Serialize for Inputs<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|input| (&input.name, input)))
     }
 }
 

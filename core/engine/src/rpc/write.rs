@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use mcpwire_text::json::Json;
 use mcpwire_text::json::append::{Draft, push, push_number, push_raw, push_signed, push_string};
-use mcpwire_text::json::scan::{member, members, skip_space};
+use mcpwire_text::json::scan::{self, members, skip_space};
 use mcpwire_text::json::serialize::append;
 
 /// The members to write into the `_meta` object of a JSON-RPC request.
@@ -28,15 +28,7 @@ impl Meta<'_> {
     fn is_empty(&self) -> bool {
         self.protocol.is_empty() && self.progress_token.is_none() && self.caller.is_none()
     }
-
-    fn has_log_level(&self) -> bool {
-        let object = alloc::format!("{{{}}}", self.protocol);
-        member(object.as_bytes(), LOG_LEVEL).is_some()
-    }
 }
-
-/// The `_meta` member with the minimum level of the log messages that the server sends.
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Why the parameters of a message could not be written.
 #[derive(Debug)]
@@ -180,9 +172,12 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
         push_number(out, token);
     }
     if let Some(caller) = meta.caller {
+        let protocol = alloc::format!("{{{}}}", meta.protocol);
         for member in members(caller.get().as_bytes()) {
             let key = member.key();
-            if !is_reserved(&key, meta) {
+            // The members that the client writes itself take the place of those of the application.
+            let is_token = key == "progressToken" && meta.progress_token.is_some();
+            if !is_token && scan::member(protocol.as_bytes(), &key).is_none() {
                 separate(out, first);
                 push_string(out, &key);
                 out.push(b':');
@@ -191,19 +186,6 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
         }
     }
     push(out, b"}}");
-}
-
-/// Returns whether the client writes the `_meta` member `key` itself. A member with this key that the application
-/// supplies is left out.
-fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
-    match key {
-        "progressToken" => meta.progress_token.is_some(),
-        "io.modelcontextprotocol/protocolVersion"
-        | "io.modelcontextprotocol/clientInfo"
-        | "io.modelcontextprotocol/clientCapabilities" => !meta.protocol.is_empty(),
-        LOG_LEVEL => meta.has_log_level(),
-        _ => false,
-    }
 }
 
 /// Appends a comma, unless the JSON object at the end of `out` is still empty. `first` is the index in `out` directly
