@@ -165,21 +165,9 @@ impl Cache {
         });
     }
 
-    /// Returns the number of cached responses.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// Returns whether the cache is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
-    }
-
-    /// Returns the total size of the cached responses and their keys, in bytes.
-    #[cfg(test)]
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
     }
 
     fn find(&mut self, key: &CacheKey, good: &dyn Fn(&CacheEntry) -> bool) -> Option<&CachedAnswer> {

@@ -5,19 +5,20 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::tool_list::ToolList;
-use super::tool_search::{MAX_FOUND, ToolPresence, ToolSearch};
+use super::tool_search::{MAX_FOUND, ToolSearch};
 use crate::rpc::RpcError;
 use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, TaskMode};
-use mcpwire_types::{TaskSupport, Tool};
+use mcpwire_types::TaskSupport;
 
 /// What a client knows about the tools of its server: the last loaded list, and the results of searches
 /// ([`ToolSearch`]).
 #[derive(Debug, Default)]
 pub struct KnownTools {
     list: Arc<ToolList>,
-    /// The tools that earlier searches have looked for or seen, by name. Emptied when the list of tools is replaced or
-    /// invalidated, and when the results of another search do not fit ([`MAX_FOUND`]).
-    found: BTreeMap<String, ToolPresence>,
+    /// The tools that earlier searches have looked for or seen, by name, and whether they can be called as tasks. `None`
+    /// if the server does not have the tool. Emptied when the list of tools is replaced or invalidated, and when the
+    /// results of another search do not fit ([`MAX_FOUND`]).
+    found: BTreeMap<String, Option<TaskSupport>>,
     /// How many times the list of tools has changed: by `notifications/tools/list_changed`, or because the authorization
     /// has.
     pub(super) changes: u64,
@@ -62,18 +63,18 @@ impl KnownTools {
             self.found = BTreeMap::default();
         }
         if search.lacks && !changed {
-            self.found.insert((&*search.tool).into(), ToolPresence::Absent);
+            self.found.insert((&*search.tool).into(), None);
         }
         // If two tools have the same name, the first is used, as in a list.
         for (tool, support) in search.seen.into_iter().rev() {
-            self.found.insert(tool, support);
+            self.found.insert(tool, Some(support));
         }
     }
 
     /// Returns whether the server has a tool of this name, or `None` if neither the list of tools nor an earlier search
     /// can tell.
     pub fn knows(&self, tool: &str) -> Option<bool> {
-        self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != ToolPresence::Absent))
+        self.list.knows(tool).or_else(|| self.found.get(tool).map(Option::is_some))
     }
 
     /// Returns whether the client must search the server's list for `tool` before it calls the tool, to find out
@@ -110,14 +111,14 @@ impl KnownTools {
         }
         let support = self.support(tool);
         match options.task {
-            TaskMode::Session if support == ToolPresence::Required => {
+            TaskMode::Session if support == Some(TaskSupport::Required) => {
                 if !config.follows_tasks() {
                     return Err(SendError::TaskRequired { tool: tool.into() });
                 }
                 options.task = TaskMode::Follow;
             }
             TaskMode::Follow | TaskMode::Handle
-                if !matches!(support, ToolPresence::Optional | ToolPresence::Required) =>
+                if !matches!(support, Some(TaskSupport::Optional | TaskSupport::Required)) =>
             {
                 options.task = TaskMode::Session;
             }
@@ -148,12 +149,11 @@ impl KnownTools {
         }
     }
 
-    fn support(&self, tool: &str) -> ToolPresence {
-        match self.list.get(tool).map(Tool::task_support) {
-            Some(TaskSupport::Required) => ToolPresence::Required,
-            Some(TaskSupport::Optional) => ToolPresence::Optional,
-            Some(_) => ToolPresence::Forbidden,
-            None => self.found.get(tool).copied().unwrap_or(ToolPresence::Absent),
+    /// Returns whether the tool can be called as a task, or `None` if the server does not have the tool as far as is known.
+    fn support(&self, tool: &str) -> Option<TaskSupport> {
+        match self.list.get(tool) {
+            Some(listed) => Some(listed.task_support()),
+            None => self.found.get(tool).cloned().flatten(),
         }
     }
 }

@@ -6,22 +6,10 @@ use alloc::vec::Vec;
 
 use crate::session::{PreparedRequest, Reply};
 use mcpwire_text::json::scan;
+use mcpwire_types::TaskSupport;
 
-/// Maximum number of tools whose [`ToolPresence`] a client stores: 1,000, more than most servers have.
+/// Maximum number of tools that a client remembers from searches: 1,000, more than most servers have.
 pub(super) const MAX_FOUND: usize = 1_000;
-
-/// Whether a server has a tool, and whether the tool can be called as a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ToolPresence {
-    /// The server's list does not contain the tool.
-    Absent,
-    /// The tool exists and cannot be called as a task.
-    Forbidden,
-    /// The tool exists and can be called with or without a task.
-    Optional,
-    /// The tool exists and must be called as a task.
-    Required,
-}
 
 /// Maximum number of pages that one search requests: 100, more than any known server has.
 const MAX_PAGES: u32 = 100;
@@ -36,7 +24,8 @@ pub struct ToolSearch {
     pub(super) tool: Arc<str>,
     cursor: Option<String>,
     pages: u32,
-    pub(super) seen: Vec<(String, ToolPresence)>,
+    /// The tools on the searched pages, and whether they can be called as tasks.
+    pub(super) seen: Vec<(String, TaskSupport)>,
     /// Whether all pages were searched and none contains the tool.
     pub(super) lacks: bool,
 }
@@ -95,10 +84,10 @@ impl ToolSearch {
             let tool = &tools[range];
             let Some(name) = scan::last_member(tool, "name").and_then(scan::text) else { continue };
             let support = scan::last_member(tool, "execution").and_then(|how| scan::last_member(how, "taskSupport"));
-            let support = match support {
-                Some(b"\"required\"") => ToolPresence::Required,
-                Some(b"\"optional\"") => ToolPresence::Optional,
-                _ => ToolPresence::Forbidden,
+            let support = match support.and_then(scan::text).as_deref() {
+                Some("required") => TaskSupport::Required,
+                Some("optional") => TaskSupport::Optional,
+                _ => TaskSupport::Forbidden,
             };
             let is_wanted = *name == *self.tool;
             found |= is_wanted;

@@ -61,11 +61,16 @@ pub(crate) fn answer_with<'de, R>(
 /// Returns `None` if the message is not a valid JSON object, and `Some(Err(_))` if its `params` do not match the type
 /// `P`.
 pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>> {
+    let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let mut params = Err(Mismatch::Type("null"));
-    notification(message, &mut |reader: &mut Reader<'_>| {
-        params = P::from_json(reader)?;
+    let members = object(&mut reader).ok()?.members(&mut |key, reader| {
+        match key {
+            "params" => params = P::from_json(reader)?,
+            _ => reader.skip()?,
+        }
         Ok(())
-    })?;
+    });
+    members.and_then(|()| reader.end()).ok()?;
     Some(params)
 }
 
@@ -73,15 +78,6 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
 pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     Envelope::read(&mut reader, None, &mut |reader: &mut Reader<'_>| reader.skip()).ok()?
-}
-
-fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()> {
-    let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
-    let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
-        "params" => params(reader),
-        _ => reader.skip(),
-    });
-    members.and_then(|()| reader.end()).ok()
 }
 
 /// Returns `reader` if its next value is an object, and otherwise an error.

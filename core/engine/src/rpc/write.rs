@@ -75,14 +75,7 @@ pub(crate) fn notification(out: &mut Vec<u8>, method: &str, params: ParamsWriter
 /// an empty object.
 pub(crate) fn push_object<P: Serialize + ?Sized>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
     let start = out.len();
-    match append(out, params) {
-        Ok(()) => check_object(out, start),
-        Err(error) => Err(ParamsError::Serialize(error.into_reason())),
-    }
-}
-
-/// Returns an error if the JSON text in `out` from `start` on is not an object. Replaces `null` by an empty object.
-fn check_object(out: &mut Vec<u8>, start: usize) -> Result<(), ParamsError> {
+    append(out, params).map_err(|error| ParamsError::Serialize(error.into_reason()))?;
     match out.get(start..).unwrap_or_default() {
         b"null" => {
             out.truncate(start);
@@ -96,8 +89,7 @@ fn check_object(out: &mut Vec<u8>, start: usize) -> Result<(), ParamsError> {
 
 /// Appends a response with an empty result to a request of the server. `id` is the JSON text of the request's id.
 pub(crate) fn empty_result(out: &mut Vec<u8>, id: &str) {
-    push(out, br#"{"jsonrpc":"2.0","id":"#);
-    push(out, id.as_bytes());
+    push_response_start(out, id);
     push(out, b",\"result\":{}}\n");
 }
 
@@ -106,8 +98,7 @@ pub(crate) fn empty_result(out: &mut Vec<u8>, id: &str) {
 /// `id` is the JSON text of the id of the server's request. The function `result` must append a JSON object.
 pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: ParamsWriter<'_>) -> Result<(), ParamsError> {
     let mut draft = Draft::new(out);
-    push(draft.text(), br#"{"jsonrpc":"2.0","id":"#);
-    push(draft.text(), id.as_bytes());
+    push_response_start(draft.text(), id);
     push(draft.text(), b",\"result\":");
     result(draft.text())?;
     push(draft.text(), b"}\n");
@@ -117,8 +108,7 @@ pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: ParamsWriter<'_>) -> R
 
 /// Appends an error response to a request of the server. `id` is the JSON text of the request's id.
 pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data: Option<&Json>) {
-    push(out, br#"{"jsonrpc":"2.0","id":"#);
-    push(out, id.as_bytes());
+    push_response_start(out, id);
     push(out, b",\"error\":{\"code\":");
     push_signed(out, code);
     push(out, b",\"message\":");
@@ -128,6 +118,11 @@ pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data:
         push_raw(out, data.get().as_bytes());
     }
     push(out, b"}}\n");
+}
+
+fn push_response_start(out: &mut Vec<u8>, id: &str) {
+    push(out, br#"{"jsonrpc":"2.0","id":"#);
+    push(out, id.as_bytes());
 }
 
 fn push_rest(
