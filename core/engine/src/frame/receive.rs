@@ -98,9 +98,6 @@ pub(crate) struct ReceiveBuffer {
     /// The last bytes received of the overlong line that is being discarded, at most [`TAIL_LEN`]. `None` if no line is
     /// being discarded.
     discarding: Option<Vec<u8>>,
-    /// Whether a read has filled a buffer of [`INITIAL_SIZE`]. If so, the server probably sends more bytes at once, and
-    /// the next empty buffer gets [`SMALL_SIZE`]. Reset when the buffer is freed.
-    has_filled_initial: bool,
     /// Whether to keep a large receive buffer while it is empty, because the last message was large and another large
     /// one may follow.
     expects_large: bool,
@@ -117,7 +114,6 @@ impl ReceiveBuffer {
             end: 0,
             max_message,
             discarding: None,
-            has_filled_initial: false,
             expects_large: false,
             has_no_line: true,
         }
@@ -163,7 +159,7 @@ impl ReceiveBuffer {
             return;
         }
         let len = match self.data.len() {
-            0 if !self.has_filled_initial => INITIAL_SIZE,
+            0 => INITIAL_SIZE,
             len if len < SMALL_SIZE => SMALL_SIZE,
             len => len + len.min(MAX_GROWTH),
         };
@@ -181,7 +177,6 @@ impl ReceiveBuffer {
         self.has_no_line = false;
         if self.end == INITIAL_SIZE && self.data.len() == INITIAL_SIZE {
             // More data probably follows, and many small reads cost more than a larger buffer.
-            self.has_filled_initial = true;
             self.data.resize(SMALL_SIZE, 0);
         }
     }
@@ -207,7 +202,6 @@ impl ReceiveBuffer {
     }
 
     fn release(&mut self) {
-        self.has_filled_initial = false;
         self.replace(Vec::new(), 0);
     }
 
