@@ -43,6 +43,15 @@ pub(crate) fn answer_with<'de, R>(
 ) -> Result<R, RequestFault> {
     let text = core::str::from_utf8(message)
         .map_err(|error| RequestFault::Invalid(peer_error::not_utf8(message, error.valid_up_to())))?;
+    if let Some(start) = response.usual_result() {
+        let mut reader = Reader::within_object(text, start);
+        if let Ok(result) = read(&mut reader)
+            && reader.ends_object()
+        {
+            return Ok(result);
+        }
+        // Reading the whole message finds the error.
+    }
     let mut result = None;
     let mut reader = Reader::new(text);
     let envelope = Envelope::read(&mut reader, Some(response.id), &mut |reader: &mut Reader<'de>| {

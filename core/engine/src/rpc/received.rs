@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::WireId;
 use super::id::last_id;
-use mcpwire_text::json::scan::{is_key, key_text, last_member, member, members, skip_space, text};
+use mcpwire_text::json::scan::{key_text, last_member, member, members, skip_space, text};
 
 /// A received message and its kind.
 #[derive(Debug)]
@@ -70,6 +70,8 @@ pub(crate) struct Response {
     /// Offset of the value of the first member `result`. `None` if the classification has not come across a result: the
     /// response may be an error.
     result: Option<usize>,
+    /// Whether only `jsonrpc` and `id` precede the result, as most servers write them.
+    is_usual: bool,
 }
 
 /// The `resultType` of a response: whether it contains the requested result, a request for input, or a task (protocol
@@ -88,7 +90,12 @@ impl Response {
     /// Describes a response that this client has written itself, with the id 0. `result` is the offset of its result, or
     /// `None` if it contains an error.
     pub(crate) fn of_client(result: Option<usize>) -> Self {
-        Response { id: 0, result }
+        Response { id: 0, result, is_usual: false }
+    }
+
+    /// Returns the offset of the result if only `jsonrpc` and `id` precede it.
+    pub(super) fn usual_result(self) -> Option<usize> {
+        self.result.filter(|_| self.is_usual)
     }
 
     /// Returns `message`, the message that was classified, from the value of its first `result` on. Returns `None` if it has
@@ -119,6 +126,9 @@ impl Response {
 /// Reads a response only up to its `id` and its `result` or `error` key, usually within its first fifty bytes. So a
 /// message with an id and one of these keys is a response, even if it also has a method.
 pub(crate) fn classify(bytes: &[u8]) -> ReceivedKind {
+    if let Some((id, result)) = usual_start(bytes) {
+        return response(id, Some(result), true);
+    }
     match bytes.get(skip_space(bytes, 0)) {
         Some(b'{') => {}
         Some(b'[') => return ReceivedKind::Batch,
@@ -129,24 +139,26 @@ pub(crate) fn classify(bytes: &[u8]) -> ReceivedKind {
     let id_text = |id: &Range<usize>| WireId(&bytes[id.clone()]);
     while let Some(key) = list.next_key() {
         let start = skip_space(bytes, bytes.len() - list.rest().len());
-        let is_result = is_key(key, "result");
-        if is_result || is_key(key, "error") {
+        let key = key_text(key);
+        if matches!(&*key, "result" | "error") {
             has_outcome = true;
-            if is_result {
+            if key == "result" {
                 result.get_or_insert(start);
             }
             // Reading past a long result costs as much as half of decoding it, so the end of the message is read first.
             if let Some(id) = id.as_ref().map(id_text).or_else(|| last_id(bytes)) {
-                return response(id, result);
+                return response(id, result, false);
             }
         }
         let Some(value) = list.value() else { break };
         let range = start..start + value.len();
-        if is_key(key, "id") {
-            id = Some(range);
-        } else if is_key(key, "method") {
-            let is_string = matches!(value, [b'"', .., b'"']);
-            method = is_string.then(|| MethodName(range.start + 1..range.end - 1));
+        match &*key {
+            "id" => id = Some(range),
+            "method" => {
+                let is_string = matches!(value, [b'"', .., b'"']);
+                method = is_string.then(|| MethodName(range.start + 1..range.end - 1));
+            }
+            _ => {}
         }
     }
     match (id, method) {
@@ -154,16 +166,31 @@ pub(crate) fn classify(bytes: &[u8]) -> ReceivedKind {
         (Some(id), Some(method)) if !has_outcome => ReceivedKind::Request { id, method },
         // An object with only an id is treated as a response, so that the request with this id fails now instead of
         // timing out.
-        (Some(id), _) => response(id_text(&id), result),
+        (Some(id), _) => response(id_text(&id), result, false),
         (None, None) if has_outcome => ReceivedKind::OrphanError,
         (None, None) => ReceivedKind::Invalid,
     }
 }
 
-/// Returns the kind of a response with this id. `result` is the offset of its result.
-fn response(id: WireId<'_>, result: Option<usize>) -> ReceivedKind {
+/// Returns the id, and the offset of the result, if a response starts with the keys `jsonrpc`, `id` and `result` in
+/// this order, as most servers write them. Returns `None` for any other message.
+///
+/// Comparing these keys in place of reading them, here and in [`decode`](super::decode), saves 2,000 instructions a response, a
+/// fifth of a call.
+fn usual_start(bytes: &[u8]) -> Option<(WireId<'_>, usize)> {
+    const BEFORE: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+    const BETWEEN: &[u8] = br#","result":"#;
+    let rest = bytes.strip_prefix(BEFORE)?;
+    let digits = rest.iter().take(20).take_while(|b| b.is_ascii_digit()).count();
+    let (id, rest) = rest.split_at(digits);
+    (digits > 0 && rest.starts_with(BETWEEN)).then_some((WireId(id), BEFORE.len() + digits + BETWEEN.len()))
+}
+
+/// Returns the kind of a response with this id. `result` is the offset of its result, and `is_usual` whether only `jsonrpc`
+/// and `id` precede it.
+fn response(id: WireId<'_>, result: Option<usize>, is_usual: bool) -> ReceivedKind {
     match id.number() {
-        Some(id) => ReceivedKind::Response(Response { id, result }),
+        Some(id) => ReceivedKind::Response(Response { id, result, is_usual }),
         None if id.is_null() => ReceivedKind::OrphanError,
         None => ReceivedKind::ForeignResponse,
     }

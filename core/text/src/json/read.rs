@@ -59,9 +59,25 @@ impl<'de> Reader<'de> {
         Reader { text, at: 0, depth: 0 }
     }
 
+    /// Creates a reader that starts inside the outermost object of `text`: at the byte offset `at`, which must be
+    /// between two tokens.
+    pub fn within_object(text: &'de str, at: usize) -> Self {
+        Reader { text, at, depth: 1 }
+    }
+
     /// Returns the byte offset of the reader in its text.
     pub fn position(&self) -> usize {
         self.at
+    }
+
+    /// Reads the closing brace of the outermost object, and returns whether only white space follows. Returns `false`
+    /// if the brace is not next.
+    pub fn ends_object(&mut self) -> bool {
+        if self.next_byte() != Some(b'}') {
+            return false;
+        }
+        self.at += 1;
+        self.next_byte().is_none()
     }
 
     /// Returns an error if the rest of the text contains anything but white space.
