@@ -5,30 +5,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use mcpwire_text::json::from_json::{self, strict};
-use mcpwire_text::json::read::{ReadError, Reader};
+use mcpwire_text::json::read::Reader;
 use mcpwire_text::json::{Json, JsonText};
 use mcpwire_text::{object, result};
 use mcpwire_types::{
-    CallToolResult, ClientCapabilities, Implementation, Method, Params, ServerCapabilities, SubscribeParams,
-    SubscriptionsListenParams, SubscriptionsListenResult, TaskParams, UnsubscribeParams,
+    CallToolResult, ClientCapabilities, Implementation, ServerCapabilities, SubscribeParams, SubscriptionsListenParams,
+    SubscriptionsListenResult, TaskParams, UnsubscribeParams, methods,
 };
-
-macro_rules! methods {
-    ($( $(#[$meta:meta])* $Name:ident = $method:literal, $($Params:ty)? => $Result:ty, $read:path; )*) => { $(
-        $(#[$meta])*
-        pub enum $Name {}
-
-        impl Method for $Name {
-            const NAME: &'static str = $method;
-            type Result = $Result;
-
-            fn read(reader: &mut Reader<'_>) -> Result<$Result, ReadError> {
-                $read(reader)
-            }
-        }
-        $( impl Params<$Name> for $Params {} )?
-    )* };
-}
 
 methods! {
     /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). Applications do not send this

@@ -85,21 +85,25 @@ pub trait ClientNotification {
 /// `()` stands for a request without parameters. The server may reject the request if its method requires parameters.
 impl<M: Method> Params<M> for () {}
 
+/// Defines MCP methods: the name of the type, the method, its parameters, its result, and the function that reads the
+/// result.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! methods {
     ($( $(#[$meta:meta])* $Name:ident = $method:literal, $($Params:ty)? => $Result:ty, $read:path; )*) => { $(
         $(#[$meta])*
         #[doc(alias = $method)]
         pub enum $Name {}
 
-        impl Method for $Name {
+        impl $crate::Method for $Name {
             const NAME: &'static str = $method;
             type Result = $Result;
 
-            fn read(reader: &mut Reader<'_>) -> Result<$Result, ReadError> {
+            fn read(reader: &mut mcpwire_text::json::read::Reader<'_>) -> mcpwire_text::json::read::Result<$Result> {
                 $read(reader)
             }
         }
-        $( impl Params<$Name> for $Params {} )?
+        $( impl $crate::Params<$Name> for $Params {} )?
     )* };
 }
 

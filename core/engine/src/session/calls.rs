@@ -99,7 +99,7 @@ impl<'e> Calls<'e> {
     /// Sends a request whose parameters are already serialized, and returns the key of the request.
     ///
     /// Unlike [`Self::request_prepared`], this method has no type parameter. It is therefore compiled only once, which
-    /// makes the program smaller. `Prepared::ticket` converts the key to a ticket, which decodes the result.
+    /// makes the program smaller.
     ///
     /// # Errors
     /// Returns an error in the cases that [`Self::request`] lists, for example if the connection is not open.

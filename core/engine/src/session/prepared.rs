@@ -5,8 +5,6 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::error::SendError;
-use super::request_keys::RequestKey;
-use super::ticket::Ticket;
 use crate::cache::is_cacheable;
 use crate::rpc::write::{self, ParamsError};
 use mcpwire_text::excerpt;
@@ -76,12 +74,6 @@ impl<M: Method> Prepared<M> {
     /// Returns the request to pass to [`Calls::send_prepared`](super::Calls::send_prepared).
     pub fn request(&self) -> &PreparedRequest {
         &self.request
-    }
-
-    /// Creates the ticket that decodes the result of this request. `key` is the key that
-    /// [`Calls::send_prepared`](super::Calls::send_prepared) returned.
-    pub fn ticket(&self, key: RequestKey) -> Ticket<M> {
-        Ticket::new(key)
     }
 }
 

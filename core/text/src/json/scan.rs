@@ -137,7 +137,7 @@ pub fn integer(value: &[u8]) -> Option<i64> {
 }
 
 /// Returns whether a key, with its escapes replaced, is `name`. `key` is the text between the quotes.
-pub fn is_key(key: &[u8], name: &str) -> bool {
+fn is_key(key: &[u8], name: &str) -> bool {
     key == name.as_bytes() || (key.contains(&b'\\') && key_text(key) == name)
 }
 
