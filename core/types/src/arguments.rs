@@ -6,14 +6,14 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use mcpwire_text::json::append::push;
-use mcpwire_text::json::scan::{members, next_element};
-use mcpwire_text::json::{Json, JsonError, JsonText};
+use mcpwire_text::json::object::to_json as to_object;
+use mcpwire_text::json::scan::members;
+use mcpwire_text::json::{self, Extra, Json, JsonError};
 
 /// Serializes arguments to JSON. Pairs of a name and a value become an object; any other value stays as it is.
 pub(crate) fn to_json<A: Serialize + ?Sized>(arguments: &A) -> Result<Json, JsonError> {
     let json = Json::from_value(arguments)?;
-    let object = object_of_pairs(json.get().as_bytes()).and_then(|object| String::from_utf8(object).ok());
-    Ok(object.map_or(json, Json::trusted))
+    Ok(object_of_pairs(json.get()).unwrap_or(json))
 }
 
 /// Makes the `arguments` of serialized parameters a JSON object. `out` contains the parameters from `start` on, with
@@ -32,44 +32,25 @@ pub(crate) fn make_object(out: &mut Vec<u8>, start: usize) -> bool {
 #[cold]
 #[inline(never)]
 fn replace_by_object(out: &mut Vec<u8>, start: usize) -> Option<()> {
-    let arguments = members(out.get(start..)?).last()?.value;
-    let object = object_of_pairs(if arguments == b"null" { b"[]" } else { arguments })?;
+    let arguments = core::str::from_utf8(members(out.get(start..)?).last()?.value).ok()?;
+    let object = object_of_pairs(if arguments == "null" { "[]" } else { arguments })?;
     out.truncate(out.len().checked_sub(arguments.len() + 1)?);
-    push(out, &object);
+    push(out, object.get().as_bytes());
     push(out, b"}");
     Some(())
 }
 
 /// Returns the JSON object with the members that `array` lists, each as an array of a name and a value. Returns `None`
 /// if `array` is not such a list.
-fn object_of_pairs(array: &[u8]) -> Option<Vec<u8>> {
-    if !array.starts_with(b"[") {
+fn object_of_pairs(array: &str) -> Option<Json> {
+    if !array.starts_with('[') {
         return None;
     }
-    let mut object = Vec::from(*b"{");
-    let mut at = 0;
-    while let Some(pair) = next_element(array, &mut at) {
-        let pair = array.get(pair)?;
-        let mut at = 0;
-        for after in [b":", b","] {
-            // There is no element if the pair is not an array.
-            let part = next_element(pair, &mut at).and_then(|part| pair.get(part))?;
-            if after == b":" && !part.starts_with(b"\"") {
-                return None;
-            }
-            push(&mut object, part);
-            push(&mut object, after);
-        }
-        if next_element(pair, &mut at).is_some() {
-            return None;
-        }
+    let mut object = Extra::default();
+    for (name, value) in json::from_str::<Vec<(String, Json)>>(array).ok()? {
+        object.push(name, value);
     }
-    if object.len() > 1 {
-        // The comma after the last member.
-        object.pop();
-    }
-    push(&mut object, b"}");
-    Some(object)
+    Some(to_object(&object))
 }
 
 #[cfg(test)]

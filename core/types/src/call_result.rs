@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::ContentBlock;
 use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
-use mcpwire_text::json::object::{read_extra, to_json};
+use mcpwire_text::json::object::{kept_member, read_extra, to_json};
 use mcpwire_text::json::read::{self, Reader};
 use mcpwire_text::json::result::check_complete;
 use mcpwire_text::json::{Extra, Json, JsonText, scan};
@@ -54,9 +54,9 @@ impl FromJson for CallToolResult {
             });
         }
         let (mut is_error, mut result_type) = (None, None::<String>);
-        let mut content = Content::Absent;
+        let (mut content, mut odd_content) = (None, Extra::default());
         reader.members(&mut |name, reader| match name {
-            "content" => content.read(reader),
+            "content" => kept_member::<Vec<ContentBlock>, _>(&mut content, &mut odd_content, name, reader),
             "structuredContent" => from_json::optional_member(&mut result.structured_content, reader),
             "isError" => from_json::optional_member(&mut is_error, reader),
             "_meta" => from_json::optional_member(&mut result.meta, reader),
@@ -65,9 +65,8 @@ impl FromJson for CallToolResult {
         })?;
         result.is_error = is_error.unwrap_or(false);
         match content {
-            Content::Blocks(blocks) => result.content = blocks,
-            Content::Other(raw) => result.without_content = Some(whole(&result, Some(raw))),
-            Content::Absent => result.without_content = Some(whole(&result, None)),
+            Some(blocks) => result.content = blocks,
+            None => result.without_content = Some(whole(odd_content, &result)),
         }
         Ok(check_complete(result_type.as_deref()).map(|()| result))
     }
@@ -75,12 +74,9 @@ impl FromJson for CallToolResult {
 
 mcpwire_text::impl_deserialize!(CallToolResult);
 
-/// Returns the value for [`CallToolResult::without_content`]: `content` and all members of `result` except `_meta`.
-fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
-    let mut members = Extra::default();
-    if let Some(content) = content {
-        members.push("content", content);
-    }
+/// Returns the value for [`CallToolResult::without_content`]: `members`, which contain a `content` that is no array, and
+/// all members of `result` except `_meta`.
+fn whole(mut members: Extra, result: &CallToolResult) -> Json {
     if let Some(structured) = &result.structured_content {
         members.push("structuredContent", structured.clone());
     }
@@ -119,32 +115,6 @@ impl Serialize for CallToolResult {
             }
         }
         map.end()
-    }
-}
-
-enum Content {
-    Absent,
-    Blocks(Vec<ContentBlock>),
-    Other(Json),
-}
-
-impl Content {
-    fn read(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
-        if reader.next_byte() != Some(b'[') {
-            let raw = reader.raw()?;
-            *self = if raw == "null" { Content::Absent } else { Content::Other(Json::trusted(raw)) };
-            return Ok(());
-        }
-        // Most results have exactly one block.
-        let mut blocks = Vec::with_capacity(1);
-        reader.elements(&mut |reader| {
-            if let Ok(block) = ContentBlock::from_json(reader)? {
-                blocks.push(block);
-            }
-            Ok(())
-        })?;
-        *self = Content::Blocks(blocks);
-        Ok(())
     }
 }
 

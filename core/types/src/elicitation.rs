@@ -20,7 +20,8 @@ use mcpwire_text::url::Url;
 ///
 /// Parameters without the member `mode` become [`ElicitParams::Form`], because protocol revision 2025-06-18 has only
 /// forms and does not define `mode`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 #[doc(alias("elicitation/create", "ElicitRequest", "ElicitRequestParams"))]
 pub enum ElicitParams {
@@ -29,6 +30,7 @@ pub enum ElicitParams {
     /// The server requests that the user visit a URL (from revision 2025-11-25).
     Url(ElicitUrl),
     /// The server requests input in a mode that this version of the library does not define.
+    #[serde(serialize_with = "raw_params")]
     Other(ElicitOther),
 }
 
@@ -150,14 +152,8 @@ impl FromJson for ElicitParams {
 
 mcpwire_text::impl_deserialize!(ElicitParams);
 
-impl Serialize for ElicitParams {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            ElicitParams::Form(form) => form.serialize(serializer),
-            ElicitParams::Url(url) => url.serialize(serializer),
-            ElicitParams::Other(other) => other.raw.serialize(serializer),
-        }
-    }
+fn raw_params<S: Serializer>(other: &ElicitOther, serializer: S) -> Result<S::Ok, S::Error> {
+    other.raw.serialize(serializer)
 }
 
 open_enum! {

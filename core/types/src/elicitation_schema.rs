@@ -6,7 +6,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
@@ -87,16 +86,13 @@ mcpwire_text::impl_deserialize!(FormFields);
 
 impl Serialize for FormFields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for field in &self.0 {
-            map.serialize_entry(&field.name, &field.schema)?;
-        }
-        map.end()
+        serializer.collect_map(self.0.iter().map(|field| (&field.name, &field.schema)))
     }
 }
 
 /// The schema of a form field: the type of the field's value, and rules for the value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 #[doc(alias = "PrimitiveSchemaDefinition")]
 pub enum FieldSchema {
@@ -380,16 +376,3 @@ impl FromJson for FieldSchema {
 }
 
 mcpwire_text::impl_deserialize!(FieldSchema);
-
-impl Serialize for FieldSchema {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            FieldSchema::String(schema) => schema.serialize(serializer),
-            FieldSchema::Number(schema) => schema.serialize(serializer),
-            FieldSchema::Boolean(schema) => schema.serialize(serializer),
-            FieldSchema::Enum(schema) => schema.serialize(serializer),
-            FieldSchema::MultiSelect(schema) => schema.serialize(serializer),
-            FieldSchema::Unknown(raw) => raw.serialize(serializer),
-        }
-    }
-}

@@ -1,5 +1,6 @@
 //! [`ErrorKind`]: the kinds of errors of all crates, for programs that act on them.
 
+use alloc::string::String;
 use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -187,29 +188,15 @@ impl Serialize for ErrorKind {
 
 impl<'de> Deserialize<'de> for ErrorKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Name;
-
-        impl serde::de::Visitor<'_> for Name {
-            type Value = ErrorKind;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a kind of errors")
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<ErrorKind, E> {
-                let kind = ErrorKind::ALL.iter().find(|kind| kind.as_str() == name);
-                Ok(kind.copied().unwrap_or(ErrorKind::Other))
-            }
-        }
-
-        deserializer.deserialize_str(Name)
+        let name = String::deserialize(deserializer)?;
+        let kind = ErrorKind::ALL.iter().find(|kind| kind.as_str() == name);
+        Ok(kind.copied().unwrap_or(ErrorKind::Other))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use alloc::format;
-    use alloc::string::String;
 
     use super::*;
 

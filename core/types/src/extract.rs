@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use serde::Serialize;
@@ -88,15 +89,12 @@ impl CallToolResult {
         if let Some(whole) = &self.without_content {
             return ToolText::RawJson(whole.get());
         }
-        let mut texts = self.content.iter().filter_map(ContentBlock::as_text);
-        let Some(first) = texts.next() else { return ToolText::Text(Cow::Borrowed("")) };
-        let Some(second) = texts.next() else { return ToolText::Text(Cow::Borrowed(first)) };
-        let mut joined = String::from(first);
-        for text in core::iter::once(second).chain(texts) {
-            joined.push('\n');
-            joined.push_str(text);
-        }
-        ToolText::Text(Cow::Owned(joined))
+        let texts: Vec<&str> = self.content.iter().filter_map(ContentBlock::as_text).collect();
+        ToolText::Text(match &*texts {
+            [] => Cow::Borrowed(""),
+            [only] => Cow::Borrowed(only),
+            several => Cow::Owned(several.join("\n")),
+        })
     }
 
     /// Converts the result to [`ToolOutput`], or to a [`ToolFailure`] error if the tool reported a failure (`isError:

@@ -132,6 +132,18 @@ methods! {
     /// `tasks/list`: lists the tasks that a server stores for this client, one page per request (protocol revision
     /// 2025-11-25 only).
     ListTasks = "tasks/list", ListParams<'_> => ListTasksResult, strict;
+    /// `tools/call`: calls a tool and returns its result as [`CallToolResult`].
+    CallTool = "tools/call", => CallToolResult, strict;
+    /// `tools/call`: calls a tool and returns its result as [`Json`], exactly as the server sent it.
+    CallToolRaw = "tools/call", => Json, Reader::json;
+    /// `tools/call`: calls a tool. The server returns the tool's result, or a task that it created for the call.
+    ///
+    /// To receive the task, set `RequestOptions::task` to
+    /// `TaskMode::Handle`. In the other modes, the session polls the task and returns the tool's
+    /// result.
+    CallToolAsTask = "tools/call", => CallToolOutcome, strict;
+    /// `prompts/get`: requests the messages of a prompt, with the prompt's arguments filled in.
+    GetPrompt = "prompts/get", => GetPromptResult, strict;
     /// `ping`: checks whether the server responds (up to protocol revision 2025-11-25).
     #[doc(alias = "PingRequest")]
     Ping = "ping", => Json, Reader::json;
@@ -155,76 +167,18 @@ impl Method for ListTools {
 }
 impl Params<ListTools> for ListParams<'_> {}
 
-/// `tools/call`: calls a tool and returns its result as [`CallToolResult`].
-#[doc(alias = "tools/call")]
-pub enum CallTool {}
-
-impl Method for CallTool {
-    const NAME: &'static str = "tools/call";
-    type Result = CallToolResult;
-
-    fn read(reader: &mut Reader<'_>) -> Result<CallToolResult, ReadError> {
-        strict(reader)
-    }
-}
-impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
-    fn check(out: &mut Vec<u8>, start: usize) -> bool {
-        arguments::make_object(out, start)
-    }
+macro_rules! takes_tool_arguments {
+    ($($Method:ty)*) => { $(
+        impl<A: Serialize + ?Sized> Params<$Method> for CallToolParams<'_, A> {
+            fn check(out: &mut Vec<u8>, start: usize) -> bool {
+                arguments::make_object(out, start)
+            }
+        }
+    )* };
 }
 
-/// `tools/call`: calls a tool and returns its result as [`Json`], exactly as the server sent it.
-#[doc(alias = "tools/call")]
-pub enum CallToolRaw {}
+takes_tool_arguments! { CallTool CallToolRaw CallToolAsTask }
 
-impl Method for CallToolRaw {
-    const NAME: &'static str = "tools/call";
-    type Result = Json;
-
-    fn read(reader: &mut Reader<'_>) -> Result<Json, ReadError> {
-        reader.json()
-    }
-}
-impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
-    fn check(out: &mut Vec<u8>, start: usize) -> bool {
-        arguments::make_object(out, start)
-    }
-}
-
-/// `tools/call`: calls a tool. The server returns the tool's result, or a task that it created for the call.
-///
-/// To receive the task, set `RequestOptions::task` to
-/// `TaskMode::Handle`. In the other modes, the session polls the task and returns the tool's
-/// result.
-#[doc(alias = "tools/call")]
-pub enum CallToolAsTask {}
-
-impl Method for CallToolAsTask {
-    const NAME: &'static str = "tools/call";
-    type Result = CallToolOutcome;
-
-    fn read(reader: &mut Reader<'_>) -> Result<CallToolOutcome, ReadError> {
-        strict(reader)
-    }
-}
-impl<A: Serialize + ?Sized> Params<CallToolAsTask> for CallToolParams<'_, A> {
-    fn check(out: &mut Vec<u8>, start: usize) -> bool {
-        arguments::make_object(out, start)
-    }
-}
-
-/// `prompts/get`: requests the messages of a prompt, with the prompt's arguments filled in.
-#[doc(alias = "prompts/get")]
-pub enum GetPrompt {}
-
-impl Method for GetPrompt {
-    const NAME: &'static str = "prompts/get";
-    type Result = GetPromptResult;
-
-    fn read(reader: &mut Reader<'_>) -> Result<GetPromptResult, ReadError> {
-        strict(reader)
-    }
-}
 impl<A: Serialize + ?Sized> Params<GetPrompt> for GetPromptParams<'_, A> {}
 
 /// `notifications/roots/list_changed`: notifies the server that the client's roots have changed (up to protocol

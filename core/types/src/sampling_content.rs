@@ -5,8 +5,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Deref;
 
-use serde::ser::{Serialize, SerializeSeq, Serializer};
+use serde::{Serialize, Serializer};
 
+use crate::content::block_enum;
 use crate::{AudioContent, ContentBlock, ImageContent, TextContent, UnknownContent};
 use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
 use mcpwire_text::json::read::{self, Reader};
@@ -72,18 +73,15 @@ impl Serialize for SamplingContents {
             [block] => return block.serialize(serializer),
             _ => {}
         }
-        let mut blocks = serializer.serialize_seq(Some(self.len()))?;
-        for block in &**self {
-            blocks.serialize_element(block)?;
-        }
-        blocks.end()
+        self.0.serialize(serializer)
     }
 }
 
 /// A content block of a sampling message (`SamplingMessageContentBlock`).
 ///
 /// An invalid block, or one of a type that this library does not define, becomes [`SamplingContent::Unknown`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 #[doc(alias = "SamplingMessageContentBlock")]
 pub enum SamplingContent {
@@ -133,51 +131,20 @@ object! {
     }
 }
 
-impl From<&str> for SamplingContent {
-    /// Creates a content block with this text.
-    fn from(text: &str) -> Self {
-        SamplingContent::text(text)
+block_enum! {
+    SamplingContent {
+        Text(TextContent) = "text",
+        Image(ImageContent) = "image",
+        Audio(AudioContent) = "audio",
+        ToolUse(ToolUseContent) = "tool_use",
+        ToolResult(ToolResultContent) = "tool_result",
     }
-}
-
-impl From<String> for SamplingContent {
-    /// Creates a content block with this text.
-    fn from(text: String) -> Self {
-        SamplingContent::text(text)
-    }
-}
-
-/// Implements conversions to [`SamplingContent`] from the types of its variants.
-macro_rules! from_contents {
-    ($( $Variant:ident($Content:ty); )*) => { $(
-        impl From<$Content> for SamplingContent {
-            fn from(content: $Content) -> Self {
-                SamplingContent::$Variant(content.into())
-            }
-        }
-    )* };
-}
-
-from_contents! {
-    Text(TextContent);
-    Image(ImageContent);
-    Audio(AudioContent);
-    ToolUse(ToolUseContent);
-    ToolResult(ToolResultContent);
 }
 
 impl SamplingContent {
     /// Creates a content block with this text.
     pub fn text(text: impl Into<String>) -> Self {
         SamplingContent::Text(TextContent::new(text))
-    }
-
-    /// Returns the text if this is a text block, or `None` for any other block.
-    pub fn as_text(&self) -> Option<&str> {
-        match self {
-            SamplingContent::Text(content) => Some(&content.text),
-            _ => None,
-        }
     }
 
     /// Returns the id of a tool call, or `None` if this block is not a tool call.
@@ -193,40 +160,6 @@ impl SamplingContent {
         match self {
             SamplingContent::ToolResult(result) => Some(&result.tool_use_id),
             _ => None,
-        }
-    }
-}
-
-impl FromJson for SamplingContent {
-    const EXPECTED: &'static str = "a content block";
-
-    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
-        let raw = reader.raw()?;
-        let json = Json::trusted(raw);
-        let kind: String = json.member_text("type").and_then(from_json::from_str).unwrap_or_default();
-        let known = match &*kind {
-            "tool_use" => from_json::from_str(raw).map(SamplingContent::ToolUse),
-            "tool_result" => from_json::from_str(raw).map(SamplingContent::ToolResult),
-            "text" => from_json::from_str(raw).map(SamplingContent::Text),
-            "image" => from_json::from_str(raw).map(SamplingContent::Image),
-            "audio" => from_json::from_str(raw).map(SamplingContent::Audio),
-            _ => None,
-        };
-        Ok(Ok(known.unwrap_or(SamplingContent::Unknown(UnknownContent { kind, raw: json }))))
-    }
-}
-
-mcpwire_text::impl_deserialize!(SamplingContent);
-
-impl Serialize for SamplingContent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            SamplingContent::Text(block) => block.serialize(serializer),
-            SamplingContent::Image(block) => block.serialize(serializer),
-            SamplingContent::Audio(block) => block.serialize(serializer),
-            SamplingContent::ToolUse(block) => block.serialize(serializer),
-            SamplingContent::ToolResult(block) => block.serialize(serializer),
-            SamplingContent::Unknown(block) => block.serialize(serializer),
         }
     }
 }

@@ -98,6 +98,9 @@ pub fn to_json(members: &Extra) -> Json {
 /// The keyword `result_type` is for the member `resultType`. It is as `optional`, but the text of a value of the wrong type is
 /// kept, so that `finish` can reject the result.
 ///
+/// `[kept]` before a keyword other than `required`: a value of the wrong type goes to `extra` unless it is `null`, and is
+/// written from there.
+///
 /// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value: the
 /// member is written first, and is ignored when the object is read. `finish` names a function that receives each object
 /// after it was read, and may change or reject the object.
@@ -106,7 +109,7 @@ macro_rules! object {
     (
         $(#[$meta:meta])*
         pub struct $Name:ident($expected:literal $(, tag $tag:literal = $text:literal)? $(, finish $finish:expr)?) {
-            $( $(#[$field_meta:meta])* $presence:ident $field:ident: $ty:ty = $key:literal, )*
+            $( $(#[$field_meta:meta])* $([$kept:ident])? $presence:ident $field:ident: $ty:ty = $key:literal, )*
         }
     ) => {
         $(#[$meta])*
@@ -135,7 +138,7 @@ macro_rules! object {
                     $( $crate::object!(@state $presence $field); )*
                     reader.members(&mut |name, reader| match name {
                         $( $tag => reader.skip(), )?
-                        $( $key => $crate::object!(@read $presence object $field reader), )*
+                        $( $key => $crate::object!(@read $([$kept])? $presence $ty, object $field $key reader), )*
                         _ => $crate::json::object::read_extra(&mut object.extra, name, reader),
                     })?;
                     $( $crate::object!(@check $presence $field $key $ty); )*
@@ -152,7 +155,7 @@ macro_rules! object {
                     use serde::ser::SerializeMap;
                     let mut map = serializer.serialize_map(None)?;
                     $( map.serialize_entry($tag, $text)?; )?
-                    $( $crate::object!(@write $presence $ty, self $field $key map); )*
+                    $( $crate::object!(@write $([$kept])? $presence $ty, self $field $key map); )*
                     for (name, value) in self.extra.iter() {
                         map.serialize_entry(name, value)?;
                     }
@@ -169,16 +172,19 @@ macro_rules! object {
     (@state required $field:ident) => { let mut $field: from_json::RequiredMember = None; };
     (@state $presence:ident $field:ident) => {};
 
-    (@read required $object:ident $field:ident $reader:ident) => {
+    (@read required $ty:ty, $object:ident $field:ident $key:literal $reader:ident) => {
         from_json::required_member(&mut $object.$field, &mut $field, $reader)
     };
-    (@read optional $object:ident $field:ident $reader:ident) => {
+    (@read optional $ty:ty, $object:ident $field:ident $key:literal $reader:ident) => {
         from_json::optional_member(&mut $object.$field, $reader)
     };
-    (@read result_type $object:ident $field:ident $reader:ident) => {
+    (@read result_type $ty:ty, $object:ident $field:ident $key:literal $reader:ident) => {
         from_json::result_type_member(&mut $object.$field, $reader)
     };
-    (@read $presence:ident $object:ident $field:ident $reader:ident) => {
+    (@read [kept] $presence:ident $ty:ty, $object:ident $field:ident $key:literal $reader:ident) => {
+        $crate::json::object::kept_member::<$ty, _>(&mut $object.$field, &mut $object.extra, $key, $reader)
+    };
+    (@read $presence:ident $ty:ty, $object:ident $field:ident $key:literal $reader:ident) => {
         from_json::default_member(&mut $object.$field, $reader)
     };
 
@@ -189,6 +195,11 @@ macro_rules! object {
     };
     (@check $presence:ident $field:ident $key:literal $ty:ty) => {};
 
+    (@write [kept] $presence:ident $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
+        if $self.extra.get($key).is_none() {
+            $crate::object!(@write $presence $ty, $self $field $key $map);
+        }
+    };
     (@write required $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
         $map.serialize_entry($key, &$self.$field)?;
     };
@@ -208,29 +219,21 @@ macro_rules! object {
     };
 }
 
-/// Reads the value of the JSON member `name` into `place`. A value of the wrong type goes to `extra` instead, unless it
-/// is `null`.
+/// Reads the value of the member `name` into `place`. A value that is not a `T` goes to `extra` instead, unless it is
+/// `null`.
 #[inline(never)]
-pub fn member<T: FromJson>(
-    place: &mut Option<T>,
+pub fn kept_member<T: FromJson, Place: From<T>>(
+    place: &mut Place,
     extra: &mut Extra,
     name: &str,
     reader: &mut Reader<'_>,
 ) -> read::Result<()> {
     reader.next_byte();
     let start = reader.position();
-    if let Ok(value) = T::from_json(reader)? {
-        *place = Some(value);
-    } else {
-        keep_unless_null(extra, name, reader.since(start));
+    match T::from_json(reader)? {
+        Ok(value) => *place = value.into(),
+        Err(_) if reader.since(start) == "null" => {}
+        Err(_) => extra.push(name, Json::trusted(reader.since(start))),
     }
     Ok(())
-}
-
-#[cold]
-#[inline(never)]
-fn keep_unless_null(extra: &mut Extra, name: &str, text: &str) {
-    if text != "null" {
-        extra.push(name, Json::trusted(text));
-    }
 }

@@ -124,7 +124,8 @@ impl Serialize for CreateTaskResult {
 }
 
 /// The outcome of a tool call that the server may run as a task: the result of the call, or the created task.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 #[doc(alias = "tools/call")]
 pub enum CallToolOutcome {
     /// The server completed the tool call and returned this result.
@@ -148,15 +149,6 @@ impl FromJson for CallToolOutcome {
 }
 
 mcpwire_text::impl_deserialize!(CallToolOutcome);
-
-impl Serialize for CallToolOutcome {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            CallToolOutcome::Done(result) => result.serialize(serializer),
-            CallToolOutcome::Task(task) => task.serialize(serializer),
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
