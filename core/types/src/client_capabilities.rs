@@ -93,8 +93,12 @@ impl ClientCapabilities {
 ///
 /// A capability that names neither mode means `form`, because protocol revision 2025-06-18 has only forms and no modes.
 pub(crate) fn allows_mode(declared: &Json, mode: &str) -> bool {
-    let has = |name| declared.member_text(name).is_some_and(|text| text != "null");
-    has(mode) || mode == FORM && !has("url")
+    has_member(declared, mode) || mode == FORM && !has_member(declared, "url")
+}
+
+/// Returns whether `object` has the member `name` with a value other than `null`.
+pub(crate) fn has_member(object: &Json, name: &str) -> bool {
+    object.member_text(name).is_some_and(|text| text != "null")
 }
 
 /// Returns a copy of the object `before`, with an added member `{}` for each name whose flag is `true`. Existing

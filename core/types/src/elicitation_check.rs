@@ -6,10 +6,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::{FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema};
-use mcpwire_text::json::from_json::{self, FromJson, type_name};
+use mcpwire_text::json::from_json::{self, type_name};
 use mcpwire_text::json::object::to_json;
-use mcpwire_text::json::read::Reader;
-use mcpwire_text::json::{Extra, Json, JsonText, scan};
+use mcpwire_text::json::{Extra, ItemList, Json, JsonText, scan};
 use mcpwire_text::printable;
 
 /// The error for a filled-in form with values that violate the form's schema.
@@ -149,12 +148,8 @@ impl FormSchema {
     /// # Errors
     /// Returns the invalid fields, each with the reason why it is invalid.
     pub fn complete(&self, content: Option<&Json>) -> Result<Json, FormError> {
-        let content = match content {
-            Some(content) if !content.is_object() && content.get() != "null" => {
-                return Err(FormError { fields: alloc::vec![not_an_object(content)] });
-            }
-            other => other,
-        };
+        let content = content.filter(|content| content.get() != "null");
+        content.map_or(Ok(()), check_object)?;
         let content = self.with_defaults(content);
         self.validate(&content).map(|()| content)
     }
@@ -189,27 +184,21 @@ impl FormSchema {
     /// # Errors
     /// Returns the invalid fields, each with the reason why it is invalid.
     pub fn validate(&self, content: &Json) -> Result<(), FormError> {
-        if !content.is_object() {
-            return Err(FormError { fields: alloc::vec![not_an_object(content)] });
-        }
+        check_object(content)?;
         let given = members(Some(content));
-        let required: BTreeSet<&str> = self.required.iter().map(|name| &**name).collect();
         let mut fields = Vec::new();
         let mut wrong = |field: &str, problem| fields.push(FieldError { field: field.into(), problem });
         let mut known = BTreeSet::new();
-        for field in &self.properties.0 {
+        for (field, is_required) in self.fields() {
             known.insert(&*field.name);
-            match given.get(&*field.name) {
-                Some(value) => {
-                    if let Err(problem) = field.schema.validate(value) {
-                        wrong(&field.name, problem);
-                    }
-                }
-                None if required.contains(&*field.name) => wrong(&field.name, FieldProblem::Missing),
-                None => {}
+            match given.get(&*field.name).map(|value| field.schema.validate(value)) {
+                Some(Err(problem)) => wrong(&field.name, problem),
+                None if is_required => wrong(&field.name, FieldProblem::Missing),
+                Some(Ok(())) | None => {}
             }
         }
         // A schema may require a field that it does not describe.
+        let required: BTreeSet<&str> = self.required.iter().map(|name| &**name).collect();
         for name in required.iter().filter(|name| !known.contains(**name) && !given.contains_key(**name)) {
             wrong(name, FieldProblem::Missing);
         }
@@ -237,9 +226,12 @@ fn members(content: Option<&Json>) -> BTreeMap<String, &str> {
         .collect()
 }
 
-fn not_an_object(content: &Json) -> FieldError {
+fn check_object(content: &Json) -> Result<(), FormError> {
+    if content.is_object() {
+        return Ok(());
+    }
     let problem = FieldProblem::Type { expected: "an object", found: type_name(content.get()) };
-    FieldError { field: String::new(), problem }
+    Err(FormError { fields: alloc::vec![FieldError { field: String::new(), problem }] })
 }
 
 /// Returns whether the specification allows this JSON value in a filled-in form: a string, a number, a boolean or an
@@ -252,20 +244,10 @@ fn is_allowed_type(value: &str) -> bool {
     }
 }
 
+/// Returns the elements of a JSON array of strings, or `None` for any other value.
 fn strings(value: &str) -> Option<Vec<String>> {
-    let mut reader = Reader::new(value);
-    if reader.next_byte() != Some(b'[') {
-        return None;
-    }
-    let mut texts = Some(Vec::new());
-    let read = reader.elements(&mut |reader| {
-        match String::from_json(reader)? {
-            Ok(text) => texts.iter_mut().for_each(|texts| texts.push(text.clone())),
-            Err(_) => texts = None,
-        }
-        Ok(())
-    });
-    read.ok().and(texts)
+    let list: ItemList<String> = from_json::from_str(value)?;
+    list.rejected.is_empty().then_some(list.items)
 }
 
 impl FieldSchema {
@@ -280,7 +262,8 @@ impl FieldSchema {
             FieldSchema::Boolean(_) if matches!(value, "true" | "false") => Ok(()),
             FieldSchema::Boolean(_) => Err(wrong_type("true or false")),
             FieldSchema::Enum(schema) => {
-                is_choice(&schema.choices(), &from_json::from_str::<String>(value).ok_or(wrong_type("a string"))?)
+                let value: String = from_json::from_str(value).ok_or(wrong_type("a string"))?;
+                check_choice(schema.choices().iter().any(|(known, _)| *known == value), &value)
             }
             FieldSchema::MultiSelect(schema) => {
                 schema.validate(&strings(value).ok_or(wrong_type("an array of strings"))?)
@@ -340,17 +323,12 @@ impl MultiSelectSchema {
             (_, Some(max)) if count > max => Err(FieldProblem::TooMany { max }),
             _ => {
                 let choices: BTreeSet<&str> = self.choices().into_iter().map(|(value, _)| value).collect();
-                let unknown = chosen.iter().find(|value| !choices.contains(&***value));
-                unknown.map_or(Ok(()), |value| Err(FieldProblem::NotAChoice { found: value.clone() }))
+                chosen.iter().try_for_each(|value| check_choice(choices.contains(&**value), value))
             }
         }
     }
 }
 
-fn is_choice(choices: &[(&str, &str)], value: &str) -> Result<(), FieldProblem> {
-    if choices.iter().any(|(known, _)| *known == value) {
-        Ok(())
-    } else {
-        Err(FieldProblem::NotAChoice { found: value.into() })
-    }
+fn check_choice(is_choice: bool, value: &str) -> Result<(), FieldProblem> {
+    if is_choice { Ok(()) } else { Err(FieldProblem::NotAChoice { found: value.into() }) }
 }

@@ -329,10 +329,7 @@ impl FieldSchema {
             FieldSchema::Boolean(schema) => schema.default.as_ref().map(json_of),
             FieldSchema::Enum(schema) => schema.default.as_ref().map(json_of),
             FieldSchema::MultiSelect(schema) => schema.default.as_ref().map(json_of),
-            FieldSchema::Unknown(raw) => {
-                let default = raw.member_text("default").filter(|text| *text != "null")?;
-                Some(Json::trusted(default))
-            }
+            FieldSchema::Unknown(raw) => from_json::from_str(raw.member_text("default")?),
         }
     }
 
@@ -347,23 +344,23 @@ impl FieldSchema {
         match kind.as_deref() {
             // Some servers omit the `type` of a field with choices.
             Some("string") | None if has("enum") || has("oneOf") => {
-                let schema: Box<EnumSchema> = from_json::from_str(raw)?;
-                Some(schema).filter(|schema| !schema.choices().is_empty()).map(FieldSchema::Enum)
+                let schema = from_json::from_str::<Box<EnumSchema>>(raw);
+                schema.filter(|schema| !schema.choices().is_empty()).map(FieldSchema::Enum)
             }
             Some("string") => from_json::from_str(raw).map(FieldSchema::String),
             Some("number" | "integer") => from_json::from_str(raw).map(FieldSchema::Number),
             Some("boolean") => from_json::from_str(raw).map(FieldSchema::Boolean),
             Some("array") => {
-                let schema: Box<MultiSelectSchema> = from_json::from_str(raw)?;
-                Some(schema).filter(|schema| !schema.choices().is_empty()).map(FieldSchema::MultiSelect)
+                let schema = from_json::from_str::<Box<MultiSelectSchema>>(raw);
+                schema.filter(|schema| !schema.choices().is_empty()).map(FieldSchema::MultiSelect)
             }
             _ => None,
         }
     }
 }
 
-fn json_of(value: &impl Serialize) -> Json {
-    // Default values are strings, booleans or lists of strings. Serializing these cannot fail.
+/// Returns the JSON of a string, a boolean or a list of strings. Serializing these cannot fail.
+pub(crate) fn json_of(value: &(impl Serialize + ?Sized)) -> Json {
     Json::from_value(value).unwrap_or_default()
 }
 

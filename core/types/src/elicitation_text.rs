@@ -3,8 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::elicitation_schema::json_of;
 use crate::{FieldProblem, FieldSchema, NumberKind};
-use mcpwire_text::json::{Json, JsonText};
+use mcpwire_text::json::Json;
 
 impl FieldSchema {
     /// Converts the text that a user typed for a form field to a JSON value, and validates the value against this
@@ -23,7 +24,7 @@ impl FieldSchema {
     /// let color: FieldSchema = Json::parse(r##"{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}"##)?.decode()?;
     /// assert_eq!(color.parse_text("green").unwrap().get(), r##""#0f0""##);
     /// assert_eq!(color.parse_text("1").unwrap().get(), r##""#f00""##);
-    /// assert_eq!(color.parse_text("blue").unwrap_err().to_string(), "must be one of the choices, not blue");
+    /// assert_eq!(color.parse_text("blue").unwrap_err().to_json_of(), "must be one of the choices, not blue");
     /// # Ok::<(), mcpwire_types::JsonError>(())
     /// ```
     ///
@@ -31,16 +32,16 @@ impl FieldSchema {
     /// Returns the reason why the text is not valid for the field.
     pub fn parse_text(&self, text: &str) -> Result<Json, FieldProblem> {
         let value = match self {
-            FieldSchema::String(_) => string(text),
+            FieldSchema::String(_) => json_of(text),
             FieldSchema::Number(schema) => number(text.trim()).ok_or(FieldProblem::Type {
                 expected: if schema.kind == NumberKind::Integer { "a whole number" } else { "a number" },
                 found: "text",
             })?,
-            FieldSchema::Boolean(_) => match yes_or_no(text.trim()) {
-                Some(yes) => Json::trusted(if yes { "true" } else { "false" }),
-                None => return Err(FieldProblem::Type { expected: "yes or no", found: "text" }),
-            },
-            FieldSchema::Enum(schema) => string(choice(&schema.choices(), text.trim())?),
+            FieldSchema::Boolean(_) => {
+                let wrong = FieldProblem::Type { expected: "yes or no", found: "text" };
+                json_of(&yes_or_no(text.trim()).ok_or(wrong)?)
+            }
+            FieldSchema::Enum(schema) => json_of(choice(&schema.choices(), text.trim())?),
             FieldSchema::MultiSelect(schema) => {
                 let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
                 let choices = schema.choices();
@@ -51,25 +52,20 @@ impl FieldSchema {
                         values.push(value);
                     }
                 }
-                Json::from_value(&values).unwrap_or_default()
+                json_of(&values)
             }
-            FieldSchema::Unknown(_) => Json::parse(text).unwrap_or_else(|_| string(text)),
+            FieldSchema::Unknown(_) => Json::parse(text).unwrap_or_else(|_| json_of(text)),
         };
         self.validate(value.get()).map(|()| value)
     }
-}
-
-fn string(text: &str) -> Json {
-    // Serializing a string cannot fail.
-    Json::from_value(text).unwrap_or_default()
 }
 
 /// Converts a decimal number that the user typed to JSON, even in a notation that JSON forbids, such as `+1`, `.5` or
 /// `007`. Returns `None` if `text` is not a number.
 fn number(text: &str) -> Option<Json> {
     let text = text.strip_prefix('+').filter(|rest| !rest.starts_with(['+', '-'])).unwrap_or(text);
-    let looks_like_one = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
-    if !looks_like_one(text) {
+    // `f64` also parses words such as `inf`.
+    if !text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c)) {
         return None;
     }
     let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
@@ -77,13 +73,10 @@ fn number(text: &str) -> Option<Json> {
 }
 
 fn yes_or_no(text: &str) -> Option<bool> {
-    let is = |words: [&str; 5]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
-    if is(["yes", "y", "true", "on", "1"]) {
-        Some(true)
-    } else if is(["no", "n", "false", "off", "0"]) {
-        Some(false)
-    } else {
-        None
+    match &*text.to_ascii_lowercase() {
+        "yes" | "y" | "true" | "on" | "1" => Some(true),
+        "no" | "n" | "false" | "off" | "0" => Some(false),
+        _ => None,
     }
 }
 

@@ -61,7 +61,6 @@ mod resources;
 mod result;
 mod roots;
 mod sampling;
-mod sampling_check;
 mod sampling_content;
 mod structured;
 mod subscriptions;

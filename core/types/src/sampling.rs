@@ -3,10 +3,10 @@
 //! The specification deprecates sampling from revision 2026-07-28 on. New servers call a language model directly.
 
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::sampling_check::{self, MessageTools};
+use crate::request_check::check_messages;
 use crate::sampling_content::{SamplingContent, SamplingContents};
 use crate::{Role, TextContent, Tool};
 use mcpwire_text::json::{ItemList, Json};
@@ -200,6 +200,7 @@ impl CreateMessageParams {
         if let Some(rejected) = self.messages.rejected.first() {
             return Err(alloc::format!("`messages` cannot be read: {rejected}"));
         }
-        sampling_check::check(self.messages.items.iter().map(|message| Ok(MessageTools::new(&message.content))))
+        let messages = Json::from_value(&self.messages).map_err(|error| error.to_string())?;
+        check_messages(messages.get())
     }
 }
