@@ -31,14 +31,12 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod answers;
 mod apps;
 mod arguments;
 #[cfg(feature = "base64")]
 mod binary;
 mod call_result;
 mod capabilities;
-mod client_capabilities;
 mod completion;
 mod constructors;
 mod content;
@@ -49,19 +47,16 @@ mod elicitation_schema;
 mod elicitation_text;
 mod error;
 mod error_kind;
-mod extract;
 mod implementation;
-mod logging;
 mod method;
 mod notifications;
 mod prompts;
-mod request_check;
-mod resource_contents;
 mod resources;
 mod result;
 mod roots;
 mod sampling;
 mod sampling_content;
+mod server_requests;
 mod structured;
 mod subscriptions;
 mod tasks;
@@ -72,7 +67,7 @@ mod version;
 pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
 #[cfg(feature = "base64")]
 pub use binary::Base64Error;
-pub use call_result::CallToolResult;
+pub use call_result::{CallToolResult, ToolFailure, ToolOutput, ToolText};
 pub use capabilities::{ClientCapabilities, ListCapability, Requirement, ResourcesCapability, ServerCapabilities};
 pub use completion::{CompleteParams, CompleteResult, Completion, CompletionReference};
 pub use content::{
@@ -88,9 +83,7 @@ pub use elicitation_schema::{
 };
 pub use error::RpcError;
 pub use error_kind::ErrorKind;
-pub use extract::{ToolFailure, ToolOutput, ToolText};
 pub use implementation::{Icon, Implementation};
-pub use logging::{LoggingLevel, SetLevelParams};
 #[doc(inline)]
 pub use mcpwire_text::json::{Extra, InvalidItem, ItemList, Json, JsonError, Number, PeerError, PeerErrorKind};
 #[doc(inline)]
@@ -100,12 +93,11 @@ pub use method::{
     ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Params, Ping, Raw, ReadResource,
     RootsListChanged, SetLevel, UpdateTask,
 };
-pub use notifications::{LogMessage, Progress};
+pub use notifications::{LogMessage, LoggingLevel, Progress, SetLevelParams};
 pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
-pub use resource_contents::ResourceContents;
 pub use resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
-    ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
+    ResourceContents, ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
 };
 pub use result::PagedList;
 pub use roots::{ListRootsResult, Root};

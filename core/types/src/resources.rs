@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use crate::result::page;
-use crate::{Annotations, Icon, ResourceContents};
+use crate::{Annotations, Icon};
 use mcpwire_text::json::from_json::Mismatch;
 use mcpwire_text::json::{ItemList, Json};
 use mcpwire_text::object;
@@ -135,6 +135,25 @@ result! {
     pub cacheable struct ReadResourceResult {
         /// The contents of the resource. Empty if the server sent none.
         always contents: ItemList<ResourceContents> = "contents",
+    }
+}
+
+object! {
+    /// The contents of a resource: text or binary data (`TextResourceContents`, `BlobResourceContents`).
+    ///
+    /// The field `extra` also contains members whose value has the wrong type.
+    #[doc(alias("TextResourceContents", "BlobResourceContents"))]
+    pub struct ResourceContents("the contents of a resource") {
+        /// URI of the resource. Empty if the server sent none.
+        [kept] always uri: String = "uri",
+        /// MIME type of the contents. `None` if the server sent none.
+        [kept] optional mime_type: String = "mimeType",
+        /// The contents as text. `None` if the server sent no text.
+        [kept] optional text: String = "text",
+        /// The contents as binary data, encoded in base64. `None` if the server sent no binary data.
+        [kept] optional blob: String = "blob",
+        /// Additional metadata of the contents (`_meta`).
+        [kept] optional meta: Json = "_meta",
     }
 }
 
