@@ -13,13 +13,10 @@ use mcpwire_driver::http::{
 };
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 
-use crate::applied_settings::AppliedSettings;
-use crate::body_reader::BodyReader;
+use crate::body::{BodyReader, FullBody};
 use crate::connect::Connector;
-use crate::connection::Handshaker;
-use crate::full_body::FullBody;
 use crate::options::ClientOptions;
-use crate::pool::{Pool, UnreadBody};
+use crate::pool::Pool;
 use crate::proxy::Proxies;
 use crate::tls::Tls;
 
@@ -32,14 +29,7 @@ const MIN_HEAD: usize = 8 * 1024;
 
 /// An HTTP client on any runtime, with a connection pool.
 pub struct Client {
-    inner: Arc<Inner>,
-    max_connections: usize,
-    applied: AppliedSettings,
-}
-
-struct Inner {
-    pool: Pool,
-    proxies: Arc<Proxies>,
+    pool: Arc<Pool>,
 }
 
 impl Client {
@@ -47,106 +37,87 @@ impl Client {
     ///
     /// # Errors
     /// If a certificate or key of the options is invalid or cannot be read.
-    pub fn new(net: Arc<dyn Net>, options: ClientOptions) -> Result<Self, HttpSetupError> {
-        let applied = AppliedSettings::new(&options);
-        let proxies = Arc::new(match options.unix_socket {
+    pub fn new(net: Arc<dyn Net>, mut options: ClientOptions) -> Result<Self, HttpSetupError> {
+        options.max_head = options.max_head.max(MIN_HEAD);
+        let proxies = match options.unix_socket {
             Some(_) => Proxies::none(),
-            None => Proxies::new(options.proxy),
-        });
-        let connector = Connector {
-            net: Arc::clone(&net),
-            proxies: Arc::clone(&proxies),
-            tls: Tls::new(options.tls).map_err(HttpSetupError::Client)?,
-            connect_timeout: options.connect_timeout,
-            handshake_timeout: options.handshake_timeout,
-            public_addresses_only: options.public_addresses_only,
-            unix_socket: options.unix_socket,
+            None => Proxies::new(options.proxy.clone()),
         };
-        let handshaker = Handshaker::new(net, options.max_head.max(MIN_HEAD));
-        let pool = Pool::new(connector, handshaker, options.max_connections, options.idle_timeout);
-        Ok(Client { inner: Arc::new(Inner { pool, proxies }), max_connections: options.max_connections, applied })
+        let tls = Tls::new(&options.tls).map_err(HttpSetupError::Client)?;
+        Ok(Client { pool: Arc::new(Pool::new(Connector { net, proxies, tls, options })) })
     }
 }
 
 impl HttpClient for Client {
-    fn send(&self, exchange: Exchange) -> ResponseFuture {
-        let inner = Arc::clone(&self.inner);
+    fn send(&self, mut exchange: Exchange) -> ResponseFuture {
+        let pool = Arc::clone(&self.pool);
         Box::pin(async move {
-            let mut exchange = exchange;
             let body = Bytes::from(std::mem::take(&mut exchange.body));
-            inner.send(&exchange, body).await
+            send(&pool, &exchange, body).await
         })
     }
 
     fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
-        let inner = Arc::clone(&self.inner);
+        let pool = Arc::clone(&self.pool);
         Box::pin(async move {
             let body = SharedBody(Arc::clone(&exchange));
-            inner.send(&exchange, Bytes::from_owner(body)).await
+            send(&pool, &exchange, Bytes::from_owner(body)).await
         })
     }
 
     fn capacity(&self) -> usize {
-        if self.inner.pool.is_http2() { MAX_HTTP2_REQUESTS } else { self.max_connections }
+        if self.pool.is_http2() { MAX_HTTP2_REQUESTS } else { self.pool.connector.options.max_connections }
     }
 
     fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
-        self.applied.contains(setting)
+        self.pool.connector.options.contain(setting)
     }
 }
 
-impl Inner {
-    /// Sends a request with this body, and follows redirects to the same origin.
-    async fn send(&self, exchange: &Exchange, body: Bytes) -> Result<HttpResponse, Failure> {
-        let Exchange { verb, uri, headers, follow_redirects, public_addresses_only, .. } = exchange;
-        let mut url = Cow::Borrowed(&**uri);
-        for _ in 0..=MAX_REDIRECTS {
-            let uri: Uri = url.parse().map_err(|error| not_made(format!("invalid URL: {url}: {error}")))?;
-            let request = self.request(*verb, uri, headers, body.clone())?;
-            let response = self.pool.send(request, *public_addresses_only).await?;
-            if !follow_redirects {
-                return Ok(into_http_response(response));
-            }
-            let location = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
-            match redirect_target(*verb, &url, response.status().as_u16(), location)? {
-                None => return Ok(into_http_response(response)),
-                Some(target) => {
-                    // Dropping a response without a body returns its connection to the pool.
-                    drop(response);
-                    url = Cow::Owned(target);
-                }
-            }
+/// Sends a request with this body, and follows redirects to the same origin.
+async fn send(pool: &Arc<Pool>, exchange: &Exchange, body: Bytes) -> Result<HttpResponse, Failure> {
+    let Exchange { verb, uri, headers, follow_redirects, public_addresses_only, .. } = exchange;
+    let mut url = Cow::Borrowed(&**uri);
+    for _ in 0..=MAX_REDIRECTS {
+        let uri: Uri = url.parse().map_err(|error| not_made(format!("invalid URL: {url}: {error}")))?;
+        let proxy_authorization = pool.connector.proxies.authorization(&uri);
+        let mut request = request(*verb, uri, headers, body.clone())?;
+        request.headers_mut().extend(proxy_authorization.map(|value| (PROXY_AUTHORIZATION, value)));
+        let response = pool.send(request, *public_addresses_only).await?;
+        if !follow_redirects {
+            return Ok(into_http_response(response));
         }
-        Err(Failure::new(FailureKind::Redirect, format!("more than {MAX_REDIRECTS} times in a row")))
+        let location = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
+        match redirect_target(*verb, &url, response.status().as_u16(), location)? {
+            None => return Ok(into_http_response(response)),
+            Some(target) => url = Cow::Owned(target),
+        }
     }
+    Err(Failure::new(FailureKind::Redirect, format!("more than {MAX_REDIRECTS} times in a row")))
+}
 
-    fn request(
-        &self,
-        verb: Verb,
-        uri: Uri,
-        headers: &[(impl AsRef<str>, String)],
-        body: Bytes,
-    ) -> Result<Request<FullBody>, Failure> {
-        let mut request = Request::new(FullBody(body));
-        *request.method_mut() = match verb {
-            Verb::Get => Method::GET,
-            Verb::Delete => Method::DELETE,
-            _ => Method::POST,
-        };
-        for (name, value) in headers {
-            let name = name.as_ref();
-            let invalid = || not_made(format!("invalid header `{name}`"));
-            let mut value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| invalid())?;
-            // Keeps the value out of the compression table of HTTP/2, where an attacker could guess it.
-            value.set_sensitive(is_secret_header(name));
-            request.headers_mut().append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?, value);
-        }
-        if let Some(value) = self.proxies.authorization(&uri) {
-            request.headers_mut().insert(PROXY_AUTHORIZATION, value);
-        }
-        *request.uri_mut() = uri;
-        Ok(request)
+fn request(
+    verb: Verb,
+    uri: Uri,
+    headers: &[(impl AsRef<str>, String)],
+    body: Bytes,
+) -> Result<Request<FullBody>, Failure> {
+    let mut request = Request::new(FullBody(body));
+    *request.uri_mut() = uri;
+    *request.method_mut() = match verb {
+        Verb::Get => Method::GET,
+        Verb::Delete => Method::DELETE,
+        _ => Method::POST,
+    };
+    for (name, value) in headers {
+        let name = name.as_ref();
+        let invalid = || not_made(format!("invalid header `{name}`"));
+        let mut value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| invalid())?;
+        // Keeps the value out of the compression table of HTTP/2, where an attacker could guess it.
+        value.set_sensitive(is_secret_header(name));
+        request.headers_mut().append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?, value);
     }
+    Ok(request)
 }
 
 /// The body of a request that the caller may send again.
@@ -158,11 +129,11 @@ impl AsRef<[u8]> for SharedBody {
     }
 }
 
-fn into_http_response(response: Response<UnreadBody>) -> HttpResponse {
+fn into_http_response(response: Response<BodyReader>) -> HttpResponse {
     let (head, body) = response.into_parts();
     let headers =
         head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
-    HttpResponse::new(head.status.as_u16(), headers, BodyReader::new(body))
+    HttpResponse::new(head.status.as_u16(), headers, body)
 }
 
 fn not_made(detail: String) -> Failure {
@@ -171,6 +142,8 @@ fn not_made(detail: String) -> Failure {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("max_connections", &self.max_connections).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("max_connections", &self.pool.connector.options.max_connections)
+            .finish_non_exhaustive()
     }
 }

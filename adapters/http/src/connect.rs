@@ -2,19 +2,19 @@
 
 use std::future::poll_fn;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::task::{Poll, ready};
-use std::time::Duration;
 
 use http::Uri;
 use mcpwire_driver::Clock;
 use mcpwire_driver::http::{ConnectFuture, Net, Socket, is_public_address};
+use mcpwire_driver::protocol::http::{Failure, FailureKind};
 
-use crate::connect_failure::ConnectFailure;
 use crate::happy_eyeballs::{ConnectionRace, RaceStep};
 use crate::io::Io;
 use crate::meter::{Meter, MeteredSocket};
+use crate::options::ClientOptions;
 use crate::proxy::{self, Proxies};
 use crate::time::within;
 use crate::tls::Tls;
@@ -22,37 +22,31 @@ use crate::tls::Tls;
 /// Opens connections for URLs, directly or through a proxy.
 pub(crate) struct Connector {
     pub(crate) net: Arc<dyn Net>,
-    pub(crate) proxies: Arc<Proxies>,
+    pub(crate) proxies: Proxies,
     pub(crate) tls: Tls,
-    pub(crate) connect_timeout: Duration,
-    pub(crate) handshake_timeout: Duration,
-    /// Whether to refuse connections to addresses that are not public, except those of proxies.
-    pub(crate) public_addresses_only: bool,
-    /// The Unix socket of the server, which replaces the host of the URL.
-    pub(crate) unix_socket: Option<PathBuf>,
+    pub(crate) options: ClientOptions,
 }
 
 impl Connector {
     /// Opens a connection for requests to this URL. If `public_address_only`, the address must be public.
-    pub(crate) async fn connect(&self, uri: &Uri, public_address_only: bool) -> Result<Io, ConnectFailure> {
-        let public_address_only = public_address_only || self.public_addresses_only;
+    pub(crate) async fn connect(&self, uri: &Uri, public_address_only: bool) -> Result<Io, Failure> {
+        let public_address_only = public_address_only || self.options.public_addresses_only;
         let is_secure = uri.scheme_str() == Some("https");
-        let host = uri.host().ok_or_else(|| ConnectFailure::unreachable("the URL has no host".into()))?;
+        let host = uri.host().ok_or_else(|| unreachable("the URL has no host"))?;
         let port = port(uri);
         let proxy = self.proxies.find(uri);
         let socket = match &proxy {
             Some(proxy) => {
-                let host = proxy.uri().host().unwrap_or_default();
                 // The proxy resolves names, so only an IP address in the URL can be checked here.
-                if let Ok(address) = bare(uri.host().unwrap_or_default()).parse()
+                if let Ok(address) = bare(host).parse()
                     && public_address_only
                     && !is_public_address(address)
                 {
-                    return Err(ConnectFailure::refused(not_public(address)));
+                    return Err(refused_address(not_public(address)));
                 }
-                self.connect_tcp(host, crate::connect::port(proxy.uri()), false).await?
+                self.connect_tcp(proxy.uri().host().unwrap_or_default(), self::port(proxy.uri()), false).await?
             }
-            None => match &self.unix_socket {
+            None => match &self.options.unix_socket {
                 Some(path) => self.connect_unix(path).await?,
                 None => self.connect_tcp(host, port, public_address_only).await?,
             },
@@ -67,9 +61,7 @@ impl Connector {
                         socket = self.tls.handshake_with_proxy(proxy.uri().host().unwrap_or_default(), socket).await?;
                     }
                     Some(other) => {
-                        return Err(ConnectFailure::unreachable(format!(
-                            "unsupported proxy scheme `{other}`. Use `http` or `https`"
-                        )));
+                        return Err(unreachable(format!("unsupported proxy scheme `{other}`. Use `http` or `https`")));
                     }
                 }
                 if is_secure {
@@ -83,21 +75,23 @@ impl Connector {
             let (socket, is_http2) = self.tls.handshake_with_server(host, socket).await?;
             Ok(Io { socket, meter, is_http2, is_proxied })
         };
-        within(&*self.net, self.handshake_timeout, handshakes).await.unwrap_or_else(|| {
-            let detail = format!("{host}:{port} did not finish the handshake within {:?}", self.handshake_timeout);
-            Err(ConnectFailure::unreachable(detail))
+        within(&*self.net, self.options.handshake_timeout, handshakes).await.unwrap_or_else(|| {
+            let detail =
+                format!("{host}:{port} did not finish the handshake within {:?}", self.options.handshake_timeout);
+            Err(unreachable(detail))
         })
     }
 
     /// Resolves the host, and connects to one of its addresses, within the connect timeout.
-    async fn connect_tcp(&self, host: &str, port: u16, public_only: bool) -> Result<Socket, ConnectFailure> {
+    async fn connect_tcp(&self, host: &str, port: u16, public_only: bool) -> Result<Socket, Failure> {
         let name = format!("{host}:{port}");
         let clock = self.net.clock();
         let start = clock.now();
-        let resolved = within(&*self.net, self.connect_timeout, self.net.resolve(bare(host).to_owned(), port)).await;
+        let resolved =
+            within(&*self.net, self.options.connect_timeout, self.net.resolve(bare(host).to_owned(), port)).await;
         let addresses = match resolved {
             Some(Ok(addresses)) => addresses,
-            Some(Err(error)) => return Err(ConnectFailure::unreachable(format!("{name}: {error}"))),
+            Some(Err(error)) => return Err(unreachable(format!("{name}: {error}"))),
             None => return Err(self.timed_out(&name, "")),
         };
         // Refused addresses take no part in the race, so a name that also has public addresses leads to those only.
@@ -106,11 +100,11 @@ impl Connector {
         let mut refusals = refused.iter().map(|address| not_public(address.ip()));
         if allowed.is_empty() {
             return Err(match refusals.next() {
-                Some(refusal) => ConnectFailure::refused(format!("{name}: {refusal}")),
-                None => ConnectFailure::unreachable(format!("{name}: the host has no address")),
+                Some(refusal) => refused_address(format!("{name}: {refusal}")),
+                None => unreachable(format!("{name}: the host has no address")),
             });
         }
-        let race = ConnectionRace::new(allowed, start, start + self.connect_timeout);
+        let race = ConnectionRace::new(allowed, start, start + self.options.connect_timeout);
         let (is_timeout, outcomes) = match self.run_race(race, &clock).await {
             Ok(socket) => return Ok(socket),
             Err(RaceFailure { is_timeout, outcomes }) => (is_timeout, outcomes),
@@ -119,8 +113,8 @@ impl Connector {
         // The outcome of a host that is an address already starts with the address.
         let is_name = bare(host).parse::<IpAddr>().is_err();
         Err(match (is_timeout, is_name) {
-            (false, false) => ConnectFailure::unreachable(outcomes),
-            (false, true) => ConnectFailure::unreachable(format!("{name}: {outcomes}")),
+            (false, false) => unreachable(outcomes),
+            (false, true) => unreachable(format!("{name}: {outcomes}")),
             (true, false) => self.timed_out(&name, ""),
             (true, true) => self.timed_out(&name, &format!(": {outcomes}")),
         })
@@ -165,17 +159,17 @@ impl Connector {
         .await
     }
 
-    async fn connect_unix(&self, path: &Path) -> Result<Socket, ConnectFailure> {
+    async fn connect_unix(&self, path: &Path) -> Result<Socket, Failure> {
         let name = path.display().to_string();
-        match within(&*self.net, self.connect_timeout, self.net.connect_unix(path.to_owned())).await {
+        match within(&*self.net, self.options.connect_timeout, self.net.connect_unix(path.to_owned())).await {
             Some(Ok(socket)) => Ok(socket),
-            Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{name}: {error}"))),
+            Some(Err(error)) => Err(unreachable(format!("{name}: {error}"))),
             None => Err(self.timed_out(&name, "")),
         }
     }
 
-    fn timed_out(&self, name: &str, outcomes: &str) -> ConnectFailure {
-        ConnectFailure::unreachable(format!("{name} did not answer within {:?}{outcomes}", self.connect_timeout))
+    fn timed_out(&self, name: &str, outcomes: &str) -> Failure {
+        unreachable(format!("{name} did not answer within {:?}{outcomes}", self.options.connect_timeout))
     }
 }
 
@@ -187,13 +181,23 @@ struct RaceFailure {
     outcomes: Vec<String>,
 }
 
+/// Creates the error of a host to which no connection could be opened.
+pub(crate) fn unreachable(detail: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Unreachable, detail)
+}
+
+/// Creates the error of an address to which the request must not go.
+fn refused_address(detail: String) -> Failure {
+    Failure::new(FailureKind::NotMade, detail)
+}
+
 /// Returns the error text of an address that is not public.
 fn not_public(address: IpAddr) -> String {
     format!("{address} is an address of this machine or of a private network")
 }
 
 /// Returns a host without the brackets of IPv6 addresses.
-fn bare(host: &str) -> &str {
+pub(crate) fn bare(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 

@@ -12,8 +12,8 @@ use hyper::client::conn::{http1, http2};
 use mcpwire_driver::http::{Net, error_chain};
 use mcpwire_driver::protocol::http::{Failure, FailureKind};
 
+use crate::body::FullBody;
 use crate::connect::default_port;
-use crate::full_body::FullBody;
 use crate::io::Io;
 use crate::meter::Meter;
 use crate::time::Timer;
@@ -31,17 +31,11 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// Maximum time for the answer to a ping. 10 s: enough for TCP to retransmit a packet twice.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Performs the HTTP handshake on new connections.
-pub(crate) struct Handshaker {
-    net: Arc<dyn Net>,
-    /// Maximum size of the head of a response, in bytes.
-    max_head: usize,
-}
-
 /// An HTTP connection. HTTP/1.1 carries one request at a time, HTTP/2 any number.
 pub(crate) struct HttpConnection {
     sender: Sender,
-    meter: Meter,
+    /// Counts the bytes that the connection receives.
+    pub(crate) meter: Meter,
 }
 
 enum Sender {
@@ -69,38 +63,33 @@ impl SendFailure {
     }
 }
 
-impl Handshaker {
-    pub(crate) fn new(net: Arc<dyn Net>, max_head: usize) -> Self {
-        Handshaker { net, max_head }
-    }
-
-    /// Performs the HTTP handshake, and spawns the task that drives the connection.
-    pub(crate) async fn handshake(&self, io: Io) -> Result<HttpConnection, Failure> {
+impl HttpConnection {
+    /// Performs the HTTP handshake, and spawns the task that drives the connection. `max_head` is the maximum size of the head of a
+    /// response, in bytes.
+    pub(crate) async fn handshake(io: Io, net: &Arc<dyn Net>, max_head: usize) -> Result<HttpConnection, Failure> {
         let meter = io.meter.clone();
         if io.is_http2 {
-            let (sender, connection) = http2::Builder::new(Executor(Arc::clone(&self.net)))
-                .timer(Timer::new(Arc::clone(&self.net)))
+            let (sender, connection) = http2::Builder::new(Executor(Arc::clone(net)))
+                .timer(Timer::new(Arc::clone(net)))
                 .initial_stream_window_size(STREAM_WINDOW)
                 .initial_connection_window_size(CONNECTION_WINDOW)
                 .keep_alive_interval(KEEP_ALIVE_INTERVAL)
                 .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
-                .max_header_list_size(u32::try_from(self.max_head).unwrap_or(u32::MAX))
+                .max_header_list_size(u32::try_from(max_head).unwrap_or(u32::MAX))
                 .handshake(io)
                 .await
                 .map_err(|error| failure(&error))?;
             // The error is ignored, because the requests on the connection report it.
-            self.net.spawn(Box::pin(async { drop(connection.await) }));
+            net.spawn(Box::pin(async { drop(connection.await) }));
             return Ok(HttpConnection { sender: Sender::Http2(sender), meter });
         }
         let is_proxied = io.is_proxied;
         let (sender, connection) =
-            http1::Builder::new().max_buf_size(self.max_head).handshake(io).await.map_err(|error| failure(&error))?;
-        self.net.spawn(Box::pin(async { drop(connection.await) }));
+            http1::Builder::new().max_buf_size(max_head).handshake(io).await.map_err(|error| failure(&error))?;
+        net.spawn(Box::pin(async { drop(connection.await) }));
         Ok(HttpConnection { sender: Sender::Http1 { sender, is_proxied }, meter })
     }
-}
 
-impl HttpConnection {
     pub(crate) fn is_http2(&self) -> bool {
         matches!(self.sender, Sender::Http2(_))
     }
@@ -135,11 +124,6 @@ impl HttpConnection {
             Sender::Http1 { sender, .. } => sender.ready().await.is_ok(),
             Sender::Http2(sender) => sender.ready().await.is_ok(),
         }
-    }
-
-    /// Returns the meter of the bytes that the connection receives.
-    pub(crate) fn meter(&self) -> Meter {
-        self.meter.clone()
     }
 
     /// Sends a request, and waits for the head of the response.

@@ -23,20 +23,16 @@
 // | file | content |
 // |---|---|
 // | `client`, `options` | `Client`, which sends requests, and `ClientOptions` |
-// | `applied_settings` | the settings of a server's definition that a client applies |
 // | `connect`, `proxy`, `tls` | open a connection for a URL |
 // | `happy_eyeballs` | decides when to try which address of a host |
 // | `pool`, `connection` | choose the connection of a request, and send the request |
 // | `meter` | limits how much data of a server is read before other tasks run |
-// | `full_body`, `body_reader`, `io`, `time` | implement hyper's traits for bytes and time |
+// | `body`, `io`, `time` | implement hyper's traits for bytes and time |
 
-mod applied_settings;
-mod body_reader;
+mod body;
 mod client;
 mod connect;
-mod connect_failure;
 mod connection;
-mod full_body;
 mod happy_eyeballs;
 mod io;
 mod meter;

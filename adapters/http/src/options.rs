@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_rustls::rustls::ClientConfig;
 use mcpwire_driver::McpServerDef;
+use mcpwire_driver::http::DefinitionSetting;
 
 use crate::tls::{Authority, Pem, TlsOptions};
 
@@ -127,6 +128,25 @@ impl ClientOptions {
     pub fn tls_config(mut self, config: impl Into<Arc<ClientConfig>>) -> Self {
         self.tls.config = Some(config.into());
         self
+    }
+
+    /// Returns whether the options contain this value of a server's definition.
+    ///
+    /// Compares values, because a client made for another server would connect elsewhere.
+    pub(crate) fn contain(&self, setting: DefinitionSetting<'_>) -> bool {
+        let is_file = |pem: &Pem, path| matches!(pem, Pem::File(file) if file == path);
+        let identity = self.tls.identity.as_ref();
+        match setting {
+            DefinitionSetting::UnixSocket(path) => self.unix_socket.as_deref() == Some(path),
+            DefinitionSetting::Proxy(url) => self.proxy.as_deref() == Some(url),
+            DefinitionSetting::CaFile(path) => {
+                let mut authorities = self.tls.authorities.iter();
+                authorities.any(|authority| matches!(authority, Authority::Pem(pem) if is_file(pem, path)))
+            }
+            DefinitionSetting::ClientCertificate(path) => identity.is_some_and(|(chain, _)| is_file(chain, path)),
+            DefinitionSetting::ClientKey(path) => identity.is_some_and(|(_, key)| is_file(key, path)),
+            _ => false,
+        }
     }
 }
 

@@ -10,27 +10,21 @@
 //!   timeout, no limit and no origins, its types cannot be named in a struct, and there is no way to discard a
 //!   connection. The code around it would be longer than this file.
 //!
-//! Both would support the HTTP/2 settings, the [`Meter`] and any runtime.
+//! Both would support the HTTP/2 settings, the [`Meter`](crate::meter::Meter) and any runtime.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
-use hyper::body::Incoming;
-use mcpwire_driver::Timer;
 use mcpwire_driver::http::Net;
 use mcpwire_driver::protocol::http::Failure;
 use tokio::sync::oneshot;
 
+use crate::body::{BodyReader, FullBody};
 use crate::connect::Connector;
-use crate::connection::{Handshaker, HttpConnection, SendFailure};
-use crate::full_body::FullBody;
-use crate::meter::Meter;
+use crate::connection::{HttpConnection, SendFailure};
 use crate::time::within;
 
 /// Maximum time until an HTTP/1.1 connection is ready again after a response. 100 ms: usually this takes one poll of its task.
@@ -40,23 +34,15 @@ const READY_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Opens connections, and reuses idle ones.
 pub(crate) struct Pool {
-    connector: Connector,
-    handshaker: Handshaker,
-    idle: Arc<IdlePool>,
+    pub(crate) connector: Connector,
+    /// The HTTP/1.1 connections that carry no request, and all HTTP/2 connections.
+    idle: Mutex<Vec<IdleEntry>>,
+    /// Ends the task that closes idle connections when it is dropped. `None` if there is no such task.
+    sweeper: Mutex<Option<oneshot::Sender<()>>>,
     /// Whether the last opened connection uses HTTP/2.
     is_http2: AtomicBool,
     /// Held while a connection to an HTTP/2 server is opened. Other requests wait for that connection.
     connecting: tokio::sync::Mutex<()>,
-}
-
-/// The HTTP/1.1 connections that carry no request, and all HTTP/2 connections.
-struct IdlePool {
-    net: Arc<dyn Net>,
-    entries: Mutex<Vec<IdleEntry>>,
-    max_entries: usize,
-    timeout: Duration,
-    /// Ends the [`Sweeper`] when it is dropped. `None` if there is no sweeper.
-    sweeper: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 struct IdleEntry {
@@ -84,15 +70,7 @@ impl Origin {
 pub(crate) struct PooledConnection {
     origin: Origin,
     connection: HttpConnection,
-    pool: Weak<IdlePool>,
-}
-
-/// The body of a response whose head has arrived.
-pub(crate) struct UnreadBody {
-    pub(crate) body: Incoming,
-    pub(crate) meter: Meter,
-    /// The HTTP/1.1 connection of the response. `None` for HTTP/2.
-    pub(crate) connection: Option<PooledConnection>,
+    pool: Weak<Pool>,
 }
 
 impl PooledConnection {
@@ -100,25 +78,17 @@ impl PooledConnection {
     pub(crate) fn return_to_pool(self) {
         if let Some(pool) = self.pool.upgrade() {
             pool.put(self.origin, self.connection);
-            start_sweeper(&pool);
         }
     }
 }
 
 impl Pool {
-    /// Creates a pool of at most `max_idle` idle connections. Each is closed after `idle_timeout`.
-    pub(crate) fn new(connector: Connector, handshaker: Handshaker, max_idle: usize, idle_timeout: Duration) -> Self {
-        let idle = IdlePool {
-            net: Arc::clone(&connector.net),
-            entries: Mutex::default(),
-            max_entries: max_idle,
-            timeout: idle_timeout,
-            sweeper: Mutex::default(),
-        };
+    /// Creates an empty pool. The options of `connector` limit the number of idle connections, and how long they stay open.
+    pub(crate) fn new(connector: Connector) -> Self {
         Pool {
             connector,
-            handshaker,
-            idle: Arc::new(idle),
+            idle: Mutex::default(),
+            sweeper: Mutex::default(),
             is_http2: AtomicBool::new(false),
             connecting: tokio::sync::Mutex::default(),
         }
@@ -132,10 +102,10 @@ impl Pool {
     /// Sends a request, and waits for the head of the response. An HTTP/1.1 connection returns to the pool when the body of the
     /// response has been read.
     pub(crate) async fn send(
-        &self,
+        self: &Arc<Self>,
         mut request: Request<FullBody>,
         public_address_only: bool,
-    ) -> Result<Response<UnreadBody>, Failure> {
+    ) -> Result<Response<BodyReader>, Failure> {
         let origin = Origin::new(request.uri(), public_address_only);
         loop {
             let (mut connection, is_new) = match self.take_idle(&origin).await {
@@ -144,14 +114,14 @@ impl Pool {
             };
             match connection.send(request).await {
                 Ok(response) => {
-                    let meter = connection.meter();
-                    let pool = Arc::downgrade(&self.idle);
+                    let meter = connection.meter.clone();
+                    let pool = Arc::downgrade(self);
                     let pooled = (!connection.is_http2()).then_some(PooledConnection { origin, connection, pool });
-                    return Ok(response.map(|body| UnreadBody { body, meter, connection: pooled }));
+                    return Ok(response.map(|body| BodyReader::new(body, meter, pooled)));
                 }
                 // The server closed the idle connection before anything was sent, so another connection is safe.
                 Err(SendFailure::Unsent(unsent)) if !is_new => {
-                    self.idle.remove_failed(&origin, &connection);
+                    self.remove_failed(&origin, &connection);
                     request = *unsent;
                 }
                 Err(error) => return Err(error.into_failure()),
@@ -160,19 +130,19 @@ impl Pool {
     }
 
     async fn take_idle(&self, origin: &Origin) -> Option<HttpConnection> {
-        while let Some(mut connection) = self.idle.take(origin) {
+        while let Some(mut connection) = self.take(origin) {
             if connection.is_ready()
                 || matches!(within(&*self.connector.net, READY_TIMEOUT, connection.ready()).await, Some(true))
             {
                 return Some(connection);
             }
-            self.idle.remove_failed(origin, &connection);
+            self.remove_failed(origin, &connection);
         }
         None
     }
 
     /// Opens a connection, or waits for the HTTP/2 connection that another request opens. Returns whether the connection is new.
-    async fn connect(&self, uri: &Uri, origin: &Origin) -> Result<(HttpConnection, bool), Failure> {
+    async fn connect(self: &Arc<Self>, uri: &Uri, origin: &Origin) -> Result<(HttpConnection, bool), Failure> {
         let _connecting = if self.is_http2() {
             let connecting = self.connecting.lock().await;
             if let Some(connection) = self.take_idle(origin).await {
@@ -184,18 +154,19 @@ impl Pool {
         };
         let io = self.connector.connect(uri, origin.public_address_only).await?;
         self.is_http2.store(io.is_http2, Ordering::Relaxed);
-        let connection = self.handshaker.handshake(io).await?;
+        let Connector { net, options, .. } = &self.connector;
+        let connection = HttpConnection::handshake(io, net, options.max_head).await?;
         if let Some(shared) = connection.share() {
-            self.idle.put(origin.clone(), shared);
-            start_sweeper(&self.idle);
+            self.put(origin.clone(), shared);
         }
         Ok((connection, true))
     }
 }
 
-impl IdlePool {
+/// The idle connections.
+impl Pool {
     fn lock(&self) -> MutexGuard<'_, Vec<IdleEntry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the most recently used connection to an origin, so that surplus connections expire. HTTP/2 connections stay in the pool.
@@ -210,15 +181,17 @@ impl IdlePool {
         Some(entries.remove(at).connection)
     }
 
-    fn put(&self, origin: Origin, connection: HttpConnection) {
+    fn put(self: &Arc<Self>, origin: Origin, connection: HttpConnection) {
         let mut entries = self.lock();
-        if entries.len() >= self.max_entries && !entries.is_empty() {
+        if entries.len() >= self.connector.options.max_connections && !entries.is_empty() {
             entries.remove(0);
         }
         entries.push(IdleEntry { origin, connection, since: Instant::now() });
+        drop(entries);
+        self.start_sweeper();
     }
 
-    /// Removes the HTTP/2 connections to an origin, because one of them failed. [`IdlePool::take`] has removed HTTP/1.1 connections.
+    /// Removes the HTTP/2 connections to an origin, because one of them failed. [`Pool::take`] has removed HTTP/1.1 connections.
     fn remove_failed(&self, origin: &Origin, connection: &HttpConnection) {
         if connection.is_http2() {
             self.lock().retain(|entry| entry.origin != *origin);
@@ -229,55 +202,37 @@ impl IdlePool {
     fn close_expired(&self) -> Option<Duration> {
         let now = Instant::now();
         let age = |entry: &IdleEntry| now.saturating_duration_since(entry.since);
+        let timeout = self.connector.options.idle_timeout;
         let mut entries = self.lock();
         // Requests in flight hold clones of an HTTP/2 connection, so removing it here does not close it.
-        entries.retain(|entry| !entry.connection.is_closed() && age(entry) < self.timeout);
-        entries.iter().map(age).max().map(|oldest| self.timeout.saturating_sub(oldest))
+        entries.retain(|entry| !entry.connection.is_closed() && age(entry) < timeout);
+        entries.iter().map(age).max().map(|oldest| timeout.saturating_sub(oldest))
+    }
+
+    /// Spawns [`sweep`], unless it is running.
+    fn start_sweeper(self: &Arc<Self>) {
+        let mut sweeper = self.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
+        if sweeper.as_ref().is_some_and(|sender| !sender.is_closed()) {
+            return;
+        }
+        let (sender, pool_dropped) = oneshot::channel();
+        *sweeper = Some(sender);
+        let Connector { net, options, .. } = &self.connector;
+        net.spawn(Box::pin(sweep(Arc::downgrade(self), Arc::clone(net), options.idle_timeout, pool_dropped)));
     }
 }
 
-/// Spawns a [`Sweeper`], unless one is running.
-fn start_sweeper(pool: &Arc<IdlePool>) {
-    let mut sweeper = pool.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
-    if sweeper.as_ref().is_some_and(|sender| !sender.is_closed()) {
-        return;
-    }
-    let (sender, pool_dropped) = oneshot::channel();
-    *sweeper = Some(sender);
-    let mut timer = pool.net.timer();
-    timer.reset(pool.timeout);
-    pool.net.spawn(Box::pin(Sweeper { pool: Arc::downgrade(pool), pool_dropped, timer }));
-}
-
-/// A task that closes connections after their idle timeout. Ends when the pool is empty or dropped.
-struct Sweeper {
-    pool: Weak<IdlePool>,
-    pool_dropped: oneshot::Receiver<()>,
-    timer: Box<dyn Timer>,
-}
-
-impl Future for Sweeper {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let this = self.get_mut();
-        if Pin::new(&mut this.pool_dropped).poll(cx).is_ready() {
-            return Poll::Ready(());
+/// Closes connections after their idle timeout. Ends when the pool is empty or dropped.
+async fn sweep(pool: Weak<Pool>, net: Arc<dyn Net>, timeout: Duration, mut pool_dropped: oneshot::Receiver<()>) {
+    let mut wait = timeout;
+    while within(&*net, wait, &mut pool_dropped).await.is_none() {
+        let Some(pool) = pool.upgrade() else { return };
+        wait = pool.close_expired().unwrap_or(timeout);
+        // Checked under the lock of the sweeper: a connection that is returned later starts a new sweeper.
+        let mut sweeper = pool.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
+        if pool.lock().is_empty() {
+            *sweeper = None;
+            return;
         }
-        while this.timer.poll(cx).is_ready() {
-            let Some(pool) = this.pool.upgrade() else { return Poll::Ready(()) };
-            let Some(next) = pool.close_expired() else {
-                // Checked again under the lock of the sweeper: a connection that is returned later starts a new sweeper.
-                let mut sweeper = pool.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
-                if pool.lock().is_empty() {
-                    *sweeper = None;
-                    return Poll::Ready(());
-                }
-                this.timer.reset(pool.timeout);
-                continue;
-            };
-            this.timer.reset(next);
-        }
-        Poll::Pending
     }
 }

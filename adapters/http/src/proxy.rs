@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use mcpwire_driver::http::Socket;
+use mcpwire_driver::protocol::http::Failure;
 
-use crate::connect_failure::ConnectFailure;
+use crate::connect::{bare, unreachable};
 
 /// Maximum size of the head of a proxy's response to `CONNECT`: 8 KiB, as in other clients.
 const MAX_HEAD: usize = 8 * 1024;
@@ -34,7 +35,7 @@ impl Proxies {
 
     /// Returns the proxy for requests to this URL.
     pub(crate) fn find(&self, uri: &Uri) -> Option<Intercept> {
-        let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');
+        let host = bare(uri.host()?);
         let is_loopback =
             host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
         if is_loopback && !self.includes_loopback { None } else { self.matcher.intercept(uri) }
@@ -55,7 +56,7 @@ pub(crate) async fn tunnel(
     host: &str,
     port: u16,
     authorization: Option<&HeaderValue>,
-) -> Result<Socket, ConnectFailure> {
+) -> Result<Socket, Failure> {
     let mut head = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n").into_bytes();
     if let Some(value) = authorization {
         head.extend_from_slice(b"Proxy-Authorization: ");
@@ -63,14 +64,14 @@ pub(crate) async fn tunnel(
         head.extend_from_slice(b"\r\n");
     }
     head.extend_from_slice(b"\r\n");
-    write_all(&mut socket, &head).await.map_err(ConnectFailure::proxy)?;
+    write_all(&mut socket, &head).await.map_err(broken)?;
     let response = read_head(&mut socket).await?;
     let status = response.split(' ').nth(1).unwrap_or_default();
     if response.starts_with("HTTP/1.") && status.starts_with('2') {
         return Ok(socket);
     }
     let line = response.lines().next().unwrap_or_default();
-    Err(ConnectFailure::unreachable(format!("the proxy refused the connection: {line}")))
+    Err(unreachable(format!("the proxy refused the connection: {line}")))
 }
 
 async fn write_all(socket: &mut Socket, mut bytes: &[u8]) -> std::io::Result<()> {
@@ -85,15 +86,19 @@ async fn write_all(socket: &mut Socket, mut bytes: &[u8]) -> std::io::Result<()>
 }
 
 /// Reads the head of the response byte by byte, because the bytes after the head belong to the server.
-async fn read_head(socket: &mut Socket) -> Result<String, ConnectFailure> {
+async fn read_head(socket: &mut Socket) -> Result<String, Failure> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
         let n = std::future::poll_fn(|cx| socket.as_mut().poll_read(cx, &mut byte)).await;
-        if n.map_err(ConnectFailure::proxy)? == 0 || head.len() == MAX_HEAD {
-            return Err(ConnectFailure::unreachable("the proxy sent no valid response".into()));
+        if n.map_err(broken)? == 0 || head.len() == MAX_HEAD {
+            return Err(unreachable("the proxy sent no valid response"));
         }
         head.push(byte[0]);
     }
     Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+fn broken(error: std::io::Error) -> Failure {
+    unreachable(format!("the proxy: {error}"))
 }

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,9 +12,10 @@ use futures_rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::{ClientConfig, RootCertStore};
 use mcpwire_driver::http::Socket;
+use mcpwire_driver::protocol::http::{Failure, FailureKind};
 use mcpwire_files::read_regular;
 
-use crate::connect_failure::ConnectFailure;
+use crate::connect::bare;
 
 /// The part of [`ClientOptions`](crate::ClientOptions) that concerns TLS.
 #[derive(Clone, Default)]
@@ -84,14 +86,14 @@ impl TlsOptions {
     ///
     /// # Errors
     /// If a certificate or key is invalid or cannot be read. The text names the file.
-    fn config(self) -> Result<ClientConfig, String> {
-        if let Some(config) = self.config {
+    fn config(&self) -> Result<ClientConfig, String> {
+        if let Some(config) = &self.config {
             if !self.authorities.is_empty() || self.identity.is_some() {
                 return Err("certificates cannot be combined with a TLS configuration of the program. \
                             Add them to that configuration"
                     .into());
             }
-            return Ok(Arc::unwrap_or_clone(config));
+            return Ok(ClientConfig::clone(config));
         }
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -152,7 +154,7 @@ impl Tls {
     ///
     /// # Errors
     /// If a certificate or key is invalid or cannot be read. The text names the file.
-    pub(crate) fn new(options: TlsOptions) -> Result<Self, String> {
+    pub(crate) fn new(options: &TlsOptions) -> Result<Self, String> {
         let mut server = options.config()?;
         let mut proxy = server.clone();
         proxy.alpn_protocols.clear();
@@ -163,23 +165,22 @@ impl Tls {
     }
 
     /// Performs the handshake with a server. Returns the stream, and whether the server selected HTTP/2.
-    pub(crate) async fn handshake_with_server(
-        &self,
-        host: &str,
-        socket: Socket,
-    ) -> Result<(Socket, bool), ConnectFailure> {
-        let stream = self.server.connect(server_name(host)?, socket).await.map_err(ConnectFailure::tls)?;
+    pub(crate) async fn handshake_with_server(&self, host: &str, socket: Socket) -> Result<(Socket, bool), Failure> {
+        let stream = self.server.connect(server_name(host)?, socket).await.map_err(failed)?;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         Ok((Box::pin(stream), is_http2))
     }
 
-    pub(crate) async fn handshake_with_proxy(&self, host: &str, socket: Socket) -> Result<Socket, ConnectFailure> {
-        let stream = self.proxy.connect(server_name(host)?, socket).await.map_err(ConnectFailure::tls)?;
+    pub(crate) async fn handshake_with_proxy(&self, host: &str, socket: Socket) -> Result<Socket, Failure> {
+        let stream = self.proxy.connect(server_name(host)?, socket).await.map_err(failed)?;
         Ok(Box::pin(stream))
     }
 }
 
-fn server_name(host: &str) -> Result<ServerName<'static>, ConnectFailure> {
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    ServerName::try_from(host).map_err(ConnectFailure::tls)
+fn server_name(host: &str) -> Result<ServerName<'static>, Failure> {
+    ServerName::try_from(bare(host).to_owned()).map_err(failed)
+}
+
+fn failed(error: impl fmt::Display) -> Failure {
+    Failure::new(FailureKind::Tls, error.to_string())
 }

@@ -4,7 +4,7 @@ use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_testkit::VirtualTime;
 
 use super::*;
-use crate::connection::{Handshaker, SendFailure};
+use crate::connection::{HttpConnection, SendFailure};
 
 /// A [`Net`] in virtual time.
 struct VirtualNet(Arc<dyn Runtime>);
@@ -63,10 +63,10 @@ impl AsyncWrite for SilentSocket {
 #[test]
 fn a_dead_connection_fails_its_requests_before_their_default_timeout() {
     let time = VirtualTime::new();
-    let net = Arc::new(VirtualNet(time.runtime()));
+    let net: Arc<dyn Net> = Arc::new(VirtualNet(time.runtime()));
     let failure = time.run(async {
         let io = Io { socket: Box::pin(SilentSocket), meter: Meter::default(), is_http2: true, is_proxied: false };
-        let mut connection = Handshaker::new(net, 64 * 1024).handshake(io).await.map_err(SendFailure::Failed)?;
+        let mut connection = HttpConnection::handshake(io, &net, 64 * 1024).await.map_err(SendFailure::Failed)?;
         let mut request = http::Request::new(FullBody(Bytes::new()));
         *request.uri_mut() = http::Uri::from_static("https://localhost/mcp");
         connection.send(request).await.map(drop)

@@ -1,17 +1,39 @@
-//! [`BodyReader`]: reads the body of a response.
+//! [`FullBody`]: the body of a request, and [`BodyReader`]: reads the body of a response.
 
+use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use futures_io::AsyncRead;
-use http_body::Body;
+use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use mcpwire_driver::http::error_chain;
 
 use crate::meter::Meter;
-use crate::pool::{PooledConnection, UnreadBody};
+use crate::pool::PooledConnection;
+
+/// The complete body of a request.
+pub(crate) struct FullBody(pub(crate) Bytes);
+
+impl Body for FullBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = std::mem::take(&mut self.get_mut().0);
+        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.len() as u64)
+    }
+}
 
 /// Reads the body of a response. It buffers at most one frame, which is what hyper reads at once.
 pub(crate) struct BodyReader {
@@ -27,7 +49,7 @@ impl BodyReader {
     /// Creates the reader of a response body.
     ///
     /// Resets the meter, which counts the bytes outside of responses, because the head has arrived.
-    pub(crate) fn new(UnreadBody { body, meter, connection }: UnreadBody) -> Self {
+    pub(crate) fn new(body: Incoming, meter: Meter, connection: Option<PooledConnection>) -> Self {
         meter.reset();
         let mut reader = BodyReader { body, frame: Bytes::new(), meter, connection };
         if reader.body.is_end_stream() {
