@@ -39,41 +39,20 @@ pub(super) struct SessionGeneration(u32);
 #[derive(Debug, Default)]
 pub(super) struct Endpoint {
     /// The negotiated protocol version. `None` until the connection is open.
-    version: Option<ProtocolVersion>,
+    pub(super) version: Option<ProtocolVersion>,
     /// The value of the `Mcp-Session-Id` header. `None` unless a legacy server (up to revision 2025-11-25) assigned an
     /// id.
-    session_id: Option<String>,
+    pub(super) session_id: Option<String>,
     generation: SessionGeneration,
     /// The URL to which the client posts messages, as an HTTP+SSE server sent it. `None` with Streamable HTTP.
-    message_uri: Option<String>,
+    pub(super) message_uri: Option<String>,
 }
 
 impl Endpoint {
-    pub(super) fn version(&self) -> Option<ProtocolVersion> {
-        self.version
-    }
-
-    pub(super) fn set_version(&mut self, version: Option<ProtocolVersion>) {
-        self.version = version;
-    }
-
     /// Returns whether the negotiated protocol revision is 2026-07-28 or later. Returns `false` until the connection is
     /// open.
     pub(super) fn is_modern(&self) -> bool {
         self.version.is_some_and(|version| version.era() == Era::Modern)
-    }
-
-    pub(super) fn has_session_id(&self) -> bool {
-        self.session_id.is_some()
-    }
-
-    /// Stores the session id from the response to `initialize`. `None` means that the server assigned no id.
-    pub(super) fn set_session_id(&mut self, id: Option<String>) {
-        self.session_id = id;
-    }
-
-    pub(super) fn forget_session_id(&mut self) {
-        self.session_id = None;
     }
 
     pub(super) fn generation(&self) -> SessionGeneration {
@@ -89,10 +68,6 @@ impl Endpoint {
     /// Returns whether the connection uses HTTP+SSE. Only servers with this transport send a separate URL for messages.
     pub(super) fn is_http_sse(&self) -> bool {
         self.message_uri.is_some()
-    }
-
-    pub(super) fn set_message_uri(&mut self, uri: String) {
-        self.message_uri = Some(uri);
     }
 
     /// Returns the head of the `POST` request that sends a request of the session.

@@ -4,6 +4,7 @@
 //! owns its state and does not know the engine. Parts work with a [`Transport`]. If another part must act, a part returns
 //! an enum that says so.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, mem};
@@ -19,12 +20,12 @@ use super::messages::{
     close_if_answered, limit_answers, post_message, post_request, receive, receive_overlong, resume_streams,
     sort_messages,
 };
-use super::recovery::{ExchangeContext, Recovery, recover};
+use super::recovery::{Recovery, recover};
 use super::request::Request;
 use super::response::StreamItem;
 use super::response_head::Head;
 use super::resume_point::ResumePoint;
-use super::send_queue::{Allowed, NextMessage, PostedMessage};
+use super::send_queue::{Allowed, INITIALIZED, NextMessage};
 use super::settings::{Flavour, Settings};
 use super::tool_calls::{ToolCalls, refresh_tools};
 use super::transport::Transport;
@@ -126,7 +127,7 @@ impl Engine {
         let OpenExchange { purpose, response, .. } = exchange;
         match (purpose, response.decoder()) {
             (Purpose::Request(request), Some(decoder)) => request.resume.progressed(decoder, has_message),
-            (Purpose::GetStream, Some(decoder)) => self.get_stream.progressed(decoder, has_message),
+            (Purpose::GetStream, Some(decoder)) => self.get_stream.resume.progressed(decoder, has_message),
             _ => {}
         }
     }
@@ -248,7 +249,7 @@ impl Engine {
     /// Store it in [`Settings::flavour`] to skip the detection in later connections.
     pub fn flavour(&self) -> Option<Flavour> {
         let endpoint = &self.transport.endpoint;
-        endpoint.version().map(|_| if endpoint.is_http_sse() { Flavour::Sse } else { Flavour::Streamable })
+        endpoint.version.map(|_| if endpoint.is_http_sse() { Flavour::Sse } else { Flavour::Streamable })
     }
 
     /// Returns the number of HTTP exchanges that have not ended, including those that have not started.
@@ -299,7 +300,7 @@ impl Engine {
         match message {
             NextMessage::Initialized(message) => self.legacy_session.send_initialized(message, &mut self.transport),
             NextMessage::Request(request) => self.send_request(request),
-            NextMessage::Message(kind, message) => post_message(kind, message, &mut self.transport),
+            NextMessage::Message(method, message) => post_message(method, message, &mut self.transport),
         }
     }
 
@@ -334,9 +335,9 @@ impl Engine {
         let Some(exchange) = self.transport.exchanges.begin_response(id, &head, limits) else { return };
         match &exchange.purpose {
             purpose if purpose.opens_session() && head.is_success() => {
-                self.transport.endpoint.set_session_id(head.session_id);
+                self.transport.endpoint.session_id = head.session_id;
             }
-            Purpose::Message(kind) if kind.is_initialized() => self.initialized(),
+            Purpose::Message(Some(method)) if method == INITIALIZED => self.initialized(),
             Purpose::GetStream => self.get_stream.responded(exchange.response.is_event_stream()),
             _ => {}
         }
@@ -389,18 +390,20 @@ impl Engine {
             Purpose::Request(request) => self.recover(request, end),
             // The JSON-RPC response arrives on the event stream.
             Purpose::RequestOverSse(_) if end.is_success() => {}
-            Purpose::RequestOverSse(request) => transport.fail(request.id, RequestFault::Http(end.into_error())),
-            Purpose::Message(kind) => self.message_ended(kind, end),
+            Purpose::RequestOverSse(request) => {
+                transport.session.fail(request.id, RequestFault::Http(end.into_error()));
+            }
+            Purpose::Message(method) => self.message_ended(method, end),
             Purpose::GetStream => {
                 let renewal_at = self.legacy_session.earliest_renewal(transport.now());
                 if self.get_stream.ended(from, &end, renewal_at, transport) {
-                    transport.end_subscriptions("GET", &end.into_error());
+                    transport.session.end_subscriptions("GET", &end.into_error());
                 }
                 self.renew_lost_session();
             }
             Purpose::SseStream => self.http_sse.stream_ended(end.into_error(), transport),
             Purpose::RenewSession { .. } => self.legacy_session.renewal_ended(from, end, transport),
-            Purpose::RefreshTools(refresh) => self.tool_calls.continue_refresh(*refresh, transport),
+            Purpose::RefreshTools(refresh) => self.tool_calls.continue_refresh(*refresh, None, transport),
             Purpose::DeleteSession => {}
         }
     }
@@ -409,14 +412,15 @@ impl Engine {
     fn recover(&mut self, mut request: Request, end: ExchangeEnd) {
         let transport = &mut self.transport;
         let session = end.session;
-        let given = ExchangeContext {
-            is_modern: transport.endpoint.is_modern(),
-            may_use_sse: self.http_sse.may_fall_back(&transport.settings),
-            max_attempts: transport.settings.max_attempts,
-        };
-        match recover(&mut request, end, given) {
-            Recovery::Fail(fault) => transport.fail(request.id, fault),
-            Recovery::ResumeStream => transport.broken_streams.add(request, transport.now(), &mut transport.random),
+        let may_use_sse = self.http_sse.may_fall_back(&transport.settings);
+        match recover(&mut request, end, may_use_sse, transport) {
+            Recovery::Fail(fault) => {
+                transport.session.fail(request.id, fault);
+            }
+            Recovery::ResumeStream => {
+                request.resume.next_attempt(transport.now(), &mut transport.random);
+                transport.broken_streams.push(request);
+            }
             Recovery::RefreshTools(error) => refresh_tools(request, error, transport),
             Recovery::TrySse(fault) => self.http_sse.connect(request, Some(fault), transport),
             Recovery::RenewAndResend => {
@@ -424,15 +428,15 @@ impl Engine {
                 self.renew_session(session);
             }
             Recovery::RenewAndFail(fault) => {
-                transport.fail(request.id, fault);
+                transport.session.fail(request.id, fault);
                 self.renew_session(session);
             }
         }
     }
 
-    /// Handles the end of an exchange that carried a notification or an answer to a server request.
-    fn message_ended(&mut self, kind: PostedMessage, end: ExchangeEnd) {
-        if kind.is_initialized() {
+    /// Handles the end of an exchange that carried a notification with this method, or an answer to a server request.
+    fn message_ended(&mut self, method: Option<String>, end: ExchangeEnd) {
+        if method.as_deref() == Some(INITIALIZED) {
             self.initialized();
         }
         if end.is_success() {
@@ -443,7 +447,7 @@ impl Engine {
         if is_session_unknown && self.legacy_session.message_refused(session, &error, &mut self.transport) {
             self.renew_session(session);
         }
-        self.transport.session.add_event(Event::DeliveryFailed { method: kind.into_method(), error });
+        self.transport.session.add_event(Event::DeliveryFailed { method, error });
     }
 
     /// Aborts the HTTP exchange of a notification or an answer to a server request, because the server has not
@@ -453,8 +457,8 @@ impl Engine {
         let after = self.transport.session.config().request_timeout;
         let detail = || alloc::format!("no response within {after:?}");
         let failure = (!exchange.response.has_begun()).then(|| Failure::new(FailureKind::Broken, detail()));
-        if let (Purpose::Message(kind), end) = exchange.into_end(failure) {
-            self.message_ended(kind, end);
+        if let (Purpose::Message(method), end) = exchange.into_end(failure) {
+            self.message_ended(method, end);
         }
     }
 
@@ -469,7 +473,7 @@ impl Engine {
             }
             Event::Connected => {
                 let server = self.transport.session.server();
-                self.transport.endpoint.set_version(server.map(|server| server.protocol_version));
+                self.transport.endpoint.version = server.map(|server| server.protocol_version);
                 // If two requests were sent to open the connection, the slower one is no longer needed.
                 self.transport.give_up_unneeded();
             }

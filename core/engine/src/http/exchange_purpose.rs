@@ -1,11 +1,10 @@
 //! [`Purpose`]: why an HTTP exchange was started.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 
-use super::request::Request;
+use super::request::{Request, ToolRefresh};
 use super::response::ExpectedBody;
-use super::send_queue::PostedMessage;
-use super::tool_refresh::ToolRefresh;
 
 /// Why the engine started an HTTP exchange, and the data that the engine needs when the exchange ends.
 #[derive(Debug)]
@@ -16,8 +15,8 @@ pub(super) enum Purpose {
     /// The exchange posts a JSON-RPC request to an HTTP+SSE server. The JSON-RPC response arrives in another exchange,
     /// on the server's event stream.
     RequestOverSse(Request),
-    /// The exchange carries a notification, or an answer to a server request.
-    Message(PostedMessage),
+    /// The exchange carries a notification with this method, or an answer to a server request, which has no method.
+    Message(Option<String>),
     /// The exchange is the event stream on which legacy servers (up to revision 2025-11-25) send messages that belong
     /// to no client request.
     GetStream,
@@ -81,7 +80,7 @@ impl Purpose {
     pub(super) fn request(&self) -> Option<u64> {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => Some(request.id),
-            Purpose::RefreshTools(refresh) => Some(refresh.call().id),
+            Purpose::RefreshTools(refresh) => Some(refresh.call.id),
             _ => None,
         }
     }
@@ -93,7 +92,7 @@ impl Purpose {
     pub(super) fn transport_request(&self) -> Option<u64> {
         match self {
             Purpose::RenewSession { id } => Some(*id),
-            Purpose::RefreshTools(refresh) => Some(refresh.list_request()),
+            Purpose::RefreshTools(refresh) => Some(refresh.list_request),
             _ => None,
         }
     }
@@ -103,7 +102,7 @@ impl Purpose {
     pub(super) fn method(&self) -> &str {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => request.method(),
-            Purpose::Message(posted) => posted.method(),
+            Purpose::Message(method) => method.as_deref().unwrap_or_default(),
             Purpose::RenewSession { .. } => "initialize",
             Purpose::RefreshTools(_) => "tools/list",
             Purpose::GetStream | Purpose::SseStream | Purpose::DeleteSession => "",

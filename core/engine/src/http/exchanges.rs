@@ -143,22 +143,18 @@ impl Exchanges {
             self.by_request.insert(request, id);
         }
         let RequestHead { verb, uri, headers, session } = head;
-        let (is_long, is_request) = (purpose.is_long(), purpose.needs_response());
         let unsent = body.len();
         self.unsent += unsent;
-        let (request_id, attempt) = (purpose.request(), purpose.attempt());
         let exchange = Exchange {
             id,
-            verb,
-            uri,
             headers,
             body,
-            is_long,
-            is_request,
-            request_id,
-            attempt,
+            is_long: purpose.is_long(),
+            is_request: purpose.needs_response(),
+            request_id: purpose.request(),
+            attempt: purpose.attempt(),
             follow_redirects: true,
-            public_addresses_only: false,
+            ..Exchange::new(verb, uri)
         };
         self.commands.push_back(Command::Start(exchange));
         let response = Response::default();

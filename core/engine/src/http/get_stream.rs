@@ -10,7 +10,6 @@ use super::command::ExchangeId;
 use super::exchange_purpose::Purpose;
 use super::exchanges::ExchangeEnd;
 use super::resume_point::ResumePoint;
-use super::sse_decoder::SseDecoder;
 use super::transport::Transport;
 use crate::time::Timestamp;
 
@@ -30,7 +29,7 @@ const MORE_ATTEMPTS: u32 = 10;
 #[derive(Debug, Default)]
 pub(super) struct GetStream {
     state: State,
-    resume: ResumePoint,
+    pub(super) resume: ResumePoint,
     /// Whether the event stream was open before in this session. If so, a 404 response says that the session has ended.
     /// If not, it may say that the server does not offer the stream.
     was_open: bool,
@@ -90,10 +89,6 @@ impl GetStream {
             self.state = State::Open(id);
             self.was_open = true;
         }
-    }
-
-    pub(super) fn progressed(&mut self, decoder: &SseDecoder, has_message: bool) {
-        self.resume.progressed(decoder, has_message);
     }
 
     /// Handles the end of the HTTP exchange `id`. If it carried this event stream, decides whether and when to request

@@ -79,11 +79,11 @@ impl HttpSse {
         let HttpSse::Connecting { initialize, .. } = mem::take(self) else { return };
         if let Some(uri) = resolve(named, &transport.settings.uri) {
             *self = HttpSse::Open { initialize: initialize.id };
-            transport.endpoint.set_message_uri(uri);
+            transport.endpoint.message_uri = Some(uri);
             transport.queue.resend(*initialize);
         } else {
             transport.abort(from);
-            transport.fail(initialize.id, RequestFault::Http(HttpError::Endpoint { uri: excerpt(named) }));
+            transport.session.fail(initialize.id, RequestFault::Http(HttpError::Endpoint { uri: excerpt(named) }));
         }
     }
 
@@ -99,12 +99,12 @@ impl HttpSse {
                     (Some(refusal), _) => refusal,
                     (None, error) => RequestFault::Http(error),
                 };
-                transport.fail(initialize.id, fault);
+                transport.session.fail(initialize.id, fault);
             }
             HttpSse::Open { initialize } => {
                 *self = HttpSse::Open { initialize };
                 if transport.session.phase() == Phase::Connecting {
-                    transport.fail(initialize, RequestFault::Http(error));
+                    transport.session.fail(initialize, RequestFault::Http(error));
                 } else {
                     transport.session.close(CloseReason::ByServer);
                 }

@@ -23,7 +23,7 @@
 //! While subscriptions or the `GET` event stream need the lost session, a timer renews the session, too. After
 //! [`MAX_RETRIES`] failures, the subscriptions end with the last error.
 
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -32,7 +32,7 @@ use super::endpoint::SessionGeneration;
 use super::exchange_purpose::Purpose;
 use super::exchanges::ExchangeEnd;
 use super::messages::post_message;
-use super::send_queue::{INITIALIZED, PostedMessage};
+use super::send_queue::INITIALIZED;
 use super::transport::Transport;
 use crate::own_requests::InitializeResult;
 use crate::rpc::{Response, decode};
@@ -115,7 +115,7 @@ impl LegacySession {
         if matches!(self.state, State::Open | State::Initializing { .. }) {
             self.state = State::Initializing { until: transport.now() + transport.session.config().probe_timeout };
         }
-        post_message(PostedMessage::Notification(INITIALIZED.to_string()), message, transport);
+        post_message(Some(INITIALIZED.to_string()), message, transport);
     }
 
     /// Ends the state in which requests wait for the server's response to `notifications/initialized`. Returns whether
@@ -221,7 +221,7 @@ impl LegacySession {
     /// Handles the response to the `initialize` that replaces an ended session. Opens the new session if the response
     /// is a valid result; otherwise, marks the session as lost.
     fn renewed(&mut self, from: ExchangeId, response: Response, message: &[u8], transport: &mut Transport) {
-        match check_response(message, response, transport.endpoint.version()) {
+        match check_response(message, response, transport.endpoint.version) {
             Ok(()) => {
                 self.state = State::Open;
                 (self.was_listening, self.retries) = (false, 0);
@@ -251,13 +251,13 @@ impl LegacySession {
         let requested = transport.now() + error.retry_after().unwrap_or_default();
         let retry_at = self.earliest_renewal(transport.now()).max(requested) + transport.random_below(MAX_RANDOM_PART);
         self.state = State::Lost { retry_at };
-        transport.endpoint.forget_session_id();
+        transport.endpoint.session_id = None;
         for request in transport.queue.take_resend() {
-            transport.fail(request.id, RequestFault::Http(error.clone()));
+            transport.session.fail(request.id, RequestFault::Http(error.clone()));
         }
         if self.retries >= MAX_RETRIES {
             (self.was_listening, self.retries) = (false, 0);
-            transport.end_subscriptions("initialize", error);
+            transport.session.end_subscriptions("initialize", error);
         }
     }
 
@@ -304,14 +304,15 @@ impl LegacySession {
 ///
 /// The response must contain `version`, the version negotiated when the connection was opened, or no version.
 fn check_response(message: &[u8], response: Response, version: Option<ProtocolVersion>) -> Result<(), HttpError> {
-    let error = |status, excerpt: String| Err(HttpError::Status { status, excerpt, retry_after: None });
-    match decode::answer::<InitializeResult>(message, response) {
-        Ok(InitializeResult { protocol_version: None, .. }) => Ok(()),
-        Ok(result) if result.protocol_version.as_deref() == version.map(ProtocolVersion::as_str) => Ok(()),
-        Ok(_) => error(200, "the server speaks another version of the protocol by now".to_string()),
-        Err(RequestFault::Server(refusal)) => error(404, alloc::format!("`initialize`: {refusal}")),
-        Err(RequestFault::Invalid(unreadable)) => error(200, alloc::format!("`initialize`: {unreadable}")),
+    let why = match decode::answer::<InitializeResult>(message, response) {
+        Ok(InitializeResult { protocol_version: None, .. }) => return Ok(()),
+        Ok(result) if result.protocol_version.as_deref() == version.map(ProtocolVersion::as_str) => return Ok(()),
+        Ok(_) => "the server speaks another version of the protocol by now".to_string(),
+        Err(RequestFault::Server(refusal)) => alloc::format!("`initialize`: {refusal}"),
+        Err(RequestFault::Invalid(unreadable)) => alloc::format!("`initialize`: {unreadable}"),
         // Only a transport reports it.
-        Err(RequestFault::Http(failure)) => Err(failure),
-    }
+        Err(RequestFault::Http(failure)) => return Err(failure),
+    };
+    // The status with which the server has ended the session.
+    Err(HttpError::Status { status: 404, excerpt: why, retry_after: None })
 }

@@ -2,13 +2,13 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::command::ExchangeId;
 use super::exchange_purpose::Purpose;
 use super::request::Request;
 use super::response::StreamItem;
-use super::send_queue::PostedMessage;
 use super::transport::Transport;
 use crate::rpc::{Received, peer_error};
 use crate::session::{OutgoingKind, RequestFault};
@@ -66,29 +66,33 @@ pub(super) fn post_request(mut request: Request, transport: &mut Transport) {
     head.headers.extend(params.map(|(name, value)| (Cow::Owned(name.clone()), value.clone())));
     let message = request.message.take().unwrap_or_default();
     let is_modern_call = transport.endpoint.is_modern() && request.is_tool_call();
-    let may_be_resent = is_modern_call || transport.endpoint.has_session_id();
+    let may_be_resent = is_modern_call || transport.endpoint.session_id.is_some();
     if request.is_initialize() || (may_be_resent && message.len() <= MAX_STORED_MESSAGE) {
         request.message = Some(message.clone());
     }
     let is_http_sse = transport.endpoint.is_http_sse();
     let purpose = if is_http_sse { Purpose::RequestOverSse(request) } else { Purpose::Request(request) };
-    transport.start(purpose, head, message);
+    transport.exchanges.start(purpose, head, message);
 }
 
-/// Starts the HTTP exchange that sends a notification or an answer to a server request.
-pub(super) fn post_message(posted: PostedMessage, message: Vec<u8>, transport: &mut Transport) {
-    let id = transport.post(Purpose::Message(posted), message);
+/// Starts the HTTP exchange that sends a notification with this method, or an answer to a server request, which has no
+/// method.
+pub(super) fn post_message(method: Option<String>, message: Vec<u8>, transport: &mut Transport) {
+    let id = transport.post(Purpose::Message(method), message);
     let deadline = transport.now() + transport.session.config().request_timeout;
     transport.exchanges.set_message_deadline(id, deadline);
 }
 
 /// Sends a `GET` request for each broken event stream whose delay is over, so that the server resumes the stream.
 pub(super) fn resume_streams(transport: &mut Transport) {
-    while let Some(request) = transport.broken_streams.next_due(transport.now()) {
+    let now = transport.now();
+    let is_due = |request: &Request| request.resume.reopened_at().is_some_and(|at| at <= now);
+    while let Some(at) = transport.broken_streams.iter().position(is_due) {
+        let request = transport.broken_streams.swap_remove(at);
         if transport.session.waits_for(request.id) {
             transport.session.report_retry(request.id);
             let head = transport.endpoint.get(&transport.settings, request.resume.last_event_id());
-            transport.start(Purpose::Request(request), head, Vec::new());
+            transport.exchanges.start(Purpose::Request(request), head, Vec::new());
         }
     }
 }
@@ -121,7 +125,7 @@ pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], transport: &mut Tr
     match request {
         Some(id) if is_body || head.response().is_none() => {
             let limit = transport.session.config().max_message;
-            transport.fail(id, RequestFault::Invalid(peer_error::too_long(limit, head.message)));
+            transport.session.fail(id, RequestFault::Invalid(peer_error::too_long(limit, head.message)));
             if is_body {
                 transport.abort(from);
             }

@@ -97,7 +97,7 @@
 // | `settings` | `Settings`: the URL, headers, limits |
 // | `messages` | moves messages from the session to exchanges, and from responses to the session |
 // | `send_queue` | the messages that wait to be sent |
-// | `request` | the state of a request over its attempts; the requests whose event stream is resumed |
+// | `request` | the state of a request over its attempts |
 // | `exchanges`, `exchange_purpose` | the exchanges under way; why each was started |
 // | `endpoint`, `header_values` | the URL and the headers of each HTTP request |
 // | `response`, `response_head`, `sse_decoder`, `retry_after` | reads responses |
@@ -106,7 +106,7 @@
 // | `legacy_session` | initializes and renews the session with a legacy server (up to revision 2025-11-25) |
 // | `get_stream` | the event stream for server messages that belong to no client request |
 // | `http_sse` | the HTTP+SSE transport |
-// | `tool_calls`, `tool_headers`, `tool_refresh` | custom headers from tool parameters |
+// | `tool_calls`, `tool_headers` | custom headers from tool parameters |
 
 mod command;
 mod endpoint;
@@ -129,7 +129,6 @@ mod settings;
 pub(crate) mod sse_decoder;
 mod tool_calls;
 mod tool_headers;
-mod tool_refresh;
 mod transport;
 
 pub use crate::transport_error::{Failure, FailureCause, FailureKind, HttpError};

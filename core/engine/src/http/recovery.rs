@@ -4,6 +4,7 @@ use alloc::string::ToString;
 
 use super::exchanges::ExchangeEnd;
 use super::request::Request;
+use super::transport::Transport;
 use crate::rpc::RpcError;
 use crate::session::RequestFault;
 use crate::transport_error::{FailureKind, HttpError};
@@ -34,29 +35,20 @@ pub(super) enum Recovery {
     TrySse(RequestFault),
 }
 
-/// The state of the connection and the settings that [`recover`] depends on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ExchangeContext {
-    /// Whether the negotiated protocol revision is 2026-07-28 or later.
-    pub(super) is_modern: bool,
-    /// Whether the connection may try the HTTP+SSE transport.
-    pub(super) may_use_sse: bool,
-    pub(super) max_attempts: u32,
-}
-
-/// Decides what the engine does with a request whose HTTP exchange ended without the JSON-RPC response.
-pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
+/// Decides what the engine does with a request whose HTTP exchange ended without the JSON-RPC response. `may_use_sse` says
+/// whether the connection may try the HTTP+SSE transport.
+pub(super) fn recover(request: &mut Request, end: ExchangeEnd, may_use_sse: bool, transport: &Transport) -> Recovery {
     if end.response.is_event_stream() {
-        recover_broken_stream(request, end, given)
+        recover_broken_stream(request, end, transport)
     } else if request.resume.attempts() > 0 {
-        recover_failed_resume(request, end, given)
+        recover_failed_resume(request, end, transport.settings.max_attempts)
     } else {
-        recover_refusal(request, end, given)
+        recover_refusal(request, end, may_use_sse, transport)
     }
 }
 
 /// Decides what to do if the server sent neither a JSON-RPC response nor an event stream, or could not be reached.
-fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
+fn recover_refusal(request: &Request, end: ExchangeEnd, may_use_sse: bool, transport: &Transport) -> Recovery {
     let status = end.status();
     let is_session_unknown = status == Some(404) && end.session.is_some();
     let fault = match end.response.rpc_error(Some(request.id)) {
@@ -64,9 +56,9 @@ fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) 
         _ if end.failure.is_none() && matches!(status, Some(429 | 503)) => RequestFault::Http(end.into_message_error()),
         Some((error, has_id)) if end.failure.is_none() && !matches!(status, Some(401 | 403)) => {
             if is_session_unknown && !has_id {
-                return renew(request, SessionLoss::RequestRefused);
+                return renew(request, false);
             }
-            let are_headers_rejected = error.code == RpcError::HEADER_MISMATCH && given.is_modern;
+            let are_headers_rejected = error.code == RpcError::HEADER_MISMATCH && transport.endpoint.is_modern();
             if are_headers_rejected && request.is_tool_call() && !request.was_resent {
                 return Recovery::RefreshTools(error);
             }
@@ -75,65 +67,56 @@ fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) 
             }
             RequestFault::Server(error)
         }
-        _ if is_session_unknown => return renew(request, SessionLoss::RequestRefused),
+        _ if is_session_unknown => return renew(request, false),
         _ => RequestFault::Http(end.into_error()),
     };
-    if given.may_use_sse && request.is_initialize() && matches!(status, Some(400 | 404 | 405)) {
+    if may_use_sse && request.is_initialize() && matches!(status, Some(400 | 404 | 405)) {
         return Recovery::TrySse(fault);
     }
     Recovery::Fail(fault)
 }
 
-fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
+fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, transport: &Transport) -> Recovery {
     request.resume.count_unreachable(false);
     let has_event_id = request.resume.last_event_id().is_some();
-    if !has_event_id || given.is_modern || request.method() == "server/discover" {
+    if !has_event_id || transport.endpoint.is_modern() || request.method() == "server/discover" {
         return Recovery::Fail(RequestFault::Http(end.into_error()));
     }
     let attempts = request.resume.attempts();
-    if attempts < given.max_attempts {
+    if attempts < transport.settings.max_attempts {
         return Recovery::ResumeStream;
     }
     let error = end.failure.map_or(HttpError::NoAnswer { status: 200, attempts }, HttpError::Failed);
     Recovery::Fail(RequestFault::Http(error))
 }
 
-fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
+fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, max_attempts: u32) -> Recovery {
     let status = end.status();
     if status == Some(404) && end.session.is_some() {
-        return renew(request, SessionLoss::StreamUnknown);
+        return renew(request, true);
     }
     let is_unreachable = end.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Unreachable);
     let unreachable = request.resume.count_unreachable(is_unreachable);
     let is_temporary = end.failure.is_some() || matches!(status, Some(408 | 429 | 500..));
-    if is_temporary && unreachable < MAX_UNREACHABLE && request.resume.attempts() < given.max_attempts {
+    if is_temporary && unreachable < MAX_UNREACHABLE && request.resume.attempts() < max_attempts {
         return Recovery::ResumeStream;
     }
     Recovery::Fail(RequestFault::Http(end.into_error()))
 }
 
-/// The response from which the client learned that the server has ended the legacy session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SessionLoss {
-    /// The server refused the request with the status 404, and therefore did not carry it out.
-    RequestRefused,
-    /// The server responded with the status 404 when the client tried to resume the event stream of the request. The
-    /// server may have carried out the request.
-    StreamUnknown,
-}
-
 /// Decides whether to send a request again in a new session, because the server has ended the session of the request.
-/// `loss` says how the client learned of that.
-fn renew(request: &Request, loss: SessionLoss) -> Recovery {
-    let is_safe = loss == SessionLoss::RequestRefused || request.is_repeatable;
+///
+/// `may_have_run` says whether the server may have carried out the request. It has not if it refused the request itself with
+/// the status 404. It may have if it refused to resume the event stream of the request.
+fn renew(request: &Request, may_have_run: bool) -> Recovery {
+    let is_safe = !may_have_run || request.is_repeatable;
     if is_safe && !request.was_resent && request.message.is_some() {
         return Recovery::RenewAndResend;
     }
-    Recovery::RenewAndFail(RequestFault::Http(match loss {
-        SessionLoss::RequestRefused => {
-            HttpError::Status { status: 404, excerpt: "the session has ended".to_string(), retry_after: None }
-        }
-        SessionLoss::StreamUnknown => HttpError::SessionLost,
+    Recovery::RenewAndFail(RequestFault::Http(if may_have_run {
+        HttpError::SessionLost
+    } else {
+        HttpError::Status { status: 404, excerpt: "the session has ended".to_string(), retry_after: None }
     }))
 }
 

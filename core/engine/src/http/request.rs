@@ -1,13 +1,12 @@
-//! [`Request`]: a request of the session, with the state of the attempts to complete it. [`BrokenStreams`]: the requests
-//! whose event stream broke.
+//! [`Request`]: a request of the session, with the state of the attempts to complete it. [`ToolRefresh`]: a tool call that
+//! waits for a newer tool list.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::resume_point::ResumePoint;
-use crate::random::XorShift64;
+use crate::rpc::RpcError;
 use crate::session::OutgoingRequest;
-use crate::time::Timestamp;
 use mcpwire_types::ProtocolVersion;
 
 /// A JSON-RPC request whose response has not arrived. If the event stream of the request breaks, the engine resumes the
@@ -77,28 +76,17 @@ impl Request {
     }
 }
 
-/// The requests whose event stream broke before the JSON-RPC response arrived (specification, revision 2025-11-25:
-/// basic/transports, "Resumability and Redelivery"), each with the time at which the engine tries to resume the stream.
-#[derive(Debug, Default)]
-pub(super) struct BrokenStreams(Vec<(Timestamp, Request)>);
-
-impl BrokenStreams {
-    /// Adds a request whose event stream broke, and chooses the time at which the engine tries to resume the stream.
-    pub(super) fn add(&mut self, mut request: Request, now: Timestamp, random: &mut XorShift64) {
-        let at = request.resume.next_attempt(now, random);
-        self.0.push((at, request));
-    }
-
-    pub(super) fn remove(&mut self, id: u64) {
-        self.0.retain(|(_, request)| request.id != id);
-    }
-
-    pub(super) fn next_due(&mut self, now: Timestamp) -> Option<Request> {
-        let at = self.0.iter().position(|(at, _)| *at <= now)?;
-        Some(self.0.swap_remove(at).1)
-    }
-
-    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        self.0.iter().map(|(at, _)| *at).min()
-    }
+/// A tool call that waits while the client fetches the tool list again, because the server rejected the headers of the
+/// call.
+///
+/// Specification: protocol revision 2026-07-28, basic/transports/streamable-http, "Client Behavior".
+#[derive(Debug)]
+pub(super) struct ToolRefresh {
+    pub(super) call: Request,
+    /// The error with which the server rejected the headers of the call.
+    pub(super) error: RpcError,
+    /// JSON-RPC id of the latest `tools/list` request for this tool call.
+    pub(super) list_request: u64,
+    /// Number of pages of the tool list that the client has requested for this call.
+    pub(super) pages: u32,
 }

@@ -67,6 +67,12 @@ impl ResumePoint {
         self.attempts
     }
 
+    /// Returns the time of the latest attempt to reopen the event stream, which may lie in the future. `None` if the
+    /// stream never broke.
+    pub(super) fn reopened_at(&self) -> Option<Timestamp> {
+        self.reopened_at
+    }
+
     /// Stores the last event id and the requested delay, after `decoder` has read bytes of the event stream.
     ///
     /// `has_message` says whether those bytes completed a message. If so, or if the event id is new, the number of

@@ -11,35 +11,6 @@ use crate::frame::TransmitBuffer;
 /// The method of the notification that completes the handshake with a legacy server (up to revision 2025-11-25).
 pub(super) const INITIALIZED: &str = "notifications/initialized";
 
-/// A kind of message to which the server sends no JSON-RPC response.
-#[derive(Debug)]
-pub(super) enum PostedMessage {
-    /// A notification with this method.
-    Notification(String),
-    /// An answer to a server request.
-    Answer,
-}
-
-impl PostedMessage {
-    pub(super) fn into_method(self) -> Option<String> {
-        match self {
-            PostedMessage::Notification(method) => Some(method),
-            PostedMessage::Answer => None,
-        }
-    }
-
-    pub(super) fn method(&self) -> &str {
-        match self {
-            PostedMessage::Notification(method) => method,
-            PostedMessage::Answer => "",
-        }
-    }
-
-    pub(super) fn is_initialized(&self) -> bool {
-        self.method() == INITIALIZED
-    }
-}
-
 /// Which kinds of messages may be sent now. Each variant also allows the kinds of the variants before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Allowed {
@@ -55,7 +26,8 @@ pub(super) enum NextMessage {
     /// The `notifications/initialized` message.
     Initialized(Vec<u8>),
     Request(Request),
-    Message(PostedMessage, Vec<u8>),
+    /// A notification with this method, or an answer to a server request, which has no method.
+    Message(Option<String>, Vec<u8>),
 }
 
 /// The messages that wait to be sent, in one queue for each kind of message.
@@ -139,12 +111,12 @@ impl SendQueue {
         }
         if let Some((method, message)) = self.notifications.pop_front() {
             self.notification_bytes -= message.len();
-            return Some(NextMessage::Message(PostedMessage::Notification(method), message));
+            return Some(NextMessage::Message(Some(method), message));
         }
         let length = self.answer_lengths.pop_front()?;
         let message = self.answers.pending().get(..length).unwrap_or_default().to_vec();
         self.answers.sent(length);
-        Some(NextMessage::Message(PostedMessage::Answer, message))
+        Some(NextMessage::Message(None, message))
     }
 
     fn next_request(&mut self) -> Option<Request> {
@@ -170,16 +142,6 @@ impl SendQueue {
     pub(super) fn is_empty(&self) -> bool {
         let requests = self.resend.is_empty() && self.requests.is_empty();
         requests && self.notifications.is_empty() && self.answer_lengths.is_empty() && self.initialized.is_none()
-    }
-
-    pub(super) fn clear(&mut self) {
-        *self = SendQueue::default();
-    }
-
-    pub(super) fn release_buffers(&mut self) {
-        if self.is_empty() {
-            self.clear();
-        }
     }
 }
 

@@ -17,10 +17,6 @@ const MAX_FIELD: usize = 4 * 1024;
 /// of a message.
 const CUT_LENGTH: usize = 1024;
 
-/// Maximum length in bytes of event data that the decoder copies from its buffer: 8 KiB. If the data is longer, the
-/// event takes over the whole buffer, so that an idle decoder never keeps a large buffer.
-const MAX_COPIED: usize = 8 * 1024;
-
 const DATA: &[u8] = b"data:";
 
 /// A server-sent event.
@@ -201,8 +197,6 @@ impl SseDecoder {
             let value = &line[DATA.len()..];
             self.push_data(value.strip_prefix(b" ").unwrap_or(value));
             self.state = LineState::Data;
-            self.line = line;
-            self.line.clear();
         }
     }
 
@@ -233,7 +227,9 @@ impl SseDecoder {
             return None;
         }
         if self.line.is_empty() {
-            return self.dispatch();
+            // The blank line after an event.
+            self.last_id = self.id.take().unwrap_or(core::mem::take(&mut self.last_id));
+            return self.take_event();
         }
         let line = core::mem::take(&mut self.line);
         let (field, value) = match memchr::memchr(b':', &line) {
@@ -241,8 +237,6 @@ impl SseDecoder {
             None => (&line[..], &b""[..]),
         };
         self.read_field(field, value.strip_prefix(b" ").unwrap_or(value));
-        self.line = line;
-        self.line.clear();
         None
     }
 
@@ -262,14 +256,6 @@ impl SseDecoder {
         }
     }
 
-    /// Handles the blank line after an event. Returns the event if it has data.
-    fn dispatch(&mut self) -> Option<SseEvent> {
-        if let Some(id) = self.id.take() {
-            self.last_id = id;
-        }
-        self.take_event()
-    }
-
     /// Returns the current event if it has a `data` field, and starts the next event.
     fn take_event(&mut self) -> Option<SseEvent> {
         let name = core::mem::take(&mut self.name);
@@ -277,13 +263,7 @@ impl SseDecoder {
         if fill == DataState::None {
             return None;
         }
-        let data = if self.data.len() > MAX_COPIED {
-            core::mem::take(&mut self.data)
-        } else {
-            let data = self.data.clone();
-            self.data.clear();
-            data
-        };
+        let data = core::mem::take(&mut self.data);
         Some(SseEvent { name, data, is_truncated: fill == DataState::Cut })
     }
 }

@@ -4,19 +4,23 @@
 //! and "Client Behavior".
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::command::ExchangeId;
 use super::exchange_purpose::Purpose;
 use super::exchanges::OpenExchange;
-use super::request::Request;
+use super::request::{Request, ToolRefresh};
 use super::tool_headers::ToolHeaders;
-use super::tool_refresh::{AfterPage, ToolRefresh};
 use super::transport::Transport;
-use crate::rpc::{Response, RpcError, decode};
+use crate::rpc::{Response, RpcError, decode, write};
 use crate::session::RequestFault;
 use mcpwire_text::json::Json;
-use mcpwire_text::json::scan::member;
+use mcpwire_text::json::scan::{member, text};
+use mcpwire_types::ListParams;
+
+/// Maximum number of pages of the tool list to request for one tool call: 100, more than any known server has.
+const MAX_PAGES: u32 = 100;
 
 /// Sets the `Mcp-Param-*` headers of tool calls. When a server rejects the headers of a tool call, fetches the tool
 /// list again, because the parameters of the tool may have changed.
@@ -61,7 +65,7 @@ impl ToolCalls {
         match &exchange.purpose {
             Purpose::Request(request) if request.method() == "tools/list" => {
                 if self.first.is_none_or(|first| from >= first) {
-                    self.headers.read_page(response.result(message));
+                    self.headers.read_page(response.result(message), None);
                 }
                 false
             }
@@ -72,11 +76,15 @@ impl ToolCalls {
                 refresh_tools(call, error, transport);
                 true
             }
-            Purpose::RefreshTools(refresh) if response.id == refresh.list_request() => {
+            Purpose::RefreshTools(refresh) if response.id == refresh.list_request => {
                 // Further messages of the same exchange are not needed.
-                if let Some(OpenExchange { purpose: Purpose::RefreshTools(mut refresh), .. }) = transport.abort(from) {
-                    refresh.read_page(response.result(message), &mut self.headers);
-                    self.continue_refresh(*refresh, transport);
+                if let Some(OpenExchange { purpose: Purpose::RefreshTools(refresh), .. }) = transport.abort(from) {
+                    let page = response.result(message);
+                    let tool = member(refresh.call.params(), "name").and_then(text);
+                    let is_found = self.headers.read_page(page, tool.as_deref());
+                    let next_page = page.and_then(|page| member(page, "nextCursor").and_then(text));
+                    let is_needed = !is_found && refresh.pages < MAX_PAGES;
+                    self.continue_refresh(*refresh, next_page.filter(|_| is_needed), transport);
                 }
                 true
             }
@@ -84,14 +92,18 @@ impl ToolCalls {
         }
     }
 
-    /// Continues with a tool call that waits for the tool list: requests the next page, sends the call again, or fails
-    /// the call.
-    pub(super) fn continue_refresh(&self, refresh: ToolRefresh, transport: &mut Transport) {
-        let is_awaited = transport.session.waits_for(refresh.call().id);
-        match refresh.after_page(&self.headers, is_awaited) {
-            AfterPage::RequestPage(refresh) => request_page(refresh, transport),
-            AfterPage::Resend(call) => transport.queue.resend(call),
-            AfterPage::Fail(call, error) => transport.fail(call, RequestFault::Server(error)),
+    /// Continues with a tool call that waits for the tool list, after a `tools/list` request for it has ended. Requests the
+    /// page after the cursor `next_page`. Without one, sends the call again if the new tool list leads to other headers than
+    /// the rejected ones, and otherwise fails the call.
+    pub(super) fn continue_refresh(&self, refresh: ToolRefresh, next_page: Option<String>, transport: &mut Transport) {
+        if next_page.is_some() && transport.session.waits_for(refresh.call.id) {
+            return request_page(refresh, next_page.as_deref(), transport);
+        }
+        let ToolRefresh { call, error, .. } = refresh;
+        if self.headers.headers_of(call.params()) == call.header_params {
+            transport.session.fail(call.id, RequestFault::Server(error));
+        } else {
+            transport.queue.resend(call);
         }
     }
 }
@@ -101,14 +113,18 @@ impl ToolCalls {
 /// If the engine has no copy of the message to send again, the call fails with `error` instead.
 pub(super) fn refresh_tools(call: Request, error: RpcError, transport: &mut Transport) {
     if call.message.is_none() {
-        return transport.fail(call.id, RequestFault::Server(error));
+        transport.session.fail(call.id, RequestFault::Server(error));
+    } else {
+        let call = Request { was_resent: true, ..call };
+        request_page(ToolRefresh { call, error, list_request: 0, pages: 0 }, None, transport);
     }
-    request_page(ToolRefresh::new(call, error), transport);
 }
 
-fn request_page(mut refresh: ToolRefresh, transport: &mut Transport) {
-    let (id, message) = transport.session.write_own("tools/list", &|out: &mut Vec<u8>| refresh.push_params(out));
-    refresh.page_requested(id);
+/// Requests the page of the tool list after `cursor`. `None` requests the first page.
+fn request_page(refresh: ToolRefresh, cursor: Option<&str>, transport: &mut Transport) {
+    let params = |out: &mut Vec<u8>| write::push_object(out, &ListParams { cursor });
+    let (list_request, message) = transport.session.write_own("tools/list", &params);
+    let refresh = ToolRefresh { list_request, pages: refresh.pages + 1, ..refresh };
     transport.post(Purpose::RefreshTools(Box::new(refresh)), message);
 }
 

@@ -27,28 +27,24 @@ struct KnownTool {
 }
 
 impl ToolHeaders {
-    pub(super) fn read_page(&mut self, page: Option<&[u8]>) {
-        for_each_tool(page, |name, tool| self.read_tool(name, tool));
-    }
-
     /// Updates the stored tools from a page of the tool list. Returns whether that page contains a tool with the name
-    /// `wanted`.
-    pub(super) fn read_page_with(&mut self, page: Option<&[u8]>, wanted: Option<&str>) -> bool {
-        let mut is_found = false;
-        for_each_tool(page, |name, tool| {
+    /// `wanted`. `page` is `None` if the server responded with an error.
+    pub(super) fn read_page(&mut self, page: Option<&[u8]>, wanted: Option<&str>) -> bool {
+        let Some(tools) = page.and_then(|page| member(page, "tools")) else { return false };
+        let (mut is_found, mut at) = (false, 0);
+        while let Some(range) = scan::next_element(tools, &mut at) {
+            let tool = &tools[range];
+            let Some([b'"', name @ .., b'"']) = member(tool, "name") else { continue };
+            let name = key_text(name).into_owned();
             is_found |= wanted == Some(name.as_str());
-            self.read_tool(name, tool);
-        });
-        is_found
-    }
-
-    fn read_tool(&mut self, name: String, tool: &[u8]) {
-        let known = read_tool(tool);
-        if known.params.is_empty() && !known.is_idempotent {
-            self.tools.remove(&name);
-        } else if self.tools.len() < MAX_TOOLS || self.tools.contains_key(&name) {
-            self.tools.insert(name, known);
+            let known = read_tool(tool);
+            if known.params.is_empty() && !known.is_idempotent {
+                self.tools.remove(&name);
+            } else if self.tools.len() < MAX_TOOLS || self.tools.contains_key(&name) {
+                self.tools.insert(name, known);
+            }
         }
+        is_found
     }
 
     /// Returns the names and values of the `Mcp-Param-*` headers for a `tools/call` with these parameters, a JSON object
@@ -70,21 +66,7 @@ impl ToolHeaders {
     }
 
     fn called(&self, params: &[u8]) -> Option<&KnownTool> {
-        if self.tools.is_empty() {
-            return None;
-        }
         self.tools.get(&member(params, "name").and_then(text)?)
-    }
-}
-
-fn for_each_tool(page: Option<&[u8]>, mut each: impl FnMut(String, &[u8])) {
-    let Some(tools) = page.and_then(|page| member(page, "tools")) else { return };
-    let mut at = 0;
-    while let Some(range) = scan::next_element(tools, &mut at) {
-        let tool = &tools[range];
-        if let Some([b'"', name @ .., b'"']) = member(tool, "name") {
-            each(key_text(name).into_owned(), tool);
-        }
     }
 }
 

@@ -5,17 +5,16 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::command::ExchangeId;
-use super::endpoint::{Endpoint, RequestHead};
+use super::endpoint::Endpoint;
 use super::exchange_purpose::Purpose;
 use super::exchanges::{Exchanges, OpenExchange};
-use super::request::BrokenStreams;
+use super::request::Request;
 use super::response::{BodyLimits, StreamItem};
 use super::send_queue::SendQueue;
 use super::settings::Settings;
 use crate::random::XorShift64;
-use crate::session::{Phase, RequestFault, Session};
+use crate::session::{Phase, Session};
 use crate::time::Timestamp;
-use crate::transport_error::HttpError;
 
 pub(super) struct Transport {
     pub(super) settings: Settings,
@@ -23,7 +22,11 @@ pub(super) struct Transport {
     pub(super) endpoint: Endpoint,
     pub(super) queue: SendQueue,
     pub(super) exchanges: Exchanges,
-    pub(super) broken_streams: BrokenStreams,
+    /// The requests whose event stream broke before the JSON-RPC response arrived (specification, revision 2025-11-25:
+    /// basic/transports, "Resumability and Redelivery"). The engine resumes each at its [`ResumePoint::reopened_at`].
+    ///
+    /// [`ResumePoint::reopened_at`]: super::resume_point::ResumePoint::reopened_at
+    pub(super) broken_streams: Vec<Request>,
     /// The parts of HTTP responses that have arrived, and that the engine has not handled yet, in order of arrival.
     pub(super) inbox: VecDeque<StreamItem>,
     /// Random number generator for the delays before event streams are reopened.
@@ -37,7 +40,7 @@ impl Transport {
             endpoint: Endpoint::default(),
             queue: SendQueue::default(),
             exchanges: Exchanges::new(),
-            broken_streams: BrokenStreams::default(),
+            broken_streams: Vec::new(),
             inbox: VecDeque::new(),
             random: XorShift64::new(settings.seed),
             settings,
@@ -54,8 +57,9 @@ impl Transport {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        let timeouts = [self.session.poll_timeout(), self.exchanges.poll_timeout(), self.broken_streams.poll_timeout()];
-        timeouts.into_iter().flatten().min()
+        let resuming = self.broken_streams.iter().filter_map(|request| request.resume.reopened_at());
+        let timeouts = [self.session.poll_timeout(), self.exchanges.poll_timeout()];
+        timeouts.into_iter().flatten().chain(resuming).min()
     }
 
     /// Returns whether no request is pending, no message waits to be sent, and every received message has been handled.
@@ -67,11 +71,11 @@ impl Transport {
     }
 
     /// Frees the buffers of the session, the queues and the exchanges. Call this method only if [`Self::is_idle`]
-    /// returns `true`, because it empties the inbox.
+    /// returns `true`, because it empties the queues.
     pub(super) fn release_buffers(&mut self) {
         self.session.release_buffers();
         self.session.outbox_mut().release_buffers();
-        self.queue.release_buffers();
+        self.queue = SendQueue::default();
         self.exchanges.release_buffers();
         self.inbox = VecDeque::new();
     }
@@ -83,29 +87,25 @@ impl Transport {
     /// Starts a `POST` exchange that sends `message`, which is not a request of the session.
     pub(super) fn post(&mut self, purpose: Purpose, message: Vec<u8>) -> ExchangeId {
         let head = self.endpoint.post_message(&self.settings, purpose.method());
-        self.start(purpose, head, message)
+        self.exchanges.start(purpose, head, message)
     }
 
     /// Starts a `GET` exchange for an event stream. With `last_event_id`, asks the server to resume a broken stream
     /// after that event.
     pub(super) fn get(&mut self, purpose: Purpose, last_event_id: Option<&str>) -> ExchangeId {
         let head = self.endpoint.get(&self.settings, last_event_id);
-        self.start(purpose, head, Vec::new())
+        self.exchanges.start(purpose, head, Vec::new())
     }
 
     /// Sends the `DELETE` request that ends the legacy session, if there is a session and no HTTP exchange is open.
     ///
     /// The session must outlive all other exchanges, because the server refuses requests of an ended session.
     pub(super) fn delete_session(&mut self) {
-        if self.exchanges.len() == 0 && !self.endpoint.is_http_sse() && self.endpoint.has_session_id() {
+        if self.exchanges.len() == 0 && !self.endpoint.is_http_sse() && self.endpoint.session_id.is_some() {
             let head = self.endpoint.delete(&self.settings);
-            self.start(Purpose::DeleteSession, head, Vec::new());
-            self.endpoint.forget_session_id();
+            self.exchanges.start(Purpose::DeleteSession, head, Vec::new());
+            self.endpoint.session_id = None;
         }
-    }
-
-    pub(super) fn start(&mut self, purpose: Purpose, head: RequestHead, body: Vec<u8>) -> ExchangeId {
-        self.exchanges.start(purpose, head, body)
     }
 
     pub(super) fn remove(&mut self, id: ExchangeId) -> Option<OpenExchange> {
@@ -131,7 +131,7 @@ impl Transport {
     /// Returns `true` if the server needs no `notifications/cancelled`, because the request was not sent in the current
     /// session.
     pub(super) fn give_up(&mut self, request: u64) -> bool {
-        self.broken_streams.remove(request);
+        self.broken_streams.retain(|broken| broken.id != request);
         // A queued request is new, or the server refused it, or it was sent in a session that has ended.
         if self.queue.remove_request(request).is_some() {
             return true;
@@ -154,22 +154,11 @@ impl Transport {
     /// notification or an answer to a server request.
     pub(super) fn abort_all(&mut self) {
         self.session.outbox_mut().clear();
-        self.queue.clear();
+        self.queue = SendQueue::default();
         self.inbox.clear();
         for id in self.exchanges.dispensable() {
             self.abort(id);
         }
-    }
-
-    /// Fails the request with the JSON-RPC id `request`, because its response will not arrive. `fault` is the reason.
-    pub(super) fn fail(&mut self, request: u64, fault: RequestFault) {
-        self.session.fail(request, fault);
-    }
-
-    /// Ends all subscriptions, because the client has given up the request `method`, without which the server cannot
-    /// report changes. `error` is why the request failed.
-    pub(super) fn end_subscriptions(&mut self, method: &'static str, error: &HttpError) {
-        self.session.end_subscriptions(method, error);
     }
 
     /// Returns a random duration below `bound`.
