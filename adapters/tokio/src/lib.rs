@@ -29,8 +29,6 @@
 mod compat;
 #[cfg(feature = "http")]
 mod net;
-#[cfg(unix)]
-mod pipe;
 #[cfg(feature = "http")]
 mod process_runtime;
 
@@ -45,7 +43,7 @@ pub use compat::Compat;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::protocol::Timestamp;
 pub use mcpwire_driver::*;
-use tokio::runtime::{EnterGuard, Handle, RuntimeFlavor};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{Instant, Sleep};
 
 /// A handle of a tokio runtime with I/O and time enabled. Implements [`Runtime`].
@@ -106,11 +104,6 @@ impl Tokio {
     pub fn current() -> Arc<dyn Runtime> {
         Arc::new(Tokio(Handle::current()))
     }
-
-    /// Enters the runtime: tokio's timers and sockets need a current runtime.
-    fn enter(&self) -> EnterGuard<'_> {
-        self.0.enter()
-    }
 }
 
 impl CurrentRuntime for Tokio {
@@ -135,13 +128,14 @@ impl Runtime for Tokio {
     }
 
     fn timer(&self) -> Box<dyn Timer> {
-        let _entered = self.enter();
+        // tokio's timers, pipes and sockets need a current runtime.
+        let _entered = self.0.enter();
         Box::new(TokioTimer(Box::pin(tokio::time::sleep(MAX_SLEEP))))
     }
 
     fn clock(&self) -> Clock {
         // tokio's clock, so that `tokio::time::pause` in a test also pauses the client's time.
-        let _entered = self.enter();
+        let _entered = self.0.enter();
         let origin = Instant::now();
         Clock::from_fn(move || Timestamp::from_origin(origin.elapsed()))
     }
@@ -152,14 +146,20 @@ impl Runtime for Tokio {
 
     #[cfg(unix)]
     fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
-        use pipe::{ProcessExit, Reader, Writer};
+        use std::os::fd::OwnedFd;
 
-        let _entered = self.enter();
-        let [stdin, stdout, stderr] = pipes.into_files()?;
-        let mut streams = Streams::new(Reader::new(stdout)?, Writer::new(stdin, self.0.clone()));
-        streams.stderr = Some(Box::pin(Reader::new(stderr)?));
+        use tokio::io::Interest;
+        use tokio::io::unix::AsyncFd;
+        use tokio::net::unix::pipe::{Receiver, Sender};
+
+        let _entered = self.0.enter();
+        let reader = Receiver::from_owned_fd(pipes.stdout.into())?;
+        let mut streams = Streams::new(Compat(reader), Compat(Sender::from_owned_fd(pipes.stdin.into())?));
+        streams.stderr = Some(Box::pin(Compat(Receiver::from_owned_fd(pipes.stderr.into())?)));
         if let Some(exit) = exit {
-            streams.exit = Some(Box::pin(ProcessExit::new(exit)?));
+            #[allow(deprecated, reason = "its replacement needs a newer tokio; the handle owns its descriptor")]
+            let exit = AsyncFd::with_interest(OwnedFd::from(exit), Interest::READABLE)?;
+            streams.exit = Some(Box::pin(async move { drop(exit.readable().await) }));
         }
         Ok(streams)
     }
@@ -168,7 +168,7 @@ impl Runtime for Tokio {
     fn pipes(&self, pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
         use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-        let _entered = self.enter();
+        let _entered = self.0.enter();
         let mut streams =
             Streams::new(Compat(ChildStdout::from_std(pipes.stdout)?), Compat(ChildStdin::from_std(pipes.stdin)?));
         streams.stderr = Some(Box::pin(Compat(ChildStderr::from_std(pipes.stderr)?)));

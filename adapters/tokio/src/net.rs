@@ -31,7 +31,7 @@ impl Net for Tokio {
 impl Tokio {
     /// Enters this runtime for each poll of the future, because HTTP connections may be opened on threads without a runtime.
     fn poll_inside<F: Future + Send + 'static>(&self, future: F) -> Pin<Box<dyn Future<Output = F::Output> + Send>> {
-        let (runtime, mut future) = (self.clone(), Box::pin(future));
+        let (runtime, mut future) = (self.0.clone(), Box::pin(future));
         Box::pin(poll_fn(move |cx| {
             let _entered = runtime.enter();
             future.as_mut().poll(cx)
