@@ -110,7 +110,7 @@ impl<R> Call<'static, R> {
         let Call { client, name, request, mut options, callbacks } = self;
         let shared = client.connection().shared();
         shared.add_caller_context(&mut options, &name);
-        let request = request.map_err(|error| shared.not_sent_error(error).with_tool(&name))?;
+        let request = request.map_err(|error| shared.error(error).with_tool(&name))?;
         let call = ToolCall::new(Arc::clone(&name), request, options);
         let send = |state: &mut _, calls: &mut Calls<'_>, now| call.send_now(state, calls, now);
         match Pending::begin(client.connection(), callbacks, send) {
@@ -176,7 +176,7 @@ impl<R, M: Method> Future for CallFuture<'_, R, M> {
         {
             let shared = this.client.connection().shared();
             shared.add_caller_context(&mut options, &this.name);
-            let request = request.map_err(|error| shared.not_sent_error(error).with_tool(&this.name))?;
+            let request = request.map_err(|error| shared.error(error).with_tool(&this.name))?;
             let call = ToolCall::new(Arc::clone(&this.name), request.with_method(), options);
             let runner = OperationRunner::new(!this.callbacks.is_empty());
             this.stage = Stage::Running { call, runner };

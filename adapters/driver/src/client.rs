@@ -1,7 +1,7 @@
 //! [`McpClient`]: a connection to one server.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -10,11 +10,12 @@ use mcpwire_core::internal::OpeningOutcome;
 use mcpwire_core::{CallError, ProtocolVersion, ServerCapabilities, ServerInfo, Stats};
 
 use crate::connect;
-use crate::connection::{ConnectionRef, RestartAttempt};
+use crate::connection::ConnectionRef;
+use crate::locked_state::State;
 use crate::notifications::{Events, Notifications};
+use crate::opening::RestartAttempt;
 use crate::operation::BoxFuture;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
-use crate::waiter::Waiter;
 use mcpwire_client::{ReadStream, WriteStream};
 
 /// A connection to one server, on the runtime `R`. Clones are cheap, and any number of tasks can use the client concurrently.
@@ -75,10 +76,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// # Panics
     /// If this is called outside of a runtime, and `R` needs one, as tokio does.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
-        Ok(McpClient {
-            connection: connect::connect(R::current(), def, ConnectOptions::default())?,
-            runtime: PhantomData,
-        })
+        Self::connect_with(def, ConnectOptions::default())
     }
 
     /// Starts a server with options, without opening the connection.
@@ -195,16 +193,13 @@ impl<R> McpClient<R> {
         let start = shared.clock.now();
         shared.send(|state| state.begin_opening(start))?;
         // The driver reads nothing before the opening, so it must be woken to read the response.
-        shared.wake_driver();
+        shared.lock().wake_driver();
         loop {
             if let Some(server) = shared.server.get() {
                 shared.lock().is_opening_reported = true;
                 return Ok(server);
             }
-            let outcome = {
-                let mut waiter = Waiter::new(shared);
-                poll_fn(|cx| waiter.poll_opened(cx)).await
-            };
+            let outcome = shared.wait_for(State::opening_outcome).await;
             if matches!(outcome, OpeningOutcome::Restart) {
                 let _attempt = RestartAttempt(shared);
                 connect::restart(shared, start)?;
@@ -300,10 +295,7 @@ impl<R> McpClient<R> {
     /// The future can be dropped at any time, and `closed` called again.
     pub fn closed(&self) -> impl Future<Output = ConnectionEnd> + Send + use<R> {
         let shared = Arc::clone(self.connection.shared());
-        async move {
-            let mut waiter = Waiter::new(&shared);
-            poll_fn(|cx| waiter.poll_closed(cx)).await
-        }
+        async move { shared.wait_for(|state| state.connection_end().filter(|_| state.report.is_some())).await }
     }
 
     /// Returns why the connection has ended, or `None` if it is open.
@@ -328,10 +320,7 @@ impl<R> McpClient<R> {
         let connection = self.connection.clone();
         connection.shared().start_shutdown();
         async move {
-            let report = {
-                let mut waiter = Waiter::new(connection.shared());
-                poll_fn(|cx| waiter.poll_ended(cx)).await
-            };
+            let report = connection.shared().wait_for(|state| state.report).await;
             #[cfg(feature = "http")]
             connection.shared().context.settle_authorizer().await?;
             connection.shared().context.shutdown_result(report)
@@ -353,7 +342,7 @@ impl<R> McpClient<R> {
     }
 
     pub(crate) fn call_error(&self, error: CallError) -> Error {
-        self.connection.shared().call_error(error)
+        self.connection.shared().error(error)
     }
 }
 

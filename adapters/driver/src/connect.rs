@@ -97,7 +97,7 @@ pub(crate) fn restart(shared: &Arc<Shared>, opening_start: Timestamp) -> Result<
     state.restart(engine, writer, process);
     let sent = state.engine.calls().initialize(now);
     drop(state);
-    sent.map_err(|error| Error::new(shared.name(), error))?;
+    sent.map_err(|error| Error::new(shared.context.name(), error))?;
     Driver::new(Arc::clone(shared), Some(reader), stderr, exit).spawn();
     Ok(())
 }

@@ -1,18 +1,20 @@
-//! [`State`]: the data of a connection that its lock protects.
+//! [`State`]: the data of a connection that its lock protects. [`StateGuard`]: the lock.
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::sync::{Arc, OnceLock};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Waker};
 
 use mcpwire_client::{
-    ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers, ShutdownReport, Writer,
+    ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers, ReplySlots, ShutdownReport,
+    Writer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{CloseReason, Event, Phase, ServerInfo, ServerRequest, ServerRequestId, SubscriptionKey, Timestamp};
 use mcpwire_process::Process;
 
-use crate::callers::Callers;
+use crate::callers::Caller;
 use crate::output::Output;
 use crate::server_process::ServerProcess;
 
@@ -28,9 +30,12 @@ pub(crate) struct State {
     pub(crate) engine: AnyEngine,
     /// The stream to the server. Closed over HTTP.
     pub(crate) output: Output,
-    pub(crate) callers: Callers,
+    /// The callers that wait for the replies to their requests.
+    pub(crate) callers: ReplySlots<Caller>,
     /// Wakes the driver. The code that wakes the driver takes the waker, so that the driver is woken once.
     pub(crate) driver: Option<Waker>,
+    /// The tasks to wake when the lock is released.
+    pub(crate) wakers: Wakers,
     /// Whether a call of `initialize` has returned `Ok`.
     pub(crate) is_opening_reported: bool,
     /// Whether a task is restarting the server. Other tasks wait for the outcome.
@@ -41,7 +46,7 @@ pub(crate) struct State {
     /// The program's streams of events.
     pub(crate) consumers: EventConsumers,
     /// The tasks that wait for the next event of a subscription.
-    pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
+    subscriptions: BTreeMap<SubscriptionKey, Option<Waker>>,
     /// Requests of the server and their cancellations, which the driver has not taken yet.
     pub(crate) server_requests: Vec<ServerRequestEvent>,
     /// The observer and the other callbacks of the program.
@@ -51,8 +56,8 @@ pub(crate) struct State {
     pub(crate) close_intent: CloseIntent,
     /// How the server was ended. `None` until the driver has ended.
     pub(crate) report: Option<ShutdownReport>,
-    /// The tasks that wait for the opening or the end of the connection.
-    pub(crate) waiters: Waiters,
+    /// The tasks that wait for the opening or the end of the connection, in the order in which they began to wait.
+    pub(crate) waiters: BTreeMap<u64, Option<Waker>>,
     /// Whether there is a trace callback. Then only the driver writes.
     pub(crate) is_traced: bool,
     /// Time at which the driver's timer elapses. `None` if the timer is not set.
@@ -84,20 +89,21 @@ impl State {
         State {
             engine,
             output: Output::new(writer),
-            callers: Callers::default(),
+            callers: ReplySlots::default(),
             driver: None,
+            wakers: Wakers::default(),
             is_opening_reported: false,
             is_restarting: false,
             server: ServerProcess::new(process),
             connection: ConnectionState::default(),
             consumers: EventConsumers::default(),
-            subscriptions: Vec::new(),
+            subscriptions: BTreeMap::new(),
             server_requests: Vec::new(),
             hooks: None,
             received: 0,
             close_intent: CloseIntent::None,
             report: None,
-            waiters: Waiters::default(),
+            waiters: BTreeMap::new(),
             is_traced: false,
             timer_deadline: None,
             idle_count: 0,
@@ -119,42 +125,67 @@ impl State {
         hooks.bytes(Direction::Received, mem::take(&mut self.received));
     }
 
-    /// Removes and returns the waker of the task that waits for the next event of a subscription.
-    ///
-    /// Wake it, or drop it without holding the lock.
-    pub(crate) fn take_subscription_waker(&mut self, key: SubscriptionKey) -> Option<Waker> {
-        let at = self.subscriptions.iter().position(|(waiting, _)| *waiting == key)?;
-        Some(self.subscriptions.swap_remove(at).1)
+    /// Wakes the task of `cx` at the next event of a subscription.
+    pub(crate) fn wait_for_subscription(&mut self, key: SubscriptionKey, cx: &Context<'_>) {
+        self.wakers.store(self.subscriptions.entry(key).or_default(), cx);
     }
 
-    /// Writes the engine's output, or returns the waker of the driver if the driver must write it.
+    /// Removes a subscription that the program has dropped.
+    pub(crate) fn remove_subscription(&mut self, key: SubscriptionKey) {
+        self.wakers.unused.extend(self.subscriptions.remove(&key).flatten());
+    }
+
+    /// Stores the waker of the driver.
+    pub(crate) fn set_driver(&mut self, cx: &Context<'_>) {
+        self.wakers.store(&mut self.driver, cx);
+    }
+
+    /// Wakes the driver.
+    pub(crate) fn wake_driver(&mut self) {
+        if self.driver.is_some() {
+            self.wakers.driver = self.driver.take();
+        }
+    }
+
+    /// Wakes the tasks that wait for the opening or the end of the connection.
+    pub(crate) fn wake_waiters(&mut self) {
+        self.wakers.tasks.extend(self.waiters.values_mut().filter_map(Option::take));
+    }
+
+    /// Writes the engine's output, or wakes the driver if the driver must write it.
     ///
     /// If one request is in flight, its caller writes it. If several are, the driver writes them together.
-    pub(crate) fn send_or_wake_driver(&mut self) -> Option<Waker> {
+    pub(crate) fn send_or_wake_driver(&mut self) {
         #[cfg(feature = "http")]
         if self.engine.is_http() {
             // Only the driver starts exchanges.
-            return self.driver.take();
+            return self.wake_driver();
         }
         if self.engine.transmit().is_empty() {
             // The engine may have events without output, for example when the cache has answered a request.
-            return if self.engine.session().has_events() { self.driver.take() } else { None };
+            if self.engine.session().has_events() {
+                self.wake_driver();
+            }
+            return;
         }
-        // If there is no waker, the driver was already woken.
-        let driver = self.driver.take()?;
-        if self.engine.session().in_flight() > 1 || self.is_traced {
-            return Some(driver);
+        if self.engine.session().in_flight() <= 1 && !self.is_traced {
+            // If there is no waker, the driver was already woken.
+            let Some(driver) = &self.driver else { return };
+            self.output.write(&mut self.engine, &mut Context::from_waker(driver), None);
+            if !self.output.has_failed()
+                && self.engine.transmit().is_empty()
+                && !self.engine.session().has_events()
+                && self.is_timer_set_by(self.engine.poll_timeout())
+            {
+                return;
+            }
         }
-        let mut cx = Context::from_waker(&driver);
-        self.output.write(&mut self.engine, &mut cx, |_, _| {});
-        if self.output.has_failed() || !self.engine.transmit().is_empty() {
-            return Some(driver);
-        }
-        if self.engine.session().has_events() || !self.is_timer_set_by(self.engine.poll_timeout()) {
-            return Some(driver);
-        }
-        self.driver = Some(driver);
-        None
+        self.wake_driver();
+    }
+
+    /// Ends the program's streams of events.
+    pub(crate) fn end_consumers(&mut self) {
+        self.consumers.end(&mut self.wakers.tasks);
     }
 
     /// Frees the request buffers if no request is in flight, because a program may have many idle connections.
@@ -191,8 +222,8 @@ impl State {
 
     /// Handles events of the engine, until the queue of a consumer is half full. Returns whether there were events.
     ///
-    /// Adds the tasks to wake to `wakers`.
-    pub(crate) fn handle_events(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) -> bool {
+    /// Stores the server's information in `server` when the connection is open.
+    pub(crate) fn handle_events(&mut self, server: &OnceLock<Arc<ServerInfo>>) -> bool {
         let mut any = false;
         self.check_authorization();
         while let Some(event) = self.engine.poll_event() {
@@ -201,8 +232,13 @@ impl State {
                 hooks.record(&event, self.engine.session());
             }
             match event {
-                Event::Reply(reply) => wakers.extend(self.callers.receive(reply)),
-                Event::Subscription(key) => wakers.extend(self.take_subscription_waker(key)),
+                // A caller that has dropped its future has no slot.
+                Event::Reply(reply) => {
+                    self.wakers.tasks.extend(self.callers.receive(reply).and_then(|caller| caller.waker.take()));
+                }
+                Event::Subscription(key) => {
+                    self.wakers.tasks.extend(self.subscriptions.get_mut(&key).and_then(Option::take));
+                }
                 Event::ServerRequest(request) => self.server_requests.push(ServerRequestEvent::Received(request)),
                 Event::ServerRequestCancelled(key) => self.server_requests.push(ServerRequestEvent::Cancelled(key)),
                 event => {
@@ -212,13 +248,13 @@ impl State {
                             if let Some(info) = self.engine.session().shared_server() {
                                 let _ = server.set(info);
                             }
-                            self.waiters.take(wakers);
+                            self.wake_waiters();
                         }
-                        Event::Restart | Event::Closed(_) => self.waiters.take(wakers),
-                        Event::Notification(notification) => wakers.extend(self.callers.report(notification)),
+                        Event::Restart | Event::Closed(_) => self.wake_waiters(),
+                        Event::Notification(notification) => self.report(notification),
                         _ => {}
                     }
-                    let dropped = self.consumers.push(event, wakers);
+                    let dropped = self.consumers.push(event, &mut self.wakers.tasks);
                     if let Some(hooks) = &self.hooks {
                         hooks.dropped(dropped);
                     }
@@ -247,18 +283,18 @@ impl State {
         self.connection.failure = Some(why);
     }
 
-    /// Closes the connection. All pending requests fail, and all waiting tasks are added to `wakers`.
-    pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) {
+    /// Closes the connection. All pending requests fail, and all waiting tasks are woken.
+    pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>) {
         self.engine.close();
-        while self.handle_events(server, wakers) {}
+        while self.handle_events(server) {}
         self.connection.opening.get_or_insert(OpeningOutcome::Closed(CloseReason::ByClient));
         // The streams of events continue with the restarted server.
         if !self.will_restart() {
             // The engine reports no end before the opening.
             self.connection.close_reason.get_or_insert(CloseReason::ByClient);
-            self.consumers.end(wakers);
+            self.end_consumers();
         }
-        self.waiters.take(wakers);
+        self.wake_waiters();
     }
 
     /// Returns why the connection has ended, or `None` if it is open or will be restarted.
@@ -267,10 +303,10 @@ impl State {
         Some(ConnectionEnd::new(reason, self.server.report()))
     }
 
-    /// Stores the report of the shutdown, and adds the tasks that wait for it to `wakers`.
-    pub(crate) fn finish(&mut self, report: ShutdownReport, wakers: &mut Vec<Waker>) {
+    /// Stores the report of the shutdown, and wakes the tasks that wait for it.
+    pub(crate) fn finish(&mut self, report: ShutdownReport) {
         self.report = Some(report);
-        self.waiters.take(wakers);
+        self.wake_waiters();
     }
 
     pub(crate) fn is_running(&mut self) -> bool {
@@ -286,30 +322,71 @@ impl State {
     }
 }
 
-/// The wakers of the tasks that wait for the opening or the end of a connection, by key.
+/// The tasks to wake, and the wakers to drop, after the lock was released.
+///
+/// Not before, because a task that is woken may need the lock at once. A waker may be the last reference to a task, and dropping
+/// the values of the task may need the lock.
 #[derive(Debug, Default)]
-pub(crate) struct Waiters {
-    wakers: BTreeMap<u64, Waker>,
-    next_key: u64,
+pub(crate) struct Wakers {
+    driver: Option<Waker>,
+    pub(crate) tasks: Vec<Waker>,
+    pub(crate) unused: Vec<Waker>,
 }
 
-impl Waiters {
-    /// Stores the waker of the waiter with this key, which is new if it is `None`. Returns the waker that it replaces.
-    pub(crate) fn insert(&mut self, key: &mut Option<u64>, waker: Waker) -> Option<Waker> {
-        let key = *key.get_or_insert_with(|| {
-            self.next_key += 1;
-            self.next_key
-        });
-        self.wakers.insert(key, waker)
+impl Wakers {
+    /// Stores the waker of the task of `cx` in `place`.
+    pub(crate) fn store(&mut self, place: &mut Option<Waker>, cx: &Context<'_>) {
+        if !place.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            self.unused.extend(place.replace(cx.waker().clone()));
+        }
     }
 
-    /// Removes the waker of the waiter with this key, and returns it.
-    pub(crate) fn remove(&mut self, key: u64) -> Option<Waker> {
-        self.wakers.remove(&key)
+    /// Wakes the tasks. Call it without holding the lock.
+    pub(crate) fn wake(&mut self) {
+        self.unused.clear();
+        self.tasks.drain(..).chain(self.driver.take()).for_each(Waker::wake);
     }
+}
 
-    /// Adds all wakers to `wakers`, and removes them from this list.
-    pub(crate) fn take(&mut self, wakers: &mut Vec<Waker>) {
-        wakers.extend(mem::take(&mut self.wakers).into_values());
+/// The locked state of a connection. Dropping it releases the lock, and then wakes the tasks in [`State::wakers`].
+pub(crate) struct StateGuard<'s> {
+    state: MutexGuard<'s, State>,
+    /// Dropped after `state`.
+    wake: WakeOnDrop,
+}
+
+#[derive(Default)]
+struct WakeOnDrop(Wakers);
+
+impl<'s> StateGuard<'s> {
+    pub(crate) fn lock(state: &'s Mutex<State>) -> Self {
+        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        StateGuard { state, wake: WakeOnDrop::default() }
+    }
+}
+
+impl Deref for StateGuard<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for StateGuard<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for StateGuard<'_> {
+    fn drop(&mut self) {
+        self.wake.0 = mem::take(&mut self.state.wakers);
+    }
+}
+
+impl Drop for WakeOnDrop {
+    fn drop(&mut self) {
+        self.0.wake();
     }
 }

@@ -1,12 +1,11 @@
 //! The opening of a connection, and the restart of a server that exits when it receives `server/discover`.
 
-use std::task::Waker;
-
 use mcpwire_client::{ConnectionState, Writer};
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{CloseReason, Phase, SendError, Timestamp};
 use mcpwire_process::Process;
 
+use crate::connection::Shared;
 use crate::locked_state::{CloseIntent, State};
 use crate::output::Output;
 use crate::server_process::ServerProcess;
@@ -48,12 +47,42 @@ impl State {
         }
     }
 
+    /// Returns the outcome of the opening. [`OpeningOutcome::Restart`] is returned to one task, after the server has exited.
+    pub(crate) fn opening_outcome(&mut self) -> Option<OpeningOutcome> {
+        if matches!(self.connection.opening, Some(OpeningOutcome::Restart)) {
+            if self.report.is_none() || self.is_restarting {
+                return None;
+            }
+            self.is_restarting = true;
+        }
+        self.connection.opening.clone()
+    }
+
+    /// Fails the opening if the server has exited and no task has restarted it. Then there is no driver that would do so.
+    pub(crate) fn abandon_restart(&mut self) {
+        if self.will_restart() && self.report.is_some() {
+            self.fail_opening();
+        }
+    }
+
     /// Fails the opening, because the server could not be restarted.
-    pub(crate) fn fail_opening(&mut self, wakers: &mut Vec<Waker>) {
+    fn fail_opening(&mut self) {
         self.is_restarting = false;
         self.connection.opening = Some(OpeningOutcome::Closed(CloseReason::ByServer));
         self.connection.close_reason.get_or_insert(CloseReason::ByServer);
-        self.consumers.end(wakers);
-        self.waiters.take(wakers);
+        self.end_consumers();
+        self.wake_waiters();
+    }
+}
+
+/// Guards the restart of a server. If the restart fails or is cancelled, dropping the guard fails the opening for all tasks.
+pub(crate) struct RestartAttempt<'s>(pub(crate) &'s Shared);
+
+impl Drop for RestartAttempt<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        if state.is_restarting {
+            state.fail_opening();
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! [`OperationRunner`]: polls an operation of the core to its end.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -48,7 +48,7 @@ impl OperationRunner {
             let step = shared.with_state(|state| {
                 let step = operation.poll(&mut state.connection.client, &mut state.engine.calls(), now);
                 if let Step::Wait(key) = step {
-                    state.callers.add(key, self.wants_reports);
+                    state.add_caller(key, self.wants_reports);
                 }
                 step
             });
@@ -56,19 +56,8 @@ impl OperationRunner {
                 Step::Wait(key) => self.pending = Some(PendingReply::new(connection, key)),
                 // The driver's task reads all input anyway.
                 Step::Drain => {}
-                Step::Done(result) => return Poll::Ready(result.map_err(|error| shared.request_error(error))),
+                Step::Done(result) => return Poll::Ready(result.map_err(|error| shared.error(error))),
             }
         }
     }
-}
-
-/// Polls an operation to its end. Calls `on_report` with its progress notifications and task statuses, if `wants_reports`.
-pub(crate) async fn run<O: Operation>(
-    connection: &ConnectionRef,
-    mut operation: O,
-    wants_reports: bool,
-    mut on_report: impl FnMut(&Notification),
-) -> Result<O::Output, Error> {
-    let mut runner = OperationRunner::new(wants_reports);
-    poll_fn(|cx| runner.poll(connection, &mut operation, cx, &mut on_report)).await
 }

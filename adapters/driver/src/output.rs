@@ -18,6 +18,9 @@ pub(crate) struct Output {
     sent: u64,
 }
 
+/// Bytes for the trace callback.
+pub(crate) type TracedBytes = Vec<(Direction, Vec<u8>)>;
+
 /// Why writing or flushing failed.
 pub(crate) enum OutputFailure {
     Error(Error),
@@ -30,15 +33,15 @@ impl Output {
         Output { writer, needs_flush: false, failure: None, sent: 0 }
     }
 
-    /// Writes output of the engine until the stream is full. Returns whether any bytes were written.
+    /// Writes output of the engine until the stream is full. Returns whether any bytes were written. Adds them to `traced`.
     pub(crate) fn write(
         &mut self,
         engine: &mut AnyEngine,
         cx: &mut Context<'_>,
-        watch: impl FnMut(Direction, &[u8]),
+        traced: Option<&mut TracedBytes>,
     ) -> bool {
         // The writer may be code of the program. Its panic must not reach the caller of a request.
-        let failure = match catch_panic(|| self.write_and_flush(engine, cx, watch)) {
+        let failure = match catch_panic(|| self.write_and_flush(engine, cx, traced)) {
             Ok(Ok(written)) => return written,
             Ok(Err(error)) => OutputFailure::Error(error),
             Err(message) => OutputFailure::Panic(message),
@@ -52,7 +55,7 @@ impl Output {
         &mut self,
         engine: &mut AnyEngine,
         cx: &mut Context<'_>,
-        mut watch: impl FnMut(Direction, &[u8]),
+        mut traced: Option<&mut TracedBytes>,
     ) -> Result<bool, Error> {
         let mut written = false;
         while let Some(writer) = &mut self.writer {
@@ -63,7 +66,9 @@ impl Output {
             match writer.as_mut().poll_write(cx, bytes) {
                 Poll::Pending => break,
                 Poll::Ready(Ok(n)) if n > 0 => {
-                    watch(Direction::Sent, &bytes[..n]);
+                    if let Some(traced) = &mut traced {
+                        traced.push((Direction::Sent, bytes[..n].to_vec()));
+                    }
                     engine.transmitted(n);
                     self.sent += n as u64;
                     self.needs_flush = true;

@@ -10,7 +10,6 @@ use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::internal::{ClientState, RequestError};
 use mcpwire_core::{CallError, CallTool, Calls, Method, Notification, Reply, RequestKey, Ticket, Timestamp};
 
-use crate::callers::ReplyPoll;
 use crate::connection::{CheckOutput, ConnectionRef, Shared};
 
 /// Minimum size of a reply whose buffer is returned to the engine for reuse, in bytes.
@@ -47,10 +46,10 @@ impl<M: Method> Pending<M> {
         let now = shared.clock.now();
         let result = shared.with_state(|state| {
             let ticket = send(&mut state.connection.client, &mut state.engine.calls(), now)?;
-            state.callers.add(ticket.key(), !callbacks.is_empty());
+            state.add_caller(ticket.key(), !callbacks.is_empty());
             Ok(ticket)
         });
-        let ticket = result.map_err(|error| shared.request_error(error))?;
+        let ticket = result.map_err(|error: RequestError| shared.error(error))?;
         let reply = PendingReply::new(connection, ticket.key());
         Ok(Pending { reply, ticket, tool: None, callbacks, check: |_, _, _| Ok(()) })
     }
@@ -58,7 +57,7 @@ impl<M: Method> Pending<M> {
     /// Returns the error of the request.
     #[cold]
     fn error(&self, error: CallError) -> Error {
-        let error = self.reply.connection.shared().call_error(error);
+        let error = self.reply.connection.shared().error(error);
         match &self.tool {
             Some(tool) => error.with_tool(tool),
             None => error,
@@ -121,7 +120,8 @@ pub(crate) struct PendingReply {
 }
 
 impl PendingReply {
-    /// Waits for the reply to a request that was sent. [`Callers::add`](crate::callers::Callers::add) must have been called.
+    /// Waits for the reply to a request that was sent. [`State::add_caller`](crate::locked_state::State::add_caller) must have been
+    /// called.
     pub(crate) fn new(connection: &ConnectionRef, key: RequestKey) -> Self {
         PendingReply { connection: connection.clone(), key, is_done: false }
     }
@@ -132,11 +132,9 @@ impl PendingReply {
         cx: &mut Context<'_>,
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Option<Reply>> {
-        // A separate statement, so that the lock is released before callbacks run and wakers are dropped.
-        let poll = self.connection.shared().lock().callers.poll(self.key, cx);
-        let ReplyPoll { reply, reports, unused_waker } = poll;
+        // A separate statement, so that the lock is released before callbacks run.
+        let (reply, reports) = self.connection.shared().lock().poll_reply(self.key, cx);
         self.is_done = reply.is_ready();
-        drop(unused_waker);
         reports.iter().for_each(on_report);
         reply
     }
@@ -154,11 +152,10 @@ impl PendingReply {
             self.is_done = true;
             let shared = self.connection.shared();
             let now = shared.clock.now();
-            let unused_waker = shared.with_state(|state| {
+            shared.with_state(|state| {
                 state.engine.calls().cancel(self.key, Some(reason), now);
-                state.callers.remove(self.key)
+                state.remove_caller(self.key);
             });
-            drop(unused_waker);
         }
     }
 }

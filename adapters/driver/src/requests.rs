@@ -1,5 +1,6 @@
 //! `McpClient` methods for requests and notifications.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use mcpwire_client::{Error, ReportCallbacks, Tools};
@@ -7,7 +8,7 @@ use mcpwire_core::internal::{Operation, Prepared, ToolListing};
 use mcpwire_core::{Calls, Method, Notification, Params, RequestOptions, Root, SendError, Timestamp, ToolList};
 
 use crate::client::McpClient;
-use crate::operation::{BoxFuture, run};
+use crate::operation::{BoxFuture, OperationRunner};
 use crate::pending::Pending;
 
 impl<R> McpClient<R> {
@@ -29,25 +30,27 @@ impl<R> McpClient<R> {
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
         let shared = self.connection.shared();
         // Serializes the parameters before the lock is acquired, because large parameters take time.
-        let request = Prepared::<M>::new(params).map_err(|error| shared.not_sent_error(error))?;
-        let options = shared.with_caller_context(options);
+        let request = Prepared::<M>::new(params).map_err(|error| shared.error(error))?;
+        let options = shared.context.with_caller_context(options);
         Pending::begin(&self.connection, ReportCallbacks::default(), |_, calls, now| {
             Ok(calls.request_prepared(&request, &options, now)?)
         })
     }
 
     /// Runs an operation to its end.
-    async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, Error> {
-        run(&self.connection, operation, false, |_| {}).await
+    async fn run<O: Operation>(&self, mut operation: O) -> Result<O::Output, Error> {
+        let mut runner = OperationRunner::new(false);
+        poll_fn(|cx| runner.poll(&self.connection, &mut operation, cx, &mut |_| {})).await
     }
 
     /// Runs an operation to its end, and calls `on_report` with its progress notifications and task statuses.
     pub(crate) async fn run_reporting<O: Operation>(
         &self,
-        operation: O,
-        on_report: impl FnMut(&Notification),
+        mut operation: O,
+        mut on_report: impl FnMut(&Notification),
     ) -> Result<O::Output, Error> {
-        run(&self.connection, operation, true, on_report).await
+        let mut runner = OperationRunner::new(true);
+        poll_fn(|cx| runner.poll(&self.connection, &mut operation, cx, &mut on_report)).await
     }
 
     /// Passes a notification to the engine, which queues it.
@@ -62,7 +65,7 @@ impl<R> McpClient<R> {
 
     /// Returns the options with the trace context and the observer's data of the calling code.
     pub(crate) fn caller_options(&self, options: &RequestOptions) -> RequestOptions {
-        self.connection.shared().with_caller_context(options).into_owned()
+        self.connection.shared().context.with_caller_context(options).into_owned()
     }
 
     /// Requests the list of tools, and stores it.

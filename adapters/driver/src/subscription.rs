@@ -2,12 +2,12 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use mcpwire_client::Error;
 use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
-use mcpwire_core::{SubscribeOptions, SubscriptionEvent, SubscriptionFilter, SubscriptionKey};
+use mcpwire_core::{SubscribeOptions, SubscriptionEvent, SubscriptionFilter};
 
 use crate::client::McpClient;
 use crate::connection::ConnectionRef;
@@ -65,7 +65,7 @@ impl<R> McpClient<R> {
             // The first event is the acknowledgment.
             subscription.next().await;
             match subscription.reader.opening_error() {
-                Some(error) => Err(shared.call_error(error)),
+                Some(error) => Err(shared.error(error)),
                 None => Ok(subscription),
             }
         })
@@ -97,37 +97,14 @@ impl Subscription {
     pub fn close(self) {}
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<SubscriptionEvent>> {
-        let (poll, unused_waker) = {
-            let mut state = self.connection.shared().lock();
-            let poll = self.reader.poll(&mut state.engine.calls());
-            let unused_waker = match poll {
-                SubscriptionPoll::Pending => store_waker(&mut state.subscriptions, self.reader.key(), cx),
-                _ => state.take_subscription_waker(self.reader.key()),
-            };
-            (poll, unused_waker)
-        };
-        // Dropped after the lock is released, because it may be the last reference to a task.
-        drop(unused_waker);
-        match poll {
+        let mut state = self.connection.shared().lock();
+        match self.reader.poll(&mut state.engine.calls()) {
             SubscriptionPoll::Event(event) => Poll::Ready(Some(event)),
             SubscriptionPoll::Ended => Poll::Ready(None),
-            SubscriptionPoll::Pending => Poll::Pending,
-        }
-    }
-}
-
-/// Stores the waker of the current task for a subscription. Returns the waker that it replaces.
-fn store_waker(
-    waiting: &mut Vec<(SubscriptionKey, Waker)>,
-    key: SubscriptionKey,
-    cx: &mut Context<'_>,
-) -> Option<Waker> {
-    match waiting.iter_mut().find(|(waiting, _)| *waiting == key) {
-        Some((_, waker)) if waker.will_wake(cx.waker()) => None,
-        Some((_, waker)) => Some(std::mem::replace(waker, cx.waker().clone())),
-        None => {
-            waiting.push((key, cx.waker().clone()));
-            None
+            SubscriptionPoll::Pending => {
+                state.wait_for_subscription(self.reader.key(), cx);
+                Poll::Pending
+            }
         }
     }
 }
@@ -145,10 +122,9 @@ impl Drop for Subscription {
         let key = self.reader.key();
         let shared = self.connection.shared();
         let now = shared.clock.now();
-        let unused_waker = shared.with_state(|state| {
+        shared.with_state(|state| {
             state.engine.calls().unsubscribe(key, now);
-            state.take_subscription_waker(key)
+            state.remove_subscription(key);
         });
-        drop(unused_waker);
     }
 }

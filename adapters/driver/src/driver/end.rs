@@ -1,5 +1,6 @@
 //! The end of a connection: the last output of the server, its exit, and the shutdown.
 
+use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -95,7 +96,7 @@ impl Driver {
         }
         let now = self.shared.clock.now();
         let shutdown = self.shutdown.get_or_insert_with(|| {
-            state.close(&self.shared.server, &mut self.wakers);
+            state.close(&self.shared.server);
             Shutdown::begin(state, self.shared.context.grace_periods, now)
         });
         let Poll::Ready(report) = shutdown.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
@@ -125,8 +126,9 @@ impl Driver {
         if let Some(why) = failure {
             state.fail(why);
         }
-        state.close(&self.shared.server, &mut self.wakers);
+        state.close(&self.shared.server);
         let unused = (state.output.take_writer(), state.server.take());
+        mem::swap(&mut state.wakers, &mut self.wakers);
         drop(state);
         // Dropping the process kills it and its descendants.
         drop(unused);
@@ -134,10 +136,8 @@ impl Driver {
             hooks.process_exited(None);
             hooks.deliver();
         }
-        self.shared.lock().finish(ShutdownReport::without_process(), &mut self.wakers);
-        for waker in self.wakers.drain(..) {
-            waker.wake();
-        }
+        self.shared.lock().finish(ShutdownReport::without_process());
+        self.wakers.wake();
     }
 }
 

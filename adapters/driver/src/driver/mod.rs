@@ -6,7 +6,7 @@ use std::future::Future;
 use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcpwire_client::{Direction, PendingAnswers, Reader, ShutdownReport, catch_panic};
@@ -14,8 +14,8 @@ use mcpwire_core::{Phase, Timestamp};
 use mcpwire_process::EndOfStream;
 
 use crate::connection::{Listeners, Shared};
-use crate::locked_state::{CloseIntent, ServerRequestEvent, State};
-use crate::output::OutputFailure;
+use crate::locked_state::{CloseIntent, ServerRequestEvent, State, Wakers};
+use crate::output::{OutputFailure, TracedBytes};
 use crate::runtime::{ExitWatch, Timer};
 use crate::shutdown::Shutdown;
 
@@ -49,13 +49,11 @@ pub(crate) struct Driver {
     shutdown: Option<Shutdown>,
     listeners: Listeners,
     /// Bytes for the trace callback, which is called without the lock.
-    traced_bytes: Vec<(Direction, Vec<u8>)>,
+    traced_bytes: TracedBytes,
     /// Bytes for the callback for standard error, which is called without the lock.
     stderr_bytes: Vec<u8>,
-    /// Tasks to wake after the lock is released.
-    wakers: Vec<Waker>,
-    /// Wakers to drop after the lock is released: each may be the last reference to a task.
-    unused_wakers: Vec<Waker>,
+    /// Tasks to wake after the callbacks were called. Empty while the driver holds the lock.
+    wakers: Wakers,
     /// The requests of the server that handlers are processing.
     answers: PendingAnswers,
     /// `None` for a connection over streams.
@@ -95,8 +93,7 @@ impl Driver {
             listeners,
             traced_bytes: Vec::new(),
             stderr_bytes: Vec::new(),
-            wakers: Vec::new(),
-            unused_wakers: Vec::new(),
+            wakers: Wakers::default(),
             answers,
             #[cfg(feature = "http")]
             http: None,
@@ -145,7 +142,7 @@ impl Driver {
         if let Some((http, engine)) = self.http.as_mut().zip(state.engine.http()) {
             moved |= http.deliver_next(engine, self.shared.clock.now(), &mut self.traced_bytes);
         }
-        moved | state.handle_events(&self.shared.server, &mut self.wakers)
+        moved | state.handle_events(&self.shared.server)
     }
 
     /// Returns whether reading must wait until consumers of events have taken theirs.
@@ -153,7 +150,7 @@ impl Driver {
     /// The wait is limited to [`MAX_CONSUMER_WAIT`], because replies arrive over the same stream.
     fn is_reading_paused(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let consumers = &mut state.consumers;
-        if !consumers.is_crowded() || !consumers.wait_for_room(cx.waker(), &mut self.unused_wakers) {
+        if !consumers.is_crowded() || !consumers.wait_for_room(cx.waker(), &mut state.wakers.unused) {
             self.paused_until = None;
             return false;
         }
@@ -167,13 +164,8 @@ impl Driver {
     }
 
     fn write(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        let traced_bytes = &mut self.traced_bytes;
-        let traced = state.is_traced;
-        let written = state.output.write(&mut state.engine, cx, |direction, bytes| {
-            if traced {
-                traced_bytes.push((direction, bytes.to_vec()));
-            }
-        });
+        let traced = state.is_traced.then_some(&mut self.traced_bytes);
+        let written = state.output.write(&mut state.engine, cx, traced);
         // The caller of a request may have tried to write before.
         match state.output.take_failure() {
             None => return written,
@@ -285,11 +277,9 @@ impl Driver {
             self.listeners.lines.flush();
             // A restarted server uses the same callbacks. Stored before a task is notified of the end, because it may restart.
             *self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner) = mem::take(&mut self.listeners);
-            self.shared.lock().finish(report, &mut self.wakers);
+            self.shared.lock().finish(report);
         }
-        for waker in self.wakers.drain(..) {
-            waker.wake();
-        }
+        self.wakers.wake();
     }
 }
 
@@ -322,22 +312,21 @@ impl Driver {
     fn poll_once(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
+        // The tasks are woken after the callbacks were called, not when the lock is released.
+        mem::swap(&mut state.wakers, &mut self.wakers);
         self.is_over = self.advance(&mut state, cx);
         #[cfg(feature = "http")]
         if let Some((http, engine)) = self.http.as_mut().zip(state.engine.http()) {
             http.take_commands(engine, shared.clock.now());
         }
         state.shrink();
-        match &mut state.driver {
-            Some(waker) if waker.will_wake(cx.waker()) => {}
-            driver => self.unused_wakers.extend(driver.replace(cx.waker().clone())),
-        }
+        state.set_driver(cx);
         let requests = mem::take(&mut state.server_requests);
         if let Some(hooks) = &shared.context.hooks {
             state.record_bytes(hooks);
         }
+        mem::swap(&mut state.wakers, &mut self.wakers);
         drop(state);
-        self.unused_wakers.clear();
         if let Some(message) = self.writer_panic.take().filter(|_| !self.is_over) {
             self.fail(message);
         }
