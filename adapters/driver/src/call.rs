@@ -5,7 +5,7 @@ use std::future::{Future, IntoFuture};
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use mcpwire_client::{Error, ReportCallbacks};
 use mcpwire_core::internal::{Prepared, ToolCall};
@@ -151,19 +151,6 @@ impl<'c, R, M: Method> CallFuture<'c, R, M> {
         let Call { client, name, request, options, callbacks } = call;
         CallFuture { client, name, callbacks, check: |_, _, _| Ok(()), stage: Stage::New { request, options } }
     }
-
-    fn poll_call(&mut self, cx: &mut Context<'_>) -> Poll<Result<M::Result, Error>> {
-        let Stage::Running { call, runner } = &mut self.stage else { return Poll::Pending };
-        let callbacks = &mut self.callbacks;
-        let result = runner.poll(self.client.connection(), call, cx, &mut |report| callbacks.call(report));
-        match result {
-            Poll::Ready(Ok(result)) => {
-                let checked = (self.check)(self.client.connection().shared(), &self.name, &result);
-                Poll::Ready(checked.map(|()| result))
-            }
-            result => result.map_err(|error| error.with_tool(&self.name)),
-        }
-    }
 }
 
 impl<R, M: Method> Future for CallFuture<'_, R, M> {
@@ -171,21 +158,22 @@ impl<R, M: Method> Future for CallFuture<'_, R, M> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
+        let shared = this.client.connection().shared();
         if matches!(this.stage, Stage::New { .. })
             && let Stage::New { request, mut options } = mem::replace(&mut this.stage, Stage::Done)
         {
-            let shared = this.client.connection().shared();
             shared.add_caller_context(&mut options, &this.name);
             let request = request.map_err(|error| shared.error(error).with_tool(&this.name))?;
             let call = ToolCall::new(Arc::clone(&this.name), request.with_method(), options);
             let runner = OperationRunner::new(!this.callbacks.is_empty());
             this.stage = Stage::Running { call, runner };
         }
-        let result = this.poll_call(cx);
-        if result.is_ready() {
-            this.stage = Stage::Done;
-        }
-        result
+        let Stage::Running { call, runner } = &mut this.stage else { return Poll::Pending };
+        let callbacks = &mut this.callbacks;
+        let result = ready!(runner.poll(this.client.connection(), call, cx, &mut |report| callbacks.call(report)));
+        this.stage = Stage::Done;
+        let result = result.map_err(|error| error.with_tool(&this.name))?;
+        Poll::Ready((this.check)(shared, &this.name, &result).map(|()| result))
     }
 }
 

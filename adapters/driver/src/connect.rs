@@ -10,7 +10,7 @@ use mcpwire_process::{Process, RunningServer};
 
 use crate::connection::{ConnectionRef, Shared};
 use crate::driver::Driver;
-use crate::locked_state::{CloseIntent, State};
+use crate::locked_state::CloseIntent;
 use crate::runtime::{Runtime, Streams};
 
 /// Starts a server, or prepares a connection over HTTP. This sends no request.
@@ -42,7 +42,7 @@ fn start_streams(
 ) -> ConnectionRef {
     let Streams { reader, writer, stderr, exit } = streams;
     let engine = AnyEngine::stream(mem::take(&mut options.config));
-    let shared = Shared::new(runtime, State::new(engine, Some(writer), process), options);
+    let shared = Shared::new(runtime, engine, Some(writer), process, options);
     Driver::new(Arc::clone(&shared), Some(reader), stderr, exit).spawn();
     ConnectionRef::new(shared)
 }
@@ -59,7 +59,7 @@ fn connect_http(
     let is_traced = options.trace.is_some();
     let client = options.http_client(def, || runtime.http_client(def))?;
     let engine = AnyEngine::Http(Box::new(Engine::new(mem::take(&mut options.config), settings)));
-    let shared = Shared::new(runtime, State::new(engine, None, None), options);
+    let shared = Shared::new(runtime, engine, None, None, options);
     let mut driver = Driver::new(Arc::clone(&shared), None, None, None);
     driver.http = Some(Box::new(crate::http::Exchanges::new(client, is_traced)));
     driver.spawn();

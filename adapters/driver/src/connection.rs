@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use mcpwire_client::{Clock, ConnectionContext, ConnectionHandlers, Error, OptionParts, StderrLines, Tracer};
-use mcpwire_core::internal::RequestError;
+use mcpwire_client::{Clock, ConnectionContext, ConnectionHandlers, Error, OptionParts, StderrLines, Tracer, Writer};
+use mcpwire_core::internal::{AnyEngine, RequestError};
 use mcpwire_core::{CallError, CallToolResult, ConnectError, RequestOptions, SendError, ServerInfo};
+use mcpwire_process::Process;
 
-use crate::locked_state::{CloseIntent, State, StateGuard};
+use crate::locked_state::{CloseIntent, Listeners, State, StateGuard};
 use crate::runtime::Runtime;
 
 /// The data that the callers and the driver of a connection share.
@@ -20,37 +21,24 @@ pub(crate) struct Shared {
     /// Set when the connection is open.
     pub(crate) server: OnceLock<Arc<ServerInfo>>,
     state: Mutex<State>,
-    /// The callbacks for messages and standard error. Empty while a driver owns them.
-    pub(crate) listeners: Mutex<Listeners>,
-}
-
-/// The callbacks for messages and standard error. The driver calls them without holding a lock.
-#[derive(Debug, Default)]
-pub(crate) struct Listeners {
-    pub(crate) lines: StderrLines,
-    pub(crate) tracer: Option<Tracer>,
-}
-
-impl Listeners {
-    fn new(options: &mut OptionParts) -> Self {
-        let tracer = options.trace.take().map(Tracer::new);
-        Listeners { lines: StderrLines::new(options.stderr.take()), tracer }
-    }
 }
 
 /// A function that checks the result of a tool with this name.
 pub(crate) type CheckOutput<T> = fn(&Shared, &str, &T) -> Result<(), Error>;
 
 impl Shared {
-    /// Creates the shared data of a connection.
-    pub(crate) fn new(runtime: Arc<dyn Runtime>, mut state: State, mut options: OptionParts) -> Arc<Self> {
-        state.set_hooks(options.context.hooks.clone());
-        #[cfg(feature = "http")]
-        state.connection.watch_authorization(options.context.authorization.as_ref());
-        let listeners = Mutex::new(Listeners::new(&mut options));
-        let OptionParts { context, clock, handlers, .. } = options;
-        let (server, state) = (OnceLock::new(), Mutex::new(state));
-        Arc::new(Shared { runtime, context, clock, handlers, server, state, listeners })
+    /// Creates the shared data of a connection. There is no `writer` over HTTP, and a `process` only if this client has started it.
+    pub(crate) fn new(
+        runtime: Arc<dyn Runtime>,
+        engine: AnyEngine,
+        writer: Option<Writer>,
+        process: Option<Process>,
+        options: OptionParts,
+    ) -> Arc<Self> {
+        let OptionParts { context, clock, handlers, stderr, trace, .. } = options;
+        let listeners = Listeners { lines: StderrLines::new(stderr), tracer: trace.map(Tracer::new) };
+        let state = Mutex::new(State::new(engine, writer, process, listeners, &context));
+        Arc::new(Shared { runtime, context, clock, handlers, server: OnceLock::new(), state })
     }
 
     /// Checks the result of a tool against the tool's output schema, if the program has set a validator.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Waker};
 
 use mcpwire_client::{
-    ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers, ReplySlots, ShutdownReport,
-    Writer,
+    ConnectionContext, ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers,
+    ReplySlots, ShutdownReport, StderrLines, Tracer, Writer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{CloseReason, Event, Phase, ServerInfo, ServerRequest, ServerRequestId, SubscriptionKey, Timestamp};
@@ -49,6 +49,8 @@ pub(crate) struct State {
     subscriptions: BTreeMap<SubscriptionKey, Option<Waker>>,
     /// Requests of the server and their cancellations, which the driver has not taken yet.
     pub(crate) server_requests: Vec<ServerRequestEvent>,
+    /// The callbacks for messages and standard error. Empty while a driver owns them.
+    pub(crate) listeners: Listeners,
     /// The observer and the other callbacks of the program.
     pub(crate) hooks: Option<Arc<ConnectionHooks>>,
     /// Number of bytes that were received and not reported to `hooks` yet.
@@ -64,6 +66,13 @@ pub(crate) struct State {
     pub(crate) timer_deadline: Option<Timestamp>,
     /// How often the connection became idle since the timer last elapsed.
     idle_count: u8,
+}
+
+/// The callbacks for messages and standard error. The driver calls them without holding a lock.
+#[derive(Debug, Default)]
+pub(crate) struct Listeners {
+    pub(crate) lines: StderrLines,
+    pub(crate) tracer: Option<Tracer>,
 }
 
 /// How the clients want the connection to end.
@@ -85,8 +94,14 @@ pub(crate) enum ServerRequestEvent {
 }
 
 impl State {
-    pub(crate) fn new(engine: AnyEngine, writer: Option<Writer>, process: Option<Process>) -> Self {
-        State {
+    pub(crate) fn new(
+        engine: AnyEngine,
+        writer: Option<Writer>,
+        process: Option<Process>,
+        listeners: Listeners,
+        context: &ConnectionContext,
+    ) -> Self {
+        let mut state = State {
             engine,
             output: Output::new(writer),
             callers: ReplySlots::default(),
@@ -94,28 +109,33 @@ impl State {
             wakers: Wakers::default(),
             is_opening_reported: false,
             is_restarting: false,
-            server: ServerProcess::new(process),
+            server: ServerProcess::default(),
             connection: ConnectionState::default(),
             consumers: EventConsumers::default(),
             subscriptions: BTreeMap::new(),
             server_requests: Vec::new(),
-            hooks: None,
+            hooks: context.hooks.clone(),
             received: 0,
             close_intent: CloseIntent::None,
             report: None,
             waiters: BTreeMap::new(),
-            is_traced: false,
+            is_traced: listeners.tracer.is_some(),
+            listeners,
             timer_deadline: None,
             idle_count: 0,
-        }
+        };
+        state.set_process(process);
+        #[cfg(feature = "http")]
+        state.connection.watch_authorization(context.authorization.as_ref());
+        state
     }
 
-    /// Sets the observer and the other callbacks of the program, and reports the start of the process to them.
-    pub(crate) fn set_hooks(&mut self, hooks: Option<Arc<ConnectionHooks>>) {
-        if let (Some(hooks), Some(pid)) = (&hooks, self.server.pid()) {
+    /// Sets the process of the connection, and reports its start to the observer.
+    pub(crate) fn set_process(&mut self, process: Option<Process>) {
+        self.server = ServerProcess::new(process);
+        if let (Some(hooks), Some(pid)) = (&self.hooks, self.server.pid()) {
             hooks.process_started(pid);
         }
-        self.hooks = hooks;
     }
 
     /// Reports the numbers of bytes that were sent and received to the hooks.

@@ -5,7 +5,6 @@
 //! Programs on tokio can use [`tokio::io::duplex`](https://docs.rs/tokio/latest/tokio/io/fn.duplex.html) instead.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,9 +54,11 @@ pub fn pipe(capacity: usize) -> (PipeReader, PipeWriter) {
 }
 
 /// The read end of a pipe. Dropping it closes it: see [`PipeReader::close`].
+#[derive(Debug)]
 pub struct PipeReader(Arc<Mutex<Channel>>);
 
 /// The write end of a pipe. Dropping it closes it: see [`PipeWriter::close`].
+#[derive(Debug)]
 pub struct PipeWriter(Arc<Mutex<Channel>>);
 
 #[derive(Debug, Default)]
@@ -73,23 +74,17 @@ struct Channel {
 impl PipeReader {
     /// Closes the read end. Buffered bytes are lost, and later writes fail with [`io::ErrorKind::BrokenPipe`].
     pub fn close(&mut self) {
-        let mut channel = lock(&self.0);
-        channel.is_reader_closed = true;
-        channel.bytes = VecDeque::new();
-        let wakers = (channel.read_waker.take(), channel.write_waker.take());
-        drop(channel);
-        wake(wakers.1);
+        close(&self.0, |channel| {
+            channel.is_reader_closed = true;
+            channel.bytes = VecDeque::new();
+        });
     }
 }
 
 impl PipeWriter {
     /// Closes the write end. The reader gets the buffered bytes, then the end of the stream.
     pub fn close(&mut self) {
-        let mut channel = lock(&self.0);
-        channel.is_writer_closed = true;
-        let wakers = (channel.read_waker.take(), channel.write_waker.take());
-        drop(channel);
-        wake(wakers.0);
+        close(&self.0, |channel| channel.is_writer_closed = true);
     }
 }
 
@@ -105,7 +100,7 @@ impl AsyncRead for PipeReader {
         let n = io::Read::read(&mut channel.bytes, buf)?;
         let writer = if n > 0 { channel.write_waker.take() } else { None };
         drop(channel);
-        wake(writer);
+        writer.into_iter().for_each(Waker::wake);
         Poll::Ready(Ok(n))
     }
 }
@@ -126,7 +121,7 @@ impl AsyncWrite for PipeWriter {
         channel.bytes.extend(&buf[..n]);
         let reader = channel.read_waker.take();
         drop(channel);
-        wake(reader);
+        reader.into_iter().for_each(Waker::wake);
         Poll::Ready(Ok(n))
     }
 
@@ -152,20 +147,18 @@ impl Drop for PipeWriter {
     }
 }
 
-impl fmt::Debug for PipeReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PipeReader").field(&*lock(&self.0)).finish()
-    }
-}
-
-impl fmt::Debug for PipeWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PipeWriter").field(&*lock(&self.0)).finish()
-    }
-}
-
 fn lock(channel: &Mutex<Channel>) -> MutexGuard<'_, Channel> {
     channel.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Closes an end of the channel, and wakes the tasks at both ends.
+fn close(channel: &Mutex<Channel>, close_end: impl FnOnce(&mut Channel)) {
+    let mut channel = lock(channel);
+    close_end(&mut channel);
+    let wakers = [channel.read_waker.take(), channel.write_waker.take()];
+    // A task that is woken may need the lock at once.
+    drop(channel);
+    wakers.into_iter().flatten().for_each(Waker::wake);
 }
 
 /// Stores the waker of a task. Returns the previous waker, to be dropped without the lock: it may own a task.
@@ -173,11 +166,5 @@ fn register(place: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
     match place {
         Some(waker) if waker.will_wake(cx.waker()) => None,
         place => place.replace(cx.waker().clone()),
-    }
-}
-
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
     }
 }

@@ -70,12 +70,8 @@ impl<R> McpClient<R> {
         M: From<String> + 'static,
     {
         let reader = MessageReader { messages: Box::pin(receiver), lines: MessagesToLines::default() };
-        let writer = MessageWriter {
-            messages: Box::pin(sender),
-            lines: LinesToMessages::default(),
-            failure: None,
-            message: PhantomData,
-        };
+        let writer =
+            MessageWriter { messages: Box::pin(sender), lines: LinesToMessages::default(), message: PhantomData };
         Self::over_on(runtime, reader, writer, options)
     }
 }
@@ -107,41 +103,28 @@ where
     }
 }
 
-/// Writes lines as messages.
+/// Writes lines as messages. A sink that has failed must not be used again: [`Output`](crate::output::Output) drops the writer then.
 struct MessageWriter<S, M> {
     messages: Pin<Box<S>>,
     lines: LinesToMessages,
-    /// The error of the sink. A sink that has failed must not be used again.
-    failure: Option<Arc<str>>,
     message: PhantomData<fn() -> M>,
-}
-
-impl<S: Sink<M, Error: Into<BoxError>>, M: From<String>> MessageWriter<S, M> {
-    /// Uses the sink, unless it has failed.
-    fn poll_sink(&mut self, poll: impl FnOnce(Pin<&mut S>) -> Poll<Result<(), S::Error>>) -> Poll<io::Result<()>> {
-        if self.failure.is_none() {
-            let Err(error) = ready!(poll(self.messages.as_mut())) else { return Poll::Ready(Ok(())) };
-            self.failure = Some(error.into().to_string().into());
-        }
-        Poll::Ready(self.failure.as_deref().map_or(Ok(()), |failure| Err(io::Error::other(failure))))
-    }
 }
 
 impl<S: Sink<M, Error: Into<BoxError>>, M: From<String>> WriteStream for MessageWriter<S, M> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        ready!(self.poll_sink(|sink| sink.poll_ready(cx)))?;
+        ready!(self.messages.as_mut().poll_ready(cx)).map_err(io::Error::other)?;
         let (taken, message) = self.lines.write(buf);
         if let Some(message) = message {
-            ready!(self.poll_sink(|sink| Poll::Ready(sink.start_send(message.into()))))?;
+            self.messages.as_mut().start_send(message.into()).map_err(io::Error::other)?;
         }
         Poll::Ready(Ok(taken))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_sink(|sink| sink.poll_flush(cx))
+        self.messages.as_mut().poll_flush(cx).map_err(io::Error::other)
     }
 
     fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_sink(|sink| sink.poll_close(cx))
+        self.messages.as_mut().poll_close(cx).map_err(io::Error::other)
     }
 }

@@ -8,17 +8,13 @@ use mcpwire_process::Process;
 use crate::connection::Shared;
 use crate::locked_state::{CloseIntent, State};
 use crate::output::Output;
-use crate::server_process::ServerProcess;
 
 impl State {
     /// Replaces a server that has exited when it received `server/discover`. Resets the state of the connection.
     pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
         self.engine = engine;
         self.output = Output::new(Some(writer));
-        self.server = ServerProcess::new(Some(process));
-        if let (Some(hooks), Some(pid)) = (&self.hooks, self.server.pid()) {
-            hooks.process_started(pid);
-        }
+        self.set_process(Some(process));
         self.connection = ConnectionState::default();
         self.report = None;
         self.driver = None;

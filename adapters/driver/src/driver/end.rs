@@ -13,37 +13,26 @@ use crate::locked_state::{CloseIntent, State};
 use crate::shutdown::Shutdown;
 
 /// Size of the buffer for standard error, in bytes, and maximum number of consecutive reads.
-const STDERR_CHUNK: usize = 8 * 1024;
-const MAX_STDERR_READS: usize = 16;
+const STDERR_CHUNK: usize = 4 * 1024;
+const MAX_STDERR_READS: usize = 32;
 
 impl Driver {
     /// Reads standard error. Returns whether anything was read.
     pub(super) fn read_stderr(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        // Tries a small buffer first, because clearing the large one costs more, and usually there is nothing to read.
-        let read = self.read_stderr_into(&mut [0; 64], state, cx);
-        if read {
-            let mut buffer = [0; STDERR_CHUNK];
-            for _ in 0..MAX_STDERR_READS {
-                if !self.read_stderr_into(&mut buffer, state, cx) {
-                    break;
+        let mut buffer = [0; STDERR_CHUNK];
+        for reads in 0..MAX_STDERR_READS {
+            let Some(stderr) = &mut self.stderr else { return reads > 0 };
+            match stderr.as_mut().poll_read(cx, &mut buffer) {
+                Poll::Pending => return reads > 0,
+                Poll::Ready(Ok(n)) if n > 0 => {
+                    state.server.stderr.push(&buffer[..n]);
+                    if self.listeners.lines.has_listener() {
+                        self.stderr_bytes.extend_from_slice(&buffer[..n]);
+                    }
                 }
+                Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Poll::Ready(_) => self.stderr = None,
             }
-        }
-        read
-    }
-
-    fn read_stderr_into(&mut self, buffer: &mut [u8], state: &mut State, cx: &mut Context<'_>) -> bool {
-        let Some(stderr) = &mut self.stderr else { return false };
-        match stderr.as_mut().poll_read(cx, buffer) {
-            Poll::Pending => return false,
-            Poll::Ready(Ok(n)) if n > 0 => {
-                state.server.stderr.push(&buffer[..n]);
-                if self.listeners.lines.has_listener() {
-                    self.stderr_bytes.extend_from_slice(&buffer[..n]);
-                }
-            }
-            Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Poll::Ready(_) => self.stderr = None,
         }
         true
     }

@@ -5,7 +5,7 @@ mod end;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use mcpwire_client::{Direction, PendingAnswers, Reader, ShutdownReport, catch_pa
 use mcpwire_core::{Phase, Timestamp};
 use mcpwire_process::EndOfStream;
 
-use crate::connection::{Listeners, Shared};
-use crate::locked_state::{CloseIntent, ServerRequestEvent, State, Wakers};
+use crate::connection::Shared;
+use crate::locked_state::{CloseIntent, Listeners, ServerRequestEvent, State, Wakers};
 use crate::output::{OutputFailure, TracedBytes};
 use crate::runtime::{ExitWatch, Timer};
 use crate::shutdown::Shutdown;
@@ -72,9 +72,8 @@ impl Driver {
         stderr: Option<Reader>,
         exit: Option<ExitWatch>,
     ) -> Self {
-        let listeners = mem::take(&mut *shared.listeners.lock().unwrap_or_else(PoisonError::into_inner));
         let mut state = shared.lock();
-        state.is_traced = listeners.tracer.is_some();
+        let listeners = mem::take(&mut state.listeners);
         let end_of_stream =
             if state.server.process().is_some() { EndOfStream::of_process() } else { EndOfStream::of_streams() };
         drop(state);
@@ -250,7 +249,7 @@ impl Driver {
 
     /// Returns the earliest deadline of the engine, the end of the stream, the shutdown, and the wait for consumers.
     fn deadline(&self, state: &State) -> Option<Timestamp> {
-        let stop = self.shutdown.as_ref().map(Shutdown::deadline);
+        let stop = self.shutdown.as_ref().map(|shutdown| shutdown.until);
         [state.engine.poll_timeout(), self.end_of_stream.deadline(), stop, self.paused_until]
             .into_iter()
             .flatten()
@@ -275,21 +274,21 @@ impl Driver {
         }
         if let Some(report) = self.report.take() {
             self.listeners.lines.flush();
-            // A restarted server uses the same callbacks. Stored before a task is notified of the end, because it may restart.
-            *self.shared.listeners.lock().unwrap_or_else(PoisonError::into_inner) = mem::take(&mut self.listeners);
-            self.shared.lock().finish(report);
+            let mut state = self.shared.lock();
+            // A restarted server uses the same callbacks.
+            state.listeners = mem::take(&mut self.listeners);
+            state.finish(report);
         }
         self.wakers.wake();
     }
 }
 
-#[cfg(feature = "http")]
 impl Driver {
-    /// Alternates between handling the parts of responses and polling the exchanges.
-    fn poll_http(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Over HTTP, alternates between handling the parts of responses and polling the exchanges.
+    #[cfg(feature = "http")]
+    fn poll_transport(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..MAX_TURNS {
             if self.poll_once(cx).is_ready() {
-                self.http = None;
                 return Poll::Ready(());
             }
             let Some(http) = &mut self.http else { return Poll::Pending };
@@ -303,6 +302,11 @@ impl Driver {
         }
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn poll_transport(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.poll_once(cx)
     }
 }
 
@@ -355,14 +359,6 @@ impl Driver {
             let now = self.shared.clock.now();
             self.shared.with_state(|state| answer.send(&mut state.engine.calls(), now));
         }
-    }
-
-    fn poll_transport(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        #[cfg(feature = "http")]
-        if self.http.is_some() {
-            return self.poll_http(cx);
-        }
-        self.poll_once(cx)
     }
 }
 
