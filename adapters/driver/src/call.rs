@@ -64,7 +64,7 @@ impl<R> McpClient<R> {
     }
 
     fn check_output(&self, tool: &str, result: &CallToolResult) -> Result<(), Error> {
-        self.connection.shared().check_output(tool, result)
+        self.connection.check_output(tool, result)
     }
 }
 
@@ -108,15 +108,13 @@ impl<R> Call<'static, R> {
     /// If the arguments do not serialize to a JSON object or a list of pairs, or if the call cannot be sent.
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, request, mut options, callbacks } = self;
-        let shared = client.connection().shared();
+        let shared = &client.connection;
         shared.add_caller_context(&mut options, &name);
         let request = request.map_err(|error| shared.error(error).with_tool(&name))?;
         let call = ToolCall::new(Arc::clone(&name), request, options);
         let send = |state: &mut _, calls: &mut Calls<'_>, now| call.send_now(state, calls, now);
-        match Pending::begin(client.connection(), callbacks, send) {
-            Ok(pending) => Ok(pending.of_tool(name)),
-            Err(error) => Err(error.with_tool(&name)),
-        }
+        let pending = Pending::begin(shared, callbacks, send).map_err(|error| error.with_tool(&name))?;
+        Ok(pending.of_tool(name))
     }
 }
 
@@ -158,7 +156,7 @@ impl<R, M: Method> Future for CallFuture<'_, R, M> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let shared = this.client.connection().shared();
+        let shared = &this.client.connection;
         if matches!(this.stage, Stage::New { .. })
             && let Stage::New { request, mut options } = mem::replace(&mut this.stage, Stage::Done)
         {
@@ -170,7 +168,7 @@ impl<R, M: Method> Future for CallFuture<'_, R, M> {
         }
         let Stage::Running { call, runner } = &mut this.stage else { return Poll::Pending };
         let callbacks = &mut this.callbacks;
-        let result = ready!(runner.poll(this.client.connection(), call, cx, &mut |report| callbacks.call(report)));
+        let result = ready!(runner.poll(shared, call, cx, &mut |report| callbacks.call(report)));
         this.stage = Stage::Done;
         let result = result.map_err(|error| error.with_tool(&this.name))?;
         Poll::Ready((this.check)(shared, &this.name, &result).map(|()| result))

@@ -28,18 +28,16 @@ impl State {
 
     /// Takes the reply to a request, and the reports that have arrived since the last poll. If the reply has not arrived, the task of
     /// `cx` is woken when it does.
-    ///
-    /// `Ready(None)` means that the request is unknown, so that no reply will arrive.
     pub(crate) fn poll_reply(
         &mut self,
         key: RequestKey,
         cx: &mut Context<'_>,
-    ) -> (Poll<Option<Reply>>, VecDeque<Notification>) {
-        let Some(slot) = self.callers.get_mut(key) else { return (Poll::Ready(None), VecDeque::new()) };
+    ) -> (Poll<Reply>, VecDeque<Notification>) {
+        let Some(slot) = self.callers.get_mut(key) else { return (Poll::Pending, VecDeque::new()) };
         let reports = slot.waiter.reports.as_mut().map(mem::take).unwrap_or_default();
         if let Some(reply) = slot.reply.take() {
             self.remove_caller(key);
-            return (Poll::Ready(Some(reply)), reports);
+            return (Poll::Ready(reply), reports);
         }
         self.wakers.store(&mut slot.waiter.waker, cx);
         (Poll::Pending, reports)

@@ -189,9 +189,9 @@ impl<R> McpClient<R> {
     /// If the future is dropped, the opening goes on. A later call waits for it.
     #[doc(alias = "server/discover")]
     pub async fn initialize(&self) -> Result<&ServerInfo, Error> {
-        let shared = self.connection.shared();
+        let shared = &*self.connection;
         let start = shared.clock.now();
-        shared.send(|state| state.begin_opening(start))?;
+        shared.send(|state, _| state.begin_opening(start))?;
         // The driver reads nothing before the opening, so it must be woken to read the response.
         shared.lock().wake_driver();
         loop {
@@ -217,17 +217,17 @@ impl<R> McpClient<R> {
     /// Returns a queue that receives the server's notifications from now on.
     #[doc(alias = "notifications/message")]
     pub fn notifications(&self) -> Notifications {
-        Notifications::new(&mut self.connection.shared().lock())
+        Notifications::new(&mut self.connection.lock())
     }
 
     /// Returns a queue that receives the events of the connection from now on, including notifications.
     pub fn events(&self) -> Events {
-        Events::new(&mut self.connection.shared().lock())
+        Events::new(&mut self.connection.lock())
     }
 
     /// Returns the server's info and capabilities, or `None` before [`McpClient::initialize`].
     pub fn server_info(&self) -> Option<&ServerInfo> {
-        self.connection.shared().server.get().map(|server| &**server)
+        self.connection.server.get().map(|server| &**server)
     }
 
     /// Returns the capabilities that the server has declared.
@@ -243,12 +243,12 @@ impl<R> McpClient<R> {
     /// Returns the name of the server in errors: [`McpServerDef::display_name`], or for a pair of streams
     /// [`ConnectOptions::name`](crate::ConnectOptions::name), by default `stream`.
     pub fn server_name(&self) -> &str {
-        &self.connection.shared().context.name
+        &self.connection.context.name
     }
 
     /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
-        self.connection.shared().context.definition.as_deref()
+        self.connection.context.definition.as_deref()
     }
 
     /// Returns whether the connection was opened.
@@ -258,32 +258,32 @@ impl<R> McpClient<R> {
 
     /// Returns whether the server's process is running. For a pair of streams, returns whether the connection has not ended.
     pub fn is_running(&self) -> bool {
-        self.connection.shared().lock().is_running()
+        self.connection.lock().is_running()
     }
 
     /// Returns the id of the server's process, or `None` if there is no process.
     pub fn pid(&self) -> Option<u32> {
-        self.connection.shared().lock().server.pid()
+        self.connection.lock().server.pid()
     }
 
     /// Returns the last lines on the server's standard error: at most 12 lines and 2 KiB, without control characters.
     pub fn stderr_tail(&self) -> String {
-        self.connection.shared().lock().server.stderr.excerpt()
+        self.connection.lock().server.stderr.excerpt()
     }
 
     /// Returns the number of requests that have no response yet.
     pub fn in_flight(&self) -> usize {
-        self.connection.shared().lock().engine.session().in_flight()
+        self.connection.lock().engine.session().in_flight()
     }
 
     /// Returns the number of messages that the client has ignored or rejected, by reason.
     pub fn stats(&self) -> Stats {
-        self.connection.shared().lock().engine.session().stats()
+        self.connection.lock().engine.session().stats()
     }
 
     /// Returns the number of invalid messages from the server, and the beginnings of the last ones.
     pub fn invalid_messages(&self) -> InvalidMessages {
-        self.connection.shared().lock().connection.invalid_messages.clone()
+        self.connection.lock().connection.invalid_messages.clone()
     }
 
     /// Waits until the connection has ended, and returns why.
@@ -294,13 +294,13 @@ impl<R> McpClient<R> {
     /// # Cancel safety
     /// The future can be dropped at any time, and `closed` called again.
     pub fn closed(&self) -> impl Future<Output = ConnectionEnd> + Send + use<R> {
-        let shared = Arc::clone(self.connection.shared());
+        let shared = Arc::clone(&*self.connection);
         async move { shared.wait_for(|state| state.connection_end().filter(|_| state.report.is_some())).await }
     }
 
     /// Returns why the connection has ended, or `None` if it is open.
     pub fn connection_end(&self) -> Option<ConnectionEnd> {
-        self.connection.shared().lock().connection_end()
+        self.connection.lock().connection_end()
     }
 
     /// Ends the server step by step: closes its input, waits, terminates its processes, waits, and kills them.
@@ -318,12 +318,12 @@ impl<R> McpClient<R> {
     /// The shutdown begins with the call of this function. If the future is dropped, it continues.
     pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {
         let connection = self.connection.clone();
-        connection.shared().start_shutdown();
+        connection.start_shutdown();
         async move {
-            let report = connection.shared().wait_for(|state| state.report).await;
+            let report = connection.wait_for(|state| state.report).await;
             #[cfg(feature = "http")]
-            connection.shared().context.settle_authorizer().await?;
-            connection.shared().context.shutdown_result(report)
+            connection.context.settle_authorizer().await?;
+            connection.context.shutdown_result(report)
         }
     }
 
@@ -334,15 +334,11 @@ impl<R> McpClient<R> {
     /// This does not wait, with one exception: on a runtime without threads of its own, such as tokio's current-thread runtime,
     /// this blocks until the killed process has exited, at most 500 ms.
     pub fn kill(&self) {
-        self.connection.shared().kill();
-    }
-
-    pub(crate) fn connection(&self) -> &ConnectionRef {
-        &self.connection
+        self.connection.kill();
     }
 
     pub(crate) fn call_error(&self, error: CallError) -> Error {
-        self.connection.shared().error(error)
+        self.connection.error(error)
     }
 }
 

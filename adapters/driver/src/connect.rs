@@ -76,23 +76,17 @@ fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: OptionParts) -> Resu
 /// `opening_start` is the time at which the opening began: the connect timeout includes both processes.
 #[cold]
 pub(crate) fn restart(shared: &Arc<Shared>, opening_start: Timestamp) -> Result<(), Error> {
-    let closed = || Err(shared.connect_error(ConnectError::Closed));
-    let Some(def) = shared.context.definition.as_deref().filter(|_| shared.lock().close_intent == CloseIntent::None)
-    else {
-        return closed();
-    };
+    let closed = || shared.connect_error(ConnectError::Closed);
+    let def = shared.context.definition.as_deref().ok_or_else(closed)?;
     let (process, Streams { reader, writer, stderr, exit }) =
         start_process(&*shared.runtime, shared.context.launcher.as_deref(), def)?;
     let now = shared.clock.now();
     let mut state = shared.lock();
-    if state.close_intent != CloseIntent::None {
-        // The program has ended the connection while the process was started.
+    // The program may have ended the connection while the process was started.
+    let is_open = state.close_intent == CloseIntent::None;
+    let Some(engine) = state.engine.restarted(now.duration_since(opening_start)).filter(|_| is_open) else {
         drop(state);
-        return closed();
-    }
-    let Some(engine) = state.engine.restarted(now.duration_since(opening_start)) else {
-        drop(state);
-        return closed();
+        return Err(closed());
     };
     state.restart(engine, writer, process);
     let sent = state.engine.calls().initialize(now);

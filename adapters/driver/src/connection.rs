@@ -1,11 +1,12 @@
 //! [`Shared`]: the data that the callers and the driver of a connection share. [`ConnectionRef`] keeps it alive.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mcpwire_client::{Clock, ConnectionContext, ConnectionHandlers, Error, OptionParts, StderrLines, Tracer, Writer};
 use mcpwire_core::internal::{AnyEngine, RequestError};
-use mcpwire_core::{CallError, CallToolResult, ConnectError, RequestOptions, SendError, ServerInfo};
+use mcpwire_core::{CallToolResult, ConnectError, RequestOptions, SendError, ServerInfo, Timestamp};
 use mcpwire_process::Process;
 
 use crate::locked_state::{CloseIntent, Listeners, State, StateGuard};
@@ -64,17 +65,18 @@ impl Shared {
         StateGuard::lock(&self.state)
     }
 
-    /// Calls `f` under the lock, then sends the engine's output or wakes the driver to send it.
-    pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+    /// Calls `f` with the current time under the lock, then sends the engine's output or wakes the driver to send it.
+    pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut State, Timestamp) -> T) -> T {
+        let now = self.clock.now();
         let mut state = self.lock();
         state.check_authorization();
-        let result = f(&mut state);
+        let result = f(&mut state, now);
         state.send_or_wake_driver();
         result
     }
 
     /// Does the same as [`Shared::with_state`], and converts the error of `f`.
-    pub(crate) fn send<T>(&self, f: impl FnOnce(&mut State) -> Result<T, SendError>) -> Result<T, Error> {
+    pub(crate) fn send<T>(&self, f: impl FnOnce(&mut State, Timestamp) -> Result<T, SendError>) -> Result<T, Error> {
         self.with_state(f).map_err(|error| self.error(error))
     }
 
@@ -109,12 +111,6 @@ impl Shared {
         self.context.request_error(error.into(), || self.lock().end_details())
     }
 
-    /// Returns the error for a request that the state has no slot for.
-    #[cold]
-    pub(crate) fn unknown_request_error(&self) -> Error {
-        self.error(CallError::WrongTicket { method: "a request".into() })
-    }
-
     /// Converts the error of a connection that could not be opened.
     #[cold]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
@@ -130,8 +126,12 @@ impl ConnectionRef {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         ConnectionRef(Arc::new(ConnectionGuard(shared)))
     }
+}
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+impl Deref for ConnectionRef {
+    type Target = Arc<Shared>;
+
+    fn deref(&self) -> &Arc<Shared> {
         &self.0.0
     }
 }

@@ -49,7 +49,11 @@ impl State {
             if self.report.is_none() || self.is_restarting {
                 return None;
             }
-            self.is_restarting = true;
+            if self.close_intent == CloseIntent::None {
+                self.is_restarting = true;
+            } else {
+                self.fail_opening();
+            }
         }
         self.connection.opening.clone()
     }

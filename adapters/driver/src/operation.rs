@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use mcpwire_client::Error;
 use mcpwire_core::Notification;
@@ -34,18 +34,15 @@ impl OperationRunner {
         cx: &mut Context<'_>,
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Result<O::Output, Error>> {
-        let shared = connection.shared();
         loop {
             if let Some(pending) = &mut self.pending {
-                let Poll::Ready(reply) = pending.poll(cx, on_report) else { return Poll::Pending };
-                let Some(mut reply) = reply else { return Poll::Ready(Err(shared.unknown_request_error())) };
+                let mut reply = ready!(pending.poll(cx, on_report));
                 // Decodes the reply without holding the lock.
                 operation.receive(&mut reply);
                 pending.recycle(reply);
                 self.pending = None;
             }
-            let now = shared.clock.now();
-            let step = shared.with_state(|state| {
+            let step = connection.with_state(|state, now| {
                 let step = operation.poll(&mut state.connection.client, &mut state.engine.calls(), now);
                 if let Step::Wait(key) = step {
                     state.add_caller(key, self.wants_reports);
@@ -56,7 +53,7 @@ impl OperationRunner {
                 Step::Wait(key) => self.pending = Some(PendingReply::new(connection, key)),
                 // The driver's task reads all input anyway.
                 Step::Drain => {}
-                Step::Done(result) => return Poll::Ready(result.map_err(|error| shared.error(error))),
+                Step::Done(result) => return Poll::Ready(result.map_err(|error| connection.error(error))),
             }
         }
     }

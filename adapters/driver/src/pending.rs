@@ -42,14 +42,12 @@ impl<M: Method> Pending<M> {
         callbacks: ReportCallbacks<'static>,
         send: impl FnOnce(&mut ClientState, &mut Calls<'_>, Timestamp) -> Result<Ticket<M>, RequestError>,
     ) -> Result<Self, Error> {
-        let shared = connection.shared();
-        let now = shared.clock.now();
-        let result = shared.with_state(|state| {
+        let result = connection.with_state(|state, now| {
             let ticket = send(&mut state.connection.client, &mut state.engine.calls(), now)?;
             state.add_caller(ticket.key(), !callbacks.is_empty());
             Ok(ticket)
         });
-        let ticket = result.map_err(|error: RequestError| shared.error(error))?;
+        let ticket = result.map_err(|error: RequestError| connection.error(error))?;
         let reply = PendingReply::new(connection, ticket.key());
         Ok(Pending { reply, ticket, tool: None, callbacks, check: |_, _, _| Ok(()) })
     }
@@ -57,7 +55,7 @@ impl<M: Method> Pending<M> {
     /// Returns the error of the request.
     #[cold]
     fn error(&self, error: CallError) -> Error {
-        let error = self.reply.connection.shared().error(error);
+        let error = self.reply.connection.error(error);
         match &self.tool {
             Some(tool) => error.with_tool(tool),
             None => error,
@@ -90,14 +88,13 @@ impl<M: Method> Future for Pending<M> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let callbacks = &mut this.callbacks;
-        this.reply.poll(cx, &mut |report| callbacks.call(report)).map(|reply| {
-            let Some(mut reply) = reply else { return Err(this.reply.connection.shared().unknown_request_error()) };
+        this.reply.poll(cx, &mut |report| callbacks.call(report)).map(|mut reply| {
             // Decodes the reply in the caller's task, without holding the lock.
             let result = this.ticket.decode_mut(&mut reply);
             this.reply.recycle(reply);
             let result = result.map_err(|error| this.error(error))?;
             let tool = this.tool.as_deref().unwrap_or_default();
-            (this.check)(this.reply.connection.shared(), tool, &result).map(|()| result)
+            (this.check)(&this.reply.connection, tool, &result).map(|()| result)
         })
     }
 }
@@ -126,14 +123,10 @@ impl PendingReply {
         PendingReply { connection: connection.clone(), key, is_done: false }
     }
 
-    /// Polls for the reply. `None` means that the request is unknown, so that no reply will arrive.
-    pub(crate) fn poll(
-        &mut self,
-        cx: &mut Context<'_>,
-        on_report: &mut dyn FnMut(&Notification),
-    ) -> Poll<Option<Reply>> {
+    /// Polls for the reply. Never ready again after it was ready.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>, on_report: &mut dyn FnMut(&Notification)) -> Poll<Reply> {
         // A separate statement, so that the lock is released before callbacks run.
-        let (reply, reports) = self.connection.shared().lock().poll_reply(self.key, cx);
+        let (reply, reports) = self.connection.lock().poll_reply(self.key, cx);
         self.is_done = reply.is_ready();
         reports.iter().for_each(on_report);
         reply
@@ -142,7 +135,7 @@ impl PendingReply {
     /// Gives the buffer of a large reply back to the engine for reuse.
     pub(crate) fn recycle(&self, reply: Reply) {
         if reply.message().is_some_and(|message| message.len() >= MIN_RECYCLED) {
-            self.connection.shared().lock().engine.recycle(reply);
+            self.connection.lock().engine.recycle(reply);
         }
     }
 
@@ -150,9 +143,7 @@ impl PendingReply {
     fn cancel(&mut self, reason: &str) {
         if !self.is_done {
             self.is_done = true;
-            let shared = self.connection.shared();
-            let now = shared.clock.now();
-            shared.with_state(|state| {
+            self.connection.with_state(|state, now| {
                 state.engine.calls().cancel(self.key, Some(reason), now);
                 state.remove_caller(self.key);
             });

@@ -28,7 +28,7 @@ impl<R> McpClient<R> {
     /// Any number of requests can be pending. The returned future is `'static`: it can be spawned, for example in a `JoinSet`.
     /// For tool calls, use [`Call::begin`](crate::Call::begin).
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        let shared = self.connection.shared();
+        let shared = &self.connection;
         // Serializes the parameters before the lock is acquired, because large parameters take time.
         let request = Prepared::<M>::new(params).map_err(|error| shared.error(error))?;
         let options = shared.context.with_caller_context(options);
@@ -58,14 +58,12 @@ impl<R> McpClient<R> {
         &self,
         send: impl FnOnce(&mut Calls<'_>, Timestamp) -> Result<(), SendError>,
     ) -> Result<(), Error> {
-        let shared = self.connection.shared();
-        let now = shared.clock.now();
-        shared.send(|state| send(&mut state.engine.calls(), now))
+        self.connection.send(|state, now| send(&mut state.engine.calls(), now))
     }
 
     /// Returns the options with the trace context and the observer's data of the calling code.
     pub(crate) fn caller_options(&self, options: &RequestOptions) -> RequestOptions {
-        self.connection.shared().context.with_caller_context(options).into_owned()
+        self.connection.context.with_caller_context(options).into_owned()
     }
 
     /// Requests the list of tools, and stores it.
@@ -79,10 +77,10 @@ impl<R> McpClient<R> {
     }
 
     fn tool_list(&self) -> Arc<ToolList> {
-        Arc::clone(self.connection.shared().lock().connection.client.tools.list())
+        Arc::clone(self.connection.lock().connection.client.tools.list())
     }
 
     fn replace_roots(&self, roots: Vec<Root>) {
-        self.connection.shared().handlers.set_roots(roots);
+        self.connection.handlers.set_roots(roots);
     }
 }

@@ -56,10 +56,9 @@ impl<R> McpClient<R> {
         options: &'a SubscribeOptions,
     ) -> BoxFuture<'a, Result<Subscription, Error>> {
         Box::pin(async move {
-            let shared = self.connection.shared();
-            let now = shared.clock.now();
-            let reader =
-                shared.send(|state| SubscriptionReader::subscribe(wanted, options, &mut state.engine.calls(), now))?;
+            let shared = &self.connection;
+            let reader = shared
+                .send(|state, now| SubscriptionReader::subscribe(wanted, options, &mut state.engine.calls(), now))?;
             // From here on, dropping the future drops the subscription, which ends it on the server.
             let mut subscription = Subscription { connection: self.connection.clone(), reader };
             // The first event is the acknowledgment.
@@ -87,7 +86,7 @@ impl Subscription {
 
     /// Returns the next change if one has arrived.
     pub fn try_next(&mut self) -> Option<SubscriptionEvent> {
-        match self.reader.poll(&mut self.connection.shared().lock().engine.calls()) {
+        match self.reader.poll(&mut self.connection.lock().engine.calls()) {
             SubscriptionPoll::Event(event) => Some(event),
             SubscriptionPoll::Ended | SubscriptionPoll::Pending => None,
         }
@@ -97,7 +96,7 @@ impl Subscription {
     pub fn close(self) {}
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<SubscriptionEvent>> {
-        let mut state = self.connection.shared().lock();
+        let mut state = self.connection.lock();
         match self.reader.poll(&mut state.engine.calls()) {
             SubscriptionPoll::Event(event) => Poll::Ready(Some(event)),
             SubscriptionPoll::Ended => Poll::Ready(None),
@@ -120,9 +119,7 @@ impl Stream for Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let key = self.reader.key();
-        let shared = self.connection.shared();
-        let now = shared.clock.now();
-        shared.with_state(|state| {
+        self.connection.with_state(|state, now| {
             state.engine.calls().unsubscribe(key, now);
             state.remove_subscription(key);
         });

@@ -356,8 +356,7 @@ impl Driver {
             }
         }
         for answer in self.answers.poll(cx) {
-            let now = self.shared.clock.now();
-            self.shared.with_state(|state| answer.send(&mut state.engine.calls(), now));
+            self.shared.with_state(|state, now| answer.send(&mut state.engine.calls(), now));
         }
     }
 }
