@@ -139,10 +139,11 @@ impl State {
     }
 
     /// Reports the numbers of bytes that were sent and received to the hooks.
-    #[cold]
-    pub(crate) fn record_bytes(&mut self, hooks: &ConnectionHooks) {
-        hooks.bytes(Direction::Sent, self.output.take_sent());
-        hooks.bytes(Direction::Received, mem::take(&mut self.received));
+    pub(crate) fn record_bytes(&mut self) {
+        if let Some(hooks) = &self.hooks {
+            hooks.bytes(Direction::Sent, self.output.take_sent());
+            hooks.bytes(Direction::Received, mem::take(&mut self.received));
+        }
     }
 
     /// Wakes the task of `cx` at the next event of a subscription.
@@ -296,13 +297,6 @@ impl State {
         }
     }
 
-    /// Ends the connection because of a failure of the client.
-    #[cold]
-    pub(crate) fn fail(&mut self, why: Arc<str>) {
-        self.engine.close_failed(Arc::clone(&why));
-        self.connection.failure = Some(why);
-    }
-
     /// Closes the connection. All pending requests fail, and all waiting tasks are woken.
     pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>) {
         self.engine.close();
@@ -321,12 +315,6 @@ impl State {
     pub(crate) fn connection_end(&mut self) -> Option<ConnectionEnd> {
         let reason = self.connection.close_reason.clone().filter(|_| !self.will_restart())?;
         Some(ConnectionEnd::new(reason, self.server.report()))
-    }
-
-    /// Stores the report of the shutdown, and wakes the tasks that wait for it.
-    pub(crate) fn finish(&mut self, report: ShutdownReport) {
-        self.report = Some(report);
-        self.wake_waiters();
     }
 
     pub(crate) fn is_running(&mut self) -> bool {

@@ -104,16 +104,17 @@ impl Driver {
     /// Ends the connection because a stream or the runtime has panicked. Pending requests fail with the message of the panic.
     #[cold]
     pub(super) fn fail(&mut self, message: String) {
-        self.is_over = true;
         let why = self.shared.context.panics.report_transport(message);
         self.kill(Some(why));
     }
 
     /// Kills the server, and ends the connection. If there is a `failure`, pending requests fail with this message.
     fn kill(&mut self, failure: Option<Arc<str>>) {
+        self.is_over = true;
         let mut state = self.shared.lock();
         if let Some(why) = failure {
-            state.fail(why);
+            state.engine.close_failed(Arc::clone(&why));
+            state.connection.failure = Some(why);
         }
         state.close(&self.shared.server);
         let unused = (state.output.take_writer(), state.server.take());
@@ -121,12 +122,8 @@ impl Driver {
         drop(state);
         // Dropping the process kills it and its descendants.
         drop(unused);
-        if let Some(hooks) = &self.shared.context.hooks {
-            hooks.process_exited(None);
-            hooks.deliver();
-        }
-        self.shared.lock().finish(ShutdownReport::without_process());
-        self.wakers.wake();
+        self.report = Some(ShutdownReport::without_process());
+        self.run_callbacks();
     }
 }
 

@@ -4,6 +4,7 @@ mod end;
 
 use std::future::Future;
 use std::mem;
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -43,8 +44,6 @@ pub(crate) struct Driver {
     end_of_stream: EndOfStream,
     /// Time until which reading is paused for consumers of events. `None` if reading is not paused.
     paused_until: Option<Timestamp>,
-    /// The message of a panic in the program's writer, until the connection ends because of it.
-    writer_panic: Option<String>,
     /// `None` until the shutdown begins.
     shutdown: Option<Shutdown>,
     listeners: Listeners,
@@ -87,7 +86,6 @@ impl Driver {
             timer,
             end_of_stream,
             paused_until: None,
-            writer_panic: None,
             shutdown: None,
             listeners,
             traced_bytes: Vec::new(),
@@ -168,7 +166,8 @@ impl Driver {
         // The caller of a request may have tried to write before.
         match state.output.take_failure() {
             None => return written,
-            Some(OutputFailure::Panic(message)) => self.writer_panic = Some(message),
+            // Reported where the panics of all streams are.
+            Some(OutputFailure::Panic(message)) => resume_unwind(Box::new(message)),
             // A broken pipe means that the server has closed its end. The end of its output says that too.
             Some(OutputFailure::Error(error)) => {
                 if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
@@ -222,8 +221,6 @@ impl Driver {
 
     /// Sets the timer, and lets the engine handle timeouts that are due. Returns whether the timer has elapsed.
     fn poll_timer(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        // Polled even if its deadline was removed: `timer_deadline` must not be in the past.
-        let mut due = self.has_timer_elapsed(state, cx);
         let deadline = self.deadline(state);
         // The timer is only set to earlier times. An early wake-up costs less than a reset for each request.
         if let Some(at) = deadline
@@ -231,19 +228,13 @@ impl Driver {
         {
             self.timer.reset(at.duration_since(self.shared.clock.now()));
             state.timer_deadline = Some(at);
-            due |= self.has_timer_elapsed(state, cx);
         }
-        if due {
-            state.engine.handle_timeout(self.shared.clock.now());
-        }
-        due
-    }
-
-    fn has_timer_elapsed(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        // Polled even if its deadline was removed: `timer_deadline` must not be in the past.
         if state.timer_deadline.is_none() || self.timer.poll(cx).is_pending() {
             return false;
         }
         state.timer_elapsed();
+        state.engine.handle_timeout(self.shared.clock.now());
         true
     }
 
@@ -277,7 +268,8 @@ impl Driver {
             let mut state = self.shared.lock();
             // A restarted server uses the same callbacks.
             state.listeners = mem::take(&mut self.listeners);
-            state.finish(report);
+            state.report = Some(report);
+            state.wake_waiters();
         }
         self.wakers.wake();
     }
@@ -326,14 +318,9 @@ impl Driver {
         state.shrink();
         state.set_driver(cx);
         let requests = mem::take(&mut state.server_requests);
-        if let Some(hooks) = &shared.context.hooks {
-            state.record_bytes(hooks);
-        }
+        state.record_bytes();
         mem::swap(&mut state.wakers, &mut self.wakers);
         drop(state);
-        if let Some(message) = self.writer_panic.take().filter(|_| !self.is_over) {
-            self.fail(message);
-        }
         if self.is_over {
             self.answers.clear();
         } else {
