@@ -81,7 +81,7 @@ impl Subscription {
     /// # Cancel safety
     /// If the future is dropped, no change is lost.
     pub async fn next(&mut self) -> Option<SubscriptionEvent> {
-        poll_fn(|cx| self.poll(cx)).await
+        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
     /// Returns the next change if one has arrived.
@@ -94,25 +94,22 @@ impl Subscription {
 
     /// Ends the subscription, and notifies the server.
     pub fn close(self) {}
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<SubscriptionEvent>> {
-        let mut state = self.connection.lock();
-        match self.reader.poll(&mut state.engine.calls()) {
-            SubscriptionPoll::Event(event) => Poll::Ready(Some(event)),
-            SubscriptionPoll::Ended => Poll::Ready(None),
-            SubscriptionPoll::Pending => {
-                state.wait_for_subscription(self.reader.key(), cx);
-                Poll::Pending
-            }
-        }
-    }
 }
 
 impl Stream for Subscription {
     type Item = SubscriptionEvent;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<SubscriptionEvent>> {
-        self.poll(cx)
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<SubscriptionEvent>> {
+        let Subscription { connection, reader } = self.get_mut();
+        let mut state = connection.lock();
+        match reader.poll(&mut state.engine.calls()) {
+            SubscriptionPoll::Event(event) => Poll::Ready(Some(event)),
+            SubscriptionPoll::Ended => Poll::Ready(None),
+            SubscriptionPoll::Pending => {
+                state.wait_for_subscription(reader.key(), cx);
+                Poll::Pending
+            }
+        }
     }
 }
 

@@ -4,44 +4,33 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-#[cfg(not(feature = "http"))]
-use mcpwire_driver::{ReadStream, WriteStream};
+use futures_io::{AsyncRead, AsyncWrite};
 use tokio::io::ReadBuf;
 
 /// Converts a tokio stream for use with [`McpClient::over`](mcpwire_driver::McpClient::over).
 ///
-/// Implements the driver's stream traits; with the feature `http`, also those of `futures-io`.
+/// Implements the stream traits of `futures-io`, and thereby those of the driver.
 #[derive(Debug)]
 pub struct Compat<T>(pub T);
 
-macro_rules! stream {
-    ($Read:path, $Write:path) => {
-        impl<T: tokio::io::AsyncRead + Unpin> $Read for Compat<T> {
-            fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-                let mut buf = ReadBuf::new(buf);
-                ready!(Pin::new(&mut self.0).poll_read(cx, &mut buf))?;
-                Poll::Ready(Ok(buf.filled().len()))
-            }
-        }
-
-        impl<T: tokio::io::AsyncWrite + Unpin> $Write for Compat<T> {
-            fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-                Pin::new(&mut self.0).poll_write(cx, buf)
-            }
-
-            fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.0).poll_flush(cx)
-            }
-
-            fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                Pin::new(&mut self.0).poll_shutdown(cx)
-            }
-        }
-    };
+impl<T: tokio::io::AsyncRead + Unpin> AsyncRead for Compat<T> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut buf = ReadBuf::new(buf);
+        ready!(Pin::new(&mut self.0).poll_read(cx, &mut buf))?;
+        Poll::Ready(Ok(buf.filled().len()))
+    }
 }
 
-#[cfg(not(feature = "http"))]
-stream!(ReadStream, WriteStream);
-// With HTTP, `Compat` implements the traits of `futures-io`, and the driver implements its own traits for all such types.
-#[cfg(feature = "http")]
-stream!(futures_io::AsyncRead, futures_io::AsyncWrite);
+impl<T: tokio::io::AsyncWrite + Unpin> AsyncWrite for Compat<T> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
