@@ -14,7 +14,6 @@ use crate::connection::ConnectionRef;
 use crate::locked_state::State;
 use crate::notifications::{Events, Notifications};
 use crate::opening::RestartAttempt;
-use crate::operation::BoxFuture;
 use crate::runtime::{CurrentRuntime, Runtime, Streams};
 use mcpwire_client::{ReadStream, WriteStream};
 
@@ -125,7 +124,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// # Cancel safety
     /// Dropping the future before its end kills the server and all processes that it started.
     pub async fn connect_and_initialize(def: &McpServerDef) -> Result<Self, Error> {
-        Self::open(def, ConnectOptions::default()).await
+        Self::connect_and_initialize_with(def, ConnectOptions::default()).await
     }
 
     /// Starts a server with options, opens the connection and lists the server's tools.
@@ -140,20 +139,15 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// # Cancel safety
     /// Dropping the future before its end kills the server and all processes that it started.
     pub async fn connect_and_initialize_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        Self::open(def, options).await
-    }
-
-    /// Connects, opens the connection and lists the tools.
-    ///
-    /// Boxed, because this large future would be compiled into each future that awaits it.
-    fn open(def: &McpServerDef, options: ConnectOptions) -> BoxFuture<'_, Result<Self, Error>> {
-        Box::pin(async move {
+        // Boxed, because this large future would be compiled into each future that awaits it.
+        Box::pin(async {
             let client = Self::connect_with(def, options)?;
             if OpeningOutcome::lists_tools(client.initialize().await?) {
                 client.list_tools().await?;
             }
             Ok(client)
         })
+        .await
     }
 }
 

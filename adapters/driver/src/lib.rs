@@ -56,7 +56,6 @@ mod shutdown;
 mod subscription;
 #[cfg(feature = "tool-client")]
 mod tool_client_trait;
-mod waiter;
 
 pub use call::{Call, CallFuture, RunningTask, TaskOrResult};
 pub use client::{McpClient, with_client};
