@@ -60,7 +60,11 @@ impl FromJson for CallToolResult {
         let (mut is_error, mut result_type) = (None, None::<String>);
         let (mut content, mut odd_content) = (None, Extra::default());
         reader.members(&mut |name, reader| match name {
-            "content" => kept_member::<Vec<ContentBlock>, _>(&mut content, &mut odd_content, name, reader),
+            "content" => {
+                // As for any member, the last of several counts.
+                (content, odd_content) = (None, Extra::default());
+                kept_member::<Vec<ContentBlock>, _>(&mut content, &mut odd_content, name, reader)
+            }
             "structuredContent" => from_json::optional_member(&mut result.structured_content, reader),
             "isError" => from_json::optional_member(&mut is_error, reader),
             "_meta" => from_json::optional_member(&mut result.meta, reader),

@@ -1,6 +1,5 @@
 //! Capabilities: the optional features that a client or server declares to its peer, and which of them a method requires.
 
-use alloc::string::String;
 use core::fmt;
 
 use crate::ProtocolVersion::{self, V2025_03_26, V2025_11_25};
@@ -41,15 +40,6 @@ object! {
         optional experimental: Json = "experimental",
     }
 }
-
-/// Method by which a server requests input from the user.
-pub(crate) const ELICIT: &str = "elicitation/create";
-
-/// Method by which a server sends a request to the client's language model.
-pub(crate) const SAMPLE: &str = "sampling/createMessage";
-
-/// Method by which a server requests the list of the client's root directories.
-pub(crate) const LIST_ROOTS: &str = "roots/list";
 
 impl ClientCapabilities {
     /// Returns whether these capabilities of a client contain the tasks extension
@@ -156,12 +146,9 @@ fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> J
 
 fn members_without(object: Option<&Json>, left_out: &str) -> Extra {
     let mut members = Extra::default();
-    for member in object.iter().flat_map(|object| scan::members(object.get().as_bytes())) {
-        if let Ok(value) = core::str::from_utf8(member.value)
-            && !member.is(left_out)
-        {
-            members.push(String::from(member.key()), Json::trusted(value));
-        }
+    let all = object.iter().flat_map(|object| scan::members(object.get().as_bytes()));
+    for member in all.filter(|member| !member.is(left_out)) {
+        members.push(member.key(), member.json());
     }
     members
 }

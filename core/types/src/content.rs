@@ -1,6 +1,5 @@
 //! Content blocks: the parts of tool results and prompt messages. Specification: server/tools, "Tool Result".
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,8 +9,9 @@ use serde::Serialize;
 use crate::{Icon, ResourceContents};
 use mcpwire_text::json::from_json::{FromJson, Mismatch};
 use mcpwire_text::json::read::{self, Reader};
-use mcpwire_text::json::{Json, JsonText, Number, scan};
+use mcpwire_text::json::{Json, JsonText, Number};
 use mcpwire_text::object;
+use mcpwire_text::open_enum;
 
 /// A content block of a tool result or prompt message: text, an image, audio or a resource.
 ///
@@ -64,7 +64,7 @@ object! {
     /// The field `extra` also contains members whose value has the wrong type.
     pub struct TextContent("a content block of type `text`", tag "type" = "text") {
         /// The text for or from the language model.
-        required text: String = "text",
+        [kept] required text: String = "text",
         /// Hints for clients about the content block, such as its audience and importance. `None` if the server
         /// sent no hints.
         [kept] optional annotations: Box<Annotations> = "annotations",
@@ -79,7 +79,7 @@ object! {
     /// The field `extra` also contains members whose value has the wrong type.
     pub struct ImageContent("a content block of type `image`", tag "type" = "image") {
         /// The image data, encoded in base64.
-        required data: String = "data",
+        [kept] required data: String = "data",
         /// MIME type of the image, such as `image/png`. Empty if the sender sent none.
         [kept] always mime_type: String = "mimeType",
         /// Hints for clients about the content block, such as its audience and importance. `None` if the server
@@ -96,7 +96,7 @@ object! {
     /// The field `extra` also contains members whose value has the wrong type.
     pub struct AudioContent("a content block of type `audio`", tag "type" = "audio") {
         /// The audio data, encoded in base64.
-        required data: String = "data",
+        [kept] required data: String = "data",
         /// MIME type of the audio data, such as `audio/wav`. Empty if the sender sent none.
         [kept] always mime_type: String = "mimeType",
         /// Hints for clients about the content block, such as its audience and importance. `None` if the server
@@ -116,7 +116,7 @@ object! {
         "a content block of type `resource_link`", tag "type" = "resource_link", finish name_of_link
     ) {
         /// URI of the linked resource, with which the client can read it.
-        required uri: String = "uri",
+        [kept] required uri: String = "uri",
         /// Name of the linked resource, for use by programs. If the server sent no name, this field contains the URI.
         [kept] always name: String = "name",
         /// Display name of the linked resource. `None` if the server sent none.
@@ -153,7 +153,7 @@ object! {
     /// The field `extra` also contains members whose value has the wrong type.
     pub struct EmbeddedResource("a content block of type `resource`", tag "type" = "resource") {
         /// The URI and the contents of the embedded resource.
-        required resource: ResourceContents = "resource",
+        [kept] required resource: ResourceContents = "resource",
         /// Hints for clients about the content block, such as its audience and importance. `None` if the server
         /// sent no hints.
         [kept] optional annotations: Box<Annotations> = "annotations",
@@ -193,30 +193,9 @@ impl From<String> for TextContent {
     }
 }
 
-/// Implements what the enums of content blocks have in common: they are read by the member `type`, a block that cannot be
-/// read as this type becomes `Unknown`, and texts and the types of the variants convert to them.
-macro_rules! block_enum {
-    ($Block:ident { $( $Variant:ident($Content:ty) = $kind:literal, )* }) => {
-        impl FromJson for $Block {
-            const EXPECTED: &'static str = "a content block";
-
-            fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
-                reader.next_byte();
-                let start = reader.position();
-                let kind = $crate::content::kind(reader.rest());
-                let known = match &*kind {
-                    $( $kind => FromJson::from_json(reader)?.map($Block::$Variant).ok(), )*
-                    _ => reader.skip().map(|()| None)?,
-                };
-                Ok(Ok(known.unwrap_or_else(|| {
-                    let raw = Json::trusted(reader.since(start));
-                    $Block::Unknown(UnknownContent { kind: kind.into_owned(), raw })
-                })))
-            }
-        }
-
-        mcpwire_text::impl_deserialize!($Block);
-
+/// Implements conversions to an enum of content blocks from texts and from the types of its variants.
+macro_rules! from_contents {
+    ($Block:ident { $( $Variant:ident($Content:ty), )* }) => {
         $( impl From<$Content> for $Block {
             fn from(content: $Content) -> Self {
                 $Block::$Variant(content.into())
@@ -248,25 +227,15 @@ macro_rules! block_enum {
         }
     };
 }
-pub(crate) use block_enum;
+pub(crate) use from_contents;
 
-block_enum! {
+from_contents! {
     ContentBlock {
-        Text(TextContent) = "text",
-        Image(ImageContent) = "image",
-        Audio(AudioContent) = "audio",
-        ResourceLink(ResourceLink) = "resource_link",
-        Resource(EmbeddedResource) = "resource",
-    }
-}
-
-/// Returns the type of the content block with which `text` begins. Empty if the block has no type, or is not an object.
-///
-/// Finds the type without reading the whole block, which may be large and usually begins with the type.
-pub(crate) fn kind(text: &str) -> Cow<'_, str> {
-    match scan::member(text.as_bytes(), "type") {
-        Some([b'"', kind @ .., b'"']) => scan::key_text(kind),
-        _ => Cow::Borrowed(""),
+        Text(TextContent),
+        Image(ImageContent),
+        Audio(AudioContent),
+        ResourceLink(ResourceLink),
+        Resource(EmbeddedResource),
     }
 }
 
@@ -309,5 +278,84 @@ object! {
         /// Time at which the resource was last modified, in ISO 8601 notation, such as `2025-01-12T15:00:58Z`. `None`
         /// if the server sent none.
         optional last_modified: String = "lastModified",
+    }
+}
+
+open_enum! {
+    /// The member `type` of a content block.
+    pub enum ContentKind {
+        #[default]
+        Text = "text",
+        Image = "image",
+        Audio = "audio",
+        ResourceLink = "resource_link",
+        Resource = "resource",
+    }
+}
+
+object! {
+    /// The members of content blocks of all types.
+    ///
+    /// A block is built after its last member was read, because its type determines which members are required, and
+    /// `type` may come last.
+    pub struct Members("a content block") {
+        [kept] optional kind: ContentKind = "type",
+        [kept] optional text: String = "text",
+        [kept] optional data: String = "data",
+        [kept] optional mime_type: String = "mimeType",
+        [kept] optional uri: String = "uri",
+        [kept] optional name: String = "name",
+        [kept] optional title: String = "title",
+        [kept] optional description: String = "description",
+        [kept] optional size: u64 = "size",
+        [kept] optional icons: Vec<Icon> = "icons",
+        [kept] optional resource: Box<ResourceContents> = "resource",
+        [kept] optional annotations: Box<Annotations> = "annotations",
+        [kept] optional meta: Json = "_meta",
+    }
+}
+
+impl FromJson for ContentBlock {
+    const EXPECTED: &'static str = "a content block";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        reader.next_byte();
+        let start = reader.position();
+        let members = Members::from_json(reader)?.unwrap_or_default();
+        let kind = members.kind.clone();
+        Ok(Ok(members.into_block().unwrap_or_else(|| {
+            let kind = kind.map_or_else(String::new, |kind| kind.as_str().into());
+            ContentBlock::Unknown(UnknownContent { kind, raw: Json::trusted(reader.since(start)) })
+        })))
+    }
+}
+
+mcpwire_text::impl_deserialize!(ContentBlock);
+
+impl Members {
+    /// Builds the content block from its members. Returns `None` if the library cannot interpret the block.
+    fn into_block(self) -> Option<ContentBlock> {
+        let Members { kind, text, data, mime_type, uri, annotations, meta, extra, .. } = self;
+        Some(match kind? {
+            ContentKind::Text => TextContent { text: text?, annotations, meta, extra }.into(),
+            ContentKind::Image => {
+                let mime_type = mime_type.unwrap_or_default();
+                ImageContent { data: data?, mime_type, annotations, meta, extra }.into()
+            }
+            ContentKind::Audio => {
+                let mime_type = mime_type.unwrap_or_default();
+                AudioContent { data: data?, mime_type, annotations, meta, extra }.into()
+            }
+            ContentKind::ResourceLink => {
+                let (title, description, size) = (self.title, self.description, self.size);
+                let (uri, icons) = (uri?, self.icons.unwrap_or_default());
+                let name = self.name.unwrap_or_else(|| uri.clone());
+                let link =
+                    ResourceLink { uri, name, title, description, mime_type, size, icons, annotations, meta, extra };
+                link.into()
+            }
+            ContentKind::Resource => EmbeddedResource { resource: *self.resource?, annotations, meta, extra }.into(),
+            ContentKind::Other(_) => return None,
+        })
     }
 }

@@ -72,38 +72,32 @@ fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else { return false };
     let zone = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
     let (time, zone) = time.split_at(zone);
-    let (time, fraction) = match time.split_once('.') {
-        Some((time, fraction)) => (time, Some(fraction)),
-        None => (time, None),
-    };
-    is_date(date)
-        && is_time(time)
-        && fraction.is_none_or(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
-        && is_zone(zone)
+    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    let is_fraction = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    is_date(date) && is_time(time) && is_fraction && is_zone(zone)
 }
 
 /// Returns whether `text` is a time of the form `hh:mm:ss`. Seconds may be 60, because of leap seconds.
 fn is_time(text: &str) -> bool {
     let [h1, h2, b':', m1, m2, b':', s1, s2] = *text.as_bytes() else { return false };
-    number(&[h1, h2]).is_some_and(|hour| hour < 24)
-        && number(&[m1, m2]).is_some_and(|minute| minute < 60)
-        && number(&[s1, s2]).is_some_and(|second| second <= 60)
+    is_below(24, [h1, h2]) && is_below(60, [m1, m2]) && is_below(61, [s1, s2])
 }
 
 fn is_zone(text: &str) -> bool {
     match *text.as_bytes() {
         [b'Z' | b'z'] => true,
-        [b'+' | b'-', h1, h2, b':', m1, m2] => {
-            number(&[h1, h2]).is_some_and(|hour| hour < 24) && number(&[m1, m2]).is_some_and(|minute| minute < 60)
-        }
+        [b'+' | b'-', h1, h2, b':', m1, m2] => is_below(24, [h1, h2]) && is_below(60, [m1, m2]),
         _ => false,
     }
 }
 
+fn is_below(limit: u32, digits: [u8; 2]) -> bool {
+    number(&digits).is_some_and(|number| number < limit)
+}
+
 fn number(digits: &[u8]) -> Option<u32> {
-    digits
-        .iter()
-        .try_fold(0, |number: u32, digit| digit.is_ascii_digit().then(|| number * 10 + u32::from(digit - b'0')))
+    let is_number = digits.iter().all(u8::is_ascii_digit);
+    core::str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()
 }
 
 #[cfg(test)]

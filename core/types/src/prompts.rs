@@ -3,14 +3,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::ser::{Error as _, Serialize, SerializeMap, SerializeStruct, Serializer};
+use serde::ser::{Error as _, Serialize, SerializeStruct, Serializer};
 
 use crate::arguments;
 use crate::result::page;
 use crate::{ContentBlock, Icon};
 use mcpwire_text::json::from_json::{self, Mismatch};
 use mcpwire_text::json::scan::members;
-use mcpwire_text::json::{ItemList, Json};
+use mcpwire_text::json::{Extra, ItemList, Json};
 use mcpwire_text::object;
 use mcpwire_text::open_enum;
 use mcpwire_text::result;
@@ -109,32 +109,21 @@ pub struct GetPromptParams<'a, A: ?Sized> {
 impl<A: Serialize + ?Sized> Serialize for GetPromptParams<'_, A> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let arguments = arguments::to_json(self.arguments).map_err(S::Error::custom)?;
-        let mut params = serializer.serialize_struct("GetPromptParams", 2)?;
-        params.serialize_field("name", self.name)?;
-        params.serialize_field("arguments", &Strings(&arguments))?;
-        params.end()
-    }
-}
-
-/// Serializes the arguments of a prompt, which must be strings, without those that are `null`.
-struct Strings<'a>(&'a Json);
-
-impl Serialize for Strings<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Strings(json) = self;
-        if !json.is_object() && json.get() != "null" {
+        if !arguments.is_object() && arguments.get() != "null" {
             return Err(S::Error::custom(
                 "the arguments of a prompt must be an object, pairs of a name and a value, or nothing",
             ));
         }
-        let mut map = serializer.serialize_map(None)?;
-        for member in members(json.get().as_bytes()).filter(|member| member.value != b"null") {
-            let key = member.key();
-            let text = core::str::from_utf8(member.value).ok().and_then(from_json::from_str::<String>);
-            let text = text.ok_or_else(|| S::Error::custom(format_args!("the argument `{key}` must be a string")))?;
-            map.serialize_entry(&*key, &text)?;
+        let mut strings = Extra::default();
+        for member in members(arguments.get().as_bytes()).filter(|member| member.value != b"null") {
+            let text: Option<String> = from_json::from_str(member.json().get());
+            let not_a_string = || S::Error::custom(format_args!("the argument `{}` must be a string", member.key()));
+            strings.push(member.key(), Json::from_value(&text.ok_or_else(not_a_string)?).map_err(S::Error::custom)?);
         }
-        map.end()
+        let mut params = serializer.serialize_struct("GetPromptParams", 2)?;
+        params.serialize_field("name", self.name)?;
+        params.serialize_field("arguments", &strings)?;
+        params.end()
     }
 }
 

@@ -7,7 +7,7 @@ use core::ops::Deref;
 
 use serde::{Serialize, Serializer};
 
-use crate::content::block_enum;
+use crate::content::from_contents;
 use crate::{AudioContent, ContentBlock, ImageContent, TextContent, UnknownContent};
 use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
 use mcpwire_text::json::read::{self, Reader};
@@ -131,13 +131,13 @@ object! {
     }
 }
 
-block_enum! {
+from_contents! {
     SamplingContent {
-        Text(TextContent) = "text",
-        Image(ImageContent) = "image",
-        Audio(AudioContent) = "audio",
-        ToolUse(ToolUseContent) = "tool_use",
-        ToolResult(ToolResultContent) = "tool_result",
+        Text(TextContent),
+        Image(ImageContent),
+        Audio(AudioContent),
+        ToolUse(ToolUseContent),
+        ToolResult(ToolResultContent),
     }
 }
 
@@ -163,6 +163,31 @@ impl SamplingContent {
         }
     }
 }
+
+impl FromJson for SamplingContent {
+    const EXPECTED: &'static str = "a content block";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        let block = ContentBlock::from_json(&mut Reader::new(raw))?;
+        let tool = match block.as_ref().map(ContentBlock::kind) {
+            Ok("tool_use") => from_json::from_str(raw).map(SamplingContent::ToolUse),
+            Ok("tool_result") => from_json::from_str(raw).map(SamplingContent::ToolResult),
+            _ => None,
+        };
+        Ok(block.map(|block| match (tool, block) {
+            (Some(tool), _) => tool,
+            (None, ContentBlock::Text(block)) => SamplingContent::Text(block),
+            (None, ContentBlock::Image(block)) => SamplingContent::Image(block),
+            (None, ContentBlock::Audio(block)) => SamplingContent::Audio(block),
+            (None, other) => {
+                SamplingContent::Unknown(UnknownContent { kind: other.kind().into(), raw: Json::trusted(raw) })
+            }
+        }))
+    }
+}
+
+mcpwire_text::impl_deserialize!(SamplingContent);
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 
-use crate::capabilities::{ELICIT, LIST_ROOTS, SAMPLE, allows_mode, has_member};
+use crate::capabilities::{allows_mode, has_member};
 use crate::elicitation::{FORM, elicitation_mode};
 use crate::error::RpcError;
 use crate::sampling::check_messages;
@@ -12,6 +12,15 @@ use crate::{
 };
 use mcpwire_text::json::{Json, JsonText};
 use mcpwire_text::printable;
+
+/// Method by which a server requests input from the user.
+const ELICIT: &str = "elicitation/create";
+
+/// Method by which a server sends a request to the client's language model.
+const SAMPLE: &str = "sampling/createMessage";
+
+/// Method by which a server requests the list of the client's root directories.
+const LIST_ROOTS: &str = "roots/list";
 
 impl ClientCapabilities {
     /// Checks whether a server may send the request `method` to a client with these capabilities.

@@ -79,11 +79,8 @@ impl SubscriptionFilter {
 
     /// Returns whether the filter requests no notifications at all.
     pub fn is_empty(&self) -> bool {
-        !self.has_lists() && self.resource_subscriptions.is_empty() && self.task_ids.is_empty()
-    }
-
-    pub(crate) fn has_lists(&self) -> bool {
-        self.tools_list_changed || self.prompts_list_changed || self.resources_list_changed
+        let lists = self.tools_list_changed || self.prompts_list_changed || self.resources_list_changed;
+        !lists && self.resource_subscriptions.is_empty() && self.task_ids.is_empty()
     }
 }
 

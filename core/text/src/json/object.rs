@@ -98,8 +98,8 @@ pub fn to_json(members: &Extra) -> Json {
 /// The keyword `result_type` is for the member `resultType`. It is as `optional`, but the text of a value of the wrong type is
 /// kept, so that `finish` can reject the result.
 ///
-/// `[kept]` before a keyword other than `required`: a value of the wrong type goes to `extra` unless it is `null`, and is
-/// written from there.
+/// `[kept]` before a keyword: a value of the wrong type goes to `extra` unless it is `null`, and is written from there. With
+/// `required`, only the writing differs.
 ///
 /// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value: the
 /// member is written first, and is ignored when the object is read. `finish` names a function that receives each object
@@ -181,6 +181,7 @@ macro_rules! object {
     (@read result_type $ty:ty, $object:ident $field:ident $key:literal $reader:ident) => {
         from_json::result_type_member(&mut $object.$field, $reader)
     };
+    (@read [kept] required $($rest:tt)*) => { $crate::object!(@read required $($rest)*) };
     (@read [kept] $presence:ident $ty:ty, $object:ident $field:ident $key:literal $reader:ident) => {
         $crate::json::object::kept_member::<$ty, _>(&mut $object.$field, &mut $object.extra, $key, $reader)
     };

@@ -171,11 +171,6 @@ impl<'de> Reader<'de> {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    /// Returns the text from the position of the reader to the end of the text.
-    pub fn rest(&self) -> &'de str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
     #[inline]
     pub(super) fn bytes(&self) -> &'de [u8] {
         self.text.as_bytes()
