@@ -162,23 +162,24 @@ object! {
     }
 }
 
-macro_rules! media {
-    ($( $Name:ident, $data:literal; )*) => { $(
-        impl $Name {
-            #[doc = concat!("Creates a content block from ", $data, " in base64 and the MIME type.")]
-            ///
-            /// With the feature `base64`, `from_bytes` encodes the data, `bytes` decodes it, and `data_url` converts
-            /// it to a `data:` URL.
-            pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-                $Name { data: data.into(), mime_type: mime_type.into(), ..$Name::default() }
-            }
-        }
-    )* };
+impl ImageContent {
+    /// Creates a content block from an image in base64 and the MIME type.
+    ///
+    /// With the feature `base64`, `from_bytes` encodes the data, `bytes` decodes it, and `data_url` converts it to a
+    /// `data:` URL.
+    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        ImageContent { data: data.into(), mime_type: mime_type.into(), ..ImageContent::default() }
+    }
 }
 
-media! {
-    ImageContent, "an image";
-    AudioContent, "audio data";
+impl AudioContent {
+    /// Creates a content block from audio data in base64 and the MIME type.
+    ///
+    /// With the feature `base64`, `from_bytes` encodes the data, `bytes` decodes it, and `data_url` converts it to a
+    /// `data:` URL.
+    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        AudioContent { data: data.into(), mime_type: mime_type.into(), ..AudioContent::default() }
+    }
 }
 
 impl From<&str> for TextContent {

@@ -160,17 +160,16 @@ impl FormSchema {
     /// returned JSON object contains the fields in the order of the form, then the members of `content` that the form
     /// does not define.
     pub fn with_defaults(&self, content: Option<&Json>) -> Json {
-        let given = members(content);
+        let mut given = members(content);
         let mut answer = Extra::default();
         for field in &self.properties.0 {
-            let value = given.get(&*field.name).map(|value| Json::trusted(*value));
+            let value = given.remove(&*field.name).map(Json::trusted);
             if let Some(value) = value.or_else(|| field.schema.default_value()) {
                 answer.push(&*field.name, value);
             }
         }
-        let fields: BTreeSet<&str> = self.properties.0.iter().map(|field| &*field.name).collect();
-        for (name, value) in given.iter().filter(|(name, _)| !fields.contains(&***name)) {
-            answer.push(&**name, Json::trusted(*value));
+        for (name, value) in given {
+            answer.push(name, Json::trusted(value));
         }
         to_json(&answer)
     }

@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::ElicitUrl;
 use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
 use mcpwire_text::json::read::{self, Reader};
-use mcpwire_text::json::scan::{integer, key_text};
+use mcpwire_text::json::scan::{integer, text};
 use mcpwire_text::json::{Json, JsonError, JsonText, is_write_error};
 use mcpwire_text::{excerpt, printable};
 
@@ -114,10 +114,7 @@ impl FromJson for RpcError {
 mcpwire_text::impl_deserialize!(RpcError);
 
 fn message(raw: &str) -> String {
-    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inside) => key_text(inside.as_bytes()).into_owned(),
-        None => raw.into(),
-    }
+    text(raw.as_bytes()).unwrap_or_else(|| raw.into())
 }
 
 impl Serialize for RpcError {

@@ -90,7 +90,7 @@ impl<M: Method> Params<M> for () {}
 #[doc(hidden)]
 #[macro_export]
 macro_rules! methods {
-    ($( $(#[$meta:meta])* $Name:ident = $method:literal, $($Params:ty)? => $Result:ty, $read:path; )*) => { $(
+    ($( $(#[$meta:meta])* $Name:ident = $method:literal, $($Params:ty)? => $Result:ty, $read:path $({ $tools:item })?; )*) => { $(
         $(#[$meta])*
         #[doc(alias = $method)]
         pub enum $Name {}
@@ -102,12 +102,20 @@ macro_rules! methods {
             fn read(reader: &mut mcpwire_text::json::read::Reader<'_>) -> mcpwire_text::json::read::Result<$Result> {
                 $read(reader)
             }
+
+            $($tools)?
         }
         $( impl $crate::Params<$Name> for $Params {} )?
     )* };
 }
 
 methods! {
+    /// `tools/list`: lists the tools of a server, one page per request.
+    ListTools = "tools/list", ListParams<'_> => ListToolsResult, strict {
+        fn tools(result: &mut ListToolsResult) -> Option<&mut ItemList<Tool>> {
+            Some(&mut result.tools)
+        }
+    };
     /// `resources/list`: lists the resources of a server, one page per request.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
     /// `resources/templates/list`: lists the resource templates of a server, one page per request.
@@ -148,24 +156,6 @@ methods! {
     #[doc(alias = "PingRequest")]
     Ping = "ping", => Json, Reader::json;
 }
-
-/// `tools/list`: lists the tools of a server, one page per request.
-#[doc(alias = "tools/list")]
-pub enum ListTools {}
-
-impl Method for ListTools {
-    const NAME: &'static str = "tools/list";
-    type Result = ListToolsResult;
-
-    fn read(reader: &mut Reader<'_>) -> Result<ListToolsResult, ReadError> {
-        strict(reader)
-    }
-
-    fn tools(result: &mut ListToolsResult) -> Option<&mut ItemList<Tool>> {
-        Some(&mut result.tools)
-    }
-}
-impl Params<ListTools> for ListParams<'_> {}
 
 macro_rules! takes_tool_arguments {
     ($($Method:ty)*) => { $(

@@ -126,17 +126,19 @@ pub trait Validator {
 }
 
 /// Why a [`Validator`] rejected a value.
+///
+/// `Display` shows at most 200 bytes of a text, on one line, because the text may quote a value from the server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValidationError {
     /// The schema cannot be used: it is invalid, or a check against it would cost too much. The value was not checked.
-    #[error("the schema cannot be used: {}", bounded(reason))]
+    #[error("the schema cannot be used: {}", excerpt(reason.as_bytes()))]
     Schema {
         /// Why the schema cannot be used.
         reason: String,
     },
     /// The value does not match the schema.
-    #[error("the value does not fit its schema{}: {}", place(at), bounded(reason))]
+    #[error("the value does not fit its schema{}: {}", place(at), excerpt(reason.as_bytes()))]
     Value {
         /// JSON pointer (RFC 6901) to the part of the checked value that does not match the schema. Empty if the value
         /// as a whole does not match.
@@ -160,12 +162,7 @@ impl ValidationError {
 }
 
 fn place(at: &str) -> String {
-    if at.is_empty() { String::new() } else { alloc::format!(" at `{}`", bounded(at)) }
-}
-
-/// Limits a validator's text to one line of at most 200 bytes, because the text may quote a value from the server.
-fn bounded(text: &str) -> String {
-    excerpt(text.as_bytes())
+    if at.is_empty() { String::new() } else { alloc::format!(" at `{}`", excerpt(at.as_bytes())) }
 }
 
 impl Tool {
