@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use super::header_values::encode_value;
 use crate::header_params::{HeaderParam, header_params};
 use crate::session::is_reading;
+use mcpwire_text::json::read::unescape_lossy;
 use mcpwire_text::json::scan::{self, key_text, last_member, member, text};
-use mcpwire_text::json::string::unescape_lossy;
 
 /// Maximum number of stored tools: 10,000, ten times as many as the largest known servers have.
 const MAX_TOOLS: usize = 10_000;

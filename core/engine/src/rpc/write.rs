@@ -1,15 +1,14 @@
 //! Writes the client's messages directly into the transmit buffer, without an intermediate copy.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use serde::Serialize;
 
 use mcpwire_text::json::Json;
-use mcpwire_text::json::append::{Draft, push, push_number, push_raw, push_signed, push_string};
+use mcpwire_text::json::append::{Draft, push, push_number, push_raw, push_string, push_value};
 use mcpwire_text::json::scan::{self, members, skip_space};
-use mcpwire_text::json::serialize::append;
 
 /// The members to write into the `_meta` object of a JSON-RPC request.
 #[derive(Clone, Copy, Default)]
@@ -75,7 +74,7 @@ pub(crate) fn notification(out: &mut Vec<u8>, method: &str, params: ParamsWriter
 /// an empty object.
 pub(crate) fn push_object<P: Serialize + ?Sized>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
     let start = out.len();
-    append(out, params).map_err(|error| ParamsError::Serialize(error.into_reason()))?;
+    push_value(out, params).map_err(|error| ParamsError::Serialize(error.to_string()))?;
     match out.get(start..).unwrap_or_default() {
         b"null" => {
             out.truncate(start);
@@ -110,7 +109,7 @@ pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: ParamsWriter<'_>) -> R
 pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data: Option<&Json>) {
     push_response_start(out, id);
     push(out, b",\"error\":{\"code\":");
-    push_signed(out, code);
+    push(out, code.to_string().as_bytes());
     push(out, b",\"message\":");
     push_string(out, message);
     if let Some(data) = data {

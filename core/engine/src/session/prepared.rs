@@ -53,8 +53,7 @@ impl<M: Method> Prepared<M> {
     /// # Errors
     /// Returns an error if the parameters do not serialize, or are not a JSON object.
     pub fn new(params: &impl Params<M>) -> Result<Self, SendError> {
-        // Enough for most calls. Repeatedly growing the buffer would cost more than writing the text.
-        let mut text = Vec::with_capacity(256);
+        let mut text = Vec::new();
         push(&mut text, params).map_err(|error| send_error(M::NAME, error))?;
         Ok(Self::of_text(text))
     }

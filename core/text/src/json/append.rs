@@ -1,8 +1,10 @@
-//! Functions that append numbers, strings and raw JSON to a buffer.
+//! The writer: appends numbers, strings, raw JSON and serialized values to a buffer.
 
 use alloc::vec::Vec;
 
-use super::string::{is_plain, plain_run};
+use serde::Serialize;
+
+use super::string::plain_run;
 
 /// A message that is being written to the end of a buffer of outgoing messages.
 ///
@@ -41,16 +43,13 @@ impl Drop for Draft<'_> {
     }
 }
 
-/// Appends bytes to a buffer. Never inlined: for callers that need small code rather than speed.
-#[inline(never)]
+/// Appends bytes to a buffer.
 pub fn push(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
 }
 
-/// Appends a number in decimal digits.
+/// Appends a number in decimal digits, without a memory allocation.
 pub fn push_number(out: &mut Vec<u8>, mut number: u64) {
-    // Without `core::fmt`, which takes more instructions than everything else that is written for a message's envelope
-    // (`jsonrpc`, `id` and `method`).
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
@@ -65,68 +64,46 @@ pub fn push_number(out: &mut Vec<u8>, mut number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends an integer in decimal digits, with a minus sign if it is negative.
-pub fn push_signed(out: &mut Vec<u8>, number: i64) {
-    if number < 0 {
-        out.push(b'-');
-    }
-    push_number(out, number.unsigned_abs());
-}
-
 /// Appends a string as a JSON string: in quotes, with escapes where necessary.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
-    let bytes = text.as_bytes();
-    out.reserve(bytes.len() + 2);
+    if plain_run(text.as_bytes(), 0) < text.len() {
+        // Serializing a string to memory cannot fail.
+        return drop(push_value(out, text));
+    }
     out.push(b'"');
-    if is_plain(bytes) {
-        out.extend_from_slice(bytes);
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+/// Appends a value as JSON text without line breaks. After an error, `out` is unchanged.
+pub fn push_value<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> serde_json::Result<()> {
+    // Without std, `serde_json` can only write to a buffer of its own.
+    let mut json = serde_json::to_vec(value)?;
+    replace_line_breaks(&mut json);
+    if out.is_empty() {
+        *out = json;
     } else {
-        push_escaped(out, bytes);
+        out.extend_from_slice(&json);
     }
-    out.push(b'"');
+    Ok(())
 }
 
-/// Appends `bytes` as the contents of a JSON string: escapes each quote, backslash and control character.
-#[inline(never)]
-fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
-    let mut from = 0;
-    loop {
-        let end = plain_run(bytes, from);
-        out.extend_from_slice(&bytes[from..end]);
-        let Some(special) = bytes.get(end) else { break };
-        push_escape(out, *special);
-        from = end + 1;
-    }
-}
-
-/// Appends the JSON escape sequence of one byte, such as `\n` or `\u0001`.
-fn push_escape(out: &mut Vec<u8>, byte: u8) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let letter = match byte {
-        b'"' | b'\\' => byte,
-        b'\n' => b'n',
-        b'\t' => b't',
-        b'\r' => b'r',
-        0x08 => b'b',
-        0x0c => b'f',
-        _ => {
-            out.extend_from_slice(b"\\u00");
-            out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
-            return;
-        }
-    };
-    out.extend_from_slice(&[b'\\', letter]);
-}
-
-/// Appends JSON text with a space in place of each line break, because a message must be a single line.
-///
-/// This does not change the value, because valid JSON has line breaks only between tokens.
+/// Appends JSON text without line breaks.
 pub fn push_raw(out: &mut Vec<u8>, json: impl AsRef<[u8]>) {
-    let mut from = out.len();
+    let start = out.len();
     out.extend_from_slice(json.as_ref());
-    while let Some(at) = memchr::memchr2(b'\n', b'\r', &out[from..]) {
+    replace_line_breaks(&mut out[start..]);
+}
+
+/// Replaces each line break in JSON text by a space, because a message must be a single line.
+///
+/// This does not change the value, because valid JSON has line breaks only between tokens. `serde_json` writes none, except in raw
+/// JSON: [`Json`](super::Json) and `serde_json::value::RawValue`.
+fn replace_line_breaks(json: &mut [u8]) {
+    let mut from = 0;
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', &json[from..]) {
         from += at;
-        out[from] = b' ';
+        json[from] = b' ';
     }
 }
 
@@ -155,12 +132,11 @@ mod tests {
     #[test]
     fn numbers() {
         let mut out = Vec::new();
-        for number in [0, -1, i64::MIN, i64::MAX] {
-            push_signed(&mut out, number);
+        for number in [0, 10, u64::MAX] {
+            push_number(&mut out, number);
             out.push(b' ');
         }
-        push_number(&mut out, u64::MAX);
-        assert_eq!(out, b"0 -1 -9223372036854775808 9223372036854775807 18446744073709551615");
+        assert_eq!(out, b"0 10 18446744073709551615 ");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Reads the types of programs with `serde_json`, which reads all that the writer writes.
 
 use alloc::format;
+use alloc::string::ToString;
 
 use serde::de::{Deserialize, DeserializeOwned};
 
@@ -33,7 +34,7 @@ fn read_error(error: &serde_json::Error, text: &str) -> ReadError {
     // `serde_json` stops before or after the first byte of a value of the wrong type. The path of what is after a bracket
     // would be that of the first element.
     let is_inside = offset > 0 && matches!(text.as_bytes().get(offset - 1), Some(b'[' | b'{'));
-    ReadError::new(reason).located(offset - usize::from(is_inside))
+    ReadError::new(reason.to_string()).located(offset - usize::from(is_inside))
 }
 
 #[cfg(test)]

@@ -102,7 +102,6 @@ macro_rules! impl_deserialize {
 /// Converts the mismatch of a JSON value to a [`ReadError`]. `expected` names the expected type, `text` is the JSON
 /// text of the value, and `start` is the byte offset of this text in the message.
 #[cold]
-#[inline(never)]
 fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) -> ReadError {
     let place = match &mismatch {
         Mismatch::Object(object) => object.key.and_then(|key| last_member_end(text, key)),
@@ -166,7 +165,6 @@ pub fn type_name(raw: &str) -> &'static str {
 }
 
 /// Reads the value of an optional member, and stores it in `place`. Stores `None` if the value is `null` or not a `T`.
-#[inline(never)]
 pub fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = T::from_json(reader)?.ok();
     Ok(())
@@ -174,7 +172,6 @@ pub fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut Reader<'
 
 /// Reads the value of `resultType` into `place`. Keeps the JSON text of a value that is no string, which is the name of
 /// no type, so that the result is rejected. Stores `None` for `null`.
-#[inline(never)]
 pub fn result_type_member(place: &mut Option<String>, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = match reader.next_byte() {
         Some(b'"') => Some(reader.string()?.into()),
@@ -185,7 +182,6 @@ pub fn result_type_member(place: &mut Option<String>, reader: &mut Reader<'_>) -
 
 /// Reads the value of an object member into `place`. Stores the default value of `T` if the value is not a `T`, for
 /// example if it is `null`.
-#[inline(never)]
 pub fn default_member<T: FromJson + Default>(place: &mut T, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = T::from_json(reader)?.unwrap_or_default();
     Ok(())
@@ -197,7 +193,6 @@ pub type RequiredMember = Option<Result<(), Mismatch>>;
 
 /// Reads the value of a required object member into `place`, and records in `member` whether the value is a `T`. A
 /// value that is not a `T` leaves `place` unchanged.
-#[inline(never)]
 pub fn required_member<T: FromJson>(
     place: &mut T,
     member: &mut RequiredMember,
@@ -219,7 +214,6 @@ pub fn check_required(key: &str, expected: &str, member: RequiredMember) -> Opti
 }
 
 #[cold]
-#[inline(never)]
 fn missing_member(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
     let reason = match found {
         Some(mismatch) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
@@ -231,7 +225,6 @@ fn missing_member(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatc
 impl FromJson for String {
     const EXPECTED: &'static str = "a string";
 
-    #[inline(never)]
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
         match reader.next_byte() {
             Some(b'"') => reader.string().map(|text| Ok(text.into())),

@@ -2,19 +2,12 @@
 //!
 //! All code that scans JSON text uses this module, so white space, strings, numbers and literals are defined once:
 
-use super::error::TokenError;
+use super::error::{ReadError, Result};
 use super::string::{self, plain_end};
 
 /// Returns the offset of the first byte at or after `at` that is not white space.
 #[inline]
-pub fn skip_space(bytes: &[u8], at: usize) -> usize {
-    // Most tokens have no space before them. The loop is a function that is not inlined, because it would be compiled
-    // in 75 places.
-    if bytes.get(at).is_some_and(|byte| *byte <= b' ') { skip_run_of_space(bytes, at) } else { at }
-}
-
-#[inline(never)]
-fn skip_run_of_space(bytes: &[u8], mut at: usize) -> usize {
+pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
         at += 1;
     }
@@ -23,16 +16,15 @@ fn skip_run_of_space(bytes: &[u8], mut at: usize) -> usize {
 
 /// Returns the offset after the JSON string whose opening quote is at `at`.
 #[inline]
-pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, TokenError> {
+pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize> {
     match plain_end(bytes, at + 1) {
         Ok(end) => Ok(end + 1),
         Err(special) => string::skip_escaped(bytes, special),
     }
 }
 
-/// Returns the offset after the number that starts at `at`, and whether the number is written as an integer: without a
-/// decimal point and without an exponent.
-pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), TokenError> {
+/// Returns the offset after the number that starts at `at`.
+pub(super) fn number(bytes: &[u8], at: usize) -> Result<usize> {
     let digits = |from: usize| {
         let count = bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
         (from + count, count > 0)
@@ -40,26 +32,25 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), TokenErro
     let start = at + usize::from(bytes.get(at) == Some(&b'-'));
     let (mut end, mut is_good) = digits(start);
     is_good &= !(bytes.get(start) == Some(&b'0') && end > start + 1);
-    let mut is_whole = true;
     if bytes.get(end) == Some(&b'.') {
         let (after, some) = digits(end + 1);
-        (end, is_good, is_whole) = (after, is_good && some, false);
+        (end, is_good) = (after, is_good && some);
     }
     if let Some(b'e' | b'E') = bytes.get(end) {
         let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
         let (after, some) = digits(end + 1 + sign);
-        (end, is_good, is_whole) = (after, is_good && some, false);
+        (end, is_good) = (after, is_good && some);
     }
-    if is_good { Ok((end, is_whole)) } else { Err(("not a number", at)) }
+    if is_good { Ok(end) } else { Err(ReadError::at("not a number", at)) }
 }
 
 /// Checks that the literal `word` (`true`, `false` or `null`) starts at `at`, and returns the offset after it.
 #[inline]
-pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, TokenError> {
+pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize> {
     if bytes.get(at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
         Ok(at + word.len())
     } else {
-        Err(("neither a value nor the end of one", at))
+        Err(ReadError::at("neither a value nor the end of one", at))
     }
 }
 
@@ -95,7 +86,7 @@ pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
 pub(super) fn lossy_string(bytes: &[u8], at: usize) -> Option<usize> {
     match string(bytes, at) {
         Ok(end) => Some(end),
-        Err((_, fault)) => faulty_string(bytes, fault),
+        Err(error) => faulty_string(bytes, error.offset()),
     }
 }
 
@@ -106,7 +97,7 @@ fn faulty_string(bytes: &[u8], mut fault: usize) -> Option<usize> {
         let after = fault + if *bytes.get(fault)? == b'\\' { 2 } else { 1 };
         match string::skip_escaped(bytes, string::plain_run(bytes, after)) {
             Ok(end) => return Some(end),
-            Err((_, next)) => fault = next,
+            Err(error) => fault = error.offset(),
         }
     }
 }
@@ -119,15 +110,8 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_the_grammar() {
-        for (text, length, is_whole) in [
-            ("0", 1, true),
-            ("-0", 2, true),
-            ("10,", 2, true),
-            ("1.50 ", 4, false),
-            ("-1e+3]", 5, false),
-            ("0E0", 3, false),
-        ] {
-            assert_eq!(number(text.as_bytes(), 0), Ok((length, is_whole)), "{text}");
+        for (text, length) in [("0", 1), ("-0", 2), ("10,", 2), ("1.50 ", 4), ("-1e+3]", 5), ("0E0", 3)] {
+            assert_eq!(number(text.as_bytes(), 0), Ok(length), "{text}");
         }
         for text in ["", "-", "01", "-00", "1.", ".5", "1e", "1e+", "-x"] {
             assert!(number(text.as_bytes(), 0).is_err(), "{text}");

@@ -18,10 +18,7 @@ pub mod peer_error;
 pub mod read;
 pub mod result;
 pub mod scan;
-pub mod serialize;
-mod skip;
-pub mod string;
-mod token;
+mod string;
 mod transcode;
 
 pub use decode::from_str;
@@ -34,6 +31,7 @@ use transcode::SERDE_RAW;
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use serde::de::DeserializeOwned;
@@ -81,7 +79,9 @@ impl Json {
 
     /// Serializes a value to JSON text without line breaks.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
-        serialize::to_string(value).map(Json::trusted).map_err(JsonError::write)
+        let mut text = Vec::new();
+        append::push_value(&mut text, value).map_err(JsonError::write)?;
+        String::from_utf8(text).map(Json::trusted).map_err(JsonError::write)
     }
 
     /// Deserializes the JSON text into a value of type `T`, with `serde_json`.
@@ -174,7 +174,7 @@ impl Serialize for Json {
     /// other serializer receives the parsed value.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if !transcode::takes_raw::<S>() {
-            return transcode::serialize(self.get(), serializer);
+            return transcode::Parts(self.get()).serialize(serializer);
         }
         let mut raw = serializer.serialize_struct(SERDE_RAW, 1)?;
         raw.serialize_field(SERDE_RAW, self.get())?;

@@ -62,7 +62,6 @@ impl Extra {
 }
 
 /// Reads the value of the member `name`, and adds the member to `extra`.
-#[inline(never)]
 pub fn read_extra(extra: &mut Extra, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
     extra.push(name, reader.json()?);
     Ok(())
@@ -222,7 +221,6 @@ macro_rules! object {
 
 /// Reads the value of the member `name` into `place`. A value that is not a `T` goes to `extra` instead, unless it is
 /// `null`.
-#[inline(never)]
 pub fn kept_member<T: FromJson, Place: From<T>>(
     place: &mut Place,
     extra: &mut Extra,

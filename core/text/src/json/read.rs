@@ -132,29 +132,33 @@ impl<'de> Reader<'de> {
                 self.at = end + 1;
                 Ok(Text::Borrowed(&self.text[start..end]))
             }
-            Err(special) => self.escaped_string(start, special),
+            Err(special) => {
+                let (text, after) = string::read_escaped(self.bytes(), start, special)?;
+                self.at = after;
+                Ok(Text::Unescaped(text))
+            }
         }
-    }
-
-    #[inline(never)]
-    fn escaped_string(&mut self, start: usize, special: usize) -> Result<Text<'de>> {
-        let (text, after) = string::read_escaped(self.bytes(), start, special)?;
-        self.at = after;
-        Ok(Text::Unescaped(text))
-    }
-
-    /// Reads a JSON number. Returns its text, and whether it is written as an integer: without a decimal point and
-    /// without an exponent.
-    pub(super) fn number(&mut self) -> Result<(&'de str, bool)> {
-        let start = self.at;
-        let (end, is_whole) = lex::number(self.bytes(), start)?;
-        self.at = end;
-        Ok((&self.text[start..end], is_whole))
     }
 
     /// Reads the literal `word` (`true`, `false` or `null`). Returns an error if something else is next.
     pub fn literal(&mut self, word: &str) -> Result<()> {
         self.at = lex::literal(self.bytes(), self.at, word)?;
+        Ok(())
+    }
+
+    /// Skips one value of any type, and checks its syntax.
+    pub fn skip(&mut self) -> Result<()> {
+        match self.next_byte() {
+            Some(b'"') => self.at = lex::string(self.bytes(), self.at)?,
+            Some(b'{') => return self.members(&mut |_, reader| reader.skip()),
+            Some(b'[') => return self.elements(&mut Reader::skip),
+            Some(b'-' | b'0'..=b'9') => self.at = lex::number(self.bytes(), self.at)?,
+            Some(b't') => self.literal("true")?,
+            Some(b'f') => self.literal("false")?,
+            Some(b'n') => self.literal("null")?,
+            Some(_) => return Err(self.error("not a value")),
+            None => return Err(self.error("the text ends in the middle of a value")),
+        }
         Ok(())
     }
 
@@ -172,19 +176,19 @@ impl<'de> Reader<'de> {
     }
 
     #[inline]
-    pub(super) fn bytes(&self) -> &'de [u8] {
+    fn bytes(&self) -> &'de [u8] {
         self.text.as_bytes()
     }
 
     /// Creates an error at the position of the reader.
     #[cold]
-    pub(super) fn error(&self, reason: &str) -> ReadError {
+    fn error(&self, reason: &'static str) -> ReadError {
         ReadError::at(reason, self.at)
     }
 
     /// Skips white space before an object key, and returns an error if the next byte is not a quote.
     #[inline]
-    pub(super) fn key(&mut self) -> Result<()> {
+    fn key(&mut self) -> Result<()> {
         match self.next_byte() {
             Some(b'"') => Ok(()),
             Some(_) => Err(self.error("not a key")),
@@ -194,7 +198,7 @@ impl<'de> Reader<'de> {
 
     /// Reads the colon after a key.
     #[inline]
-    pub(super) fn colon(&mut self) -> Result<()> {
+    fn colon(&mut self) -> Result<()> {
         if self.next_byte() != Some(b':') {
             return Err(self.error("no `:` after a key"));
         }
@@ -204,7 +208,7 @@ impl<'de> Reader<'de> {
 
     /// Reads the opening bracket of an object or array. Returns an error if values are nested deeper than
     /// [`MAX_DEPTH`].
-    pub(super) fn enter(&mut self) -> Result<()> {
+    fn enter(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.error("nested deeper than 128 levels"));
@@ -214,7 +218,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Reads the closing bracket `close` of an array or object. Returns an error if another byte is next.
-    pub(super) fn leave(&mut self, close: u8) -> Result<()> {
+    fn leave(&mut self, close: u8) -> Result<()> {
         if self.next_byte() != Some(close) {
             return Err(self.error("more elements than were expected"));
         }
@@ -228,7 +232,7 @@ impl<'de> Reader<'de> {
     ///
     /// `first` must be `true` before the first element or member; this function then sets it to `false`.
     #[inline]
-    pub(super) fn has_next(&mut self, first: &mut bool, close: u8) -> Result<bool> {
+    fn has_next(&mut self, first: &mut bool, close: u8) -> Result<bool> {
         match self.next_byte() {
             Some(byte) if byte == close => Ok(false),
             Some(_) if core::mem::take(first) => Ok(true),
@@ -250,4 +254,123 @@ pub fn is_json(bytes: &[u8]) -> bool {
     let Ok(text) = core::str::from_utf8(bytes) else { return false };
     let mut reader = Reader::new(text);
     reader.raw().is_ok() && reader.end().is_ok()
+}
+
+/// Replaces the escapes in `body`, the text between the quotes of a JSON string. Returns a single U+FFFD if `body` is
+/// invalid, for example because of an unknown escape.
+pub fn unescape_lossy(body: &str) -> String {
+    let quoted = alloc::format!("\"{body}\"");
+    let mut reader = Reader::new(&quoted);
+    match reader.string() {
+        Ok(text) if reader.end().is_ok() => text.into(),
+        _ => String::from("\u{fffd}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    fn is_skipped(text: &str) -> bool {
+        let is_skipped = Reader::new(text).raw().is_ok_and(|raw| raw == text.trim());
+        assert_eq!(is_skipped, serde_json::from_str::<&RawValue>(text).is_ok(), "{text}");
+        is_skipped
+    }
+
+    #[test]
+    fn json_is_skipped() {
+        for text in [
+            "null",
+            "true",
+            " false ",
+            "0",
+            "-0",
+            "-1",
+            "1.5",
+            "1e3",
+            "1E+3",
+            "-1.5e-3",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775808",
+            "\"\"",
+            "\"a\"",
+            "\"a long string without an escape in it\"",
+            "\"a\\nb\\u00e4\\\\ and a long string with escapes\\t\"",
+            "\"ä€😀\"",
+            "[]",
+            "[ ]",
+            "{}",
+            "{ }",
+            "[1,2]",
+            "[1 , [2, {\"a\" : [] }]]",
+            "{\"a\":1,\"b\":{\"c\":[null]}}",
+            "{\"a\":1,\"a\":2}",
+            "\"\u{7f}\"",
+            "\"\\ud83d\"",
+        ] {
+            assert!(is_skipped(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused() {
+        for text in [
+            "",
+            " ",
+            "nul",
+            "nulls",
+            "tru",
+            "01",
+            "-",
+            "1.",
+            ".5",
+            "1e",
+            "+1",
+            "1x",
+            "\"",
+            "\"a",
+            "\"\\",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u12g4\"",
+            "\"a\tb\"",
+            "\"eight by\u{1}tes and more\"",
+            "[",
+            "[1",
+            "[1,",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "[1}",
+            "{",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":1",
+            "{\"a\":1,",
+            "{\"a\":1,}",
+            "{\"a\" 1}",
+            "{a:1}",
+            "{1:1}",
+            "{\"a\":1]",
+            "1 1",
+            "[]]",
+        ] {
+            assert!(!is_skipped(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_is_limited() {
+        for depth in [126, 127, 128, 129, 130, 1_000_000] {
+            let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+            assert_eq!(Reader::new(&text).raw().is_ok(), depth <= 128, "{depth}");
+        }
+        let mixed = format!("{}1{}", "[{\"a\":".repeat(64), "}]".repeat(64));
+        assert!(Reader::new(&mixed).raw().is_ok());
+    }
 }

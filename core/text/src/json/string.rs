@@ -4,12 +4,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use super::error::TokenError;
-
-const UNENDED: &str = "the text ends in the middle of a string";
-const CONTROL: &str = "a control character in a string";
-const ESCAPE: &str = "no such escape";
+use super::error::{ReadError, Result};
 
 /// Returns the offset of the closing quote of a JSON string without escapes. `start` is the offset after the opening
 /// quote.
@@ -17,142 +14,94 @@ const ESCAPE: &str = "no such escape";
 /// Returns `Err` with the offset of the first escape or control character, or with the length of `bytes` if the closing
 /// quote is missing.
 #[inline]
-pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
-    // Most keys are shorter than eight bytes.
-    let end = match bytes.get(start..).and_then(|rest| rest.first_chunk().copied()).and_then(first_special) {
-        Some(special) => start + special,
-        None => long_run(bytes, start),
-    };
+pub(super) fn plain_end(bytes: &[u8], start: usize) -> core::result::Result<usize, usize> {
+    let end = plain_run(bytes, start);
     if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
-}
-
-#[inline(never)]
-fn long_run(bytes: &[u8], at: usize) -> usize {
-    plain_run(bytes, at)
-}
-
-/// Reads a JSON string that contains escapes. Returns its contents with escapes replaced, and the offset after the
-/// closing quote.
-///
-/// `start` is the offset after the opening quote, and `special` is the offset that [`plain_end`] returned as `Err`.
-/// Returns an error unless an escape is at this offset.
-#[inline(never)]
-pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), TokenError> {
-    match bytes.get(special) {
-        Some(b'\\') => unescape(bytes, start, special),
-        Some(_) => Err((CONTROL, special)),
-        None => Err((UNENDED, special)),
-    }
 }
 
 /// Checks the syntax of the rest of a JSON string, and returns the offset after its closing quote.
 ///
 /// `at` must be the offset of a quote, backslash or control character, as [`plain_run`] returns.
-#[inline(never)]
-pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, TokenError> {
-    loop {
-        match bytes.get(at) {
-            Some(b'"') => return Ok(at + 1),
-            Some(b'\\') => match bytes.get(at + 1) {
-                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
-                Some(b'u') if hex4(bytes, at + 2).is_some() => at += 6,
-                _ => return Err((ESCAPE, at)),
-            },
-            Some(_) => return Err((CONTROL, at)),
-            None => return Err((UNENDED, at)),
-        }
-        at = plain_run(bytes, at);
-    }
-}
-
-/// Replaces the escapes in `body`, the text between the quotes of a JSON string. Returns a single U+FFFD if `body` is
-/// invalid, for example because of an unknown escape.
-pub fn unescape_lossy(body: &str) -> String {
-    let mut quoted = String::with_capacity(body.len() + 1);
-    quoted.push_str(body);
-    quoted.push('"');
-    let read = match plain_end(quoted.as_bytes(), 0) {
-        Ok(end) => Ok((body[..end.min(body.len())].into(), end + 1)),
-        Err(special) => read_escaped(quoted.as_bytes(), 0, special),
-    };
-    match read {
-        Ok((text, after)) if after == quoted.len() => text,
-        _ => String::from("\u{fffd}"),
-    }
+pub(super) fn skip_escaped(bytes: &[u8], at: usize) -> Result<usize> {
+    read_escapes(bytes, at, |_, _| {})
 }
 
 /// Length in bytes beyond which the buffer of a string is enlarged to hold all remaining input, rather than step by
 /// step: 64 KiB.
 const LONG: usize = 64 * 1024;
 
-fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, usize), TokenError> {
-    let mut out = Vec::with_capacity((first_escape - start) + 64);
-    let mut from = start;
-    let mut at = first_escape;
-    loop {
-        let run = &bytes[from..at];
+/// Reads a JSON string that contains escapes. Returns its contents with escapes replaced, and the offset after the
+/// closing quote.
+///
+/// `start` is the offset after the opening quote, and `special` is the offset that [`plain_end`] returned as `Err`.
+/// Returns an error unless an escape is at this offset.
+pub(super) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize)> {
+    let mut out = Vec::with_capacity((special - start) + 64);
+    out.extend_from_slice(&bytes[start..special]);
+    let end = read_escapes(bytes, special, |c, run| {
+        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
         if out.capacity() - out.len() < run.len() && out.len() > LONG {
             // Enlarging a long text step by step would copy it and store it in memory twice. Reserved memory that is
             // not used is never touched.
-            out.reserve_exact(bytes.len() - from);
+            out.reserve_exact(bytes.len() - run.start);
         }
-        out.extend_from_slice(run);
-        match bytes.get(at) {
-            Some(b'\\') => {}
-            Some(b'"') => break,
-            Some(_) => return Err((CONTROL, at)),
-            None => return Err((UNENDED, at)),
-        }
-        from = match PLAIN_ESCAPES[usize::from(bytes.get(at + 1).copied().unwrap_or(0))] {
-            0 if bytes.get(at + 1) == Some(&b'u') => push_unicode(bytes, at, &mut out)?,
-            0 => return Err((ESCAPE, at)),
-            byte => {
-                out.push(byte);
-                at + 2
-            }
-        };
-        at = plain_run(bytes, from);
-    }
+        out.extend_from_slice(&bytes[run]);
+    })?;
     // The program may keep the string, so unused capacity is freed.
     if out.capacity() - out.len() > out.len() / 4 {
         out.shrink_to_fit();
     }
     // Each copied range ends at an ASCII byte, and each escape becomes a whole character. So the result is UTF-8 if
     // the input was.
-    String::from_utf8(out).map(|text| (text, at + 1)).map_err(|_| ("not UTF-8", start))
+    String::from_utf8(out).map(|text| (text, end)).map_err(|_| ReadError::at("not UTF-8", start))
 }
 
-/// Maps the letter after a backslash to the character that the escape stands for, such as `n` to a line feed. All other
-/// bytes, including `u`, map to 0.
-const PLAIN_ESCAPES: [u8; 256] = {
-    let mut table = [0; 256];
-    table[b'n' as usize] = b'\n';
-    table[b'"' as usize] = b'"';
-    table[b'\\' as usize] = b'\\';
-    table[b'/' as usize] = b'/';
-    table[b't' as usize] = b'\t';
-    table[b'r' as usize] = b'\r';
-    table[b'b' as usize] = 0x08;
-    table[b'f' as usize] = 0x0c;
-    table
-};
+/// Reads a JSON string from a quote, backslash or control character at `at` on, and returns the offset after the closing quote.
+///
+/// Calls `each` with the character of each escape, and with the range of the plain text after the escape.
+fn read_escapes(bytes: &[u8], mut at: usize, mut each: impl FnMut(char, Range<usize>)) -> Result<usize> {
+    loop {
+        match bytes.get(at) {
+            Some(b'\\') => {}
+            Some(b'"') => return Ok(at + 1),
+            Some(_) => return Err(ReadError::at("a control character in a string", at)),
+            None => return Err(ReadError::at("the text ends in the middle of a string", at)),
+        }
+        let (c, after) = escape(bytes, at).ok_or_else(|| ReadError::at("no such escape", at))?;
+        at = plain_run(bytes, after);
+        each(c, after..at);
+    }
+}
 
-/// Appends the character of the `\u` escape at `at`, and returns the offset after the escape.
+/// Returns the character of the escape whose backslash is at `at`, and the offset after the escape. Returns `None` if there is no
+/// such escape.
+fn escape(bytes: &[u8], at: usize) -> Option<(char, usize)> {
+    let c = match bytes.get(at + 1)? {
+        c @ (b'"' | b'\\' | b'/') => char::from(*c),
+        b'n' => '\n',
+        b't' => '\t',
+        b'r' => '\r',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'u' => return unicode_escape(bytes, at),
+        _ => return None,
+    };
+    Some((c, at + 2))
+}
+
+/// Returns the character of the `\u` escape at `at`, and the offset after the escape.
 ///
 /// Replaces a lone surrogate by U+FFFD, so that the rest of the message can still be read.
-fn push_unicode(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, TokenError> {
-    let code = hex4(bytes, at + 2).ok_or((ESCAPE, at))?;
+fn unicode_escape(bytes: &[u8], at: usize) -> Option<(char, usize)> {
+    let mut code = hex4(bytes, at + 2)?;
     let mut after = at + 6;
-    let mut found = char::from_u32(code);
     if let (0xD800..=0xDBFF, Some(b"\\u"), Some(low @ 0xDC00..=0xDFFF)) =
         (code, bytes.get(after..after + 2), hex4(bytes, after + 2))
     {
-        found = char::from_u32(0x1_0000 + ((code - 0xD800) << 10) + (low - 0xDC00));
+        code = 0x1_0000 + ((code - 0xD800) << 10) + (low - 0xDC00);
         after += 6;
     }
-    let c = found.unwrap_or(char::REPLACEMENT_CHARACTER);
-    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-    Ok(after)
+    Some((char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), after))
 }
 
 /// Parses the four hexadecimal digits at `at`. Returns `None` if the bytes there are not four hexadecimal digits.
@@ -182,32 +131,23 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
 }
 
 /// Returns the same offset as [`plain_run`]. Faster for long strings, because it skips plain blocks of 64 bytes.
-#[inline(never)]
 fn block_run(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
     let plain = 64 * rest.as_chunks::<64>().0.iter().take_while(|block| is_plain_block(*block)).count();
     start + plain + rest[plain..].iter().position(|b| is_special(*b)).unwrap_or(rest.len() - plain)
 }
 
-/// Returns whether `bytes` contains no quote, backslash or control character.
-pub(super) fn is_plain(bytes: &[u8]) -> bool {
-    // The last block or word may overlap the one before it, so that no shorter rest is left over.
-    if let (blocks @ [_, ..], Some(last)) = (bytes.as_chunks::<16>().0, bytes.last_chunk::<16>()) {
-        return blocks.iter().all(|block| is_plain_block(block)) && is_plain_block(last);
-    }
-    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        return first_special(*first).is_none() && first_special(*last).is_none();
-    }
-    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        return specials(u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))) == 0;
-    }
-    !bytes.iter().any(|b| is_special(*b))
-}
-
 /// Returns the index of the first quote, backslash or control character in eight bytes, or `None` if there is none.
 #[inline]
 fn first_special(word: [u8; 8]) -> Option<usize> {
-    let marks = specials(u64::from_le_bytes(word));
+    const ONES: u64 = u64::MAX / 255;
+    let word = u64::from_le_bytes(word);
+    let turned = word ^ (ONES * u64::from(QUOTE_IS_SPACE));
+    let low = turned.wrapping_sub(ONES * u64::from(b'!')) & !turned;
+    let slashed = word ^ (ONES * u64::from(b'\\'));
+    let backslash = slashed.wrapping_sub(ONES) & !slashed;
+    // The lowest bit is the high bit of the first special byte. The other bits may be wrong (Mycroft's method).
+    let marks = (low | backslash) & (ONES << 7);
     (marks != 0).then_some((marks.trailing_zeros() / 8) as usize)
 }
 
@@ -225,20 +165,6 @@ const QUOTE_IS_SPACE: u8 = 0x02;
 #[inline]
 fn is_special(byte: u8) -> bool {
     (byte ^ QUOTE_IS_SPACE) < b'!' || byte == b'\\'
-}
-
-/// Returns a mask whose lowest set bit is the high bit of the first quote, backslash or control character in the
-/// little-endian `word`, or 0 if `word` contains none.
-///
-/// The other bits of the mask may be wrong (Mycroft's method).
-#[inline]
-fn specials(word: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 255;
-    let turned = word ^ (ONES * u64::from(QUOTE_IS_SPACE));
-    let low = turned.wrapping_sub(ONES * u64::from(b'!')) & !turned;
-    let slashed = word ^ (ONES * u64::from(b'\\'));
-    let backslash = slashed.wrapping_sub(ONES) & !slashed;
-    (low | backslash) & (ONES << 7)
 }
 
 #[cfg(test)]
@@ -265,7 +191,7 @@ mod tests {
             (r"\u12", "\u{fffd}"),
             (r"\", "\u{fffd}"),
         ] {
-            assert_eq!(unescape_lossy(body), text, "{body}");
+            assert_eq!(crate::json::read::unescape_lossy(body), text, "{body}");
         }
     }
 
