@@ -58,8 +58,6 @@ pub(crate) struct CachedAnswer {
 pub(crate) struct Cache {
     limits: CacheLimits,
     entries: BTreeMap<CacheKey, CacheEntry>,
-    /// Total size of the cached responses and their keys, in bytes.
-    bytes: usize,
     /// Counter that increases by one whenever an entry is stored or returned.
     uses: u64,
 }
@@ -80,7 +78,7 @@ struct CacheEntry {
 
 impl Cache {
     pub(crate) fn new(limits: CacheLimits) -> Self {
-        Cache { limits, entries: BTreeMap::default(), bytes: 0, uses: 0 }
+        Cache { limits, entries: BTreeMap::default(), uses: 0 }
     }
 
     /// Returns the cached response to the request `key` if it is fresh at the time `now`. Returns `None` otherwise.
@@ -99,7 +97,7 @@ impl Cache {
     /// The response is not stored if its result is incomplete or has no valid `ttlMs`, or if the response and its key
     /// are larger than a quarter of [`CacheLimits::bytes`]. The earlier response is removed in any case.
     pub(crate) fn put(&mut self, key: CacheKey, message: &[u8], response: Response, now: Timestamp) -> bool {
-        self.remove(&key);
+        self.entries.remove(&key);
         let weight = key.weight() + message.len();
         // A single result must not evict all others.
         if self.limits.entries == 0 || weight > self.limits.bytes / 4 {
@@ -110,15 +108,14 @@ impl Cache {
         if ttl.is_zero() || !hints.complete || !mcpwire_text::json::is_json(message) {
             return false;
         }
-        while self.entries.len() >= self.limits.entries || self.bytes + weight > self.limits.bytes {
+        while self.entries.len() >= self.limits.entries || self.bytes() + weight > self.limits.bytes {
             let Some(oldest) = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone())
             else {
                 break;
             };
-            self.remove(&oldest);
+            self.entries.remove(&oldest);
         }
         self.uses += 1;
-        self.bytes += weight;
         let answer = CachedAnswer { message: message.into(), response };
         let entry = CacheEntry { answer, is_public: hints.public, fresh_until: Some(now + ttl), used: self.uses };
         self.entries.insert(key, entry);
@@ -146,23 +143,18 @@ impl Cache {
 
     /// Removes all cached responses to requests with this method.
     pub(crate) fn discard(&mut self, method: &str) {
-        self.retain(&|key, _| key.method != method);
+        self.entries.retain(|key, _| key.method != method);
     }
 
     /// Removes all cached responses that are not public.
     #[cfg(feature = "http")]
     pub(crate) fn discard_private(&mut self) {
-        self.retain(&|_, entry| entry.is_public);
+        self.entries.retain(|_, entry| entry.is_public);
     }
 
-    fn retain(&mut self, keeps: &dyn Fn(&CacheKey, &CacheEntry) -> bool) {
-        self.entries.retain(|key, entry| {
-            let stays = keeps(key, entry);
-            if !stays {
-                self.bytes -= key.weight() + entry.answer.message.len();
-            }
-            stays
-        });
+    /// Returns the total size of the cached responses and their keys, in bytes.
+    fn bytes(&self) -> usize {
+        self.entries.iter().map(|(key, entry)| key.weight() + entry.answer.message.len()).sum()
     }
 
     /// Returns whether the cache is empty.
@@ -175,12 +167,6 @@ impl Cache {
         self.uses += 1;
         entry.used = self.uses;
         Some(&entry.answer)
-    }
-
-    fn remove(&mut self, key: &CacheKey) {
-        if let Some(entry) = self.entries.remove(key) {
-            self.bytes -= key.weight() + entry.answer.message.len();
-        }
     }
 }
 
