@@ -171,12 +171,13 @@ impl Engine {
             if self.transport.session.resume() {
                 continue;
             }
-            match self.transport.inbox.pop_front()? {
-                StreamItem::Message { from, bytes } => self.receive_message(from, bytes),
-                StreamItem::Overlong { from, head } => receive_overlong(from, &head, &mut self.transport),
-                StreamItem::Endpoint { from, uri } => self.http_sse.receive_endpoint(from, &uri, &mut self.transport),
-                StreamItem::MessageHandled { from } => close_if_answered(from, &mut self.transport),
-                StreamItem::Ended { from, failure } => self.exchange_ended(from, failure),
+            let (from, item) = self.transport.inbox.pop_front()?;
+            match item {
+                StreamItem::Message(message) => self.receive_message(from, message),
+                StreamItem::Overlong(head) => receive_overlong(from, &head, &mut self.transport),
+                StreamItem::Endpoint(uri) => self.http_sse.receive_endpoint(from, &uri, &mut self.transport),
+                StreamItem::MessageHandled => close_if_answered(from, &mut self.transport),
+                StreamItem::Ended(failure) => self.exchange_ended(from, failure),
             }
         }
     }
@@ -219,11 +220,8 @@ impl Engine {
         resume_streams(&mut self.transport);
         self.get_stream.handle_timeout(&mut self.transport);
         self.renew_lost_session();
-        while let Some(id) = self.transport.exchanges.overdue_stream(now) {
-            self.transport.abort(id);
-        }
-        while let Some(id) = self.transport.exchanges.overdue_message(now) {
-            self.abort_message(id);
+        while let Some(id) = self.transport.exchanges.overdue(now) {
+            self.abort_overdue(id);
         }
     }
 
@@ -330,12 +328,13 @@ impl Engine {
 /// Methods that handle HTTP responses.
 impl Engine {
     /// Handles the head of an HTTP response.
-    fn receive_head(&mut self, id: ExchangeId, head: Head) {
+    fn receive_head(&mut self, id: ExchangeId, mut head: Head) {
         let limits = self.transport.body_limits();
-        let Some(exchange) = self.transport.exchanges.begin_response(id, &head, limits) else { return };
+        let session_id = head.session_id.take();
+        let Some(exchange) = self.transport.exchanges.begin_response(id, head, limits) else { return };
         match &exchange.purpose {
-            purpose if purpose.opens_session() && head.is_success() => {
-                self.transport.endpoint.session_id = head.session_id;
+            purpose if purpose.opens_session() && exchange.response.is_success() => {
+                self.transport.endpoint.session_id = session_id;
             }
             Purpose::Message(Some(method)) if method == INITIALIZED => self.initialized(),
             Purpose::GetStream => self.get_stream.responded(exchange.response.is_event_stream()),
@@ -356,7 +355,7 @@ impl Engine {
         if failure.is_none() {
             exchange.response.end(id, &mut self.transport.inbox);
         }
-        self.transport.inbox.push_back(StreamItem::Ended { from: id, failure });
+        self.transport.inbox.push_back((id, StreamItem::Ended(failure)));
     }
 
     /// Passes a message from the server to the session, unless the HTTP engine handles the message itself.
@@ -450,9 +449,9 @@ impl Engine {
         self.transport.session.add_event(Event::DeliveryFailed { method, error });
     }
 
-    /// Aborts the HTTP exchange of a notification or an answer to a server request, because the server has not
-    /// responded in time.
-    fn abort_message(&mut self, id: ExchangeId) {
+    /// Aborts an HTTP exchange, because the server has not responded to the notification or answer in time, or has not ended
+    /// the event stream that has delivered the JSON-RPC response.
+    fn abort_overdue(&mut self, id: ExchangeId) {
         let Some(exchange) = self.transport.abort(id) else { return };
         let after = self.transport.session.config().request_timeout;
         let detail = || alloc::format!("no response within {after:?}");

@@ -42,12 +42,7 @@ impl Purpose {
 
     /// Returns the number of HTTP requests for the same JSON-RPC request so far, this one included.
     pub(super) fn attempt(&self) -> u32 {
-        match self {
-            Purpose::Request(request) | Purpose::RequestOverSse(request) => {
-                1 + u32::from(request.was_resent) + request.resume.attempts()
-            }
-            _ => 1,
-        }
+        self.posted_request().map_or(1, |request| 1 + u32::from(request.was_resent) + request.resume.attempts())
     }
 
     pub(super) fn is_long(&self) -> bool {
@@ -79,9 +74,8 @@ impl Purpose {
     /// An exchange that fetches the tool list again serves the tool call that waits for the list.
     pub(super) fn request(&self) -> Option<u64> {
         match self {
-            Purpose::Request(request) | Purpose::RequestOverSse(request) => Some(request.id),
             Purpose::RefreshTools(refresh) => Some(refresh.call.id),
-            _ => None,
+            _ => self.posted_request().map(|request| request.id),
         }
     }
 
@@ -109,10 +103,18 @@ impl Purpose {
         }
     }
 
+    /// Returns whether the exchange sends a request of the session, instead of resuming the event stream of the request.
+    ///
+    /// The result is valid only until the exchange starts: a message on a resumed stream resets the number of attempts.
     pub(super) fn is_first_attempt(&self) -> bool {
+        self.posted_request().is_some_and(|request| request.resume.attempts() == 0)
+    }
+
+    /// Returns the request of the session that the exchange sends, or whose event stream it resumes.
+    fn posted_request(&self) -> Option<&Request> {
         match self {
-            Purpose::Request(request) | Purpose::RequestOverSse(request) => request.is_first_attempt(),
-            _ => false,
+            Purpose::Request(request) | Purpose::RequestOverSse(request) => Some(request),
+            _ => None,
         }
     }
 }

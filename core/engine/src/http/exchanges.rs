@@ -31,17 +31,9 @@ pub(super) struct OpenExchange {
     /// Number of bytes in the request body that the server may not have read yet: the length of the whole body until
     /// the response begins or the exchange ends, then 0.
     unsent: usize,
-    stage: Stage,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Running,
-    /// The event stream has delivered the JSON-RPC response. If the server does not end the stream, the engine aborts
-    /// the HTTP exchange after [`CLOSE_DELAY`].
-    Closing,
-    /// The embedder has reported the end of the HTTP exchange. Messages from this exchange may still be in the inbox.
-    Ended,
+    /// Whether the embedder has reported the end of the HTTP exchange. Messages from this exchange may still be in the
+    /// inbox.
+    has_ended: bool,
 }
 
 /// How an HTTP exchange ended.
@@ -94,14 +86,10 @@ impl OpenExchange {
         (self.purpose, ExchangeEnd { response: self.response, session: self.session, failure })
     }
 
-    fn has_ended(&self) -> bool {
-        self.stage == Stage::Ended
-    }
-
     /// Returns whether the exchange carries a notification or an answer to a server request that the server may not
     /// have received yet.
     fn is_delivering(&self) -> bool {
-        matches!(self.purpose, Purpose::Message(_)) && !self.response.has_begun() && !self.has_ended()
+        matches!(self.purpose, Purpose::Message(_)) && !self.response.has_begun() && !self.has_ended
     }
 }
 
@@ -115,11 +103,9 @@ pub(super) struct Exchanges {
     next_id: u64,
     /// The sum of [`OpenExchange::unsent`] over all exchanges, in bytes.
     unsent: usize,
-    /// The exchanges in [`Stage::Closing`] with the times at which the engine aborts them, sorted by time.
-    closing: VecDeque<(Timestamp, ExchangeId)>,
-    /// The exchanges of notifications and of answers to server requests that have not ended, with the times at which
-    /// the engine aborts them. Sorted by time.
-    messages: VecDeque<(Timestamp, ExchangeId)>,
+    /// The times at which the engine aborts exchanges that have not ended: those of notifications and of answers to server
+    /// requests, and event streams that have delivered the JSON-RPC response.
+    deadlines: Vec<(Timestamp, ExchangeId)>,
 }
 
 impl Exchanges {
@@ -130,8 +116,7 @@ impl Exchanges {
             commands: VecDeque::new(),
             next_id: 1,
             unsent: 0,
-            closing: VecDeque::new(),
-            messages: VecDeque::new(),
+            deadlines: Vec::new(),
         }
     }
 
@@ -158,7 +143,7 @@ impl Exchanges {
         };
         self.commands.push_back(Command::Start(exchange));
         let response = Response::default();
-        self.table.insert(id, OpenExchange { purpose, response, session, unsent, stage: Stage::Running });
+        self.table.insert(id, OpenExchange { purpose, response, session, unsent, has_ended: false });
         id
     }
 
@@ -189,7 +174,7 @@ impl Exchanges {
     }
 
     pub(super) fn get_running(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
-        self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())
+        self.table.get_mut(&id).filter(|exchange| !exchange.has_ended)
     }
 
     pub(super) fn of_request(&self, request: u64) -> Option<ExchangeId> {
@@ -211,9 +196,9 @@ impl Exchanges {
     ///
     /// Returns `None` if the head is to be ignored: an interim response (1xx), a second head, or a head for an exchange
     /// that has ended or is unknown.
-    pub(super) fn begin_response(&mut self, id: ExchangeId, head: &Head, limits: BodyLimits) -> Option<&OpenExchange> {
+    pub(super) fn begin_response(&mut self, id: ExchangeId, head: Head, limits: BodyLimits) -> Option<&OpenExchange> {
         let exchange =
-            self.table.get_mut(&id).filter(|exchange| !exchange.has_ended() && !exchange.response.has_begun())?;
+            self.table.get_mut(&id).filter(|exchange| !exchange.has_ended && !exchange.response.has_begun())?;
         if head.status < 200 {
             return None;
         }
@@ -225,23 +210,17 @@ impl Exchanges {
     /// Marks an HTTP exchange as ended, and returns it. Returns `None` if the id is unknown or the exchange has already
     /// ended.
     pub(super) fn end(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
-        let exchange = self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())?;
-        if exchange.stage == Stage::Closing {
-            self.closing.retain(|(_, other)| *other != id);
-        }
-        exchange.stage = Stage::Ended;
+        let exchange = self.table.get_mut(&id).filter(|exchange| !exchange.has_ended)?;
+        exchange.has_ended = true;
         self.unsent -= mem::take(&mut exchange.unsent);
-        self.messages.retain(|(_, other)| *other != id);
+        self.deadlines.retain(|(_, other)| *other != id);
         Some(exchange)
     }
 
     pub(super) fn remove(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.table.remove(&id)?;
         self.unsent -= exchange.unsent;
-        if exchange.stage == Stage::Closing {
-            self.closing.retain(|(_, other)| *other != id);
-        }
-        self.messages.retain(|(_, other)| *other != id);
+        self.deadlines.retain(|(_, other)| *other != id);
         if let Some(request) = exchange.purpose.request()
             && self.of_request(request) == Some(id)
         {
@@ -256,7 +235,7 @@ impl Exchanges {
     /// command to abort the exchange is queued, unless the exchange has ended.
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.remove(id)?;
-        if !exchange.has_ended() {
+        if !exchange.has_ended {
             match self.position_of_start(id) {
                 Some(at) => drop(self.commands.remove(at)),
                 None => self.commands.push_back(Command::Abort(id)),
@@ -269,7 +248,7 @@ impl Exchanges {
     /// exchange yet.
     pub(super) fn is_unsent_request(&self, id: ExchangeId) -> bool {
         let is_candidate =
-            self.get(id).is_some_and(|exchange| exchange.purpose.is_first_attempt() && !exchange.has_ended());
+            self.get(id).is_some_and(|exchange| exchange.purpose.is_first_attempt() && !exchange.has_ended);
         is_candidate && self.position_of_start(id).is_some()
     }
 
@@ -282,42 +261,38 @@ impl Exchanges {
     /// Schedules the abort of an event stream that has delivered the JSON-RPC response. The engine aborts the stream
     /// [`CLOSE_DELAY`] after `now`.
     pub(super) fn close_later(&mut self, id: ExchangeId, now: Timestamp) {
-        if let Some(exchange) = self.table.get_mut(&id).filter(|exchange| exchange.stage == Stage::Running) {
-            exchange.stage = Stage::Closing;
-            self.closing.push_back((now + CLOSE_DELAY, id));
+        let is_closing = self.deadlines.iter().any(|(_, other)| *other == id);
+        if !is_closing && self.get(id).is_some_and(|exchange| !exchange.has_ended) {
+            self.deadlines.push((now + CLOSE_DELAY, id));
         }
     }
 
     /// Sets the time at which the engine aborts an HTTP exchange that carries a notification or an answer to a server
     /// request.
-    ///
-    /// No call may pass an earlier deadline than the call before it, because the queue is sorted by time.
     pub(super) fn set_message_deadline(&mut self, id: ExchangeId, deadline: Timestamp) {
-        self.messages.push_back((deadline, id));
+        self.deadlines.push((deadline, id));
     }
 
+    /// Returns the number of exchanges of notifications and of answers to server requests that have not ended.
     pub(super) fn messages(&self) -> usize {
-        self.messages.len()
+        self.deadlines.iter().filter(|(_, id)| self.is_message(*id)).count()
+    }
+
+    fn is_message(&self, id: ExchangeId) -> bool {
+        self.get(id).is_some_and(|exchange| matches!(exchange.purpose, Purpose::Message(_)))
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        [&self.closing, &self.messages].into_iter().filter_map(|queue| queue.front()).map(|(at, _)| *at).min()
+        self.deadlines.iter().map(|(at, _)| *at).min()
     }
 
-    pub(super) fn overdue_stream(&self, now: Timestamp) -> Option<ExchangeId> {
-        overdue(&self.closing, now)
-    }
-
-    pub(super) fn overdue_message(&self, now: Timestamp) -> Option<ExchangeId> {
-        overdue(&self.messages, now)
+    /// Returns an exchange whose deadline is `now` or earlier. Event streams come first, then the earliest deadline.
+    pub(super) fn overdue(&self, now: Timestamp) -> Option<ExchangeId> {
+        let overdue = self.deadlines.iter().filter(|(at, _)| *at <= now);
+        overdue.min_by_key(|(at, id)| (self.is_message(*id), *at)).map(|(_, id)| *id)
     }
 
     pub(super) fn release_buffers(&mut self) {
         self.commands.shrink_to_fit();
     }
-}
-
-/// Returns the exchange at the front of `queue` if its time is `now` or earlier. The queue must be sorted by time.
-fn overdue(queue: &VecDeque<(Timestamp, ExchangeId)>, now: Timestamp) -> Option<ExchangeId> {
-    queue.front().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
 }

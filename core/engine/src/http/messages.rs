@@ -101,7 +101,7 @@ pub(super) fn resume_streams(transport: &mut Transport) {
 pub(super) fn receive(from: ExchangeId, message: Received<Vec<u8>>, transport: &mut Transport) {
     limit_answers(transport);
     transport.session.receive(message);
-    transport.inbox.push_front(StreamItem::MessageHandled { from });
+    transport.inbox.push_front((from, StreamItem::MessageHandled));
 }
 
 /// Tells the session how many bytes of answers to server requests it may write now.

@@ -65,15 +65,6 @@ impl Request {
     pub(super) fn is_tool_call(&self) -> bool {
         self.method() == "tools/call"
     }
-
-    /// Returns whether the next HTTP exchange sends the request itself, instead of resuming the event stream of the
-    /// request.
-    ///
-    /// The result is valid only until that exchange starts: a message on a resumed stream resets the number of
-    /// attempts.
-    pub(super) fn is_first_attempt(&self) -> bool {
-        self.resume.attempts() == 0
-    }
 }
 
 /// A tool call that waits while the client fetches the tool list again, because the server rejected the headers of the

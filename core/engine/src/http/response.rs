@@ -41,35 +41,23 @@ pub(super) struct BodyLimits {
     pub(super) error: usize,
 }
 
-/// An entry of the engine's inbox: something that happened in the HTTP exchange `from`, and that the engine has not
-/// handled yet.
+/// Something that happened in an HTTP exchange, and that the engine has not handled yet.
 #[derive(Debug)]
 pub(super) enum StreamItem {
-    Message {
-        from: ExchangeId,
-        bytes: Vec<u8>,
-    },
-    /// A message that exceeds the size limit. `head` contains only its beginning.
-    Overlong {
-        from: ExchangeId,
-        head: Vec<u8>,
-    },
+    Message(Vec<u8>),
+    /// A message that exceeds the size limit: only its beginning.
+    Overlong(Vec<u8>),
     /// The URL to which the client posts messages, as an HTTP+SSE server sent it. May be relative.
-    Endpoint {
-        from: ExchangeId,
-        uri: Vec<u8>,
-    },
+    Endpoint(Vec<u8>),
     /// The engine has handled a message of this exchange, and the embedder has polled all events that the message
     /// caused.
-    MessageHandled {
-        from: ExchangeId,
-    },
-    /// The HTTP exchange has ended. `failure` is `None` if the response is complete.
-    Ended {
-        from: ExchangeId,
-        failure: Option<Failure>,
-    },
+    MessageHandled,
+    /// The HTTP exchange has ended. Without a [`Failure`], the response is complete.
+    Ended(Option<Failure>),
 }
+
+/// What happened in the HTTP exchanges and the engine has not handled yet, in order of arrival.
+pub(super) type Inbox = VecDeque<(ExchangeId, StreamItem)>;
 
 /// The received part of an HTTP response.
 #[derive(Debug, Default)]
@@ -93,12 +81,7 @@ enum Body {
 
 #[derive(Debug)]
 struct UnexpectedBody {
-    /// The value of the `Content-Type` header, for the error message. If the body has a `Content-Encoding`, a note
-    /// about it follows.
-    content_type: String,
-    challenges: Vec<String>,
-    /// How long the server asks the client to wait before the next attempt.
-    retry_after: Option<Duration>,
+    head: Head,
     /// The beginning of the response body, at most [`BodyLimits::error`] bytes.
     bytes: Vec<u8>,
     /// Whether the body is longer than `bytes`.
@@ -108,6 +91,17 @@ struct UnexpectedBody {
 impl UnexpectedBody {
     fn text(&self) -> &[u8] {
         self.bytes.strip_prefix(BOM).unwrap_or(&self.bytes)
+    }
+
+    /// Returns the value of the `Content-Type` header for an error message, with a note if the body has a
+    /// `Content-Encoding`.
+    fn content_type(&self) -> String {
+        let mut content_type = excerpt(self.head.content_type.as_bytes());
+        if let Some(encoding) = &self.head.encoding {
+            content_type.push_str(" that is encoded, which was not asked for, as ");
+            content_type.push_str(&excerpt(encoding.as_bytes()));
+        }
+        content_type
     }
 }
 
@@ -140,7 +134,7 @@ impl Response {
         }
     }
 
-    pub(super) fn begin(&mut self, head: &Head, expected: ExpectedBody, limits: BodyLimits) {
+    pub(super) fn begin(&mut self, head: Head, expected: ExpectedBody, limits: BodyLimits) {
         self.status = Some(head.status);
         let media = media_type(&head.content_type).to_ascii_lowercase();
         let is_empty = expected == ExpectedBody::Nothing || matches!(head.status, 202 | 204 | 205);
@@ -162,13 +156,7 @@ impl Response {
     /// Reads the next bytes of the response body, and appends the messages that they complete to `inbox`.
     ///
     /// Returns `true` if the body is an event stream and the bytes completed a message.
-    pub(super) fn read(
-        &mut self,
-        from: ExchangeId,
-        mut bytes: &[u8],
-        limits: BodyLimits,
-        inbox: &mut VecDeque<StreamItem>,
-    ) -> bool {
+    pub(super) fn read(&mut self, from: ExchangeId, mut bytes: &[u8], limits: BodyLimits, inbox: &mut Inbox) -> bool {
         let mut has_message = false;
         match &mut self.body {
             Body::Ignored => {}
@@ -178,7 +166,7 @@ impl Response {
                 remove_bom(&mut head);
                 head.truncate(OVERLONG_HEAD);
                 self.body = Body::Ignored;
-                inbox.push_back(StreamItem::Overlong { from, head });
+                inbox.push_back((from, StreamItem::Overlong(head)));
             }
             Body::Json(message) => message.extend_from_slice(bytes),
             Body::Unexpected(body) => {
@@ -190,7 +178,7 @@ impl Response {
                 while let Some(mut event) = decoder.next(&mut bytes) {
                     remove_bom(&mut event.data);
                     has_message |= !event.is_blank();
-                    inbox.extend(received(from, event));
+                    inbox.extend(received(event).map(|item| (from, item)));
                 }
             }
         }
@@ -199,13 +187,13 @@ impl Response {
 
     /// Handles the end of a complete body. If the body contains a last message that is not in `inbox` yet, appends the
     /// message to `inbox`.
-    pub(super) fn end(&mut self, from: ExchangeId, inbox: &mut VecDeque<StreamItem>) {
+    pub(super) fn end(&mut self, from: ExchangeId, inbox: &mut Inbox) {
         match &mut self.body {
             Body::Json(message) => {
                 let mut bytes = mem::take(message);
                 remove_bom(&mut bytes);
                 if !bytes.trim_ascii().is_empty() {
-                    inbox.push_back(StreamItem::Message { from, bytes });
+                    inbox.push_back((from, StreamItem::Message(bytes)));
                 }
             }
             // A last event without its blank line is accepted if its data is complete JSON.
@@ -213,7 +201,7 @@ impl Response {
                 let Some(mut event) = decoder.rest() else { return };
                 remove_bom(&mut event.data);
                 if json::is_json(&event.data) {
-                    inbox.extend(received(from, event));
+                    inbox.extend(received(event).map(|item| (from, item)));
                 }
             }
             Body::Ignored | Body::Unexpected(_) => {}
@@ -224,17 +212,17 @@ impl Response {
     pub(super) fn into_error(self) -> HttpError {
         let status = self.status.unwrap_or_default();
         let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
-        let (excerpt, retry_after) = (excerpt(body.text().trim_ascii()), body.retry_after);
+        let (excerpt, retry_after) = (excerpt(body.text().trim_ascii()), body.head.retry_after());
         match status {
-            401 | 403 => HttpError::Unauthorized { status, challenges: body.challenges, excerpt, retry_after },
-            200..300 => HttpError::ContentType { status, found: body.content_type, excerpt },
+            401 | 403 => HttpError::Unauthorized { status, challenges: body.head.challenges, excerpt, retry_after },
+            200..300 => HttpError::ContentType { status, found: body.content_type(), excerpt },
             _ => HttpError::Status { status, excerpt, retry_after },
         }
     }
 
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match &self.body {
-            Body::Unexpected(body) => body.retry_after,
+            Body::Unexpected(body) => body.head.retry_after(),
             _ => None,
         }
     }
@@ -255,19 +243,8 @@ impl Response {
     }
 }
 
-fn unexpected_body(head: &Head) -> Body {
-    let mut content_type = excerpt(head.content_type.as_bytes());
-    if let Some(encoding) = &head.encoding {
-        content_type.push_str(" that is encoded, which was not asked for, as ");
-        content_type.push_str(&excerpt(encoding.as_bytes()));
-    }
-    Body::Unexpected(Box::new(UnexpectedBody {
-        content_type,
-        challenges: head.challenges.clone(),
-        retry_after: head.retry_after(),
-        bytes: Vec::new(),
-        is_truncated: false,
-    }))
+fn unexpected_body(head: Head) -> Body {
+    Body::Unexpected(Box::new(UnexpectedBody { head, bytes: Vec::new(), is_truncated: false }))
 }
 
 /// Removes a byte order mark from the start of a message.
@@ -277,13 +254,13 @@ fn remove_bom(message: &mut Vec<u8>) {
     }
 }
 
-/// Converts a server-sent event to an entry of the engine's inbox. Returns `None` for events with an unknown name and
+/// Converts a server-sent event to what the engine handles. Returns `None` for events with an unknown name and
 /// for messages without data.
-fn received(from: ExchangeId, event: SseEvent) -> Option<StreamItem> {
+fn received(event: SseEvent) -> Option<StreamItem> {
     match event.name.as_str() {
-        "endpoint" => Some(StreamItem::Endpoint { from, uri: event.data }),
-        "" | "message" if event.is_truncated => Some(StreamItem::Overlong { from, head: event.data }),
-        "" | "message" if !event.is_blank() => Some(StreamItem::Message { from, bytes: event.data }),
+        "endpoint" => Some(StreamItem::Endpoint(event.data)),
+        "" | "message" if event.is_truncated => Some(StreamItem::Overlong(event.data)),
+        "" | "message" if !event.is_blank() => Some(StreamItem::Message(event.data)),
         _ => None,
     }
 }

@@ -1,6 +1,5 @@
 //! [`Transport`]: the session and the state of its HTTP transport, which the parts of the HTTP engine share.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -9,7 +8,7 @@ use super::endpoint::Endpoint;
 use super::exchange_purpose::Purpose;
 use super::exchanges::{Exchanges, OpenExchange};
 use super::request::Request;
-use super::response::{BodyLimits, StreamItem};
+use super::response::{BodyLimits, Inbox};
 use super::send_queue::SendQueue;
 use super::settings::Settings;
 use crate::random::XorShift64;
@@ -27,8 +26,7 @@ pub(super) struct Transport {
     ///
     /// [`ResumePoint::reopened_at`]: super::resume_point::ResumePoint::reopened_at
     pub(super) broken_streams: Vec<Request>,
-    /// The parts of HTTP responses that have arrived, and that the engine has not handled yet, in order of arrival.
-    pub(super) inbox: VecDeque<StreamItem>,
+    pub(super) inbox: Inbox,
     /// Random number generator for the delays before event streams are reopened.
     pub(super) random: XorShift64,
 }
@@ -41,7 +39,7 @@ impl Transport {
             queue: SendQueue::default(),
             exchanges: Exchanges::new(),
             broken_streams: Vec::new(),
-            inbox: VecDeque::new(),
+            inbox: Inbox::new(),
             random: XorShift64::new(settings.seed),
             settings,
         }
@@ -77,7 +75,7 @@ impl Transport {
         self.session.outbox_mut().release_buffers();
         self.queue = SendQueue::default();
         self.exchanges.release_buffers();
-        self.inbox = VecDeque::new();
+        self.inbox = Inbox::new();
     }
 
     pub(super) fn body_limits(&self) -> BodyLimits {
