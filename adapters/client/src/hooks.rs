@@ -6,10 +6,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcpwire_core::{
-    CloseReason, Config, Event, Notification, Reply, RequestKey, RequestOptions, SentRequest, ServerInfo, Session, Tag,
-    Timestamp,
-};
+use mcpwire_core::{Event, Notification, Reply, RequestKey, RequestOptions, SentRequest, Session, Tag, Timestamp};
 
 use crate::error::kind_of_call_error;
 use crate::handler::AnyClientHandler;
@@ -27,24 +24,6 @@ pub(crate) struct Hooks {
     pub(crate) on_invalid_message: Option<OnInvalidMessage>,
     /// The handler object, which also receives notifications.
     pub(crate) handler: Option<Arc<dyn AnyClientHandler>>,
-}
-
-impl Hooks {
-    /// Makes the engine report the events that the callbacks need.
-    pub(crate) fn configure(&self, config: &mut Config) {
-        if self.has_observer() {
-            config.report_requests();
-        }
-    }
-
-    /// Returns whether there is an observer or, for a connection that is opened now, a subscriber of `tracing`.
-    fn has_observer(&self) -> bool {
-        #[cfg(feature = "tracing")]
-        if crate::tracing::has_subscriber() {
-            return true;
-        }
-        !self.observers.is_empty()
-    }
 }
 
 /// Records the events of one connection, and calls the program's callbacks for them.
@@ -73,37 +52,37 @@ struct PendingRequest {
     attempt: u32,
 }
 
-/// An event for the program's callbacks.
+/// A call of the program's callbacks.
 enum Record {
-    Connecting(ConnectionInfo),
-    Connected(ConnectionInfo, Arc<ServerInfo>, Timestamp, Timestamp),
-    Begin(Arc<RequestInfo>),
-    Attempt(Arc<RequestInfo>, u32),
-    End(Arc<RequestInfo>, RequestOutcome, Timestamp, Timestamp),
-    Bytes(ConnectionInfo, Direction, u64),
-    ProcessStarted(ConnectionInfo, u32),
-    ProcessExited(ConnectionInfo, Option<Exit>),
-    Restarting(ConnectionInfo),
-    #[cfg(feature = "http")]
-    SessionReestablished(ConnectionInfo),
-    ServerRequestRefused(ConnectionInfo, String),
-    #[cfg(feature = "http")]
-    DeliveryFailed(ConnectionInfo, Option<String>),
-    Dropped(ConnectionInfo, u64),
-    Closed(ConnectionInfo, CloseReason),
-    InvalidMessage(ConnectionInfo, String),
+    /// Calls a method of each observer. The number is the index of the observer.
+    Observe(Box<dyn Fn(&dyn Observer, usize) + Send>),
+    InvalidMessage(String),
     Notification(Notification),
 }
 
 impl Recorder {
+    /// Records a call of each observer with the current description of the connection.
+    fn observe(&mut self, call: impl Fn(&dyn Observer, &ConnectionInfo) + Send + 'static) {
+        let connection = self.connection.clone();
+        self.records.push(Record::Observe(Box::new(move |observer, _| call(observer, &connection))));
+    }
+
+    /// Records a call of each observer with the observer's description of a request.
+    fn observe_request(
+        &mut self,
+        request: Arc<RequestInfo>,
+        call: impl Fn(&dyn Observer, &RequestInfo) + Send + 'static,
+    ) {
+        let call = move |observer: &dyn Observer, index| call(observer, &request.for_observer(index));
+        self.records.push(Record::Observe(Box::new(call)));
+    }
+
     fn request_sent(&mut self, sent: &SentRequest, now: Timestamp) {
         let key = sent.request.key;
         if let Some(pending) = self.pending.get_mut(&key) {
             // The request is sent again, with the input that the server required.
             Arc::make_mut(&mut pending.info).id = sent.id;
-            pending.attempt += 1;
-            self.records.push(Record::Attempt(Arc::clone(&pending.info), pending.attempt));
-            return;
+            return self.request_repeated(key);
         }
         let caller_data = sent.tag.as_ref().and_then(Tag::get::<CallerData>);
         let info = Arc::new(RequestInfo {
@@ -116,21 +95,21 @@ impl Recorder {
             caller_data: sent.tag.clone(),
             trace_parent: sent.trace_parent.clone(),
         });
-        self.records.push(Record::Begin(Arc::clone(&info)));
+        self.observe_request(Arc::clone(&info), |observer, request| observer.begin(request));
         self.pending.insert(key, PendingRequest { info, begun: now, attempt: 1 });
     }
 
-    #[cfg(feature = "http")]
-    fn request_retried(&mut self, id: u64) {
-        if let Some(pending) = self.pending.values_mut().find(|pending| pending.info.id == id) {
-            pending.attempt += 1;
-            self.records.push(Record::Attempt(Arc::clone(&pending.info), pending.attempt));
-        }
+    fn request_repeated(&mut self, key: RequestKey) {
+        let Some(pending) = self.pending.get_mut(&key) else { return };
+        pending.attempt += 1;
+        let (info, attempt) = (Arc::clone(&pending.info), pending.attempt);
+        self.observe_request(info, move |observer, request| observer.attempt(request, attempt));
     }
 
     fn request_ended(&mut self, reply: &Reply, now: Timestamp) {
         if let Some(pending) = self.pending.remove(&reply.key()) {
-            self.records.push(Record::End(pending.info, outcome(reply), pending.begun, now));
+            let (outcome, duration) = (outcome(reply), now.duration_since(pending.begun));
+            self.observe_request(pending.info, move |observer, request| observer.end(request, &outcome, duration));
         }
     }
 }
@@ -175,7 +154,8 @@ impl ConnectionHooks {
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_observer(&self) -> bool {
+    /// Returns whether there is an observer or, since the connection was opened, a subscriber of `tracing`.
+    pub(crate) fn has_observer(&self) -> bool {
         #[cfg(feature = "tracing")]
         if self.tracing.is_some() {
             return true;
@@ -183,40 +163,66 @@ impl ConnectionHooks {
         !self.hooks.observers.is_empty()
     }
 
-    /// Adds a record if there is an observer.
-    fn record_for_observer(&self, record: impl FnOnce(&mut Recorder) -> Record) {
+    /// Records a call of each observer, if there are observers.
+    fn observe(&self, call: impl Fn(&dyn Observer, &ConnectionInfo) + Send + 'static) {
         if self.has_observer() {
-            let mut recorder = self.recorder();
-            let record = record(&mut recorder);
-            recorder.records.push(record);
+            self.recorder().observe(call);
         }
     }
 
-    fn record_event(&self, event: &Event, session: &Session) {
+    fn observe_event(&self, event: &Event, session: &Session) {
         let mut recorder = self.recorder();
-        let connection = recorder.connection.clone();
-        let record = match event {
-            Event::RequestSent(sent) => return recorder.request_sent(sent, self.clock.now()),
+        match event {
+            Event::RequestSent(sent) => recorder.request_sent(sent, self.clock.now()),
             #[cfg(feature = "http")]
-            Event::RequestRetried { id } => return recorder.request_retried(*id),
-            Event::Reply(reply) => return recorder.request_ended(reply, self.clock.now()),
+            Event::RequestRetried { id } => {
+                let retried = recorder.pending.iter().find(|(_, pending)| pending.info.id == *id);
+                if let Some(key) = retried.map(|(key, _)| *key) {
+                    recorder.request_repeated(key);
+                }
+            }
+            Event::Reply(reply) => recorder.request_ended(reply, self.clock.now()),
             Event::Connected => {
                 let Some(server) = session.shared_server() else { return };
                 recorder.connection.protocol_version = Some(server.protocol_version);
                 let now = self.clock.now();
-                let since = recorder.opening_since.take().unwrap_or(now);
-                Record::Connected(recorder.connection.clone(), server, since, now)
+                let duration = now.duration_since(recorder.opening_since.take().unwrap_or(now));
+                recorder.observe(move |observer, connection| observer.connected(connection, &server, duration));
             }
-            Event::Restart => Record::Restarting(connection),
+            Event::Restart => {
+                recorder.observe(|observer, connection| observer.event(connection, &ConnectionEvent::Restarting));
+            }
             #[cfg(feature = "http")]
-            Event::SessionReestablished => Record::SessionReestablished(connection),
-            Event::ServerRequestRefused { method } => Record::ServerRequestRefused(connection, method.clone()),
+            Event::SessionReestablished => recorder.observe(|observer, connection| {
+                observer.event(connection, &ConnectionEvent::SessionReestablished);
+            }),
+            Event::InvalidMessage { excerpt } => {
+                let excerpt = excerpt.clone();
+                recorder.observe(move |observer, connection| {
+                    observer.event(connection, &ConnectionEvent::InvalidMessage { excerpt: &excerpt });
+                });
+            }
+            Event::ServerRequestRefused { method } => {
+                let method = method.clone();
+                recorder.observe(move |observer, connection| {
+                    observer.event(connection, &ConnectionEvent::ServerRequestRefused { method: &method });
+                });
+            }
             #[cfg(feature = "http")]
-            Event::DeliveryFailed { method, .. } => Record::DeliveryFailed(connection, method.clone()),
-            Event::Closed(reason) => Record::Closed(connection, reason.clone()),
-            _ => return,
-        };
-        recorder.records.push(record);
+            Event::DeliveryFailed { method, .. } => {
+                let method = method.clone();
+                recorder.observe(move |observer, connection| {
+                    observer.event(connection, &ConnectionEvent::DeliveryFailed { method: method.as_deref() });
+                });
+            }
+            Event::Closed(reason) => {
+                let reason = reason.clone();
+                recorder.observe(move |observer, connection| {
+                    observer.event(connection, &ConnectionEvent::Closed { reason: &reason });
+                });
+            }
+            _ => {}
+        }
     }
 
     /// Calls `f` with each observer and its index.
@@ -230,57 +236,6 @@ impl ConnectionHooks {
         }
     }
 
-    fn deliver_record(&self, record: Record) {
-        let observe = |f: &dyn Fn(&dyn Observer)| self.observe_each(&|observer, _| f(observer));
-        let observe_request = |request: &RequestInfo, f: &dyn Fn(&dyn Observer, &RequestInfo)| {
-            self.observe_each(&|observer, index| f(observer, &request.for_observer(index)));
-        };
-        let event = |connection: &ConnectionInfo, event: ConnectionEvent<'_>| {
-            observe(&|observer| observer.event(connection, &event));
-        };
-        match record {
-            Record::Connecting(connection) => observe(&|observer| observer.connecting(&connection)),
-            Record::Connected(connection, server, since, now) => {
-                observe(&|observer| observer.connected(&connection, &server, now.duration_since(since)));
-            }
-            Record::Begin(request) => observe_request(&request, &|observer, request| observer.begin(request)),
-            Record::Attempt(request, attempt) => {
-                observe_request(&request, &|observer, request| observer.attempt(request, attempt));
-            }
-            Record::End(request, outcome, begun, now) => {
-                let duration = now.duration_since(begun);
-                observe_request(&request, &|observer, request| observer.end(request, &outcome, duration));
-            }
-            Record::Bytes(connection, direction, bytes) => {
-                observe(&|observer| observer.bytes(&connection, direction, bytes));
-            }
-            Record::ProcessStarted(connection, pid) => event(&connection, ConnectionEvent::ProcessStarted { pid }),
-            Record::ProcessExited(connection, exit) => {
-                event(&connection, ConnectionEvent::ProcessExited { exit: exit.as_ref() });
-            }
-            Record::Restarting(connection) => event(&connection, ConnectionEvent::Restarting),
-            #[cfg(feature = "http")]
-            Record::SessionReestablished(connection) => event(&connection, ConnectionEvent::SessionReestablished),
-            Record::ServerRequestRefused(connection, method) => {
-                event(&connection, ConnectionEvent::ServerRequestRefused { method: &method });
-            }
-            #[cfg(feature = "http")]
-            Record::DeliveryFailed(connection, method) => {
-                event(&connection, ConnectionEvent::DeliveryFailed { method: method.as_deref() });
-            }
-            Record::Dropped(connection, count) => event(&connection, ConnectionEvent::NotificationsDropped { count }),
-            Record::Closed(connection, reason) => event(&connection, ConnectionEvent::Closed { reason: &reason }),
-            Record::InvalidMessage(connection, excerpt) => {
-                if let Some(f) = &self.hooks.on_invalid_message {
-                    self.panics.catch(PanicSource::OnInvalidMessage, || f(&excerpt));
-                }
-                event(&connection, ConnectionEvent::InvalidMessage { excerpt: &excerpt });
-            }
-            Record::Notification(notification) => self.deliver_notification(&notification),
-        }
-    }
-
-    #[inline]
     fn deliver_notification(&self, notification: &Notification) {
         if let Some(f) = &self.hooks.on_notification {
             self.panics.catch(PanicSource::OnNotification, || f(notification));
@@ -318,12 +273,11 @@ impl ConnectionHooks {
 
     /// Records that the connection is being opened.
     pub fn connecting(&self) {
+        let mut recorder = self.recorder();
         // A restart of the server is part of the same opening.
-        if self.recorder().opening_since.is_none() {
-            self.record_for_observer(|recorder| {
-                recorder.opening_since = Some(self.clock.now());
-                Record::Connecting(recorder.connection.clone())
-            });
+        if self.has_observer() && recorder.opening_since.is_none() {
+            recorder.opening_since = Some(self.clock.now());
+            recorder.observe(|observer, connection| observer.connecting(connection));
         }
     }
 
@@ -335,39 +289,43 @@ impl ConnectionHooks {
             {
                 self.recorder().records.push(Record::Notification(notification.clone()));
             }
-            Event::InvalidMessage { excerpt } => {
-                let mut recorder = self.recorder();
-                let connection = recorder.connection.clone();
-                recorder.records.push(Record::InvalidMessage(connection, excerpt.clone()));
+            Event::InvalidMessage { excerpt } if self.hooks.on_invalid_message.is_some() => {
+                self.recorder().records.push(Record::InvalidMessage(excerpt.clone()));
             }
-            event if self.has_observer() => self.record_event(event, session),
             _ => {}
+        }
+        if self.has_observer() {
+            self.observe_event(event, session);
         }
     }
 
     /// Records the start of the server's process.
     pub fn process_started(&self, pid: u32) {
-        self.record_for_observer(|recorder| Record::ProcessStarted(recorder.connection.clone(), pid));
+        self.observe(move |observer, connection| observer.event(connection, &ConnectionEvent::ProcessStarted { pid }));
     }
 
     /// Records the end of the server's process.
     pub fn process_exited(&self, exit: Option<Exit>) {
-        if self.recorder().connection.transport == Transport::Stdio {
-            self.record_for_observer(|recorder| Record::ProcessExited(recorder.connection.clone(), exit));
-        }
+        self.observe(move |observer, connection| {
+            if connection.transport == Transport::Stdio {
+                observer.event(connection, &ConnectionEvent::ProcessExited { exit: exit.as_ref() });
+            }
+        });
     }
 
     /// Records the number of bytes that were sent or received.
     pub fn bytes(&self, direction: Direction, bytes: u64) {
         if bytes > 0 {
-            self.record_for_observer(|recorder| Record::Bytes(recorder.connection.clone(), direction, bytes));
+            self.observe(move |observer, connection| observer.bytes(connection, direction, bytes));
         }
     }
 
     /// Records the number of notifications that were dropped.
     pub fn dropped(&self, count: u64) {
         if count > 0 {
-            self.record_for_observer(|recorder| Record::Dropped(recorder.connection.clone(), count));
+            self.observe(move |observer, connection| {
+                observer.event(connection, &ConnectionEvent::NotificationsDropped { count });
+            });
         }
     }
 
@@ -377,7 +335,15 @@ impl ConnectionHooks {
     pub fn deliver(&self) {
         let records = mem::take(&mut self.recorder().records);
         for record in records {
-            self.deliver_record(record);
+            match record {
+                Record::Observe(call) => self.observe_each(&*call),
+                Record::InvalidMessage(excerpt) => {
+                    if let Some(f) = &self.hooks.on_invalid_message {
+                        self.panics.catch(PanicSource::OnInvalidMessage, || f(&excerpt));
+                    }
+                }
+                Record::Notification(notification) => self.deliver_notification(&notification),
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use mcpwire_core::{
 };
 
 use crate::handler::{
-    self, AnyClientHandler, ClientHandler, ConnectionHandlers, HandlerContext, Handlers, RequestHandler,
+    AnyClientHandler, ClientHandler, ConnectionHandlers, Handler, HandlerContext, Handlers, RequestHandler,
 };
 use crate::hooks::{ConnectionHooks, Hooks};
 use crate::{
@@ -332,7 +332,10 @@ impl ConnectOptions {
     where
         F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
-        self.handlers.form = Some(handler::form(handler));
+        self.handlers.form = Some(Arc::new(move |form, context| {
+            let answer = handler(form.clone(), context);
+            Box::pin(async move { form.answer(answer.await?) })
+        }));
         self
     }
 
@@ -348,7 +351,10 @@ impl ConnectOptions {
     where
         F: Future<Output = Result<ElicitAction, RpcError>> + Send + 'static,
     {
-        self.handlers.url = Some(handler::url(handler));
+        self.handlers.url = Some(Arc::new(move |url, context| {
+            let answer = handler(url.clone(), context);
+            Box::pin(async move { url.answer(answer.await?) })
+        }));
         self
     }
 
@@ -364,7 +370,10 @@ impl ConnectOptions {
     where
         F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
     {
-        self.handlers.sampling = Some(handler::sampling(handler));
+        self.handlers.sampling = Some(Arc::new(move |params, context| {
+            let answer = handler(params, context);
+            Box::pin(async move { answer.await?.answer() })
+        }));
         self
     }
 
@@ -397,7 +406,13 @@ impl ConnectOptions {
         handler: impl RequestHandler,
     ) -> Self {
         let methods = methods.into_iter().map(Into::into).collect();
-        self.handlers.methods.push((methods, handler::named(handler)));
+        let handler = Arc::new(handler);
+        let handler: Handler<ServerRequest> = Arc::new(move |request, context| {
+            let handler = Arc::clone(&handler);
+            // The future owns the handler, from which `handle` borrows.
+            Box::pin(async move { handler.handle(request, context).await })
+        });
+        self.handlers.methods.push((methods, handler));
         self
     }
 
@@ -499,10 +514,11 @@ impl ConnectOptions {
         // A subscriber of `tracing` needs hooks even if the program has set no callbacks.
         #[cfg(feature = "tracing")]
         let hooks = hooks.or_else(|| crate::tracing::has_subscriber().then(Hooks::default));
-        let hooks = hooks.map(|hooks| {
-            hooks.configure(&mut config);
-            Arc::new(ConnectionHooks::new(hooks, Arc::clone(&name), panics.clone(), transport, clock.clone()))
-        });
+        let hooks = hooks
+            .map(|hooks| ConnectionHooks::new(hooks, Arc::clone(&name), panics.clone(), transport, clock.clone()));
+        if hooks.as_ref().is_some_and(ConnectionHooks::has_observer) {
+            config.report_requests();
+        }
         OptionParts {
             config,
             stderr: stderr.map(|f| panics.guard_stderr(Box::new(move |line| f(line)))),
@@ -519,7 +535,7 @@ impl ConnectOptions {
                 grace_periods,
                 trace_context,
                 panics,
-                hooks,
+                hooks: hooks.map(Arc::new),
                 launcher,
                 output_validator,
                 #[cfg(feature = "http")]

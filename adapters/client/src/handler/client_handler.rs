@@ -179,11 +179,11 @@ handler_behind_pointer!(Box);
 #[expect(clippy::struct_excessive_bools, reason = "one for each method of the handler, all independent")]
 #[must_use = "capabilities have no effect until they are returned"]
 pub struct HandlerCapabilities {
-    form: bool,
-    url: bool,
-    sampling: bool,
-    roots: bool,
-    methods: Vec<String>,
+    pub(super) form: bool,
+    pub(super) url: bool,
+    pub(super) sampling: bool,
+    pub(super) roots: bool,
+    pub(super) methods: Vec<String>,
 }
 
 impl HandlerCapabilities {

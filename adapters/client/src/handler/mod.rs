@@ -16,7 +16,7 @@ mod request_handler;
 
 pub use client_handler::{ClientHandler, HandlerCapabilities};
 pub use handler_context::{CancelledFuture, HandlerContext};
-pub(crate) use handlers::{Handlers, form, named, sampling, url};
+pub(crate) use handlers::{Handler, Handlers};
 pub use pending::{ConnectionHandlers, OutgoingAnswer, PendingAnswers};
 pub use request_handler::RequestHandler;
 

@@ -6,8 +6,7 @@ use std::task::{Context, Poll};
 
 use mcpwire_core::{Calls, Json, ListRootsResult, Root, RpcError, ServerRequest, ServerRequestId, Timestamp};
 
-use super::handlers::{Handlers, RootsAnswer};
-use super::{HandlerContext, HandlerFuture};
+use super::{HandlerContext, HandlerFuture, Handlers};
 use crate::{HandlerError, PanicCallbacks, PanicSource, catch_panic};
 
 const LIST_ROOTS: &str = "roots/list";
@@ -16,7 +15,7 @@ const LIST_ROOTS: &str = "roots/list";
 pub struct ConnectionHandlers {
     handlers: Handlers,
     /// The answer to `roots/list`, which `set_roots` changes. `None` if the program has set no roots.
-    roots: Mutex<Option<RootsAnswer>>,
+    roots: Mutex<Option<Result<Json, RpcError>>>,
     server: Arc<str>,
     panics: PanicCallbacks,
 }
@@ -53,7 +52,7 @@ impl ConnectionHandlers {
     }
 }
 
-fn roots_answer(roots: Vec<Root>) -> RootsAnswer {
+fn roots_answer(roots: Vec<Root>) -> Result<Json, RpcError> {
     ListRootsResult::new(roots).answer()
 }
 
