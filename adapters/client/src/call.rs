@@ -1,7 +1,5 @@
 //! [`ReportCallbacks`]: the callbacks of a tool call. The macro `call_builder` defines the builder `Call` of all clients.
 
-use std::fmt;
-
 use mcpwire_core::{Notification, Progress, Task};
 
 /// Defines the builder `Call`: a tool call with its options and callbacks, and its methods.
@@ -201,11 +199,5 @@ impl ReportCallbacks<'_> {
             Notification::TaskStatus { task, .. } => self.on_status.iter_mut().for_each(|f| f(task)),
             _ => {}
         }
-    }
-}
-
-impl fmt::Debug for ReportCallbacks<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReportCallbacks").finish_non_exhaustive()
     }
 }

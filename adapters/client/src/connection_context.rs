@@ -1,7 +1,6 @@
 //! [`ConnectionContext`]: the definition and options that a connection needs for its whole lifetime.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -146,11 +145,5 @@ impl ConnectionContext {
             EndDetails { failure: Some(why), .. } => Error::new(self.name(), io::Error::other(&*why)),
             EndDetails { process, .. } => Error::new(self.name(), error).with_process(process),
         }
-    }
-}
-
-impl fmt::Debug for ConnectionContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConnectionContext").field("name", &self.name).finish_non_exhaustive()
     }
 }

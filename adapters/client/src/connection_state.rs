@@ -39,20 +39,13 @@ impl ConnectionState {
     #[inline]
     pub fn check_authorization(&mut self, engine: &mut AnyEngine) {
         #[cfg(feature = "http")]
-        if self.authorization.is_some() {
-            self.check_watched_authorization(engine);
-        }
-        let _ = engine;
-    }
-
-    #[cfg(feature = "http")]
-    fn check_watched_authorization(&mut self, engine: &mut AnyEngine) {
         if self.authorization.as_mut().is_some_and(ContextWatch::has_changed)
             && let Some(engine) = engine.http()
         {
             engine.authorization_changed();
             self.client.authorization_changed();
         }
+        let _ = engine;
     }
 
     /// Updates the state for an event of the engine, and sends the messages that the event requires.

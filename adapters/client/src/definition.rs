@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcpwire_core::Config;
+use mcpwire_text::url;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -307,7 +308,7 @@ impl McpServerDef {
     pub fn is_exposed(&self) -> bool {
         let (Some(url), None) = (&self.url, &self.unix_socket) else { return false };
         let is_plain = url.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
-        is_plain && !is_loopback(host(authority(url)))
+        is_plain && !url::host(url).is_some_and(is_loopback)
     }
 }
 
@@ -318,17 +319,11 @@ fn authority(url: &str) -> &str {
     authority.rsplit('@').next().unwrap_or_default()
 }
 
-/// Returns the host without its port, and without the brackets of an IPv6 address.
-fn host(authority: &str) -> &str {
-    match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    }
-}
-
+/// Returns whether a host of a URL is this machine.
 fn is_loopback(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-    name == "localhost" || name.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|ip| ip.is_loopback())
 }
 
 /// A copy, for functions that take a definition or a reference to one.

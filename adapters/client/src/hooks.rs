@@ -265,7 +265,7 @@ impl ConnectionHooks {
             options.tag = Some(Tag::new(CallerData {
                 callers,
                 #[cfg(feature = "tracing")]
-                call_site: crate::observer::CallSite::current(),
+                call_site: crate::tracing::CallSite::current(),
             }));
         }
         options

@@ -190,42 +190,7 @@ pub(crate) struct CallerData {
     /// The data that [`Observer::caller`] returned, in the order of the observers.
     pub(crate) callers: Vec<Option<Tag>>,
     #[cfg(feature = "tracing")]
-    pub(crate) call_site: CallSite,
-}
-
-/// The `tracing` span and subscriber of the code that sends a request.
-#[cfg(feature = "tracing")]
-#[derive(Clone, Debug)]
-pub(crate) struct CallSite {
-    pub(crate) subscriber: Subscriber,
-    pub(crate) span: ::tracing::Span,
-}
-
-#[cfg(feature = "tracing")]
-impl CallSite {
-    /// Returns the current subscriber and span.
-    pub(crate) fn current() -> Self {
-        CallSite { subscriber: Subscriber::current(), span: ::tracing::Span::current() }
-    }
-}
-
-/// A `tracing` subscriber. The task that sends a request and the task that drives the connection can have different subscribers.
-#[cfg(feature = "tracing")]
-#[derive(Clone, Debug)]
-pub(crate) struct Subscriber(::tracing::Dispatch);
-
-#[cfg(feature = "tracing")]
-impl Subscriber {
-    /// Returns the current subscriber.
-    pub(crate) fn current() -> Self {
-        Subscriber(::tracing::dispatcher::get_default(Clone::clone))
-    }
-
-    /// Calls `f` with this subscriber as the current one. Without a subscriber, `f` uses the one of the calling thread.
-    pub(crate) fn emit<T>(&self, f: impl FnOnce() -> T) -> T {
-        let has_none = self.0.is::<::tracing::subscriber::NoSubscriber>();
-        if has_none { f() } else { ::tracing::dispatcher::with_default(&self.0, f) }
-    }
+    pub(crate) call_site: crate::tracing::CallSite,
 }
 
 /// The outcome of a request.

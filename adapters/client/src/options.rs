@@ -16,7 +16,7 @@ use crate::handler::{
 use crate::hooks::{ConnectionHooks, Hooks};
 use crate::{
     CallbackPanic, Clock, ConnectionContext, Direction, GracePeriods, Launcher, McpServerDef, Observer, PanicCallbacks,
-    StderrListener, TraceListener, TraceSource, Transport,
+    PanicSource, StderrListener, TraceListener, TraceSource, Transport,
 };
 
 /// The default name of a server that is connected by a pair of streams.
@@ -514,15 +514,23 @@ impl ConnectOptions {
         // A subscriber of `tracing` needs hooks even if the program has set no callbacks.
         #[cfg(feature = "tracing")]
         let hooks = hooks.or_else(|| crate::tracing::has_subscriber().then(Hooks::default));
-        let hooks = hooks
-            .map(|hooks| ConnectionHooks::new(hooks, Arc::clone(&name), panics.clone(), transport, clock.clone()));
+        let hooks =
+            hooks.map(|hooks| ConnectionHooks::new(hooks, Arc::clone(&name), panics.clone(), transport, clock.clone()));
         if hooks.as_ref().is_some_and(ConnectionHooks::has_observer) {
             config.report_requests();
         }
         OptionParts {
             config,
-            stderr: stderr.map(|f| panics.guard_stderr(Box::new(move |line| f(line)))),
-            trace: trace.map(|f| panics.guard_trace(Box::new(move |direction, message| f(direction, message)))),
+            stderr: stderr.map(|f| {
+                let panics = panics.clone();
+                Box::new(move |line: &str| panics.catch(PanicSource::Stderr, || f(line)).unwrap_or_default()) as _
+            }),
+            trace: trace.map(|f| {
+                let panics = panics.clone();
+                Box::new(move |direction, message: &[u8]| {
+                    panics.catch(PanicSource::Trace, || f(direction, message)).unwrap_or_default();
+                }) as _
+            }),
             #[cfg(feature = "http")]
             http: self.http,
             #[cfg(feature = "http")]

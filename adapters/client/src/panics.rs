@@ -9,8 +9,6 @@ use std::sync::Arc;
 
 use mcpwire_core::{RpcError, ServerRequest, printable};
 
-use crate::{StderrListener, TraceListener};
-
 /// A panic in a handler or callback of the program. The connection has caught it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} panicked: {}", self.source, printable(message))]
@@ -80,29 +78,23 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
 
 /// The callbacks that [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic) has added.
 #[derive(Clone, Default)]
-pub struct PanicCallbacks(Option<PanicCallback>);
+pub struct PanicCallbacks(Vec<PanicCallback>);
 
-/// Calls all callbacks that were added, and does not panic.
 type PanicCallback = Arc<dyn Fn(&CallbackPanic) + Send + Sync>;
 
 impl PanicCallbacks {
     /// Adds a callback. Callbacks are called in the order in which they were added.
     pub fn add(&mut self, callback: impl Fn(&CallbackPanic) + Send + Sync + 'static) {
-        let former = self.0.take();
-        self.0 = Some(Arc::new(move |panic| {
-            if let Some(former) = &former {
-                former(panic);
-            }
-            // A panic in this callback cannot be reported to a callback.
-            let _ = catch_panic(|| callback(panic));
-        }));
+        self.0.push(Arc::new(callback));
     }
 
     /// Calls all callbacks with a panic.
     #[cold]
     pub fn report(&self, source: PanicSource, message: String) {
-        if let Some(callback) = &self.0 {
-            callback(&CallbackPanic { source, message });
+        let panic = CallbackPanic { source, message };
+        for callback in &self.0 {
+            // A panic in this callback cannot be reported to a callback.
+            let _ = catch_panic(|| callback(&panic));
         }
     }
 
@@ -119,26 +111,6 @@ impl PanicCallbacks {
     /// Calls `f`, and returns its result. If `f` panics, reports the panic and returns `None`.
     pub fn catch<T>(&self, source: PanicSource, f: impl FnOnce() -> T) -> Option<T> {
         catch_panic(f).map_err(|message| self.report(source, message)).ok()
-    }
-
-    /// Wraps a listener of standard error, so that its panics are caught and reported.
-    pub fn guard_stderr(&self, mut listener: StderrListener) -> StderrListener {
-        let panics = self.clone();
-        Box::new(move |line| panics.catch(PanicSource::Stderr, || listener(line)).unwrap_or_default())
-    }
-
-    /// Wraps a trace listener, so that its panics are caught and reported.
-    pub fn guard_trace(&self, mut listener: TraceListener) -> TraceListener {
-        let panics = self.clone();
-        Box::new(move |direction, line| {
-            panics.catch(PanicSource::Trace, || listener(direction, line)).unwrap_or_default();
-        })
-    }
-}
-
-impl fmt::Debug for PanicCallbacks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PanicCallbacks").field("has_callback", &self.0.is_some()).finish()
     }
 }
 
@@ -171,6 +143,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
+    use crate::{Clock, ConnectOptions, Stderr, Transport};
 
     #[test]
     fn the_message_is_that_of_the_panic() {
@@ -200,11 +173,11 @@ mod tests {
     fn a_listener_that_panics_receives_the_next_line() {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&lines);
-        let listener: StderrListener = Box::new(move |line| {
+        let options = ConnectOptions::default().stderr(move |line| {
             assert_ne!(line, "b", "on purpose");
             sink.lock().unwrap().push(line.to_owned());
         });
-        let mut stderr = crate::Stderr::new(Some(PanicCallbacks::default().guard_stderr(listener)));
+        let mut stderr = Stderr::new(options.into_parts(None, Transport::Stream, Clock::system()).stderr);
         stderr.push(b"a\nb\nc\n");
         assert_eq!(*lines.lock().unwrap(), ["a", "c"]);
     }

@@ -1,7 +1,6 @@
 //! [`Stderr`]: the last output of a server on standard error, and a listener for its lines.
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use mcpwire_core::printable;
 
@@ -19,7 +18,7 @@ const EXCERPT_BYTES: usize = 2 * 1024;
 pub type StderrListener = Box<dyn FnMut(&str) + Send>;
 
 /// The last output of a server on standard error, and a listener for its lines.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Stderr {
     tail: StderrTail,
     lines: StderrLines,
@@ -145,12 +144,6 @@ impl StderrLines {
             listener(String::from_utf8_lossy(&self.line).trim_end_matches(['\n', '\r']));
             self.line.clear();
         }
-    }
-}
-
-impl fmt::Debug for StderrLines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StderrLines").field("has_listener", &self.listener.is_some()).finish_non_exhaustive()
     }
 }
 

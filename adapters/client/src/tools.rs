@@ -76,7 +76,7 @@ impl Iterator for IntoIter {
     type Item = Tool;
 
     fn next(&mut self) -> Option<Tool> {
-        let tool = self.tools.get_at(self.next)?.clone();
+        let tool = self.tools.deref().get(self.next)?.clone();
         self.next += 1;
         Some(tool)
     }
@@ -88,12 +88,6 @@ impl Iterator for IntoIter {
 }
 
 impl ExactSizeIterator for IntoIter {}
-
-impl Tools {
-    fn get_at(&self, index: usize) -> Option<&Tool> {
-        <[Tool]>::get(self, index)
-    }
-}
 
 #[cfg(test)]
 mod tests {

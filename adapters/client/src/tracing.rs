@@ -15,19 +15,16 @@
 //! Spans and events never contain arguments, results, headers, URIs, or the content of messages.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ::tracing::dispatcher::{self, Dispatch};
 use ::tracing::field::Empty;
 use ::tracing::subscriber::NoSubscriber;
-use ::tracing::{debug, info, info_span, warn};
+use ::tracing::{Span, debug, info, info_span, warn};
 use mcpwire_core::{CloseReason, RequestKey, ServerInfo, printable};
 
-use crate::observer::{
-    CallSite, ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Subscriber, Transport,
-};
+use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 
 const CONNECTION: &str = "mcpwire::connection";
 const REQUEST: &str = "mcpwire::request";
@@ -40,10 +37,34 @@ pub(crate) fn has_subscriber() -> bool {
     !dispatcher::get_default(Dispatch::is::<NoSubscriber>)
 }
 
+fn current_subscriber() -> Dispatch {
+    dispatcher::get_default(Clone::clone)
+}
+
+/// Calls `f` with this subscriber as the current one. Without a subscriber, `f` uses the one of the calling thread.
+fn emit<T>(subscriber: &Dispatch, f: impl FnOnce() -> T) -> T {
+    if subscriber.is::<NoSubscriber>() { f() } else { dispatcher::with_default(subscriber, f) }
+}
+
+/// The subscriber and span of the code that sends a request, or the subscriber and span of the request.
+///
+/// The task that sends a request and the task that drives the connection can have different subscribers.
+#[derive(Clone)]
+pub(crate) struct CallSite {
+    subscriber: Dispatch,
+    span: Span,
+}
+
+impl CallSite {
+    pub(crate) fn current() -> Self {
+        CallSite { subscriber: current_subscriber(), span: Span::current() }
+    }
+}
+
 /// Emits the spans and events of one connection.
 pub(crate) struct TracingObserver {
     /// The subscriber of the thread that opened the connection.
-    subscriber: Subscriber,
+    subscriber: Dispatch,
     /// The spans of the requests in flight.
     requests: Mutex<HashMap<RequestKey, CallSite>>,
 }
@@ -51,7 +72,7 @@ pub(crate) struct TracingObserver {
 impl TracingObserver {
     /// Creates the observer of a connection that is being opened, or `None` if there is no subscriber.
     pub(crate) fn new() -> Option<Self> {
-        has_subscriber().then(|| TracingObserver { subscriber: Subscriber::current(), requests: Mutex::default() })
+        has_subscriber().then(|| TracingObserver { subscriber: current_subscriber(), requests: Mutex::default() })
     }
 
     fn requests(&self) -> MutexGuard<'_, HashMap<RequestKey, CallSite>> {
@@ -62,12 +83,12 @@ impl TracingObserver {
 impl Observer for TracingObserver {
     fn connecting(&self, connection: &ConnectionInfo) {
         let (server, transport) = (printable(&connection.server), transport_name(connection.transport));
-        self.subscriber.emit(|| debug!(target: CONNECTION, %server, transport, "connecting"));
+        emit(&self.subscriber, || debug!(target: CONNECTION, %server, transport, "connecting"));
     }
 
     fn connected(&self, connection: &ConnectionInfo, info: &ServerInfo, duration: Duration) {
         let implementation = info.implementation.as_ref();
-        self.subscriber.emit(|| {
+        emit(&self.subscriber, || {
             info!(
                 target: CONNECTION,
                 server = %printable(&connection.server),
@@ -87,7 +108,7 @@ impl Observer for TracingObserver {
         else {
             return;
         };
-        let span = subscriber.emit(|| {
+        let span = emit(subscriber, || {
             info_span!(
                 target: REQUEST,
                 parent: parent.id(),
@@ -107,7 +128,7 @@ impl Observer for TracingObserver {
 
     fn attempt(&self, request: &RequestInfo, attempt: u32) {
         let Some(CallSite { subscriber, span }) = self.requests().get(&request.key).cloned() else { return };
-        subscriber.emit(|| {
+        emit(&subscriber, || {
             span.record("attempts", attempt);
             debug!(target: REQUEST, parent: &span, id = request.id, attempt, "request sent again");
         });
@@ -117,7 +138,7 @@ impl Observer for TracingObserver {
         let Some(CallSite { subscriber, span }) = self.requests().remove(&request.key) else { return };
         let duration_ms = milliseconds(duration);
         let outcome_name = outcome_name(outcome);
-        subscriber.emit(|| {
+        emit(&subscriber, || {
             span.record("duration_ms", duration_ms).record("outcome", &*outcome_name);
             let (method, tool) = (excerpt(&request.method), request.tool().map(excerpt));
             let (server, outcome_name) = (printable(request.server()), &*outcome_name);
@@ -131,7 +152,7 @@ impl Observer for TracingObserver {
 
     fn event(&self, connection: &ConnectionInfo, event: &ConnectionEvent<'_>) {
         let server = printable(&connection.server);
-        self.subscriber.emit(|| match event {
+        emit(&self.subscriber, || match event {
             ConnectionEvent::ProcessStarted { pid } => info!(target: CONNECTION, %server, pid, "process started"),
             ConnectionEvent::ProcessExited { exit } => {
                 let exit = exit.map(ToString::to_string);
@@ -156,12 +177,6 @@ impl Observer for TracingObserver {
                 warn!(target: CONNECTION, %server, reason, "connection ended");
             }
         });
-    }
-}
-
-impl fmt::Debug for TracingObserver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TracingObserver").finish_non_exhaustive()
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::{ClientRequest, Json, ServerRequest, ServerRequestId};
@@ -19,7 +19,7 @@ struct Inner {
     id: ServerRequestId,
     request: Option<Box<ClientRequest>>,
     meta: Option<Json>,
-    cancellation: Cancellation,
+    cancellation: Mutex<Cancellation>,
 }
 
 impl HandlerContext {
@@ -30,7 +30,7 @@ impl HandlerContext {
             id: request.key,
             request: request.during.clone(),
             meta: request.params.as_ref().and_then(|params| params.member("_meta")),
-            cancellation: Cancellation::default(),
+            cancellation: Mutex::default(),
         }))
     }
 
@@ -68,7 +68,7 @@ impl HandlerContext {
 
     /// Returns whether the answer is no longer needed. See [`HandlerContext::cancelled`].
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancellation.lock().is_set
+        self.0.cancellation().is_set
     }
 
     /// Waits until the answer is no longer needed: the server has cancelled its request, the request of the client has
@@ -81,7 +81,7 @@ impl HandlerContext {
     }
 
     pub(super) fn cancel(&self) {
-        let mut state = self.0.cancellation.lock();
+        let mut state = self.0.cancellation();
         state.is_set = true;
         let waiting = mem::take(&mut state.waiting);
         drop(state);
@@ -107,7 +107,7 @@ impl Future for CancelledFuture {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.0.cancellation.lock();
+        let mut state = self.0.cancellation();
         if state.is_set {
             return Poll::Ready(());
         }
@@ -126,16 +126,13 @@ impl fmt::Debug for CancelledFuture {
 
 /// The cancellation of a server's request, and the tasks that wait for the cancellation.
 #[derive(Default)]
-struct Cancellation(Mutex<CancellationState>);
-
-#[derive(Default)]
-struct CancellationState {
+struct Cancellation {
     is_set: bool,
     waiting: Vec<Waker>,
 }
 
-impl Cancellation {
-    fn lock(&self) -> std::sync::MutexGuard<'_, CancellationState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl Inner {
+    fn cancellation(&self) -> MutexGuard<'_, Cancellation> {
+        self.cancellation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
