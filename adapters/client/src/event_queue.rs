@@ -1,7 +1,6 @@
 //! [`EventQueue`]: the events that one consumer has not taken yet.
 
 use std::collections::VecDeque;
-use std::mem;
 
 use mcpwire_core::{Event, Json, Notification};
 
@@ -17,20 +16,13 @@ pub(crate) const MAX_BYTES: usize = 1 << 20;
 /// another authorization and the end of the connection. It contains each of these at most once.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    waiting: VecDeque<QueuedEvent>,
+    waiting: VecDeque<Event>,
     /// Total size of the texts in `waiting`, in bytes.
     bytes: usize,
     /// Number of events that were dropped.
     dropped: u64,
     /// Whether the consumer takes only notifications.
     only_notifications: bool,
-}
-
-#[derive(Debug)]
-struct QueuedEvent {
-    event: Event,
-    /// Size in bytes of the texts in the event.
-    size: usize,
 }
 
 impl EventQueue {
@@ -66,12 +58,11 @@ impl EventQueue {
 
     /// Adds an event. If the queue is full, drops the oldest event.
     pub fn push(&mut self, event: Event) {
-        if !can_be_dropped(&event) && self.waiting.iter().any(|waiting| is_same_kind(&waiting.event, &event)) {
+        if !can_be_dropped(&event) && self.waiting.contains(&event) {
             return;
         }
-        let size = size(&event);
-        self.bytes += size;
-        self.waiting.push_back(QueuedEvent { event, size });
+        self.bytes += size(&event);
+        self.waiting.push_back(event);
         if self.waiting.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
             self.drop_oldest();
         }
@@ -81,9 +72,9 @@ impl EventQueue {
     fn drop_oldest(&mut self) {
         while self.waiting.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
             // If there is none, the queue contains only events that must not be dropped, and each of these at most once.
-            let Some(oldest) = self.waiting.iter().position(|waiting| can_be_dropped(&waiting.event)) else { return };
+            let Some(oldest) = self.waiting.iter().position(can_be_dropped) else { return };
             if let Some(dropped) = self.waiting.remove(oldest) {
-                self.bytes -= dropped.size;
+                self.bytes -= size(&dropped);
                 self.dropped += 1;
             }
         }
@@ -92,8 +83,8 @@ impl EventQueue {
     /// Removes and returns the oldest event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        let QueuedEvent { event, size } = self.waiting.pop_front()?;
-        self.bytes -= size;
+        let event = self.waiting.pop_front()?;
+        self.bytes -= size(&event);
         if self.waiting.is_empty() {
             // A connection may be idle for long after a burst of events.
             self.waiting.shrink_to(16);
@@ -117,15 +108,6 @@ impl EventQueue {
     }
 }
 
-/// Returns whether two events that must not be dropped are of the same kind. They have no content, so they are equal then.
-fn is_same_kind(one: &Event, other: &Event) -> bool {
-    match (one, other) {
-        (Event::Notification(one), Event::Notification(other)) => mem::discriminant(one) == mem::discriminant(other),
-        _ => mem::discriminant(one) == mem::discriminant(other),
-    }
-}
-
-/// Returns whether the queue may drop the event.
 /// Returns whether the queue may drop the event.
 fn can_be_dropped(event: &Event) -> bool {
     match event {

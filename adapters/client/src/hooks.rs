@@ -52,10 +52,12 @@ struct PendingRequest {
     attempt: u32,
 }
 
+type ObserverCall = Box<dyn Fn(&dyn Observer, usize) + Send>;
+
 /// A call of the program's callbacks.
 enum Record {
     /// Calls a method of each observer. The number is the index of the observer.
-    Observe(Box<dyn Fn(&dyn Observer, usize) + Send>),
+    Observe(ObserverCall),
     InvalidMessage(String),
     Notification(Notification),
 }
@@ -95,7 +97,7 @@ impl Recorder {
             caller_data: sent.tag.clone(),
             trace_parent: sent.trace_parent.clone(),
         });
-        self.observe_request(Arc::clone(&info), |observer, request| observer.begin(request));
+        self.observe_request(Arc::clone(&info), Observer::begin);
         self.pending.insert(key, PendingRequest { info, begun: now, attempt: 1 });
     }
 
@@ -277,7 +279,7 @@ impl ConnectionHooks {
         // A restart of the server is part of the same opening.
         if self.has_observer() && recorder.opening_since.is_none() {
             recorder.opening_since = Some(self.clock.now());
-            recorder.observe(|observer, connection| observer.connecting(connection));
+            recorder.observe(Observer::connecting);
         }
     }
 

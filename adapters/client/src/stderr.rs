@@ -67,32 +67,17 @@ impl StderrTail {
 
     /// Returns the stored output. Bytes that are not valid UTF-8 are replaced.
     pub fn text(&self) -> String {
-        let (a, b) = self.0.as_slices();
-        let mut bytes = a.to_vec();
-        bytes.extend_from_slice(b);
+        let bytes: Vec<u8> = self.0.iter().copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Returns the last lines that are not empty: at most 12 lines and 2 KiB, without control characters.
     pub fn excerpt(&self) -> String {
         let text = self.text();
-        let mut lines: Vec<&str> = Vec::new();
-        for line in text.rsplit('\n') {
-            if lines.len() == EXCERPT_LINES {
-                break;
-            }
-            if !line.chars().all(char::is_whitespace) {
-                lines.push(line);
-            }
-        }
-        let mut tail = String::new();
-        for line in lines.iter().rev() {
-            if !tail.is_empty() {
-                tail.push('\n');
-            }
-            tail.push_str(line);
-        }
-        let mut tail = format!("{}", printable(&tail));
+        let lines = text.rsplit('\n').filter(|line| !line.trim().is_empty());
+        let mut lines: Vec<&str> = lines.take(EXCERPT_LINES).collect();
+        lines.reverse();
+        let mut tail = printable(&lines.join("\n")).to_string();
         if let Some(mut cut) = tail.len().checked_sub(EXCERPT_BYTES).filter(|cut| *cut > 0) {
             while !tail.is_char_boundary(cut) {
                 cut += 1;

@@ -59,13 +59,9 @@ impl Error {
     /// Creates an error of the server named `server`.
     ///
     /// Use this function to implement another client, such as a fake for tests.
-    pub fn new(server: &str, cause: impl Into<Cause>) -> Self {
-        Self::with_cause(server, cause.into())
-    }
-
     #[cold]
-    fn with_cause(server: &str, cause: Cause) -> Self {
-        Error(Arc::new(Content { server: server.into(), tool: None, cause: Arc::new(cause), process: None }))
+    pub fn new(server: &str, cause: impl Into<Cause>) -> Self {
+        Error(Arc::new(Content { server: server.into(), tool: None, cause: Arc::new(cause.into()), process: None }))
     }
 
     /// Sets the name of the tool whose call failed.

@@ -53,8 +53,6 @@ pub struct Exchanges {
 struct RunningExchange {
     stage: ExchangeStage,
     exchange_waker: Arc<ExchangeWaker>,
-    /// `exchange_waker` as a [`Waker`].
-    waker: Waker,
     is_counted: bool,
 }
 
@@ -194,10 +192,8 @@ impl Exchanges {
         let response = catch_panic(|| self.client.send(exchange))
             .unwrap_or_else(|message| Box::pin(ready(Err(panic_failure(&message)))));
         let exchange_waker = ExchangeWaker::new(id, &self.woken);
-        let waker = Waker::from(Arc::clone(&exchange_waker));
         Arc::clone(&exchange_waker).wake();
-        self.running
-            .insert(id, RunningExchange { stage: ExchangeStage::Head(response), exchange_waker, waker, is_counted });
+        self.running.insert(id, RunningExchange { stage: ExchangeStage::Head(response), exchange_waker, is_counted });
     }
 
     /// Polls the exchanges that were woken.
@@ -230,7 +226,8 @@ impl RunningExchange {
     /// Polls the response, or reads its body at most `max_reads` times. Returns whether the exchange has ended.
     fn poll(&mut self, buffer: &mut [u8], max_reads: usize, parts: &mut VecDeque<(ExchangeId, ResponsePart)>) -> bool {
         let id = self.exchange_waker.id;
-        let mut cx = Context::from_waker(&self.waker);
+        let waker = Waker::from(Arc::clone(&self.exchange_waker));
+        let mut cx = Context::from_waker(&waker);
         if let ExchangeStage::Head(response) = &mut self.stage {
             match response.as_mut().poll(&mut cx) {
                 Poll::Pending => return false,

@@ -134,18 +134,12 @@ struct CountedBody {
     body: Reader,
 }
 
-impl CountedBody {
-    fn count(&mut self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+impl futures_io::AsyncRead for CountedBody {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let read = self.body.as_mut().poll_read(cx, buf);
         if let Poll::Ready(Ok(n)) = &read {
             self.hooks.bytes(Direction::Received, *n as u64);
         }
         read
-    }
-}
-
-impl futures_io::AsyncRead for CountedBody {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-        self.count(cx, buf)
     }
 }
