@@ -69,7 +69,7 @@ pub(crate) struct State {
 }
 
 /// The callbacks for messages and standard error. The driver calls them without holding a lock.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Listeners {
     pub(crate) lines: StderrLines,
     pub(crate) tracer: Option<Tracer>,
