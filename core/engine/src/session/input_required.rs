@@ -24,7 +24,6 @@ use super::outbox::RequestHead;
 use super::paused::PausedRequest;
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, RetryParams};
-use super::server_requests::InputOwner;
 use super::waiting::Waiting;
 use crate::input_requests::InputRequiredResult;
 use crate::rpc::write::Meta;
@@ -76,16 +75,17 @@ impl Waiting {
         }
         let target = caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params()));
         let during = ClientRequest::new(caller.key, caller.method.clone(), target);
-        self.server_requests.request_inputs(InputOwner::Request(caller.key), &during, inputs, link)?;
-        self.paused.add(caller, state);
+        let missing = inputs.len();
+        self.server_requests.request_inputs(&during, inputs, link)?;
+        self.paused.add(caller, state, missing);
         Ok(())
     }
 
-    /// Sends a waiting request again. `answers` is a JSON object that maps the name of each required input to the
-    /// embedder's answer.
-    pub(super) fn inputs_answered(&mut self, key: RequestKey, answers: &[u8], link: &mut Link) {
-        let Some(PausedRequest { caller, state }) = self.paused.resume(key) else { return };
-        if let Err((caller, error)) = send_again(caller, Some(answers), state.as_ref(), link) {
+    /// Stores the answer to an input of a waiting request, and sends the request again if it was the last one. `member` is
+    /// the JSON text of one object member: the name of the input and the answer.
+    pub(super) fn input_answered(&mut self, key: RequestKey, member: &[u8], link: &mut Link) {
+        let Some((PausedRequest { caller, state, .. }, answers)) = self.paused.answered(key, member) else { return };
+        if let Err((caller, error)) = send_again(caller, Some(&answers), state.as_ref(), link) {
             self.fail_input(&caller, error, link);
         }
     }
@@ -93,7 +93,7 @@ impl Waiting {
     /// Fails the waiting request with this key because the embedder refused an input. Sends nothing to the server
     /// (specification: client/roots, "Error Handling").
     #[cold]
-    pub(super) fn inputs_refused(&mut self, key: RequestKey, error: InputError, link: &mut Link) {
+    pub(super) fn input_refused(&mut self, key: RequestKey, error: InputError, link: &mut Link) {
         if let Some(PausedRequest { caller, .. }) = self.paused.resume(key) {
             self.fail_input(&caller, error, link);
         }
@@ -103,14 +103,14 @@ impl Waiting {
     /// wait for input.
     pub(super) fn cancel_paused(&mut self, key: RequestKey, link: &mut Link) -> bool {
         let Some(PausedRequest { caller, .. }) = self.paused.resume(key) else { return false };
-        self.server_requests.withdraw(InputOwner::Request(key), link);
+        self.server_requests.withdraw(key, link);
         link.fail(key, CallError::Cancelled { method: caller.method });
         true
     }
 
     pub(super) fn expire_paused(&mut self, link: &mut Link) {
         while let Some(caller) = self.paused.expire(link.now) {
-            self.server_requests.withdraw(InputOwner::Request(caller.key), link);
+            self.server_requests.withdraw(caller.key, link);
             link.fail(caller.key, caller.deadlines.error(caller.method, Deadline::Total));
         }
     }
@@ -118,14 +118,14 @@ impl Waiting {
     #[cold]
     pub(super) fn close_paused(&mut self, reason: &CloseReason, link: &mut Link) {
         for PausedRequest { caller, .. } in self.paused.take() {
-            self.server_requests.withdraw(InputOwner::Request(caller.key), link);
+            self.server_requests.withdraw(caller.key, link);
             link.fail(caller.key, CallError::Closed { method: caller.method, reason: reason.clone() });
         }
     }
 
     #[cold]
     fn fail_input(&mut self, caller: &CallerRequest, error: InputError, link: &mut Link) {
-        self.server_requests.withdraw(InputOwner::Request(caller.key), link);
+        self.server_requests.withdraw(caller.key, link);
         link.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
     }
 }

@@ -27,6 +27,10 @@ pub(super) struct PausedRequest {
     /// The opaque `requestState` that the server sent, for the client to send back unchanged. `None` if the server sent
     /// none.
     pub(super) state: Option<Json>,
+    /// Number of inputs that the embedder has not answered yet. At least 1.
+    missing: usize,
+    /// The answers so far, as the members of a JSON object, without its closing brace.
+    answers: Vec<u8>,
 }
 
 /// Maximum capacity, in bytes, of a parameter buffer that is kept for reuse. Enough for the parameters of most
@@ -85,8 +89,26 @@ impl PausedRequests {
         self.requests.iter().position(|paused| paused.caller.key == key)
     }
 
-    pub(super) fn add(&mut self, caller: CallerRequest, state: Option<Json>) {
-        self.requests.push(PausedRequest { caller, state });
+    pub(super) fn add(&mut self, caller: CallerRequest, state: Option<Json>, missing: usize) {
+        self.requests.push(PausedRequest { caller, state, missing, answers: Vec::new() });
+    }
+
+    /// Stores the answer to an input of the request `key`. `member` is the JSON text of one object member: the name of the
+    /// input and the answer. After the answer to its last input, removes the request, and returns it with its answers as a
+    /// JSON object.
+    pub(super) fn answered(&mut self, key: RequestKey, member: &[u8]) -> Option<(PausedRequest, Vec<u8>)> {
+        let at = self.position(key)?;
+        let PausedRequest { missing, answers, .. } = &mut self.requests[at];
+        answers.push(if answers.is_empty() { b'{' } else { b',' });
+        answers.extend_from_slice(member);
+        *missing -= 1;
+        if *missing > 0 {
+            return None;
+        }
+        let mut paused = self.requests.remove(at);
+        let mut answers = mem::take(&mut paused.answers);
+        answers.push(b'}');
+        Some((paused, answers))
     }
 
     /// Removes and returns a request whose total deadline has expired by `now`.

@@ -1,8 +1,7 @@
 //! Requests of the server to the client, from their arrival to their answer.
 //!
 //! A legacy server (up to revision 2025-11-25) sends JSON-RPC requests. A modern server instead responds to a request
-//! of the client with a list of inputs that it requires. This module collects the answers to those inputs, and
-//! returns them when all are answered.
+//! of the client with a list of inputs that it requires. This module reports these inputs like requests.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -29,8 +28,6 @@ pub(super) struct ServerRequests {
     /// The unanswered requests of the server, oldest first. At most
     /// [`Config::max_server_requests`](super::Config::max_server_requests).
     pending: Vec<(ServerRequestId, Origin)>,
-    /// The embedder's answers to inputs of a request or task that still has unanswered inputs.
-    collected: Vec<CollectedInputs>,
     next_key: u64,
 }
 
@@ -42,30 +39,9 @@ enum Origin {
     /// `task` identifies the task that the request belongs to, and is `None` if it belongs to no task. The answer must
     /// repeat the value (revision 2025-11-25: basic/utilities/tasks, "Related Task Metadata").
     Request { id: String, task: Option<Json> },
-    /// An input that the server requires to continue the request or task `owner`. `name` is the server's name for the
-    /// input, and `method` the requested action, such as `elicitation/create`.
-    Input { owner: InputOwner, name: String, method: String },
-}
-
-/// The request or task of the client that the server continues after it has received an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum InputOwner {
-    /// A request of the client, which the session sends again when the embedder has answered all inputs.
-    Request(RequestKey),
-    /// A task: the key of the client's request that waits for the task, and the number of one input of the task. The
-    /// session sends the answer to each input of a task separately.
-    Task(RequestKey, u32),
-}
-
-/// The embedder's answers so far to the inputs of one request or task.
-#[derive(Debug)]
-struct CollectedInputs {
-    owner: InputOwner,
-    /// Number of inputs that the embedder has not answered yet. At least 1.
-    missing: usize,
-    /// The answers as a JSON object that maps each input name to the answer, without its closing brace. Empty before
-    /// the first answer.
-    answers: Vec<u8>,
+    /// An input that the server requires to continue the client's request `during`, or the task that this request waits
+    /// for. `name` is the server's name for the input, and `method` the requested action, such as `elicitation/create`.
+    Input { during: RequestKey, name: String, method: String },
 }
 
 /// What the session must do after the embedder has answered or refused a request of the server.
@@ -73,15 +49,14 @@ struct CollectedInputs {
 pub(super) enum AnswerOutcome {
     /// No request of the server with this key is pending.
     Unknown,
-    /// The session need not do more: the answer or error was written to the outbox, or other inputs still have
-    /// no answer.
+    /// The session need not do more: the answer or error was written to the outbox.
     Done,
-    /// All required inputs are answered, so the session must send the answers to the server. The bytes are a JSON
-    /// object that maps the name of each input to its answer.
-    Complete(InputOwner, Vec<u8>),
-    /// The embedder refused an input that this request or task of the client needs. The request or task must therefore
-    /// fail with the error.
-    Refused(InputOwner, InputError),
+    /// The embedder answered an input that this request of the client needs. The bytes are the JSON text of one object
+    /// member: the name of the input and the answer.
+    Answered(RequestKey, Vec<u8>),
+    /// The embedder refused an input that this request of the client needs. The request must therefore fail with the
+    /// error.
+    Refused(RequestKey, InputError),
 }
 
 /// Why the embedder refuses a request of the server.
@@ -131,14 +106,11 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// Reports the inputs that the server requires to continue the request or task `owner`, each in an
+    /// Reports the inputs that the server requires to continue the client's request `during`, or its task, each in an
     /// [`Event::ServerRequest`]. If the client does not support one of the inputs, or if there are too many, reports
     /// none and returns an error.
-    ///
-    /// `inputs` must not be empty. `during` is the client's request that needs the inputs.
     pub(super) fn request_inputs(
         &mut self,
-        owner: InputOwner,
         during: &ClientRequest,
         inputs: Vec<InputRequest>,
         link: &mut Link,
@@ -155,9 +127,8 @@ impl ServerRequests {
         if inputs.len() > limit.saturating_sub(self.pending.len()) {
             return Err(InputError::TooManyInputs { limit });
         }
-        self.collected.push(CollectedInputs { owner, missing: inputs.len(), answers: Vec::new() });
         for InputRequest { name, method, params, .. } in inputs {
-            let key = self.add(Origin::Input { owner, name, method: method.clone() });
+            let key = self.add(Origin::Input { during: during.key, name, method: method.clone() });
             let during = Some(Box::new(during.clone()));
             link.report(Event::ServerRequest(ServerRequest { key, method, params, during }));
         }
@@ -185,21 +156,22 @@ impl ServerRequests {
             Origin::Request { id, task: Some(task) } => {
                 link.outbox.answer(id, &|out: &mut Vec<u8>| push_with_task(out, result, task))
             }
-            Origin::Input { .. } => result(&mut input),
+            Origin::Input { name, .. } => {
+                push_string(&mut input, name);
+                input.push(b':');
+                result(&mut input)
+            }
         };
         written.map_err(|error| send_error("an answer", error))?;
-        let Some(Origin::Input { owner, name, .. }) = self.take(key) else {
-            self.update_pause(link);
-            return Ok(AnswerOutcome::Done);
-        };
-        Ok(match self.collect(owner, &name, &input) {
-            Some(answers) => AnswerOutcome::Complete(owner, answers),
-            None => AnswerOutcome::Done,
-        })
+        if let Some(Origin::Input { during, .. }) = self.take(key) {
+            return Ok(AnswerOutcome::Answered(during, input));
+        }
+        self.update_pause(link);
+        Ok(AnswerOutcome::Done)
     }
 
     /// Refuses the server request with this key. A JSON-RPC request gets an error response. For an input that a modern
-    /// server requires, returns [`AnswerOutcome::Refused`], and the caller must fail the client's request or task.
+    /// server requires, returns [`AnswerOutcome::Refused`], and the caller must fail the client's request.
     #[cold]
     pub(super) fn refuse(
         &mut self,
@@ -221,17 +193,14 @@ impl ServerRequests {
                 self.update_pause(link);
                 AnswerOutcome::Done
             }
-            Some(Origin::Input { owner, name, method }) => {
-                if matches!(owner, InputOwner::Task(..)) {
-                    self.discard_answers(owner);
-                }
+            Some(Origin::Input { during, name, method }) => {
                 let error = match refusal {
                     RefusalReason::Error(error) => InputError::Refused { name, asked: method, error: (*error).clone() },
                     RefusalReason::Panicked(message) => {
                         InputError::Panicked { name, asked: method, message: (*message).to_string() }
                     }
                 };
-                AnswerOutcome::Refused(owner, error)
+                AnswerOutcome::Refused(during, error)
             }
             None => AnswerOutcome::Unknown,
         }
@@ -254,25 +223,27 @@ impl ServerRequests {
         }
     }
 
-    /// Removes the unanswered inputs of the request or task `owner`, and reports to the embedder that they need no
-    /// answer any more.
-    pub(super) fn withdraw(&mut self, owner: InputOwner, link: &mut Link) {
-        let is_withdrawn = |origin: &Origin| matches!(origin, Origin::Input { owner: of, .. } if *of == owner);
+    /// Removes the unanswered inputs of the client's request `key`, and reports to the embedder that they need no answer
+    /// any more.
+    pub(super) fn withdraw(&mut self, key: RequestKey, link: &mut Link) {
+        self.withdraw_except(&[], key, link);
+    }
+
+    /// Like [`Self::withdraw`], but keeps the inputs that the server still requires.
+    pub(super) fn withdraw_except(&mut self, needed: &[InputRequest], key: RequestKey, link: &mut Link) {
+        let is_withdrawn = |origin: &Origin| match origin {
+            Origin::Input { during, name, .. } => *during == key && needed.iter().all(|input| input.name != *name),
+            Origin::Request { .. } => false,
+        };
         let (withdrawn, others) =
             mem::take(&mut self.pending).into_iter().partition(|(_, origin)| is_withdrawn(origin));
         self.pending = others;
-        self.discard_answers(owner);
         report_withdrawn(withdrawn, link);
-    }
-
-    fn discard_answers(&mut self, owner: InputOwner) {
-        self.collected.retain(|collected| collected.owner != owner);
     }
 
     pub(super) fn withdraw_all(&mut self, link: &mut Link) {
         let pending = mem::take(&mut self.pending);
         report_withdrawn(pending, link);
-        self.collected = Vec::new();
     }
 
     fn add(&mut self, origin: Origin) -> ServerRequestId {
@@ -285,24 +256,6 @@ impl ServerRequests {
     fn take(&mut self, key: ServerRequestId) -> Option<Origin> {
         let at = self.pending.iter().position(|(pending, _)| *pending == key)?;
         Some(self.pending.remove(at).1)
-    }
-
-    /// Stores the answer to the input `name` of the request or task `owner`. Returns all its answers as a JSON object
-    /// if none is missing, otherwise `None`.
-    fn collect(&mut self, owner: InputOwner, name: &str, answer: &[u8]) -> Option<Vec<u8>> {
-        let at = self.collected.iter().position(|collected| collected.owner == owner)?;
-        let collected = &mut self.collected[at];
-        collected.answers.push(if collected.answers.is_empty() { b'{' } else { b',' });
-        push_string(&mut collected.answers, name);
-        collected.answers.push(b':');
-        collected.answers.extend_from_slice(answer);
-        collected.missing -= 1;
-        if collected.missing > 0 {
-            return None;
-        }
-        let mut answers = self.collected.remove(at).answers;
-        answers.push(b'}');
-        Some(answers)
     }
 
     /// Pauses the idle timeouts of the client's requests while a JSON-RPC request of the server is unanswered, because

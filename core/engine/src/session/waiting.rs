@@ -4,7 +4,7 @@ use super::error::SendError;
 use super::link::Link;
 use super::paused::PausedRequests;
 use super::request_keys::{RequestKey, ServerRequestId};
-use super::server_requests::{AnswerOutcome, InputOwner, RefusalReason, ServerRequests};
+use super::server_requests::{AnswerOutcome, RefusalReason, ServerRequests};
 use super::tasks::Tasks;
 use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
@@ -53,14 +53,17 @@ impl Waiting {
     }
 
     fn act_on(&mut self, outcome: AnswerOutcome, link: &mut Link) -> bool {
-        use InputOwner::{Request, Task};
         match outcome {
             AnswerOutcome::Unknown => return false,
             AnswerOutcome::Done => {}
-            AnswerOutcome::Complete(Request(key), answers) => self.inputs_answered(key, &answers, link),
-            AnswerOutcome::Complete(Task(key, _), answer) => self.task_input_answered(key, &answer, link),
-            AnswerOutcome::Refused(Request(key), error) => self.inputs_refused(key, error, link),
-            AnswerOutcome::Refused(Task(key, _), error) => self.task_input_refused(key, error, link),
+            AnswerOutcome::Answered(key, member) if self.tasks.is_followed(key) => {
+                self.task_input_answered(key, member, link);
+            }
+            AnswerOutcome::Answered(key, member) => self.input_answered(key, &member, link),
+            AnswerOutcome::Refused(key, error) if self.tasks.is_followed(key) => {
+                self.task_input_refused(key, error, link);
+            }
+            AnswerOutcome::Refused(key, error) => self.input_refused(key, error, link),
         }
         true
     }

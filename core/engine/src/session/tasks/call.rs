@@ -1,22 +1,20 @@
 //! [`TaskCall`]: a call that waits for the end of its task.
 
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::inputs::{self, Inputs};
+use super::inputs;
 use super::params;
 use super::polling::TaskPoller;
 use crate::input_requests::InputRequest;
 use crate::rpc::{RequestFault, Response, decode, peer_error};
-use crate::session::error::{CallError, InputError};
-use crate::session::event::{self, ClientRequest};
+use crate::session::error::CallError;
+use crate::session::event;
 use crate::session::link::Link;
 use crate::session::request_keys::RequestKey;
 use crate::session::requests::{CallerRequest, Deadlines, Owner, TaskRequest};
-use crate::session::server_requests::ServerRequests;
 use crate::time::Timestamp;
 use mcpwire_types::{CallTool, Method};
 use mcpwire_types::{Task, TaskProtocol};
@@ -26,27 +24,23 @@ use mcpwire_types::{Task, TaskProtocol};
 #[derive(Debug)]
 pub(super) struct TaskCall {
     pub(super) poller: TaskPoller,
-    method: Cow<'static, str>,
+    pub(super) method: Cow<'static, str>,
     /// Name of the called tool. `None` if the caller passed the handle of an existing task.
-    target: Option<String>,
+    pub(super) target: Option<String>,
     /// The progress token, with which the server also reports the progress of the task: the JSON-RPC id of the caller's
     /// request. `None` if the caller did not request progress notifications, or passed the handle of an existing task.
-    progress_id: Option<u64>,
-    inputs: Inputs,
-    origin: Origin,
-    deadlines: Deadlines,
+    pub(super) progress_id: Option<u64>,
+    /// The names of the inputs that the session has reported to the embedder. An input is reported only once, even if
+    /// later statuses of the task contain it.
+    pub(super) inputs: Vec<String>,
+    /// Whether the server created the task for this call. Otherwise the caller passed the
+    /// [`TaskHandle`](mcpwire_types::TaskHandle) of an existing task: if the call is cancelled, that task continues, because
+    /// the caller can use the handle again.
+    pub(super) owns_task: bool,
+    /// The deadlines of the call. They count from the start of the call, not from the creation of the task.
+    pub(super) deadlines: Deadlines,
     /// JSON-RPC ids of the pending requests about the task, except `tasks/cancel`.
     requests: Vec<u64>,
-}
-
-/// How the caller got to know the task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
-    /// The server responded to the caller's request with a new task.
-    Call,
-    /// The caller passed the [`TaskHandle`](mcpwire_types::TaskHandle) of an existing task. If the call is cancelled,
-    /// the task continues, because the caller can use the handle again.
-    Handle,
 }
 
 /// The content of a response to a request about a task.
@@ -68,8 +62,8 @@ impl TaskCall {
             method: Cow::Borrowed(CallTool::NAME),
             target: None,
             progress_id: None,
-            inputs: Inputs::default(),
-            origin: Origin::Handle,
+            inputs: Vec::new(),
+            owns_task: false,
             deadlines,
             requests: Vec::new(),
         }
@@ -83,35 +77,16 @@ impl TaskCall {
             target: caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params())),
             method: caller.method,
             progress_id: caller.wants_progress.then_some(id),
-            inputs: Inputs::default(),
-            origin: Origin::Call,
+            inputs: Vec::new(),
+            owns_task: true,
             deadlines: caller.deadlines,
             requests: Vec::new(),
         }
     }
 
-    /// Returns the method of the call, such as `tools/call`.
-    pub(super) fn method(&self) -> Cow<'static, str> {
-        self.method.clone()
-    }
-
-    /// Returns the progress token of the call, or `None` if the caller did not request progress notifications.
-    pub(super) fn progress_id(&self) -> Option<u64> {
-        self.progress_id
-    }
-
-    /// Returns the deadlines of the call. They count from the start of the call, not from the creation of the task.
-    pub(super) fn deadlines(&self) -> &Deadlines {
-        &self.deadlines
-    }
-
     pub(super) fn wake(&self) -> Timestamp {
         let total = self.deadlines.total;
         self.poller.next().map_or(total, |at| at.min(total))
-    }
-
-    pub(super) fn owns_task(&self) -> bool {
-        self.origin == Origin::Call
     }
 
     /// Sends a request about the task, or schedules it for one polling interval later if the connection is not open or
@@ -178,31 +153,11 @@ impl TaskCall {
         }
     }
 
-    pub(super) fn request_inputs(
-        &mut self,
-        key: RequestKey,
-        needed: Vec<InputRequest>,
-        server_requests: &mut ServerRequests,
-        link: &mut Link,
-    ) -> Result<(), InputError> {
-        let call = ClientRequest::new(key, self.method.clone(), self.target.clone());
-        self.inputs.request(&call, needed, server_requests, link)
-    }
-
-    pub(super) fn withdraw_inputs(&self, key: RequestKey, server_requests: &mut ServerRequests, link: &mut Link) {
-        self.inputs.withdraw_all(key, server_requests, link);
-    }
-
     /// Abandons the pending requests about the task, except `tasks/cancel`, so that their responses are ignored.
     pub(super) fn abandon_requests(&self, link: &mut Link) {
         for id in &self.requests {
             let _ = link.abandon(*id);
         }
-    }
-
-    /// Returns the method of the call and the id of the task.
-    pub(super) fn into_parts(self: Box<Self>) -> (Cow<'static, str>, String) {
-        (self.method, self.poller.into_id())
     }
 
     pub(super) fn needed_inputs(&self, task: &Task) -> Result<Option<Vec<InputRequest>>, CallError> {

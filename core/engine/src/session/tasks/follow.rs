@@ -1,6 +1,5 @@
 //! The methods of [`Waiting`] for calls that wait for a task: begins, polls and ends tasks.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -35,7 +34,7 @@ impl Waiting {
         }
         let key = link.requests.fresh_key();
         let call = TaskCall::followed(handle.task_id.clone(), form(link), deadlines, link.now);
-        self.tasks.calls.insert(key, Box::new(call));
+        self.tasks.calls.insert(key, call);
         self.poll_tasks(link);
         Ok(key)
     }
@@ -58,7 +57,7 @@ impl Waiting {
         let call = TaskCall::answered(caller, response.id, task.task_id.clone(), form(link), link.now);
         let limit = link.config.max_tasks;
         let is_too_many = self.tasks.calls.len() >= limit;
-        self.tasks.calls.insert(key, Box::new(call));
+        self.tasks.calls.insert(key, call);
         if is_too_many {
             self.end_task(key, TaskEnd::Fault(TaskError::TooMany { limit }), link);
         } else {
@@ -71,8 +70,8 @@ impl Waiting {
     pub(in crate::session) fn poll_tasks(&mut self, link: &mut Link) {
         let now = link.now;
         loop {
-            let late = self.tasks.calls.iter().find(|(_, call)| call.deadlines().total <= now);
-            let late = late.map(|(key, call)| (*key, call.deadlines().error(call.method(), Deadline::Total)));
+            let late = self.tasks.calls.iter().find(|(_, call)| call.deadlines.total <= now);
+            let late = late.map(|(key, call)| (*key, call.deadlines.error(call.method.clone(), Deadline::Total)));
             let Some((key, error)) = late else { break };
             self.give_up_task(key, error, link);
         }
@@ -151,7 +150,7 @@ impl Waiting {
         match (end, inputs) {
             (Some(end), _) => self.end_task(key, end, link),
             (None, Some(inputs)) => {
-                if let Err(error) = call.request_inputs(key, inputs, &mut self.server_requests, link) {
+                if let Err(error) = self.request_task_inputs(key, inputs, link) {
                     self.task_input_refused(key, error, link);
                 }
             }
@@ -167,12 +166,11 @@ impl Waiting {
     }
 
     /// Stores the embedder's answer to an input that a task requires, and sends it with `tasks/update`. `key` is the
-    /// key of the call that waits for the task. `answer` is a JSON object with one member, whose key is the name of the
-    /// input.
-    pub(in crate::session) fn task_input_answered(&mut self, key: RequestKey, answer: &[u8], link: &mut Link) {
+    /// key of the call that waits for the task. `member` is the JSON text of one object member: the name of the input and
+    /// the answer.
+    pub(in crate::session) fn task_input_answered(&mut self, key: RequestKey, member: Vec<u8>, link: &mut Link) {
         if let Some(call) = self.tasks.calls.get_mut(&key) {
-            let member = answer.strip_prefix(b"{").and_then(|answer| answer.strip_suffix(b"}"));
-            call.poller.answer(member.unwrap_or_default().to_vec(), link.now);
+            call.poller.answer(member, link.now);
             self.poll_tasks(link);
         }
     }
@@ -181,14 +179,14 @@ impl Waiting {
     /// task requires. Without this input, the task might never end.
     pub(in crate::session) fn task_input_refused(&mut self, key: RequestKey, error: InputError, link: &mut Link) {
         let Some(call) = self.tasks.calls.get(&key) else { return };
-        let error = CallError::Input { method: call.method(), error: Arc::new(error) };
+        let error = CallError::Input { method: call.method.clone(), error: Arc::new(error) };
         self.give_up_task(key, error, link);
     }
 
     /// Cancels a call that waits for a task. Returns `false` if there is no such call with this key.
     pub(in crate::session) fn cancel_task(&mut self, key: RequestKey, link: &mut Link) -> bool {
         let Some(call) = self.tasks.calls.get(&key) else { return false };
-        let error = CallError::Cancelled { method: call.method() };
+        let error = CallError::Cancelled { method: call.method.clone() };
         self.give_up_task(key, error, link);
         true
     }
@@ -202,7 +200,7 @@ impl Waiting {
 
     fn send_task_cancel(&mut self, key: RequestKey, link: &mut Link) {
         if let Some(call) = self.tasks.calls.get_mut(&key)
-            && call.owns_task()
+            && call.owns_task
             && (form(link) == TaskProtocol::Extension || self.tasks.can_cancel)
         {
             call.send(key, TaskRequest::Cancel, link);
@@ -218,7 +216,7 @@ impl Waiting {
                     self.send_task_cancel(key, link);
                 }
                 let Some(call) = self.remove_task(key, link) else { return };
-                let (method, task) = call.into_parts();
+                let (method, task) = (call.method, call.poller.into_id());
                 return link.fail(key, CallError::Task { method, task, fault });
             }
         };
@@ -227,22 +225,22 @@ impl Waiting {
 
     fn reply_of_task(&mut self, key: RequestKey, message: Vec<u8>, response: Response, link: &mut Link) {
         if let Some(call) = self.remove_task(key, link) {
-            link.reply(key, call.method(), message, response);
+            link.reply(key, call.method, message, response);
         }
     }
 
-    fn remove_task(&mut self, key: RequestKey, link: &mut Link) -> Option<Box<TaskCall>> {
+    fn remove_task(&mut self, key: RequestKey, link: &mut Link) -> Option<TaskCall> {
         let call = self.tasks.calls.remove(&key)?;
         call.abandon_requests(link);
-        call.withdraw_inputs(key, &mut self.server_requests, link);
+        self.server_requests.withdraw(key, link);
         Some(call)
     }
 
     /// Fails all calls, because the connection has ended for `reason`. Their tasks may continue on the server.
     pub(in crate::session) fn close_tasks(&mut self, reason: &CloseReason, link: &mut Link) {
         for (key, call) in core::mem::take(&mut self.tasks).calls {
-            call.withdraw_inputs(key, &mut self.server_requests, link);
-            link.fail(key, CallError::Closed { method: call.method(), reason: reason.clone() });
+            self.server_requests.withdraw(key, link);
+            link.fail(key, CallError::Closed { method: call.method, reason: reason.clone() });
         }
     }
 }

@@ -8,12 +8,12 @@ use crate::session::error::InputError;
 use crate::session::event::ClientRequest;
 use crate::session::link::Link;
 use crate::session::request_keys::RequestKey;
-use crate::session::server_requests::{InputOwner, ServerRequests};
+use crate::session::waiting::Waiting;
 use mcpwire_types::{Task, TaskProtocol, TaskStatus};
 
 /// Maximum number of inputs that one task may require during its life. 1,000: no person answers more questions about
 /// one task.
-const MAX_INPUTS: u32 = 1_000;
+const MAX_INPUTS: usize = 1_000;
 
 /// Returns the inputs that a task requires now: an empty list if it requires none, or `None` if its status does not
 /// list the inputs, as in revision 2025-11-25.
@@ -30,48 +30,31 @@ pub(super) fn needed_inputs(task: &Task, form: TaskProtocol) -> Result<Option<Ve
     }
 }
 
-/// The inputs that one task has required since the session began to poll the task.
-#[derive(Debug, Default)]
-pub(super) struct Inputs {
-    /// The names of the inputs that the session has reported to the embedder. An input is reported only once, even if
-    /// later statuses of the task contain it. The index of a name is the number of the input in [`InputOwner::Task`].
-    names: Vec<String>,
-}
-
-impl Inputs {
-    /// Reports to the embedder those inputs in `needed` that it has not received before. Withdraws earlier inputs that
-    /// `needed` does not contain, because they need no answer any more.
-    pub(super) fn request(
+impl Waiting {
+    /// Reports to the embedder those inputs of a task in `needed` that it has not received before. Withdraws earlier inputs
+    /// that `needed` does not contain, because they need no answer any more. `key` is the key of the call that waits for the
+    /// task.
+    pub(super) fn request_task_inputs(
         &mut self,
-        call: &ClientRequest,
+        key: RequestKey,
         needed: Vec<InputRequest>,
-        server_requests: &mut ServerRequests,
         link: &mut Link,
     ) -> Result<(), InputError> {
-        for (number, name) in (0..).zip(&self.names) {
-            if !needed.iter().any(|input| input.name == *name) {
-                server_requests.withdraw(InputOwner::Task(call.key, number), link);
-            }
-        }
+        let Waiting { server_requests, tasks, .. } = self;
+        let Some(call) = tasks.calls.get_mut(&key) else { return Ok(()) };
+        server_requests.withdraw_except(&needed, key, link);
+        let during = ClientRequest::new(key, call.method.clone(), call.target.clone());
         for input in needed {
             // If there is no room for an input now, the next status contains the input again.
-            if !server_requests.has_room(link) || self.names.contains(&input.name) {
+            if !server_requests.has_room(link) || call.inputs.contains(&input.name) {
                 continue;
             }
-            let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-            self.names.push(input.name.clone());
-            if number >= MAX_INPUTS {
-                return Err(InputError::TooManyInputs { limit: MAX_INPUTS as usize });
+            call.inputs.push(input.name.clone());
+            if call.inputs.len() > MAX_INPUTS {
+                return Err(InputError::TooManyInputs { limit: MAX_INPUTS });
             }
-            let owner = InputOwner::Task(call.key, number);
-            server_requests.request_inputs(owner, call, alloc::vec![input], link)?;
+            server_requests.request_inputs(&during, alloc::vec![input], link)?;
         }
         Ok(())
-    }
-
-    pub(super) fn withdraw_all(&self, key: RequestKey, server_requests: &mut ServerRequests, link: &mut Link) {
-        for (number, _) in (0..).zip(&self.names) {
-            server_requests.withdraw(InputOwner::Task(key, number), link);
-        }
     }
 }

@@ -1,7 +1,5 @@
 //! [`Tasks`]: the table of calls that wait for a task.
 
-use alloc::boxed::Box;
-
 use super::call::TaskCall;
 use super::params;
 use crate::session::link::Link;
@@ -16,7 +14,7 @@ use alloc::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(in crate::session) struct Tasks {
     /// The calls that wait for a task, by the key of the call.
-    pub(super) calls: BTreeMap<RequestKey, Box<TaskCall>>,
+    pub(super) calls: BTreeMap<RequestKey, TaskCall>,
     /// The earliest [`TaskCall::wake`] of all calls. Every method of [`Tasks`] that changes a call updates this field
     /// before it returns.
     wake: Option<Timestamp>,
@@ -51,7 +49,7 @@ impl Tasks {
     /// Returns the key of the call that waits for a task and has the progress token `id`, or `None` if there is no such
     /// call.
     pub(in crate::session) fn progress(&self, id: u64) -> Option<RequestKey> {
-        self.calls.iter().find(|(_, call)| call.progress_id() == Some(id)).map(|(key, _)| *key)
+        self.calls.iter().find(|(_, call)| call.progress_id == Some(id)).map(|(key, _)| *key)
     }
 
     /// Returns whether the server may respond with a task to a request of this method, and who polls the task.
@@ -60,6 +58,6 @@ impl Tasks {
     }
 
     pub(super) fn update_wake(&mut self) {
-        self.wake = self.calls.values().map(|call| call.wake()).min();
+        self.wake = self.calls.values().map(TaskCall::wake).min();
     }
 }
