@@ -41,6 +41,12 @@ pub(crate) enum ParamsError {
 /// A function that appends the parameters of a message to a buffer, as a JSON object.
 pub(crate) type ParamsWriter<'a> = &'a dyn Fn(&mut Vec<u8>) -> Result<(), ParamsError>;
 
+/// Writes an empty object. [`request`] and [`notification`] then leave the member `params` out.
+pub(crate) const NO_PARAMS: ParamsWriter<'static> = &|out: &mut Vec<u8>| {
+    out.extend_from_slice(b"{}");
+    Ok(())
+};
+
 /// Appends a JSON-RPC request and a newline to `out`. If this fails, `out` is unchanged.
 ///
 /// Returns the range of the parameters in `out`, from their opening brace up to `_meta` or their closing brace. The
@@ -84,12 +90,6 @@ pub(crate) fn push_object<P: Serialize + ?Sized>(out: &mut Vec<u8>, params: &P) 
         [b'{', .., b'}'] => Ok(()),
         _ => Err(ParamsError::NotAnObject),
     }
-}
-
-/// Appends a response with an empty result to a request of the server. `id` is the JSON text of the request's id.
-pub(crate) fn empty_result(out: &mut Vec<u8>, id: &str) {
-    push_response_start(out, id);
-    push(out, b",\"result\":{}}\n");
 }
 
 /// Appends a JSON-RPC response with a result, and a newline, to `out`. If this fails, `out` is unchanged.

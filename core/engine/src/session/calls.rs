@@ -18,7 +18,7 @@ use super::session::Session;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
 use crate::rpc::RpcError;
-use crate::rpc::write::{self, ParamsWriter};
+use crate::rpc::write::{self, NO_PARAMS, ParamsWriter};
 use crate::time::Timestamp;
 use mcpwire_text::json::{Json, JsonText};
 use mcpwire_types::{CallTool, ClientNotification, GetTask, Method, Params, Raw, RootsListChanged, SetLevel};
@@ -137,8 +137,7 @@ impl<'e> Calls<'e> {
         let caching = CacheUse::of(method);
         let method = Cow::Owned(method.to_string());
         let Some(params) = params else {
-            let none: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
-            return self.send(method, caching, none, options, now).map(Ticket::new);
+            return self.send(method, caching, NO_PARAMS, options, now).map(Ticket::new);
         };
         if !params.is_object() {
             return Err(SendError::NotAnObject { method: method.into_owned() });
@@ -186,11 +185,7 @@ impl<'e> Calls<'e> {
     /// [`Config::max_transmit`](super::Config::max_transmit) is exceeded, or the parameters are not a JSON object.
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
-        let push: ParamsWriter<'_> = &|out: &mut Vec<u8>| match params {
-            Some(params) => write::push_object(out, params),
-            None => write::push_object(out, &()),
-        };
-        self.send_notification(method, push)
+        self.send_notification(method, &|out: &mut Vec<u8>| write::push_object(out, &params))
     }
 
     /// Cancels a request, which fails with [`CallError::Cancelled`](crate::CallError::Cancelled). Returns `false` if

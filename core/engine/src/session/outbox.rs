@@ -147,13 +147,6 @@ impl Outbox {
         Ok(())
     }
 
-    /// Adds an answer with an empty result.
-    pub(super) fn empty_answer(&mut self, id: &str) {
-        let start = self.len();
-        write::empty_result(self.buffer.buffer(), id);
-        self.record(start, |_| OutgoingKind::Answer);
-    }
-
     /// Adds an error as the answer to a request of the server. `id` is the JSON text of the request's id.
     pub(super) fn error(&mut self, id: &str, code: i64, message: &str, data: Option<&Json>) {
         let start = self.len();
@@ -260,6 +253,7 @@ fn cancelled_request(message: &[u8]) -> Option<u64> {
 #[cfg(all(test, feature = "http"))]
 mod tests {
     use super::*;
+    use crate::rpc::write::NO_PARAMS;
 
     #[test]
     fn messages_are_handed_out_one_by_one() {
@@ -273,7 +267,7 @@ mod tests {
         assert_eq!(outbox.text(range), br#"{"name":"a\nb""#);
         outbox.abandoned(7);
         outbox.cancelled(7, None);
-        outbox.empty_answer("1");
+        outbox.answer("1", NO_PARAMS).unwrap();
         let Some(Outgoing { kind: OutgoingKind::Request(request), message }) = outbox.next() else { panic!() };
         assert_eq!((request.id, &*request.method, request.is_repeatable), (7, "tools/call", true));
         assert_eq!(&message[request.params], br#"{"name":"a\nb""#);
@@ -288,7 +282,7 @@ mod tests {
         let mut outbox = Outbox::of_messages();
         let method = Cow::Borrowed("ping");
         let head = RequestHead { id: 1, method: &method, version: None, is_repeatable: false };
-        let range = outbox.request(head, &|out: &mut Vec<u8>| write::push_object(out, &()), Meta::default()).unwrap();
+        let range = outbox.request(head, NO_PARAMS, Meta::default()).unwrap();
         assert!(outbox.text(range).is_empty());
         let Some(Outgoing { kind: OutgoingKind::Request(request), message }) = outbox.next() else { panic!() };
         assert!(message[request.params].is_empty());

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::connection::Connection;
 use super::error::RequestFault;
 use super::event::{Event, Notification};
-use super::requests::Owner;
+use super::requests::{OpeningRequest, Owner};
 use super::session::Session;
 use crate::rpc::received::ReceivedKind;
 use crate::rpc::{Batch, Received, Response, WireId, decode, last_id, peer_error};
@@ -87,48 +87,51 @@ impl Session {
             }
             return;
         };
-        let link = &mut self.link;
-        match owner {
-            Owner::Caller(caller) => {
-                self.callers.receive(caller, response, message, link);
-            }
-            Owner::Task { call, request, .. } => {
-                let message = message.into();
-                self.callers.waiting.receive_about_task(call, request, response, message, link);
-            }
-            Owner::Subscription(key) => self.subscriptions.receive(key, response, message.as_ref(), link),
-            Owner::ResourceSubscribe => self.subscriptions.receive_resource(response, message.as_ref(), link),
-            Owner::Opening(request) => {
-                self.step_opening(|opening, context| opening.receive(request, response, message.as_ref(), context));
-            }
-            Owner::Nobody => {}
-            #[cfg(feature = "http")]
-            Owner::Transport => {}
-        }
+        self.settle(response.id, owner, Ok((response, message)));
     }
 
     /// Fails the request with the JSON-RPC id `id`, for example because its HTTP exchange failed. Returns `false` if no
     /// such request is pending.
     pub(crate) fn fail(&mut self, id: u64, fault: RequestFault) -> bool {
         let Some(owner) = self.link.requests.remove(id) else { return false };
+        self.settle(id, owner, Err::<(Response, &[u8]), _>(fault));
+        true
+    }
+
+    /// Passes the response to a request, or the reason why it has none, to the owner of the request.
+    fn settle<M: AsRef<[u8]> + Into<Vec<u8>>>(
+        &mut self,
+        id: u64,
+        owner: Owner,
+        answer: Result<(Response, M), RequestFault>,
+    ) {
         let link = &mut self.link;
-        match owner {
-            Owner::Caller(caller) => {
+        match (owner, answer) {
+            (Owner::Caller(caller), Ok((response, message))) => self.callers.receive(caller, response, message, link),
+            (Owner::Caller(caller), Err(fault)) => {
                 let error = fault.into_call_error(caller.method.clone());
                 self.callers.fail(caller, error, link);
             }
-            Owner::Task { call, request, .. } => {
+            (Owner::Task { call, request, .. }, Ok((response, message))) => {
+                self.callers.waiting.receive_about_task(call, request, response, message.into(), link);
+            }
+            (Owner::Task { call, request, .. }, Err(fault)) => {
                 let error = fault.into_call_error(request.method().into());
                 self.callers.waiting.fail_about_task(call, request, id, error, link);
             }
-            Owner::Subscription(key) => self.subscriptions.fail(key, fault, link),
-            Owner::ResourceSubscribe => self.subscriptions.fail_resource(id, fault, link),
-            Owner::Opening(request) => self.step_opening(|opening, context| opening.fail(request, fault, context)),
-            Owner::Nobody => {}
+            (Owner::Subscription(key), answer) => {
+                let answer = answer.and_then(|(response, message)| decode::answer(message.as_ref(), response));
+                self.subscriptions.listen_ended(key, answer, link);
+            }
+            (Owner::ResourceSubscribe, answer) => {
+                let answer = answer.and_then(|(response, message)| decode::answer_skipped(message.as_ref(), response));
+                self.subscriptions.resource_answered(id, answer, link);
+            }
+            (Owner::Opening(request), answer) => self.step_opening(|opening| opening.answered(request, answer)),
+            (Owner::Nobody, _) => {}
             #[cfg(feature = "http")]
-            Owner::Transport => {}
+            (Owner::Transport, _) => {}
         }
-        true
     }
 
     /// Handles the beginning of a message that exceeds [`Config::max_message`](super::Config::max_message). If `head`
@@ -162,8 +165,9 @@ impl Session {
     /// open the connection, otherwise as an [`Event::UnmatchedError`].
     fn orphan_error(&mut self, message: &[u8]) {
         let Some(error) = decode::orphan_error(message) else { return self.invalid_message(message) };
-        if matches!(&self.link.connection, Connection::Opening(opening) if opening.is_probing()) {
-            self.step_opening(|opening, context| opening.probe_failed(error, context));
+        if matches!(&self.link.connection, Connection::Opening(opening) if opening.handshake.is_probing()) {
+            self.link.requests.remove_opening(OpeningRequest::Discover);
+            self.step_opening(|opening| opening.handshake.discovered(Err(RequestFault::Server(error))));
         } else {
             self.link.report(Event::UnmatchedError(error));
         }

@@ -14,7 +14,7 @@ use super::link::Link;
 use super::prepared::send_error;
 use super::request_keys::{RequestKey, ServerRequestId};
 use crate::input_requests::InputRequest;
-use crate::rpc::write::{ParamsError, ParamsWriter};
+use crate::rpc::write::{NO_PARAMS, ParamsError, ParamsWriter};
 use crate::rpc::{RpcError, WireId, decode};
 use mcpwire_text::excerpt;
 use mcpwire_text::json::append::{push_raw, push_string};
@@ -76,7 +76,9 @@ impl ServerRequests {
         let can_answer = !link.connection.is_era(Era::Modern) && link.has_room_for_answer();
         let Some(id) = id.echo().filter(|_| can_answer) else { return report_refusal(method, link) };
         if method == "ping" {
-            return link.outbox.empty_answer(id);
+            // An empty result cannot fail to serialize.
+            let _ = link.outbox.answer(id, NO_PARAMS);
+            return;
         }
         match self.accept(id, method, message, link) {
             Ok(()) => {}

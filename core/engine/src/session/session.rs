@@ -1,7 +1,9 @@
 //! [`Session`]: owns the state of one connection, and opens and closes the connection.
 
+use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::mem;
 use core::time::Duration;
 
@@ -10,18 +12,20 @@ use super::config::Config;
 use super::connection::{Connection, Negotiated, Phase};
 use super::error::{CloseReason, SendError};
 use super::event::Event;
-use super::link::Link;
-use super::link::Stats;
-use super::opening::{Opening, OpeningContext, OpeningEnd};
-use super::outbox::Outbox;
+use super::handshake::HandshakeAction;
+use super::link::{Link, Stats};
+use super::meta::protocol_fields;
+use super::opening::{Opening, push_initialize};
+use super::outbox::{Outbox, RequestHead};
 use super::request_keys::RequestKey;
+use super::requests::{OpeningRequest, Owner};
 use super::server_info::ServerInfo;
 use super::subscriptions::Subscriptions;
 use crate::cache::is_cacheable;
 use crate::rpc::Batch;
+use crate::rpc::write::{Meta, NO_PARAMS, ParamsWriter};
 use crate::time::Timestamp;
-use mcpwire_types::Method;
-use mcpwire_types::{Era, LoggingLevel};
+use mcpwire_types::{Era, LoggingLevel, Method, ProtocolVersion};
 
 /// The client side of one connection to a server.
 ///
@@ -163,8 +167,10 @@ impl Session {
             Connection::Closed => return Err(SendError::Closed),
             _ => return Err(SendError::AlreadyInitialized),
         }
-        let Link { now, outbox, requests, connection, config, .. } = &mut self.link;
-        *connection = Connection::Opening(Opening::begin(&mut OpeningContext { now: *now, outbox, requests, config }));
+        let mut opening = Opening::new(&self.link.config, self.link.now);
+        let action = opening.handshake.start();
+        self.link.connection = Connection::Opening(opening);
+        self.perform(action);
         Ok(())
     }
 
@@ -198,7 +204,10 @@ impl Session {
 
     /// Handles all deadlines that have expired.
     pub(crate) fn handle_timeout(&mut self) {
-        self.step_opening(Opening::handle_timeout);
+        if let Connection::Opening(opening) = &mut self.link.connection {
+            let action = opening.handle_timeout(self.link.now, &self.link.config);
+            self.perform(action);
+        }
         self.subscriptions.handle_timeout(&mut self.link);
         self.callers.handle_timeout(&mut self.link);
     }
@@ -220,7 +229,7 @@ impl Session {
             _ => None,
         };
         match end {
-            Some(end) => self.end_opening(end),
+            Some(end) => self.perform(end),
             None => self.end_with_event(reason),
         }
     }
@@ -238,31 +247,59 @@ impl Session {
         self.subscriptions.close(reason, link);
     }
 
-    /// Lets the handshake continue, and opens or ends the connection if the handshake has ended. Does nothing if the
-    /// connection is not being opened.
-    pub(super) fn step_opening(
-        &mut self,
-        step: impl FnOnce(&mut Opening, &mut OpeningContext<'_>) -> Option<OpeningEnd>,
-    ) {
-        let Link { now, outbox, requests, connection, config, .. } = &mut self.link;
-        let Connection::Opening(opening) = connection else { return };
-        if let Some(end) = step(opening, &mut OpeningContext { now: *now, outbox, requests, config }) {
-            self.end_opening(end);
+    /// Lets the handshake continue, and performs its next action. Does nothing if the connection is not being opened.
+    pub(super) fn step_opening(&mut self, step: impl FnOnce(&mut Opening) -> HandshakeAction) {
+        if let Connection::Opening(opening) = &mut self.link.connection {
+            let action = step(opening);
+            self.perform(action);
         }
     }
 
-    fn end_opening(&mut self, end: OpeningEnd) {
-        match end {
-            OpeningEnd::Connected(server) => self.open(server),
-            OpeningEnd::Failed(error) => self.end_with_event(CloseReason::NotOpened(error)),
-            OpeningEnd::Restart => {
+    fn perform(&mut self, action: HandshakeAction) {
+        match action {
+            HandshakeAction::Nothing => {}
+            HandshakeAction::SendDiscover(version) => {
+                let protocol = protocol_fields(&self.link.config, version);
+                self.send_opening(OpeningRequest::Discover, Some(version), NO_PARAMS, &protocol);
+            }
+            HandshakeAction::SendInitialize(version) => {
+                let mut params = Vec::new();
+                push_initialize(&mut params, &self.link.config, version);
+                let params: ParamsWriter<'_> = &|out: &mut Vec<u8>| {
+                    out.extend_from_slice(&params);
+                    Ok(())
+                };
+                self.send_opening(OpeningRequest::Initialize, None, params, "");
+            }
+            HandshakeAction::Open(server) => self.open(server),
+            HandshakeAction::Fail(error) => self.end_with_event(CloseReason::NotOpened(error)),
+            HandshakeAction::Restart => {
                 self.end(&CloseReason::ByServer);
                 self.link.report(Event::Restart);
             }
         }
     }
 
+    fn send_opening(
+        &mut self,
+        request: OpeningRequest,
+        version: Option<ProtocolVersion>,
+        params: ParamsWriter<'_>,
+        protocol: &str,
+    ) {
+        let Link { outbox, requests, .. } = &mut self.link;
+        let method = Cow::Borrowed(request.method());
+        let head = RequestHead { id: requests.next_id(), method: &method, version, is_repeatable: false };
+        // These parameters cannot fail to serialize.
+        let _ = outbox.request(head, params, Meta { protocol, ..Meta::default() });
+        requests.insert(Owner::Opening(request));
+    }
+
     fn open(&mut self, server: Arc<ServerInfo>) {
+        if server.era == Era::Legacy {
+            // Empty parameters cannot fail to serialize.
+            let _ = self.link.outbox.notification("notifications/initialized", NO_PARAMS);
+        }
         self.link.connection = Connection::Ready(Negotiated::new(Arc::clone(&server), &self.link.config));
         self.subscriptions.open(server.capabilities.as_ref());
         self.callers.waiting.tasks.open(&server);

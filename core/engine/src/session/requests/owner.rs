@@ -60,6 +60,15 @@ pub(in crate::session) enum OpeningRequest {
     Initialize,
 }
 
+impl OpeningRequest {
+    pub(in crate::session) fn method(self) -> &'static str {
+        match self {
+            OpeningRequest::Discover => "server/discover",
+            OpeningRequest::Initialize => "initialize",
+        }
+    }
+}
+
 /// The kind of a request about a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) enum TaskRequest {

@@ -28,7 +28,6 @@ mod options;
 mod resources;
 mod subscription;
 
-use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -44,7 +43,7 @@ use super::prepared::send_error;
 use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
 use crate::own_requests::{Subscribe, SubscriptionsListen};
-use crate::rpc::{Response, WireId, decode, write};
+use crate::rpc::{WireId, decode, write};
 use crate::time::Timestamp;
 use mcpwire_text::json::scan;
 use mcpwire_types::Method;
@@ -198,25 +197,17 @@ impl Subscriptions {
         self.table[at].stage = sent.unwrap_or(later);
     }
 
-    /// Handles the server's response to the `subscriptions/listen` of the subscription `key`: the response ends the
-    /// subscription.
-    pub(super) fn receive(&mut self, key: SubscriptionKey, response: Response, message: &[u8], link: &mut Link) {
-        let method = Cow::Borrowed(SubscriptionsListen::NAME);
-        let end = match decode::answer::<SubscriptionsListenResult>(message, response) {
+    /// Handles the end of the `subscriptions/listen` of the subscription `key`: its response, or the reason why it failed.
+    pub(super) fn listen_ended(
+        &mut self,
+        key: SubscriptionKey,
+        answer: Result<SubscriptionsListenResult, RequestFault>,
+        link: &mut Link,
+    ) {
+        let end = match answer {
             Ok(_) => SubscriptionEnd::ByServer,
-            Err(fault) => SubscriptionEnd::Failed(Arc::new(fault.into_call_error(method))),
+            Err(fault) => SubscriptionEnd::Failed(Arc::new(fault.into_call_error(SubscriptionsListen::NAME.into()))),
         };
-        self.interrupt(key, end, link);
-    }
-
-    /// Handles a `subscriptions/listen` request that failed for the reason `fault`. `key` is the key of the
-    /// subscription.
-    pub(super) fn fail(&mut self, key: SubscriptionKey, fault: RequestFault, link: &mut Link) {
-        let error = fault.into_call_error(SubscriptionsListen::NAME.into());
-        self.interrupt(key, SubscriptionEnd::Failed(Arc::new(error)), link);
-    }
-
-    fn interrupt(&mut self, key: SubscriptionKey, end: SubscriptionEnd, link: &mut Link) {
         if let Some(at) = self.position(key) {
             self.table[at].interrupt(end, link);
             self.update_wake();
@@ -236,16 +227,9 @@ impl Subscriptions {
         true
     }
 
-    /// Handles the server's response to a `resources/subscribe` request.
-    pub(super) fn receive_resource(&mut self, response: Response, message: &[u8], link: &mut Link) {
-        self.resources.answered(response, message);
-        self.settle(link);
-    }
-
-    /// Handles a `resources/subscribe` request that failed for the reason `fault`. `id` is the JSON-RPC id of the
-    /// request.
-    pub(super) fn fail_resource(&mut self, id: u64, fault: RequestFault, link: &mut Link) {
-        self.resources.failed(id, fault.into_call_error(Subscribe::NAME.into()));
+    /// Handles the server's response to the `resources/subscribe` request with the JSON-RPC id `id`, or its failure.
+    pub(super) fn resource_answered(&mut self, id: u64, answer: Result<(), RequestFault>, link: &mut Link) {
+        self.resources.answered(id, answer);
         self.settle(link);
     }
 

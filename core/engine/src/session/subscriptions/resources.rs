@@ -7,8 +7,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::own_requests::{Subscribe, Unsubscribe};
-use crate::rpc::{Response, decode, write};
-use crate::session::error::{CallError, SendError};
+use crate::rpc::write;
+use crate::session::error::{CallError, RequestFault, SendError};
 use crate::session::link::Link;
 use crate::session::prepared::send_error;
 use crate::session::requests::Owner;
@@ -105,16 +105,15 @@ impl Resources {
         }
     }
 
-    pub(super) fn answered(&mut self, response: Response, message: &[u8]) {
-        let watch = match decode::answer_skipped(message, response) {
-            Ok(()) => ResourceWatch::Granted,
-            Err(fault) => ResourceWatch::Refused(Arc::new(fault.into_call_error(Subscribe::NAME.into()))),
-        };
-        self.set(response.id, watch);
-    }
-
-    pub(super) fn failed(&mut self, id: u64, error: CallError) {
-        self.set(id, ResourceWatch::Refused(Arc::new(error)));
+    /// Stores the server's response to the `resources/subscribe` request with the JSON-RPC id `id`, or its failure.
+    pub(super) fn answered(&mut self, id: u64, answer: Result<(), RequestFault>) {
+        let requested = |watch: &&mut ResourceWatch| matches!(watch, ResourceWatch::Requested(sent) if *sent == id);
+        if let Some(watch) = self.by_uri.values_mut().find(requested) {
+            *watch = match answer {
+                Ok(()) => ResourceWatch::Granted,
+                Err(fault) => ResourceWatch::Refused(Arc::new(fault.into_call_error(Subscribe::NAME.into()))),
+            };
+        }
     }
 
     /// Sends `resources/subscribe` again for each resource that the server watched, because the server forgot the
@@ -162,14 +161,6 @@ impl Resources {
     pub(super) fn forget_refusals(&mut self, is_awaited: &dyn Fn(&str) -> bool) {
         if self.by_uri.iter().any(|(_, watch)| matches!(watch, ResourceWatch::Refused(_))) {
             self.by_uri.retain(|uri, watch| !matches!(watch, ResourceWatch::Refused(_)) || is_awaited(uri));
-        }
-    }
-
-    fn set(&mut self, id: u64, to: ResourceWatch) {
-        let requested =
-            |watch: &&mut ResourceWatch| matches!(watch, ResourceWatch::Requested(requested) if *requested == id);
-        if let Some(watch) = self.by_uri.iter_mut().map(|(_, watch)| watch).find(requested) {
-            *watch = to;
         }
     }
 }
