@@ -112,7 +112,7 @@ impl KnownTools {
         let support = self.support(tool);
         match options.task {
             TaskMode::Session if support == Some(TaskSupport::Required) => {
-                if !config.follows_tasks() {
+                if !config.follows_tasks {
                     return Err(SendError::TaskRequired { tool: tool.into() });
                 }
                 options.task = TaskMode::Follow;

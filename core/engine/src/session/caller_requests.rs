@@ -14,15 +14,13 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use super::config::Config;
 use super::error::{CallError, CloseReason, SendError};
-use super::event::{self, ClientRequest, Event, Notification, SentRequest};
+use super::event::{self, ClientRequest, Event};
 use super::input_required;
-use super::link::{Link, timed_out};
-use super::outbox::RequestHead;
-use super::prepared::{CacheUse, send_error};
+use super::link::{Link, RequestExtras, timed_out};
+use super::prepared::CacheUse;
 use super::request_keys::RequestKey;
 use super::request_options::RequestOptions;
 use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskUse};
@@ -31,17 +29,16 @@ use super::tasks::{self, push_task_param};
 use super::ticket::Reply;
 use super::waiting::Waiting;
 use crate::cache::{Cache, CachedAnswer, PendingEntry};
-use crate::rpc::write::{Meta, ParamsWriter};
+use crate::rpc::write::ParamsWriter;
 use crate::rpc::{Response, ResultType};
-use mcpwire_text::json::{JsonText, scan};
-use mcpwire_types::{Era, TaskHandle};
+use mcpwire_types::Era;
 
 /// The requests of callers that have no reply yet, and the response cache.
 ///
 /// Such a request waits for its response in [`Link::requests`], or for input or a task in `waiting`.
 #[derive(Debug)]
 pub(super) struct CallerRequests {
-    cache: Cache,
+    pub(super) cache: Cache,
     pub(super) waiting: Waiting,
 }
 
@@ -63,10 +60,6 @@ impl CallerRequests {
 
     pub(super) fn is_pending(&self, key: RequestKey, requests: &Requests) -> bool {
         requests.id_of(key).is_some() || self.waiting.contains(key)
-    }
-
-    pub(super) fn has_cached_responses(&self) -> bool {
-        !self.cache.is_empty()
     }
 
     /// Sends a request, unless the cache contains a fresh response: then reports that response as the reply.
@@ -93,38 +86,43 @@ impl CallerRequests {
                 return Ok(key);
             }
         };
-        let written = write_request(&request, options, link)?;
-        let retry = if input_required::may_require_input(&request.method, link) {
+        let NewRequest { method, params, tasks, .. } = request;
+        let with_task_param = |out: &mut Vec<u8>| {
+            let begin = out.len();
+            params(out)?;
+            push_task_param(out, begin, options);
+            Ok(())
+        };
+        let extras = RequestExtras {
+            declares_tasks: tasks.is_declared(),
+            wants_progress: options.wants_progress(),
+            is_repeatable: options.repeatable,
+            meta: options.meta.as_ref(),
+        };
+        let written = link.write(&method, if tasks.requests_task() { &with_task_param } else { params }, extras)?;
+        let retry = if input_required::may_require_input(&method, link) {
             self.waiting.paused.retry_params(link.outbox.text(written.clone()), options.meta.as_ref(), link)
         } else {
             None
         };
         let key = link.requests.fresh_key();
-        if link.config.reports_requests() {
-            report_sent(key, request.method.clone(), written, options, link);
+        if link.config.reports_requests {
+            let target = event::target(&method, link.outbox.text(written));
+            link.report_sent(ClientRequest::new(key, method.clone(), target), Some(options));
         }
         let deadlines = deadlines(options, link);
         link.requests.insert(Owner::Caller(CallerRequest {
             key,
-            method: request.method,
+            method,
             wants_progress: options.wants_progress(),
             repeatable: options.repeatable,
-            tasks: request.tasks,
+            tasks,
             input_rounds: 0,
             retry,
             cache_entry,
             deadlines,
         }));
         Ok(key)
-    }
-
-    pub(super) fn follow_task(
-        &mut self,
-        handle: &TaskHandle,
-        options: &RequestOptions,
-        link: &mut Link,
-    ) -> Result<RequestKey, SendError> {
-        self.waiting.follow_task(handle, deadlines(options, link), link)
     }
 
     /// Cancels a caller's request. Returns `false` if no request with this key is pending.
@@ -178,25 +176,10 @@ impl CallerRequests {
         link.requests.progress(id, link.now).or_else(|| self.waiting.tasks.progress(id))
     }
 
-    /// Forgets the responses that belong to the old authorization.
-    #[cfg(feature = "http")]
-    pub(super) fn authorization_changed(&mut self, requests: &mut Requests) {
-        self.cache.authorization_changed(requests);
-    }
-
-    pub(super) fn invalidate(&mut self, notification: &Notification, link: &mut Link) {
-        self.cache.notified(notification, &mut link.requests);
-    }
-
     pub(super) fn handle_timeout(&mut self, link: &mut Link) {
         while let Some(Expired { id, owner, missed }) = link.requests.expire(link.now) {
             link.outbox.abandoned(id);
-            let deadlines = match &owner {
-                Owner::Caller(caller) => caller.deadlines,
-                Owner::Task { deadlines, .. } => *deadlines,
-                // Requests of other owners have no deadlines in this table.
-                _ => continue,
-            };
+            let Some(deadlines) = owner.deadlines().copied() else { continue };
             link.send_cancelled(id, Some(&timed_out(deadlines.length(missed))));
             match owner {
                 Owner::Caller(caller) => {
@@ -207,6 +190,7 @@ impl CallerRequests {
                     let error = deadlines.error(request.method().into(), missed);
                     self.waiting.fail_about_task(call, request, id, error, link);
                 }
+                // Requests of other owners have no deadlines in this table.
                 _ => {}
             }
         }
@@ -250,51 +234,9 @@ fn result_type(caller: &CallerRequest, response: Response, message: &[u8], link:
     }
 }
 
-fn deadlines(options: &RequestOptions, link: &Link) -> Deadlines {
+pub(super) fn deadlines(options: &RequestOptions, link: &Link) -> Deadlines {
     let timeout = options.timeout.unwrap_or(link.config.request_timeout);
     // An idle timeout that exceeds the configured total timeout extends the total timeout.
     let total = options.total_timeout.unwrap_or(link.config.total_timeout.max(timeout));
     Deadlines::new(link.now, timeout, total)
-}
-
-/// Reports a request whose parameters are in the range `written` of the outbox. Called before the request table
-/// contains the request.
-#[cold]
-fn report_sent(
-    key: RequestKey,
-    method: Cow<'static, str>,
-    written: Range<usize>,
-    options: &RequestOptions,
-    link: &mut Link,
-) {
-    let target = event::target(&method, link.outbox.text(written));
-    let request = ClientRequest::new(key, method, target);
-    let trace_parent = options.meta.as_ref().and_then(|meta| scan::text(meta.member_text("traceparent")?.as_bytes()));
-    let sent = SentRequest { request, id: link.requests.next_id(), tag: options.tag.clone(), trace_parent };
-    link.report(Event::RequestSent(Box::new(sent)));
-}
-
-/// Writes a request into the outbox. Returns the range of the outbox that contains the parameters, without the
-/// `_meta` member and the closing brace.
-fn write_request(
-    request: &NewRequest<'_>,
-    options: &RequestOptions,
-    link: &mut Link,
-) -> Result<Range<usize>, SendError> {
-    let NewRequest { method, params, tasks, .. } = request;
-    let (id, connection) = (link.requests.next_id(), &link.connection);
-    let meta = Meta {
-        protocol: if tasks.is_declared() { connection.task_meta() } else { connection.request_meta() },
-        progress_token: options.wants_progress().then_some(id),
-        caller: options.meta.as_ref(),
-    };
-    let with_task_param = |out: &mut Vec<u8>| {
-        let begin = out.len();
-        params(out)?;
-        push_task_param(out, begin, options);
-        Ok(())
-    };
-    let params: ParamsWriter<'_> = if tasks.requests_task() { &with_task_param } else { *params };
-    let head = RequestHead { id, method, version: connection.modern_version(), is_repeatable: options.repeatable };
-    link.outbox.request(head, params, meta).map_err(|error| send_error(method, error))
 }

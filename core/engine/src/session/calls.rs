@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::caller_requests::NewRequest;
+use super::caller_requests::{NewRequest, deadlines};
 use super::connection::Phase;
 use super::error::SendError;
 use super::meta::{merged, without};
@@ -16,6 +16,7 @@ use super::request_options::RequestOptions;
 use super::server_requests::RefusalReason;
 use super::session::Session;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
+use super::tasks::task_use;
 use super::ticket::Ticket;
 use crate::rpc::RpcError;
 use crate::rpc::write::{self, NO_PARAMS, ParamsWriter};
@@ -220,16 +221,16 @@ impl<'e> Calls<'e> {
         if !self.session.link.connection.is_era(Era::Modern) {
             return self.request(&SetLevelParams { level }, options, now).map(Some);
         }
-        self.check_room(now)?;
-        let link = &self.session.link;
-        link.check_open()?;
+        self.check_open(now)?;
+        let link = &mut self.session.link;
         if link.connection.lacks(Requirement::Logging) {
             return Err(SendError::NoLogging);
         }
         if matches!(level, LoggingLevel::Other(_)) {
             return Err(SendError::UnknownLogLevel { level: alloc::format!("{level}") });
         }
-        self.session.set_log_level(level);
+        link.config.log_level = Some(level.clone());
+        link.connection.refresh_request_meta(&link.config);
         Ok(None)
     }
 
@@ -251,12 +252,10 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<Ticket<CallTool>, SendError> {
-        self.check_room(now)?;
+        self.check_open(now)?;
         let Session { callers, link, .. } = &mut *self.session;
-        link.check_open()?;
         link.connection.check_allowed(GetTask::NAME)?;
-        link.declare_tasks();
-        callers.follow_task(handle, options, link).map(Ticket::new)
+        callers.waiting.follow_task(handle, deadlines(options, link), link).map(Ticket::new)
     }
 
     /// Subscribes to changes of lists, resources or tasks.
@@ -283,7 +282,7 @@ impl<'e> Calls<'e> {
         options: &SubscribeOptions,
         now: Timestamp,
     ) -> Result<SubscriptionKey, SendError> {
-        self.check_room(now)?;
+        self.check_open(now)?;
         self.session.subscriptions.subscribe(wanted, options, &mut self.session.link)
     }
 
@@ -357,14 +356,15 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<RequestKey, SendError> {
-        self.check_room(now)?;
+        self.check_open(now)?;
         let Session { callers, link, .. } = &mut *self.session;
-        link.check_open()?;
-        let tasks = callers.waiting.tasks.task_use(&method, options, link);
-        if tasks.is_declared() {
-            link.declare_tasks();
-        }
+        let tasks = task_use(&method, options, callers.waiting.tasks.can_request, link);
         callers.send(NewRequest { method, params, caching, tasks }, options, link)
+    }
+
+    fn check_open(&mut self, now: Timestamp) -> Result<(), SendError> {
+        self.check_room(now)?;
+        self.session.link.check_open()
     }
 
     fn check_room(&mut self, now: Timestamp) -> Result<(), SendError> {

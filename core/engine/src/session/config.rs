@@ -48,8 +48,8 @@ pub struct Config {
     pub capabilities: ClientCapabilities,
     /// Methods of server requests that the embedder answers. See [`Config::answers`].
     pub(super) answers: Vec<String>,
-    follows_tasks: bool,
-    reports_requests: bool,
+    pub(crate) follows_tasks: bool,
+    pub(super) reports_requests: bool,
     /// Which protocol versions the client accepts. Default: [`Negotiate::Auto`].
     pub negotiate: Negotiate,
     /// Minimum level of the log messages that a modern server (from revision 2026-07-28) sends. `None`, the default,
@@ -188,27 +188,16 @@ impl Config {
         self.reports_requests = true;
     }
 
-    pub(crate) fn reports_requests(&self) -> bool {
-        self.reports_requests
-    }
-
-    pub(crate) fn follows_tasks(&self) -> bool {
-        self.follows_tasks
-    }
-
     /// Returns a copy of this configuration for connecting to a restarted server, after
     /// [`Event::Restart`](crate::Event::Restart).
     ///
     /// The copy accepts legacy versions only (up to revision 2025-11-25). Its connect timeout is shorter by `spent`,
     /// the time since the first attempt to connect began.
     pub fn for_restart(&self, spent: Duration) -> Self {
-        self.clone().after_restart(spent)
-    }
-
-    pub(crate) fn after_restart(mut self, spent: Duration) -> Self {
-        self.negotiate = Negotiate::Legacy;
-        self.connect_timeout = self.connect_timeout.saturating_sub(spent).max(Duration::from_millis(1));
-        self
+        let mut config = self.clone();
+        config.negotiate = Negotiate::Legacy;
+        config.connect_timeout = self.connect_timeout.saturating_sub(spent).max(Duration::from_millis(1));
+        config
     }
 }
 

@@ -37,19 +37,11 @@ pub(super) enum Connection {
 #[derive(Debug)]
 pub(super) struct Negotiated {
     server: Arc<ServerInfo>,
-    /// The members that the session adds to the `_meta` of each request. `None` for legacy versions (up to revision
-    /// 2025-11-25), which have no such members.
-    fields: Option<ProtocolFields>,
-}
-
-/// The members that the session adds to the `_meta` of each request to a modern server (from revision 2026-07-28), such
-/// as the protocol version, as JSON text without braces.
-#[derive(Debug)]
-struct ProtocolFields {
-    members: String,
-    /// Like `members`, but declares the tasks extension. `None` until a request may become a task, and if `members`
-    /// itself declares the extension.
-    with_tasks: Option<String>,
+    /// The members that the session adds to the `_meta` of each request, such as the protocol version, as JSON text without
+    /// braces. Empty for legacy versions (up to revision 2025-11-25).
+    request_meta: String,
+    /// Like `request_meta`, but declares the tasks extension, for requests that may become a task or poll one.
+    task_meta: String,
 }
 
 impl Connection {
@@ -86,31 +78,23 @@ impl Connection {
         self.version().filter(|version| version.era() == Era::Modern)
     }
 
-    /// Returns the JSON members that the session adds to the `_meta` of each request, without braces. Empty for legacy
-    /// versions (up to revision 2025-11-25), and while the connection is not open.
-    pub(super) fn request_meta(&self) -> &str {
-        self.fields().map_or("", |fields| &fields.members)
+    /// Returns the JSON members that the session adds to the `_meta` of a request, without braces. With `declares_tasks`, they
+    /// declare the tasks extension, for a request that may become a task or polls one. Empty for legacy versions (up to
+    /// revision 2025-11-25), and while the connection is not open.
+    pub(super) fn request_meta(&self, declares_tasks: bool) -> &str {
+        self.negotiated().map_or(
+            "",
+            |negotiated| {
+                if declares_tasks { &negotiated.task_meta } else { &negotiated.request_meta }
+            },
+        )
     }
 
-    /// Returns the JSON members that the session adds to the `_meta` of a request that may become a task or polls one.
-    /// Call [`Self::declare_tasks`] first, so that they declare the tasks extension.
-    pub(super) fn task_meta(&self) -> &str {
-        self.fields().map_or("", |fields| fields.with_tasks.as_ref().unwrap_or(&fields.members))
-    }
-
-    pub(super) fn declare_tasks(&mut self, config: &Config) {
-        let Connection::Ready(Negotiated { server, fields: Some(fields) }) = self else { return };
-        if fields.with_tasks.is_none() && !config.capabilities.has_tasks() {
-            fields.with_tasks = Some(task_fields(config, server.protocol_version));
-        }
-    }
-
-    /// Rebuilds the protocol fields for later requests, after a value in `config` (such as the log level) has changed.
+    /// Rebuilds the members of [`Self::request_meta`] for later requests, after a value in `config` (such as the log level)
+    /// has changed.
     pub(super) fn refresh_request_meta(&mut self, config: &Config) {
-        let Connection::Ready(Negotiated { server, fields: Some(fields) }) = self else { return };
-        fields.members = protocol_fields(config, server.protocol_version);
-        if fields.with_tasks.is_some() {
-            fields.with_tasks = Some(task_fields(config, server.protocol_version));
+        if let Connection::Ready(negotiated) = self {
+            negotiated.set_meta(config);
         }
     }
 
@@ -139,16 +123,21 @@ impl Connection {
             _ => None,
         }
     }
-
-    fn fields(&self) -> Option<&ProtocolFields> {
-        self.negotiated().and_then(|negotiated| negotiated.fields.as_ref())
-    }
 }
 
 impl Negotiated {
     pub(super) fn new(server: Arc<ServerInfo>, config: &Config) -> Self {
-        let members = || protocol_fields(config, server.protocol_version);
-        let fields = (server.era == Era::Modern).then(|| ProtocolFields { members: members(), with_tasks: None });
-        Negotiated { server, fields }
+        let mut negotiated = Negotiated { server, request_meta: String::new(), task_meta: String::new() };
+        negotiated.set_meta(config);
+        negotiated
+    }
+
+    fn set_meta(&mut self, config: &Config) {
+        let version = self.server.protocol_version;
+        if version.era() == Era::Modern {
+            self.request_meta = protocol_fields(config, version);
+            self.task_meta =
+                if config.capabilities.has_tasks() { self.request_meta.clone() } else { task_fields(config, version) };
+        }
     }
 }

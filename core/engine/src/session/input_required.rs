@@ -12,21 +12,17 @@
 //! After an `input_required` result, the server no longer knows the request. Until the embedder has answered all inputs,
 //! the request is stored here, and only its total timeout runs.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::error::{CallError, CloseReason, Deadline, InputError};
-use super::event::{self, ClientRequest, Event, SentRequest};
-use super::link::Link;
+use super::link::{Link, RequestExtras};
 use super::meta::object;
-use super::outbox::RequestHead;
 use super::paused::PausedRequest;
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, RetryParams};
 use super::waiting::Waiting;
 use crate::input_requests::InputRequiredResult;
-use crate::rpc::write::Meta;
 use crate::rpc::{Response, decode};
 use mcpwire_text::json::Json;
 use mcpwire_text::json::append::push_raw;
@@ -73,10 +69,8 @@ impl Waiting {
         if inputs.is_empty() {
             return send_again(caller, None, state.as_ref(), link).map_err(|(_, error)| error);
         }
-        let target = caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params()));
-        let during = ClientRequest::new(caller.key, caller.method.clone(), target);
         let missing = inputs.len();
-        self.server_requests.request_inputs(&during, inputs, link)?;
+        self.server_requests.request_inputs(&caller.to_client_request(), inputs, link)?;
         self.paused.add(caller, state, missing);
         Ok(())
     }
@@ -144,38 +138,24 @@ fn send_again(
     if let Err(error) = link.check_open() {
         return Err((caller, InputError::NotSent(error)));
     }
-    let id = link.requests.next_id();
     let meta = caller.retry.as_ref().and_then(RetryParams::meta);
     let params = |out: &mut Vec<u8>| {
         push_params(out, caller.retry.as_ref().map_or(b"{}", RetryParams::params), answers, state);
         Ok(())
     };
-    let connection = &link.connection;
-    let meta = Meta {
-        protocol: if caller.tasks.is_declared() { connection.task_meta() } else { connection.request_meta() },
-        progress_token: caller.wants_progress.then_some(id),
-        caller: meta.as_ref(),
-    };
-    let head = RequestHead {
-        id,
-        method: &caller.method,
-        version: connection.modern_version(),
+    let extras = RequestExtras {
+        declares_tasks: caller.tasks.is_declared(),
+        wants_progress: caller.wants_progress,
         is_repeatable: caller.repeatable,
+        meta: meta.as_ref(),
     };
     // The parameters are JSON text and cannot fail to serialize.
-    let _ = link.outbox.request(head, &params, meta);
-    if link.config.reports_requests() {
-        report_sent(&caller, id, link);
+    let _ = link.write(&caller.method, &params, extras);
+    if link.config.reports_requests {
+        link.report_sent(caller.to_client_request(), None);
     }
     link.requests.insert_again(caller, link.now);
     Ok(())
-}
-
-#[cold]
-fn report_sent(caller: &CallerRequest, id: u64, link: &mut Link) {
-    let target = caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params()));
-    let request = ClientRequest::new(caller.key, caller.method.clone(), target);
-    link.report(Event::RequestSent(Box::new(SentRequest { request, id, tag: None, trace_parent: None })));
 }
 
 /// Appends the JSON object `params` to `out`, with its member `inputResponses` set to `answers` and `requestState` set

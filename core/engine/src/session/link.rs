@@ -1,9 +1,10 @@
 //! [`Link`]: the state that all parts of a session work with. [`Stats`]: counters of ignored and refused messages.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
-use alloc::vec::Vec;
+use core::ops::Range;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -11,15 +12,17 @@ use serde::{Deserialize, Serialize};
 use super::config::Config;
 use super::connection::Connection;
 use super::error::{CallError, SendError};
-use super::event::Event;
+use super::event::{ClientRequest, Event, SentRequest};
 use super::outbox::{Outbox, RequestHead};
+use super::prepared::send_error;
 use super::request_keys::RequestKey;
+use super::request_options::RequestOptions;
 use super::requests::{Owner, Requests};
 use super::ticket::Reply;
-use crate::rpc::Response;
-use crate::rpc::write::{Meta, ParamsError, ParamsWriter};
+use crate::rpc::write::{Meta, ParamsWriter};
 use crate::time::Timestamp;
 use mcpwire_text::Seconds;
+use mcpwire_text::json::{Json, JsonText, scan};
 
 pub(super) fn timed_out(after: Duration) -> String {
     alloc::format!("timed out after {}", Seconds(after))
@@ -37,6 +40,18 @@ pub(super) struct Link {
     pub(super) stats: Stats,
     pub(super) connection: Connection,
     pub(super) config: Config,
+}
+
+/// What a request contains beside its parameters, and what the transport may do with it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct RequestExtras<'a> {
+    /// Whether the request may become a task or polls one.
+    pub(super) declares_tasks: bool,
+    pub(super) wants_progress: bool,
+    /// Whether the caller allows the server to execute the request twice.
+    pub(super) is_repeatable: bool,
+    /// The `_meta` of the caller.
+    pub(super) meta: Option<&'a Json>,
 }
 
 impl Link {
@@ -74,9 +89,26 @@ impl Link {
         !self.is_transmit_full() && self.outbox.takes_answers()
     }
 
-    /// Declares the tasks extension in later requests that may become a task or poll one.
-    pub(super) fn declare_tasks(&mut self) {
-        self.connection.declare_tasks(&self.config);
+    /// Writes a request into the outbox, with the JSON-RPC id that the next inserted request will have. The caller of this
+    /// function then inserts the request into the table.
+    ///
+    /// Returns the range of the outbox that contains the parameters, without the `_meta` member and the closing brace.
+    #[expect(clippy::ptr_arg, reason = "cloning a `Cow` does not copy the name of a known method")]
+    pub(super) fn write(
+        &mut self,
+        method: &Cow<'static, str>,
+        params: ParamsWriter<'_>,
+        extras: RequestExtras<'_>,
+    ) -> Result<Range<usize>, SendError> {
+        let id = self.requests.next_id();
+        let meta = Meta {
+            protocol: self.connection.request_meta(extras.declares_tasks),
+            progress_token: extras.wants_progress.then_some(id),
+            caller: extras.meta,
+        };
+        let version = self.connection.modern_version();
+        let head = RequestHead { id, method, version, is_repeatable: extras.is_repeatable };
+        self.outbox.request(head, params, meta).map_err(|error| send_error(method, error))
     }
 
     /// Sends a request of the session itself. Returns its JSON-RPC id.
@@ -85,18 +117,9 @@ impl Link {
         method: &'static str,
         params: ParamsWriter<'_>,
         owner: Owner,
-    ) -> Result<u64, ParamsError> {
-        let protocol = match owner {
-            Owner::Task { .. } => self.connection.task_meta(),
-            _ => self.connection.request_meta(),
-        };
-        let head = RequestHead {
-            id: self.requests.next_id(),
-            method: &Cow::Borrowed(method),
-            version: self.connection.modern_version(),
-            is_repeatable: false,
-        };
-        self.outbox.request(head, params, Meta { protocol, ..Meta::default() })?;
+    ) -> Result<u64, SendError> {
+        let declares_tasks = matches!(owner, Owner::Task { .. });
+        self.write(&Cow::Borrowed(method), params, RequestExtras { declares_tasks, ..RequestExtras::default() })?;
         Ok(self.requests.insert(owner))
     }
 
@@ -122,14 +145,21 @@ impl Link {
         self.events.push_back(event);
     }
 
+    /// Reports a request of a caller that was written with the next JSON-RPC id. `options` is `None` if the request was sent
+    /// before, and is sent again with input.
+    #[cold]
+    pub(super) fn report_sent(&mut self, request: ClientRequest, options: Option<&RequestOptions>) {
+        let trace_parent =
+            options.and_then(|options| scan::text(options.meta.as_ref()?.member_text("traceparent")?.as_bytes()));
+        let tag = options.and_then(|options| options.tag.clone());
+        let sent = SentRequest { request, id: self.requests.next_id(), tag, trace_parent };
+        self.report(Event::RequestSent(Box::new(sent)));
+    }
+
     /// Reports that the caller's request `key` ended with an error.
     #[cold]
     pub(super) fn fail(&mut self, key: RequestKey, error: CallError) {
         self.report(Event::Reply(Reply::failed(key, error)));
-    }
-
-    pub(super) fn reply(&mut self, key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, response: Response) {
-        self.report(Event::Reply(Reply::answered(key, method, message, response)));
     }
 }
 

@@ -9,6 +9,7 @@ use super::error::CallError;
 use super::event::Event;
 use super::requests::Owner;
 use super::session::Session;
+use super::subscriptions::SubscriptionEnd;
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::transport_error::HttpError;
 
@@ -19,14 +20,14 @@ impl Session {
 
     /// Reports that the engine sends a request again, or resumes its event stream. `id` is its JSON-RPC id.
     pub(crate) fn report_retry(&mut self, id: u64) {
-        if self.link.config.reports_requests() {
+        if self.link.config.reports_requests {
             self.add_event(Event::RequestRetried { id });
         }
     }
 
     /// Forgets the responses that belong to the old authorization, and reports the change if the connection is open.
     pub(crate) fn authorization_changed(&mut self) {
-        self.callers.authorization_changed(&mut self.link.requests);
+        self.callers.cache.authorization_changed(&mut self.link.requests);
         if self.link.connection.is_ready() {
             self.add_event(Event::AuthorizationChanged);
         }
@@ -44,7 +45,7 @@ impl Session {
     /// the request, which the transport passes to [`Self::remove_own`] when the request has ended.
     pub(crate) fn write_own(&mut self, method: &str, params: ParamsWriter<'_>) -> (u64, Vec<u8>) {
         let mut message = Vec::new();
-        let meta = Meta { protocol: self.link.connection.request_meta(), ..Meta::default() };
+        let meta = Meta { protocol: self.link.connection.request_meta(false), ..Meta::default() };
         // These parameters cannot fail to serialize.
         let _ = write::request(&mut message, self.link.requests.next_id(), method, params, meta);
         // The newline.
@@ -81,7 +82,7 @@ impl Session {
     pub(crate) fn end_subscriptions(&mut self, method: &'static str, error: &HttpError) {
         if self.subscriptions.has_any() {
             let error = CallError::Http { method: method.into(), error: Arc::new(error.clone()) };
-            self.subscriptions.end_all(&Arc::new(error), &mut self.link);
+            self.subscriptions.end_all(&SubscriptionEnd::Failed(Arc::new(error)), &mut self.link);
         }
     }
 }

@@ -205,7 +205,7 @@ impl Session {
     /// Reports a notification to the embedder. The [`Event::Notification`] precedes any [`Event::Subscription`] that
     /// the notification causes.
     fn report(&mut self, notification: Notification, message: &[u8]) {
-        self.callers.invalidate(&notification, &mut self.link);
+        self.callers.cache.notified(&notification, &mut self.link.requests);
         let before = self.link.events.len();
         self.subscriptions.notified(&notification, message, &mut self.link);
         self.link.events.insert(before, Event::Notification(notification));

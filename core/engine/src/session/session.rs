@@ -4,7 +4,6 @@ use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::mem;
 use core::time::Duration;
 
 use super::caller_requests::CallerRequests;
@@ -20,12 +19,12 @@ use super::outbox::{Outbox, RequestHead};
 use super::request_keys::RequestKey;
 use super::requests::{OpeningRequest, Owner};
 use super::server_info::ServerInfo;
-use super::subscriptions::Subscriptions;
+use super::subscriptions::{SubscriptionEnd, Subscriptions};
 use crate::cache::is_cacheable;
 use crate::rpc::Batch;
 use crate::rpc::write::{Meta, NO_PARAMS, ParamsWriter};
 use crate::time::Timestamp;
-use mcpwire_types::{Era, LoggingLevel, Method, ProtocolVersion};
+use mcpwire_types::{Era, Method, ProtocolVersion};
 
 /// The client side of one connection to a server.
 ///
@@ -88,7 +87,7 @@ impl Session {
     /// makes the cached response stale.
     #[inline]
     pub fn keeps_answers_to<M: Method>(&self) -> bool {
-        self.callers.has_cached_responses() && const { is_cacheable(M::NAME) }
+        !self.callers.cache.is_empty() && const { is_cacheable(M::NAME) }
     }
 
     /// Returns whether an event is queued for the embedder. Messages of a JSON-RPC batch that are not handled yet may
@@ -130,13 +129,13 @@ impl Session {
         }
     }
 
-    /// Creates the session for the server that is restarted after [`Event::Restart`], and moves this session's
-    /// configuration to it.
+    /// Creates the session for the server that is restarted after [`Event::Restart`], with a copy of this session's
+    /// configuration.
     ///
     /// The new session accepts only legacy versions (up to revision 2025-11-25). Its connect timeout is shorter by
     /// `spent`, the time since the first attempt to connect began.
-    pub(crate) fn restarted(&mut self, spent: Duration) -> Session {
-        Session::new(mem::take(&mut self.link.config).after_restart(spent), Outbox::default())
+    pub(crate) fn restarted(&self, spent: Duration) -> Session {
+        Session::new(self.link.config.for_restart(spent), Outbox::default())
     }
 
     /// Returns the latest time that was passed to [`Self::advance`].
@@ -172,13 +171,6 @@ impl Session {
         self.link.connection = Connection::Opening(opening);
         self.perform(action);
         Ok(())
-    }
-
-    /// Sets the log level in the `_meta` of later requests. Only modern servers (from revision 2026-07-28) read the
-    /// level there.
-    pub(super) fn set_log_level(&mut self, level: &LoggingLevel) {
-        self.link.config.log_level = Some(level.clone());
-        self.link.connection.refresh_request_meta(&self.link.config);
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
@@ -244,7 +236,11 @@ impl Session {
         link.connection = Connection::Closed;
         self.callers.close(reason, link);
         self.callers.waiting.server_requests.withdraw_all(link);
-        self.subscriptions.close(reason, link);
+        let end = match reason {
+            CloseReason::ByClient => SubscriptionEnd::ByClient,
+            reason => SubscriptionEnd::Dropped(reason.clone()),
+        };
+        self.subscriptions.end_all(&end, link);
     }
 
     /// Lets the handshake continue, and performs its next action. Does nothing if the connection is not being opened.

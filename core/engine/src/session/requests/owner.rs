@@ -9,6 +9,7 @@ use core::time::Duration;
 
 use crate::cache::PendingEntry;
 use crate::session::error::{CallError, Deadline};
+use crate::session::event::{self, ClientRequest};
 use crate::session::request_keys::{RequestKey, SubscriptionKey};
 use crate::time::Timestamp;
 use mcpwire_text::json::{Json, JsonText};
@@ -46,7 +47,7 @@ pub(in crate::session) enum Owner {
 }
 
 impl Owner {
-    pub(super) fn deadlines(&self) -> Option<&Deadlines> {
+    pub(in crate::session) fn deadlines(&self) -> Option<&Deadlines> {
         match self {
             Owner::Caller(CallerRequest { deadlines, .. }) | Owner::Task { deadlines, .. } => Some(deadlines),
             _ => None,
@@ -141,6 +142,14 @@ pub(in crate::session) struct CallerRequest {
     /// The cache entry that the response will fill. `None` if the response will not be cached.
     pub(in crate::session) cache_entry: Option<Box<PendingEntry>>,
     pub(in crate::session) deadlines: Deadlines,
+}
+
+impl CallerRequest {
+    /// Describes the request for an event.
+    pub(in crate::session) fn to_client_request(&self) -> ClientRequest {
+        let target = self.retry.as_ref().and_then(|retry| event::target(&self.method, retry.params()));
+        ClientRequest::new(self.key, self.method.clone(), target)
+    }
 }
 
 /// The parameters of a request and the `_meta` that the caller passed, as JSON text for sending the request again.

@@ -104,10 +104,6 @@ const MAX_URI_BYTES: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct EventQueue {
     events: VecDeque<SubscriptionEvent>,
-    /// Number of [`SubscriptionEvent::ResourceUpdated`] events in the queue.
-    resources: usize,
-    /// Total size of the URIs in the queue, in bytes.
-    uri_bytes: usize,
 }
 
 impl EventQueue {
@@ -121,19 +117,21 @@ impl EventQueue {
                 return self.events.push_front(event);
             }
             SubscriptionEvent::ResourceUpdated { uri } => {
-                let covers = |queued: &SubscriptionEvent| match queued {
-                    SubscriptionEvent::ManyResourcesUpdated => true,
-                    SubscriptionEvent::ResourceUpdated { uri: queued } => queued == uri,
-                    _ => false,
-                };
-                if self.events.iter().any(covers) {
-                    return;
+                let (mut resources, mut uri_bytes) = (0, uri.len());
+                for queued in &self.events {
+                    match queued {
+                        SubscriptionEvent::ManyResourcesUpdated => return,
+                        SubscriptionEvent::ResourceUpdated { uri: queued } if queued == uri => return,
+                        SubscriptionEvent::ResourceUpdated { uri: queued } => {
+                            resources += 1;
+                            uri_bytes += queued.len();
+                        }
+                        _ => {}
+                    }
                 }
-                if self.resources == MAX_RESOURCES || self.uri_bytes + uri.len() > MAX_URI_BYTES {
+                if resources == MAX_RESOURCES || uri_bytes > MAX_URI_BYTES {
                     return self.merge_resources();
                 }
-                self.resources += 1;
-                self.uri_bytes += uri.len();
             }
             SubscriptionEvent::Ended(_) => {}
             // The events of list changes have no content.
@@ -146,10 +144,6 @@ impl EventQueue {
     /// Removes the first event and returns it, or returns `None` if the queue is empty.
     pub(super) fn pop(&mut self) -> Option<SubscriptionEvent> {
         let event = self.events.pop_front()?;
-        if let SubscriptionEvent::ResourceUpdated { uri } = &event {
-            self.resources -= 1;
-            self.uri_bytes -= uri.len();
-        }
         if self.events.is_empty() {
             // Free the memory of a burst, as a subscription may last for long.
             self.events.shrink_to(4);
@@ -164,7 +158,6 @@ impl EventQueue {
     /// Replaces the events of all changed resources by one [`SubscriptionEvent::ManyResourcesUpdated`].
     fn merge_resources(&mut self) {
         self.remove_all(|event| matches!(event, SubscriptionEvent::ResourceUpdated { .. }));
-        (self.resources, self.uri_bytes) = (0, 0);
         self.events.push_back(SubscriptionEvent::ManyResourcesUpdated);
     }
 }
@@ -212,6 +205,5 @@ mod tests {
         assert_eq!(all(&mut queue), [SubscriptionEvent::ManyResourcesUpdated]);
         queue.push(updated("a"));
         assert_eq!(all(&mut queue), [updated("a")]);
-        assert_eq!((queue.resources, queue.uri_bytes), (0, 0));
     }
 }

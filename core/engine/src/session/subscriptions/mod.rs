@@ -36,10 +36,9 @@ pub use backoff::ResubscribePolicy;
 pub use event_queue::{SubscriptionEnd, SubscriptionEvent};
 pub use options::SubscribeOptions;
 
-use super::error::{CallError, CloseReason, Deadline, RequestFault, SendError};
+use super::error::{CallError, Deadline, RequestFault, SendError};
 use super::event::Notification;
 use super::link::{Link, timed_out};
-use super::prepared::send_error;
 use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
 use crate::own_requests::{Subscribe, SubscriptionsListen};
@@ -94,15 +93,13 @@ impl Subscriptions {
     /// Subscribes to the changes in `wanted`, and returns the key of the subscription.
     ///
     /// # Errors
-    /// If the connection is not open, the transmit buffer is full, or
-    /// [`Config::max_subscriptions`](crate::Config::max_subscriptions) is reached. Nothing is sent then.
+    /// If [`Config::max_subscriptions`](crate::Config::max_subscriptions) is reached. Nothing is sent then.
     pub(super) fn subscribe(
         &mut self,
         wanted: &SubscriptionFilter,
         options: &SubscribeOptions,
         link: &mut Link,
     ) -> Result<SubscriptionKey, SendError> {
-        link.check_open()?;
         let limit = link.config.max_subscriptions;
         if self.table.len() >= limit {
             return Err(SendError::TooManyInFlight { limit });
@@ -246,11 +243,10 @@ impl Subscriptions {
         self.settle(link);
     }
 
-    /// Ends all subscriptions to a legacy server with this error, because the server cannot report changes any more.
-    #[cfg(feature = "http")]
-    pub(super) fn end_all(&mut self, error: &Arc<CallError>, link: &mut Link) {
+    /// Ends all subscriptions for the reason `end`.
+    pub(super) fn end_all(&mut self, end: &SubscriptionEnd, link: &mut Link) {
         for subscription in self.table.iter_mut().filter(|subscription| subscription.stage != SubscriptionStage::Over) {
-            subscription.end(SubscriptionEnd::Failed(Arc::clone(error)), link);
+            subscription.end(end.clone(), link);
         }
         self.resources.clear();
         self.wake = None;
@@ -295,19 +291,6 @@ impl Subscriptions {
         }
     }
 
-    /// Ends all subscriptions, because the connection has ended for `reason`.
-    pub(super) fn close(&mut self, reason: &CloseReason, link: &mut Link) {
-        for subscription in self.table.iter_mut().filter(|subscription| subscription.stage != SubscriptionStage::Over) {
-            let end = match reason {
-                CloseReason::ByClient => SubscriptionEnd::ByClient,
-                reason => SubscriptionEnd::Dropped(reason.clone()),
-            };
-            subscription.end(end, link);
-        }
-        self.resources = Resources::default();
-        self.wake = None;
-    }
-
     /// Sends the requests that open a subscription. Returns the stage [`SubscriptionStage::Opening`], in which the
     /// server must acknowledge the subscription within `timeout`.
     fn send_subscribe(
@@ -324,9 +307,7 @@ impl Subscriptions {
         }
         let params = SubscriptionsListenParams { notifications: wanted };
         let params = |out: &mut Vec<u8>| write::push_object(out, &params);
-        let id = link
-            .send(SubscriptionsListen::NAME, &params, Owner::Subscription(key))
-            .map_err(|error| send_error(SubscriptionsListen::NAME, error))?;
+        let id = link.send(SubscriptionsListen::NAME, &params, Owner::Subscription(key))?;
         Ok(SubscriptionStage::Opening { via: Via::Listen(id), by })
     }
 

@@ -10,7 +10,6 @@ use crate::own_requests::{Subscribe, Unsubscribe};
 use crate::rpc::write;
 use crate::session::error::{CallError, RequestFault, SendError};
 use crate::session::link::Link;
-use crate::session::prepared::send_error;
 use crate::session::requests::Owner;
 use mcpwire_types::Method;
 use mcpwire_types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
@@ -130,7 +129,6 @@ impl Resources {
     }
 
     /// Removes all entries without a message to the server.
-    #[cfg(feature = "http")]
     pub(super) fn clear(&mut self) {
         self.by_uri = BTreeMap::default();
     }
@@ -167,7 +165,7 @@ impl Resources {
 
 fn send_subscribe(uri: &str, link: &mut Link) -> Result<u64, SendError> {
     let params = |out: &mut Vec<u8>| write::push_object(out, &SubscribeParams { uri });
-    link.send(Subscribe::NAME, &params, Owner::ResourceSubscribe).map_err(|error| send_error(Subscribe::NAME, error))
+    link.send(Subscribe::NAME, &params, Owner::ResourceSubscribe)
 }
 
 /// Returns a filter with the changes, resources and tasks that both filters contain. Its resources and tasks are in the

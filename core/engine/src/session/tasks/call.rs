@@ -5,19 +5,17 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::inputs;
 use super::params;
 use super::polling::TaskPoller;
-use crate::input_requests::InputRequest;
-use crate::rpc::{RequestFault, Response, decode, peer_error};
+use crate::input_requests::{InputRequest, InputRequiredResult};
+use crate::rpc::peer_error;
 use crate::session::error::CallError;
-use crate::session::event;
 use crate::session::link::Link;
 use crate::session::request_keys::RequestKey;
 use crate::session::requests::{CallerRequest, Deadlines, Owner, TaskRequest};
 use crate::time::Timestamp;
 use mcpwire_types::{CallTool, Method};
-use mcpwire_types::{Task, TaskProtocol};
+use mcpwire_types::{Task, TaskProtocol, TaskStatus};
 
 /// A call that ends when its task ends. Either the server responded to the call with the task, or the caller waits for
 /// a task that an earlier call created.
@@ -43,17 +41,6 @@ pub(super) struct TaskCall {
     requests: Vec<u64>,
 }
 
-/// The content of a response to a request about a task.
-pub(super) enum Answer {
-    Status(Task),
-    /// The raw JSON-RPC response to `tasks/result`. The caller receives it as the response to the tool call.
-    OfCall(Vec<u8>),
-    /// The server accepted a `tasks/update`. Also stands for every response to a `tasks/cancel`, because the session
-    /// ignores it.
-    Accepted,
-    Failed(CallError),
-}
-
 impl TaskCall {
     /// Creates the state of a call that waits for an existing task. `task` is the id of the task.
     pub(super) fn followed(task: String, form: TaskProtocol, deadlines: Deadlines, now: Timestamp) -> Self {
@@ -73,14 +60,11 @@ impl TaskCall {
     /// the request, and `task` is the id of the task.
     pub(super) fn answered(caller: CallerRequest, id: u64, task: String, form: TaskProtocol, now: Timestamp) -> Self {
         TaskCall {
-            poller: TaskPoller::new(task, form, now),
-            target: caller.retry.as_ref().and_then(|retry| event::target(&caller.method, retry.params())),
+            target: caller.to_client_request().target,
             method: caller.method,
             progress_id: caller.wants_progress.then_some(id),
-            inputs: Vec::new(),
             owns_task: true,
-            deadlines: caller.deadlines,
-            requests: Vec::new(),
+            ..TaskCall::followed(task, form, caller.deadlines, now)
         }
     }
 
@@ -121,38 +105,6 @@ impl TaskCall {
         self.requests.retain(|sent| *sent != id);
     }
 
-    /// Decodes the server's response to a request about the task. `request` is the kind of the request.
-    pub(super) fn receive(
-        &mut self,
-        request: TaskRequest,
-        response: Response,
-        message: Vec<u8>,
-        now: Timestamp,
-    ) -> Answer {
-        self.request_ended(response.id);
-        let failed = |fault: RequestFault| Answer::Failed(fault.into_call_error(request.method().into()));
-        match request {
-            TaskRequest::Get => match decode::answer::<Task>(&message, response) {
-                Ok(task) => Answer::Status(task),
-                Err(fault) => failed(fault),
-            },
-            TaskRequest::Result => match decode::answer_skipped(&message, response) {
-                // A result or an error, the same as in the response to a call without a task ("Result Retrieval").
-                Ok(()) => Answer::OfCall(message),
-                Err(RequestFault::Server(_)) if self.poller.is_final() => Answer::OfCall(message),
-                Err(fault) => failed(fault),
-            },
-            TaskRequest::Update => match decode::answer_skipped(&message, response) {
-                Ok(()) => {
-                    self.poller.updated(now);
-                    Answer::Accepted
-                }
-                Err(fault) => failed(fault),
-            },
-            TaskRequest::Cancel => Answer::Accepted,
-        }
-    }
-
     /// Abandons the pending requests about the task, except `tasks/cancel`, so that their responses are ignored.
     pub(super) fn abandon_requests(&self, link: &mut Link) {
         for id in &self.requests {
@@ -160,8 +112,21 @@ impl TaskCall {
         }
     }
 
+    /// Returns the inputs that the task requires now: an empty list if it requires none, or `None` if its status does not
+    /// list the inputs, as in revision 2025-11-25.
+    ///
+    /// # Errors
+    /// Returns an error if the inputs in the status are malformed.
     pub(super) fn needed_inputs(&self, task: &Task) -> Result<Option<Vec<InputRequest>>, CallError> {
-        inputs::needed_inputs(task, self.poller.form()).map_err(|what| malformed(what, "result.inputRequests"))
+        match (&task.status, &task.input_requests) {
+            // In revision 2025-11-25, servers send JSON-RPC requests instead.
+            _ if self.poller.form == TaskProtocol::Experimental => Ok(None),
+            (TaskStatus::InputRequired, None) => Ok(None),
+            (TaskStatus::InputRequired, Some(inputs)) => {
+                InputRequiredResult::inputs(inputs).map(Some).map_err(|what| malformed(what, "result.inputRequests"))
+            }
+            _ => Ok(Some(Vec::new())),
+        }
     }
 }
 

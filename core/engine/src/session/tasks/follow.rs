@@ -3,17 +3,23 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::call::{Answer, TaskCall};
+use super::call::TaskCall;
 use super::polling::{Source, StatusUpdate, TaskEnd};
-use crate::rpc::{Response, decode};
+use crate::input_requests::InputRequest;
+use crate::rpc::{RequestFault, Response, decode};
 use crate::session::error::{CallError, CloseReason, Deadline, InputError, SendError, TaskError};
-use crate::session::event::{Event, Notification};
+use crate::session::event::{ClientRequest, Event, Notification};
 use crate::session::link::Link;
 use crate::session::request_keys::RequestKey;
 use crate::session::requests::{CallerRequest, Deadlines, TaskRequest};
+use crate::session::ticket::Reply;
 use crate::session::waiting::Waiting;
 use mcpwire_text::json::Json;
 use mcpwire_types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
+
+/// Maximum number of inputs that one task may require during its life. 1,000: no person answers more questions about
+/// one task.
+const MAX_INPUTS: usize = 1_000;
 
 impl Waiting {
     /// Begins to poll an existing task, whose handle the caller passed. Returns a new key, under which the session will
@@ -95,11 +101,24 @@ impl Waiting {
         link: &mut Link,
     ) {
         let Some(call) = self.tasks.calls.get_mut(&key) else { return };
-        match call.receive(request, response, message, link.now) {
-            Answer::Status(task) => self.task_status(key, task, Source::Get, link),
-            Answer::OfCall(message) => self.reply_of_task(key, message, response, link),
-            Answer::Accepted => {}
-            Answer::Failed(error) => self.task_request_failed(key, request, error, link),
+        call.request_ended(response.id);
+        let answered = match request {
+            TaskRequest::Get => {
+                decode::answer::<Task>(&message, response).map(|task| self.task_status(key, task, Source::Get, link))
+            }
+            TaskRequest::Result => match decode::answer_skipped(&message, response) {
+                Err(fault) if !matches!(fault, RequestFault::Server(_)) || !call.poller.is_final() => Err(fault),
+                // A result or an error, the same as in the response to a call without a task ("Result Retrieval").
+                _ => {
+                    self.reply_of_task(key, message, response, link);
+                    Ok(())
+                }
+            },
+            TaskRequest::Update => decode::answer_skipped(&message, response).map(|()| call.poller.updated(link.now)),
+            TaskRequest::Cancel => Ok(()),
+        };
+        if let Err(fault) = answered {
+            self.task_request_failed(key, request, fault.into_call_error(request.method().into()), link);
         }
         self.poll_tasks(link);
     }
@@ -124,7 +143,7 @@ impl Waiting {
     /// Handles a notification about the status of a task. If no call waits for the task, only reports the status to
     /// the embedder.
     pub(in crate::session) fn task_notified(&mut self, task: Task, link: &mut Link) {
-        let followed = self.tasks.calls.iter().find(|(_, call)| call.poller.id() == task.task_id).map(|(key, _)| *key);
+        let followed = self.tasks.calls.iter().find(|(_, call)| call.poller.id == task.task_id).map(|(key, _)| *key);
         match followed {
             Some(key) => self.task_status(key, task, Source::Notification, link),
             None => report_status(None, task, link),
@@ -156,6 +175,33 @@ impl Waiting {
             }
             (None, None) => {}
         }
+    }
+
+    /// Reports to the embedder those inputs of a task in `needed` that it has not received before. Withdraws earlier inputs
+    /// that `needed` does not contain, because they need no answer any more. `key` is the key of the call that waits for the
+    /// task.
+    fn request_task_inputs(
+        &mut self,
+        key: RequestKey,
+        needed: Vec<InputRequest>,
+        link: &mut Link,
+    ) -> Result<(), InputError> {
+        let Waiting { server_requests, tasks, .. } = self;
+        let Some(call) = tasks.calls.get_mut(&key) else { return Ok(()) };
+        server_requests.withdraw_except(&needed, key, link);
+        let during = ClientRequest::new(key, call.method.clone(), call.target.clone());
+        for input in needed {
+            // If there is no room for an input now, the next status contains the input again.
+            if !server_requests.has_room(link) || call.inputs.contains(&input.name) {
+                continue;
+            }
+            call.inputs.push(input.name.clone());
+            if call.inputs.len() > MAX_INPUTS {
+                return Err(InputError::TooManyInputs { limit: MAX_INPUTS });
+            }
+            server_requests.request_inputs(&during, alloc::vec![input], link)?;
+        }
+        Ok(())
     }
 
     fn task_request_failed(&mut self, key: RequestKey, request: TaskRequest, error: CallError, link: &mut Link) {
@@ -216,7 +262,7 @@ impl Waiting {
                     self.send_task_cancel(key, link);
                 }
                 let Some(call) = self.remove_task(key, link) else { return };
-                let (method, task) = (call.method, call.poller.into_id());
+                let (method, task) = (call.method, call.poller.id);
                 return link.fail(key, CallError::Task { method, task, fault });
             }
         };
@@ -225,7 +271,7 @@ impl Waiting {
 
     fn reply_of_task(&mut self, key: RequestKey, message: Vec<u8>, response: Response, link: &mut Link) {
         if let Some(call) = self.remove_task(key, link) {
-            link.reply(key, call.method, message, response);
+            link.report(Event::Reply(Reply::answered(key, call.method, message, response)));
         }
     }
 

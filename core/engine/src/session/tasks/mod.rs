@@ -5,19 +5,17 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `follow` | begins, polls and ends tasks |
+//! | `follow` | begins, polls and ends tasks; reports the inputs that they require |
 //! | `table` | [`Tasks`]: the table of calls that wait for a task |
 //! | `call` | one such call: its deadlines, its requests about the task, its inputs |
 //! | `polling` | one task as a state machine: which request to send when, and when the task has ended |
-//! | `inputs` | the inputs that a task requires before it can continue |
 //! | `params` | the parameters of requests about tasks, and the detection of tasks in responses |
 
 mod call;
 mod follow;
-mod inputs;
 mod params;
 mod polling;
 mod table;
 
-pub(super) use params::{is_experimental_task, push_task_param};
+pub(super) use params::{is_experimental_task, push_task_param, task_use};
 pub(super) use table::Tasks;

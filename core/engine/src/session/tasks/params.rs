@@ -13,7 +13,7 @@ use mcpwire_types::{CallTool, Era, Method};
 /// Returns whether the server may respond with a task to a request of this method, and who polls the task.
 ///
 /// `can_request` says whether the server accepts the parameter `task` in `tools/call`.
-pub(super) fn task_use(method: &str, options: &RequestOptions, can_request: bool, link: &Link) -> TaskUse {
+pub(in crate::session) fn task_use(method: &str, options: &RequestOptions, can_request: bool, link: &Link) -> TaskUse {
     let mode = options.task_mode();
     let is_declared = mode != TaskMode::Session || method.starts_with("tasks/");
     if method != CallTool::NAME {
@@ -62,7 +62,7 @@ pub(in crate::session) fn is_experimental_task(message: &[u8]) -> bool {
 /// Appends the parameters of a request about a task to `out`: the task id, and for `tasks/update` also the answers.
 pub(super) fn push_params(out: &mut Vec<u8>, task: &TaskPoller, request: TaskRequest) {
     out.extend_from_slice(b"{\"taskId\":");
-    push_string(out, task.id());
+    push_string(out, &task.id);
     if request == TaskRequest::Update {
         out.extend_from_slice(b",\"inputResponses\":{");
         for (at, answer) in task.answers().iter().enumerate() {

@@ -86,8 +86,8 @@ pub(super) enum TaskEnd {
 /// The polling state of one task.
 #[derive(Debug)]
 pub(super) struct TaskPoller {
-    id: String,
-    form: TaskProtocol,
+    pub(super) id: String,
+    pub(super) form: TaskProtocol,
     status: TaskStatus,
     message: Option<String>,
     interval: Duration,
@@ -128,18 +128,6 @@ impl TaskPoller {
             sent: 0,
             update_refused: None,
         }
-    }
-
-    pub(super) fn id(&self) -> &str {
-        &self.id
-    }
-
-    pub(super) fn into_id(self) -> String {
-        self.id
-    }
-
-    pub(super) fn form(&self) -> TaskProtocol {
-        self.form
     }
 
     /// Returns when the next request is due, or `None` if no request is scheduled.
@@ -230,9 +218,7 @@ impl TaskPoller {
             }
             (TaskStatus::Completed | TaskStatus::Failed, ..) => {
                 // A notification may omit the result.
-                if self.get != Schedule::Sent {
-                    self.get = Schedule::At(now);
-                }
+                self.schedule_get(now);
                 None
             }
             _ => None,
@@ -261,8 +247,7 @@ impl TaskPoller {
     /// Removes the answers that the server has accepted with its response to `tasks/update`.
     pub(super) fn updated(&mut self, now: Timestamp) {
         self.failures = 0;
-        self.drop_sent();
-        self.update = if self.answers.is_empty() { Schedule::Never } else { Schedule::At(now) };
+        self.drop_sent(now);
     }
 
     /// Handles the failure of a request about the task. Returns how the task ended, or `None` if the session continues
@@ -283,20 +268,15 @@ impl TaskPoller {
                 }
                 TaskRequest::Update => {
                     self.update_refused = Some(error.clone());
-                    self.drop_sent();
-                    self.update = if self.answers.is_empty() { Schedule::Never } else { Schedule::At(now) };
-                    if self.get != Schedule::Sent {
-                        self.get = Schedule::At(now);
-                    }
+                    self.drop_sent(now);
+                    self.schedule_get(now);
                     return None;
                 }
                 // The server does not respond before the task ends, or the task has just ended. The next status shows
                 // which.
                 TaskRequest::Result if !self.status.is_final() => {
                     self.result = Schedule::Never;
-                    if self.get != Schedule::Sent {
-                        self.get = Schedule::At(now + self.interval);
-                    }
+                    self.schedule_get(now + self.interval);
                     return None;
                 }
                 _ => {}
@@ -338,9 +318,19 @@ impl TaskPoller {
         }
     }
 
-    fn drop_sent(&mut self) {
+    /// Schedules `tasks/get`, unless its response is pending.
+    fn schedule_get(&mut self, at: Timestamp) {
+        if self.get != Schedule::Sent {
+            self.get = Schedule::At(at);
+        }
+    }
+
+    /// Removes the answers to which the server has responded, and schedules a `tasks/update` with those that were added
+    /// since.
+    fn drop_sent(&mut self, now: Timestamp) {
         self.answers.drain(..self.sent);
         self.sent = 0;
+        self.update = if self.answers.is_empty() { Schedule::Never } else { Schedule::At(now) };
     }
 
     fn fault(&self, fault: impl FnOnce(Option<String>) -> TaskError) -> TaskEnd {

@@ -1,11 +1,7 @@
 //! [`Tasks`]: the table of calls that wait for a task.
 
 use super::call::TaskCall;
-use super::params;
-use crate::session::link::Link;
 use crate::session::request_keys::RequestKey;
-use crate::session::request_options::RequestOptions;
-use crate::session::requests::TaskUse;
 use crate::session::server_info::ServerInfo;
 use crate::time::Timestamp;
 use alloc::collections::BTreeMap;
@@ -19,7 +15,7 @@ pub(in crate::session) struct Tasks {
     /// before it returns.
     wake: Option<Timestamp>,
     /// Whether the server accepts the parameter `task` in `tools/call` (revision 2025-11-25).
-    can_request: bool,
+    pub(in crate::session) can_request: bool,
     /// Whether the server supports `tasks/cancel`. Used with revision 2025-11-25 only.
     pub(super) can_cancel: bool,
 }
@@ -41,7 +37,7 @@ impl Tasks {
         self.calls.contains_key(&key)
     }
 
-    /// Returns when to call [`Self::handle_timeout`], or `None` if no call waits for a task.
+    /// Returns when the next request about a task is due or a call times out, or `None` if no call waits for a task.
     pub(in crate::session) fn poll_timeout(&self) -> Option<Timestamp> {
         self.wake
     }
@@ -50,11 +46,6 @@ impl Tasks {
     /// call.
     pub(in crate::session) fn progress(&self, id: u64) -> Option<RequestKey> {
         self.calls.iter().find(|(_, call)| call.progress_id == Some(id)).map(|(key, _)| *key)
-    }
-
-    /// Returns whether the server may respond with a task to a request of this method, and who polls the task.
-    pub(in crate::session) fn task_use(&self, method: &str, options: &RequestOptions, link: &Link) -> TaskUse {
-        params::task_use(method, options, self.can_request, link)
     }
 
     pub(super) fn update_wake(&mut self) {
