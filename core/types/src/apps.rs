@@ -1,12 +1,10 @@
 //! The MCP Apps extension (`io.modelcontextprotocol/ui`): the members that the extension adds to the `_meta` of tools
 //! and resources.
-//!
-//! This module also looks up the settings of any extension. Specification: basic/versioning, "Extension Negotiation".
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::{Resource, ResourceContents, ServerCapabilities, Tool};
+use crate::{Resource, ResourceContents, Tool};
 use mcpwire_text::json::from_json::{self, FromJson};
 use mcpwire_text::json::{Json, JsonText};
 use mcpwire_text::object;
@@ -125,31 +123,4 @@ impl ResourceContents {
 
 fn ui<T: FromJson>(meta: Option<&Json>) -> Option<T> {
     from_json::from_str(meta?.member_text("ui")?)
-}
-
-impl ServerCapabilities {
-    /// Returns the settings of the extension `name`: a JSON object, which is often empty.
-    ///
-    /// Returns `None` if the server does not declare the extension, or if the settings are not an object.
-    ///
-    /// ```
-    /// # mod mcpwire { pub mod types { pub use mcpwire_types::{Json, ServerCapabilities}; } }
-    /// use mcpwire::types::{Json, ServerCapabilities};
-    ///
-    /// let declared = r#"{"extensions":{"com.example/search":{"maxResults":5}}}"#;
-    /// let declared: ServerCapabilities = Json::parse(declared)?.decode()?;
-    /// let search = declared.extension("com.example/search").unwrap();
-    /// assert_eq!(search.member::<u32>("maxResults"), Some(5));
-    /// assert!(declared.extension("com.example/other").is_none());
-    /// # Ok::<(), mcpwire_types::JsonError>(())
-    /// ```
-    pub fn extension(&self, name: &str) -> Option<Json> {
-        extension(self.extensions.as_ref(), name)
-    }
-}
-
-/// Returns the settings of the extension `name`, if they are an object. `declared` is the member `extensions` of a
-/// client's or server's capabilities.
-pub(crate) fn extension(declared: Option<&Json>, name: &str) -> Option<Json> {
-    declared?.member_text(name).map(Json::trusted).filter(Json::is_object)
 }

@@ -105,7 +105,7 @@ impl ClientCapabilities {
     ///
     /// Returns `None` if the client does not declare the extension, or if the settings are not an object.
     pub fn extension(&self, name: &str) -> Option<Json> {
-        crate::apps::extension(self.extensions.as_ref(), name)
+        extension(self.extensions.as_ref(), name)
     }
 
     /// Declares that the client supports the extension `name`. `settings` must be a JSON object; `{}` means no
@@ -182,6 +182,33 @@ object! {
         /// as keys. `None` if the server declares no such features.
         optional experimental: Json = "experimental",
     }
+}
+
+impl ServerCapabilities {
+    /// Returns the settings of the extension `name`: a JSON object, which is often empty.
+    ///
+    /// Returns `None` if the server does not declare the extension, or if the settings are not an object.
+    ///
+    /// ```
+    /// # mod mcpwire { pub mod types { pub use mcpwire_types::{Json, ServerCapabilities}; } }
+    /// use mcpwire::types::{Json, ServerCapabilities};
+    ///
+    /// let declared = r#"{"extensions":{"com.example/search":{"maxResults":5}}}"#;
+    /// let declared: ServerCapabilities = Json::parse(declared)?.decode()?;
+    /// let search = declared.extension("com.example/search").unwrap();
+    /// assert_eq!(search.member::<u32>("maxResults"), Some(5));
+    /// assert!(declared.extension("com.example/other").is_none());
+    /// # Ok::<(), mcpwire_types::JsonError>(())
+    /// ```
+    pub fn extension(&self, name: &str) -> Option<Json> {
+        extension(self.extensions.as_ref(), name)
+    }
+}
+
+/// Returns the settings of the extension `name`, if they are an object. `declared` is the member `extensions` of a
+/// client's or server's capabilities.
+fn extension(declared: Option<&Json>, name: &str) -> Option<Json> {
+    declared?.member_text(name).map(Json::trusted).filter(Json::is_object)
 }
 
 object! {

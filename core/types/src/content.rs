@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::{Icon, ResourceContents};
+use crate::{Annotations, Icon, ResourceContents};
 use mcpwire_text::json::from_json::{FromJson, Mismatch};
 use mcpwire_text::json::read::{self, Reader};
-use mcpwire_text::json::{Json, JsonText, Number};
+use mcpwire_text::json::{Json, JsonText};
 use mcpwire_text::object;
 use mcpwire_text::open_enum;
 
@@ -263,23 +263,6 @@ pub struct UnknownContent {
     pub kind: String,
     /// The complete content block as the JSON that the server sent.
     pub raw: Json,
-}
-
-object! {
-    /// Hints for clients about a content block or resource, such as for whom it is and how important it is.
-    ///
-    /// Specification: server/resources, "Annotations".
-    pub struct Annotations("an object") {
-        /// For whom the content block or resource is intended: `user`, `assistant` or both. Empty if the server sent no
-        /// audience.
-        or_default audience: Vec<String> = "audience",
-        /// Importance of the content block or resource, from 0 (entirely optional) to 1 (required). `None` if the
-        /// server sent none.
-        optional priority: Number = "priority",
-        /// Time at which the resource was last modified, in ISO 8601 notation, such as `2025-01-12T15:00:58Z`. `None`
-        /// if the server sent none.
-        optional last_modified: String = "lastModified",
-    }
 }
 
 open_enum! {

@@ -71,7 +71,7 @@ pub use call_result::{CallToolResult, ToolFailure, ToolOutput, ToolText};
 pub use capabilities::{ClientCapabilities, ListCapability, Requirement, ResourcesCapability, ServerCapabilities};
 pub use completion::{CompleteParams, CompleteResult, Completion, CompletionReference};
 pub use content::{
-    Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent, UnknownContent,
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent, UnknownContent,
 };
 pub use elicitation::{
     ElicitAction, ElicitForm, ElicitOther, ElicitParams, ElicitResult, ElicitUrl, ElicitationComplete,
@@ -96,7 +96,7 @@ pub use method::{
 pub use notifications::{LogMessage, LoggingLevel, Progress, SetLevelParams};
 pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
 pub use resources::{
-    ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
+    Annotations, ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
 };
 pub use result::PagedList;

@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use crate::Icon;
 use crate::result::page;
-use crate::{Annotations, Icon};
 use mcpwire_text::json::from_json::Mismatch;
-use mcpwire_text::json::{ItemList, Json};
+use mcpwire_text::json::{ItemList, Json, Number};
 use mcpwire_text::object;
 use mcpwire_text::result;
 
@@ -48,6 +48,23 @@ impl Resource {
     /// Returns the display name of the resource: `title`, or `name` if there is no title.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
+    }
+}
+
+object! {
+    /// Hints for clients about a content block or resource, such as for whom it is and how important it is.
+    ///
+    /// Specification: server/resources, "Annotations".
+    pub struct Annotations("an object") {
+        /// For whom the content block or resource is intended: `user`, `assistant` or both. Empty if the server sent no
+        /// audience.
+        or_default audience: Vec<String> = "audience",
+        /// Importance of the content block or resource, from 0 (entirely optional) to 1 (required). `None` if the
+        /// server sent none.
+        optional priority: Number = "priority",
+        /// Time at which the resource was last modified, in ISO 8601 notation, such as `2025-01-12T15:00:58Z`. `None`
+        /// if the server sent none.
+        optional last_modified: String = "lastModified",
     }
 }
 
