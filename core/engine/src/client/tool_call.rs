@@ -1,5 +1,6 @@
 //! [`ToolCall`]: calls a tool, and searches for the tool first if necessary.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
@@ -103,10 +104,10 @@ struct Plan {
     /// Whether the adapter was asked by [`Step::Drain`] to read pending notifications, which may report that the server
     /// has added the tool.
     has_drained: bool,
-    /// The search before the call is sent, or after it has failed.
-    search: Option<PagedSearch>,
-    /// The error of the call. `None` if the call has not failed.
-    error: Option<CallError>,
+    /// The search before the call is sent, or after it has failed. Boxed because most calls need none.
+    search: Option<Box<PagedSearch>>,
+    /// The error of the call. `None` if the call has not failed. Boxed because most calls succeed.
+    error: Option<Box<CallError>>,
 }
 
 impl Plan {
@@ -124,8 +125,8 @@ impl Plan {
             {
                 return Step::Wait(key);
             }
-            if let Some(PagedSearch { tool, changes, .. }) = self.search.take() {
-                tools.note(tool, tools.changes != changes);
+            if let Some(search) = self.search.take() {
+                tools.note(search.tool, tools.changes != search.changes);
                 (self.has_searched, self.has_drained) = (true, false);
             }
             let session = calls.session();
@@ -134,11 +135,11 @@ impl Plan {
                 None => tools.needs_search_before_call(&self.tool, session.server(), self.options.task_mode()),
             };
             if needs_search && !self.has_searched {
-                self.search = Some(PagedSearch::begin(&self.tool, tools, calls, now));
+                self.search = Some(Box::new(PagedSearch::begin(&self.tool, tools, calls, now)));
                 continue;
             }
             if let Some(error) = self.error.take() {
-                return Step::Done(Err(tools.explain(&self.tool, error).into()));
+                return Step::Done(Err(tools.explain(&self.tool, *error).into()));
             }
             if tools.knows(&self.tool) == Some(false) && session.phase() != Phase::Closed {
                 // The adapter may not have read the notification of a change that adds the tool.
@@ -154,7 +155,7 @@ impl Plan {
     }
 
     fn call_failed(&mut self, error: CallError) {
-        self.error = Some(error);
+        self.error = Some(Box::new(error));
         self.has_searched = false;
     }
 }
