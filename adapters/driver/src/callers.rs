@@ -2,23 +2,14 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use mcpwire_core::{Notification, Reply, RequestKey};
 
-use crate::locked_state::State;
+use crate::locked_state::{Caller, State};
 
 /// Maximum number of reports that wait for the caller of a request. 64: beyond that, the oldest report is dropped.
 const MAX_REPORTS: usize = 64;
-
-/// The caller of a request.
-#[derive(Debug, Default)]
-pub(crate) struct Caller {
-    /// Wakes the task that waits for the reply.
-    pub(crate) waker: Option<Waker>,
-    /// Progress notifications and task statuses. `None` if the caller does not want them.
-    reports: Option<VecDeque<Notification>>,
-}
 
 impl State {
     /// Adds the caller of a request that was sent. `wants_reports` also collects its progress and task statuses.

@@ -1,6 +1,6 @@
 //! [`State`]: the data of a connection that its lock protects. [`StateGuard`]: the lock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,10 +11,11 @@ use mcpwire_client::{
     ReplySlots, ShutdownReport, StderrLines, Tracer, Writer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
-use mcpwire_core::{CloseReason, Event, Phase, ServerInfo, ServerRequest, ServerRequestId, SubscriptionKey, Timestamp};
+use mcpwire_core::{
+    CloseReason, Event, Notification, Phase, ServerInfo, ServerRequest, ServerRequestId, SubscriptionKey, Timestamp,
+};
 use mcpwire_process::Process;
 
-use crate::callers::Caller;
 use crate::output::Output;
 use crate::server_process::ServerProcess;
 
@@ -85,6 +86,15 @@ pub(crate) enum CloseIntent {
     Shutdown,
     /// Kill the server: a client has requested it, or all clients were dropped.
     Kill,
+}
+
+/// The caller of a request.
+#[derive(Debug, Default)]
+pub(crate) struct Caller {
+    /// Wakes the task that waits for the reply.
+    pub(crate) waker: Option<Waker>,
+    /// Progress notifications and task statuses. `None` if the caller does not want them.
+    pub(crate) reports: Option<VecDeque<Notification>>,
 }
 
 /// A request of the server, or its cancellation.
