@@ -132,9 +132,12 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
 /// Returns the error for a tool call that waited until `failure` ended the start of its server: that of a later call, see
 /// [`refusal`]. While the processes of the server are still being ended, its state does not say that it has failed.
 pub(super) fn refusal_after_start(detail: &StatusDetail, failure: HubError) -> HubError {
+    // Stopped by the user, or waiting for a login: no failure of the server.
+    let is_for_the_user =
+        matches!(failure.kind(), ErrorKind::NotRunning | ErrorKind::LoginRequired | ErrorKind::Unauthorized);
     match refusal(detail) {
         Some(refusal) => refusal,
-        None if detail.state == State::Stopping && failure.kind() != ErrorKind::NotRunning => {
+        None if detail.state == State::Stopping && !is_for_the_user => {
             let what = sentence(&format!("has failed: {}", hub_message(&failure)));
             let message = format!("server `{}` {what} {}", detail.name, advice(&detail.name, &failure));
             HubError::new(ErrorKind::NotRunning, message).at("server")
