@@ -61,6 +61,10 @@ fn a_server_runs_in_this_process<A: Adapter>() {
     let mut client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
     client.initialize().expect("it answers");
     assert_eq!(client.text("echo", json!({"message": "hi"})), "hi");
+    // Another thread may read standard error.
+    while client.stderr_tail().is_empty() {
+        assert_eq!(client.text("echo", json!({"message": "again"})), "again");
+    }
     assert_eq!(client.stderr_tail(), "let me think");
     let report = client.shutdown().expect("it ends");
     assert_eq!((report.exit, report.last_step), (Some(Exit::new(Some(7), None)), ShutdownStep::CloseInput));
