@@ -13,8 +13,10 @@ use crate::locked_state::{CloseIntent, State};
 use crate::shutdown::Shutdown;
 
 /// Size of the buffer for standard error, in bytes, and maximum number of consecutive reads.
-const STDERR_CHUNK: usize = 4 * 1024;
-const MAX_STDERR_READS: usize = 32;
+///
+/// Each turn of the driver clears the buffer. That of a larger one costs a fifth of a call.
+const STDERR_CHUNK: usize = 1024;
+const MAX_STDERR_READS: usize = 128;
 
 impl Driver {
     /// Reads standard error. Returns whether anything was read.
