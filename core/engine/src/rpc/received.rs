@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::WireId;
 use super::id::last_id;
-use mcpwire_text::json::scan::{key_text, last_member, member, members, skip_space, text};
+use mcpwire_text::json::scan::{is_text, key_text, last_member, member, members, skip_space};
 
 /// A received message and its kind.
 #[derive(Debug)]
@@ -113,9 +113,9 @@ impl Response {
     /// as it does when the result is decoded.
     pub(crate) fn result_type(self, message: &[u8]) -> ResultType {
         let Some(result) = self.result(message) else { return ResultType::Complete };
-        match last_member(result, "resultType").and_then(text).as_deref() {
-            Some("input_required") => ResultType::InputRequired,
-            Some("task") => ResultType::Task,
+        match last_member(result, "resultType") {
+            Some(kind) if is_text(kind, "input_required") => ResultType::InputRequired,
+            Some(kind) if is_text(kind, "task") => ResultType::Task,
             _ => ResultType::Complete,
         }
     }
