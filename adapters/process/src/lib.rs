@@ -40,7 +40,7 @@
 // | `spawn`, `program_file`, `isolation` | starts a server in a new process group or session; `check_descriptors` |
 // | `tree`, `procfs` | signals the server and its descendants |
 // | `end_of_stream` | `EndOfStream`: decides when the connection to a server has ended |
-// | `shutdown`, `shutdown_sequence` | `ProcessShutdown`: ends a server step by step |
+// | `shutdown` | `ProcessShutdown`: ends a server step by step |
 
 mod end_of_stream;
 mod isolation;
@@ -50,7 +50,6 @@ mod process;
 pub mod procfs;
 mod program_file;
 mod shutdown;
-mod shutdown_sequence;
 mod spawn;
 #[cfg(unix)]
 mod tree;

@@ -1,4 +1,14 @@
-//! [`ProcessShutdown`]: ends a server's process step by step.
+//! [`ProcessShutdown`]: ends a server's process step by step (specification: basic/transports/stdio, "Shutdown").
+//!
+//! ```text
+//! CloseInput ──3 s──▶ Terminate the group ──2 s──▶ Kill the group ──▶ Done
+//!      │ exit               │ exit
+//!      ▼                    ▼
+//!   what is left of the group: Terminate ──2 s──▶ Kill ──▶ Done
+//! ```
+//!
+//! [`ShutdownSequence`] decides which step is next and when it is due, and [`ProcessShutdown`] performs it. An exited server may
+//! leave child processes behind, so the sequence continues until its process group is empty.
 
 use std::time::Duration;
 
@@ -7,7 +17,6 @@ use mcpwire_core::Timestamp;
 
 use crate::end_of_stream::{EXIT_POLL_INTERVAL, EndOfStream};
 use crate::process::Process;
-use crate::shutdown_sequence::ShutdownSequence;
 
 /// How often to check for descendants after the server has exited. The system does not report when the last one exits.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -64,14 +73,13 @@ impl ProcessShutdown {
             return ShutdownAction::CloseInput;
         };
         loop {
-            if process.observe().is_some() {
-                self.sequence.exited();
-                if !process.has_processes() {
-                    self.sequence.group_is_empty();
-                }
-            }
-            let exited = process.exit().is_some();
-            let step = self.sequence.next(now);
+            let exited = process.observe().is_some();
+            let left = match exited {
+                false => Processes::Server,
+                true if process.has_processes() => Processes::Descendants,
+                true => Processes::None,
+            };
+            let step = self.sequence.next(left, now);
             // Signals after the exit go only to descendants, so they are no steps of the server's own end.
             if !exited && matches!(step, ShutdownStep::Terminate | ShutdownStep::Kill) {
                 self.last_step = step;
@@ -90,7 +98,7 @@ impl ProcessShutdown {
                         (false, true) => None,
                     };
                     let next_poll = interval.map(|interval| now + interval);
-                    let until = [self.sequence.deadline(), next_poll].into_iter().flatten().min();
+                    let until = [self.sequence.deadline, next_poll].into_iter().flatten().min();
                     return ShutdownAction::Wait(until.unwrap_or(now + POLL_INTERVAL));
                 }
                 ShutdownStep::Done => {
@@ -101,5 +109,153 @@ impl ProcessShutdown {
                 }
             }
         }
+    }
+}
+
+/// How long to wait for the end of all processes after [`ShutdownStep::Kill`]: 1 s. A kill takes milliseconds, except
+/// if the kernel blocks it.
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Start,
+    Closed,
+    Terminated,
+    Killed,
+    Done,
+}
+
+/// The processes of a server that have not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Processes {
+    /// The server, and perhaps descendants.
+    Server,
+    /// Only descendants: the server has exited.
+    Descendants,
+    None,
+}
+
+/// The state of the shutdown of one server process: which step is next, and when it is due.
+#[derive(Clone, Debug)]
+struct ShutdownSequence {
+    grace_periods: GracePeriods,
+    progress: Stage,
+    deadline: Option<Timestamp>,
+}
+
+impl ShutdownSequence {
+    /// Creates a shutdown sequence. Its first step is [`ShutdownStep::CloseInput`], or [`ShutdownStep::Terminate`] if the server has
+    /// already exited.
+    fn new(grace_periods: GracePeriods) -> Self {
+        ShutdownSequence { grace_periods, progress: Stage::Start, deadline: None }
+    }
+
+    /// Returns the next step. Call this method again at once after performing a step, until it returns [`ShutdownStep::Wait`]
+    /// or [`ShutdownStep::Done`].
+    fn next(&mut self, left: Processes, now: Timestamp) -> ShutdownStep {
+        if left == Processes::None {
+            self.progress = Stage::Done;
+        }
+        let due = self.deadline.is_none_or(|at| at <= now);
+        match self.progress {
+            // The server has exited, but its child processes remain. They do not read its stdin.
+            Stage::Start | Stage::Closed if left == Processes::Descendants => self.terminate(now),
+            Stage::Start => {
+                self.progress = Stage::Closed;
+                self.deadline = Some(now + self.grace_periods.after_close);
+                ShutdownStep::CloseInput
+            }
+            Stage::Closed if due => self.terminate(now),
+            Stage::Terminated if due => {
+                self.progress = Stage::Killed;
+                self.deadline = Some(now + KILL_TIMEOUT);
+                ShutdownStep::Kill
+            }
+            Stage::Closed | Stage::Terminated => ShutdownStep::Wait,
+            // No process survives a kill, but on a busy machine it takes a while until the last one is gone. A process that
+            // exists after this time is blocked in the kernel.
+            Stage::Killed if due => {
+                self.progress = Stage::Done;
+                ShutdownStep::Done
+            }
+            Stage::Killed => ShutdownStep::Wait,
+            Stage::Done => ShutdownStep::Done,
+        }
+    }
+
+    fn terminate(&mut self, now: Timestamp) -> ShutdownStep {
+        self.progress = Stage::Terminated;
+        self.deadline = Some(now + self.grace_periods.after_terminate);
+        ShutdownStep::Terminate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Processes::{Descendants, None as Gone, Server};
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_origin(Duration::from_millis(millis))
+    }
+
+    #[test]
+    fn a_server_that_obeys_is_asked_once() {
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        assert_eq!(sequence.next(Server, at(0)), ShutdownStep::CloseInput);
+        assert_eq!(sequence.next(Server, at(5)), ShutdownStep::Wait);
+        assert_eq!(sequence.next(Gone, at(10)), ShutdownStep::Done);
+    }
+
+    #[test]
+    fn a_server_that_ignores_everything_is_killed_after_five_seconds() {
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        assert_eq!(sequence.next(Server, at(0)), ShutdownStep::CloseInput);
+        assert_eq!(sequence.next(Server, at(2_999)), ShutdownStep::Wait);
+        assert_eq!(sequence.next(Server, at(3_000)), ShutdownStep::Terminate);
+        assert_eq!(sequence.next(Server, at(4_999)), ShutdownStep::Wait);
+        assert_eq!(sequence.next(Server, at(5_000)), ShutdownStep::Kill);
+        assert_eq!(sequence.next(Server, at(5_001)), ShutdownStep::Wait);
+        assert_eq!(sequence.next(Gone, at(5_002)), ShutdownStep::Done);
+    }
+
+    #[test]
+    fn a_process_that_no_kill_ends_is_left_to_the_system() {
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        let mut steps = [0, 3_000, 5_000, 5_999, 6_000].map(|now| sequence.next(Server, at(now))).into_iter();
+        assert!(steps.by_ref().eq([
+            ShutdownStep::CloseInput,
+            ShutdownStep::Terminate,
+            ShutdownStep::Kill,
+            ShutdownStep::Wait,
+            ShutdownStep::Done
+        ]));
+    }
+
+    #[test]
+    fn what_a_server_leaves_behind_is_ended_too() {
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        assert_eq!(sequence.next(Server, at(0)), ShutdownStep::CloseInput);
+        assert_eq!(sequence.next(Descendants, at(10)), ShutdownStep::Terminate);
+        assert_eq!(sequence.next(Descendants, at(20)), ShutdownStep::Wait);
+        assert_eq!(sequence.next(Descendants, at(2_010)), ShutdownStep::Kill);
+        assert_eq!(sequence.next(Descendants, at(2_020)), ShutdownStep::Wait);
+        assert_eq!(sequence.next(Gone, at(2_030)), ShutdownStep::Done);
+    }
+
+    #[test]
+    fn killed_descendants_are_waited_for_although_the_server_has_exited() {
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        assert_eq!(sequence.next(Descendants, at(0)), ShutdownStep::Terminate);
+        assert_eq!(sequence.next(Descendants, at(2_000)), ShutdownStep::Kill);
+        assert_eq!(sequence.next(Descendants, at(2_999)), ShutdownStep::Wait);
+        assert_eq!(sequence.next(Descendants, at(3_000)), ShutdownStep::Done);
+    }
+
+    #[test]
+    fn a_server_that_has_exited_before_needs_no_closing() {
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        assert_eq!(sequence.next(Descendants, at(0)), ShutdownStep::Terminate);
+        assert_eq!(sequence.next(Gone, at(1)), ShutdownStep::Done);
     }
 }
