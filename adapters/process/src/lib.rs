@@ -36,9 +36,9 @@
 
 // | file | content |
 // |---|---|
-// | `process`, `local` | `Process`: detects the exit of a server, and ends it |
+// | `process` | `Process`: a server's process, or what a launcher has started |
+// | `local`, `procfs` | detects the exit of a process, and signals it and its descendants |
 // | `spawn`, `program_file`, `isolation` | starts a server in a new process group or session; `check_descriptors` |
-// | `tree`, `procfs` | signals the server and its descendants |
 // | `end_of_stream` | `EndOfStream`: decides when the connection to a server has ended |
 // | `shutdown` | `ProcessShutdown`: ends a server step by step |
 
@@ -51,8 +51,6 @@ pub mod procfs;
 mod program_file;
 mod shutdown;
 mod spawn;
-#[cfg(unix)]
-mod tree;
 
 pub use end_of_stream::{EndOfStream, ExitPolling};
 pub use local::{kill_children, kill_tree};

@@ -97,7 +97,7 @@ impl Process {
             (Some(stdin), Some(stdout), Some(stderr)) => Pipes { stdin, stdout, stderr },
             _ => unreachable!("`spawn` creates all three pipes"),
         };
-        Ok((Process { kind: Kind::Local(LocalProcess::new(child)), exit: None }, pipes))
+        Ok((Process { kind: Kind::Local(LocalProcess::from(child)), exit: None }, pipes))
     }
 
     /// Wraps a server that a launcher has started.

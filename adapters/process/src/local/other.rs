@@ -9,12 +9,14 @@ use mcpwire_client::Exit;
 #[derive(Debug)]
 pub(crate) struct LocalProcess(Child);
 
-#[expect(clippy::unused_self, reason = "the signatures are the same as on Unix")]
-impl LocalProcess {
-    pub(crate) fn new(child: Child) -> Self {
+impl From<Child> for LocalProcess {
+    fn from(child: Child) -> Self {
         LocalProcess(child)
     }
+}
 
+#[expect(clippy::unused_self, reason = "the signatures are the same as on Unix")]
+impl LocalProcess {
     pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }
@@ -30,7 +32,9 @@ impl LocalProcess {
         self.observe().is_none()
     }
 
-    pub(crate) fn find_strays(&mut self) {}
+    pub(crate) fn find_strays(&mut self) -> bool {
+        false
+    }
 
     pub(crate) fn terminate(&mut self) {
         let _ = self.0.kill();

@@ -1,111 +1,161 @@
-//! Processes of Unix.
+//! Processes of Unix: a server's process and its descendants, to signal all of them.
+
+#[cfg(target_os = "linux")]
+mod linux;
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::process::Child;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use mcpwire_client::Exit;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions, waitid, waitpid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, test_kill_process_group, waitid,
+    waitpid,
+};
 
-use crate::tree::ProcessTree;
+#[cfg(target_os = "linux")]
+use linux::{Strays, has_only_zombies, leads_its_group};
+#[cfg(not(target_os = "linux"))]
+use unlisted::{Strays, has_only_zombies, leads_its_group};
 
-/// How often to check whether the server has exited, on systems without process descriptors, and whether its killed descendants
-/// have.
-const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// Maximum number of searches for strays before a kill. Each search finds the processes that were started before the previous
+/// search stopped their parents, so two or three are usually enough.
+const MAX_SEARCHES: usize = 16;
 
-/// A server's process on this machine, and its descendants.
+/// How often to check whether the killed server and its descendants have exited. A kill usually takes less than a millisecond.
+const KILL_POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// A server's process on this machine, its process group, and the descendants that have left the group.
 #[derive(Debug)]
 pub(crate) struct LocalProcess {
-    child: Child,
-    tree: ProcessTree,
+    /// The id of the server's process, and of the group that the process led at its start.
+    server: Pid,
+    state: State,
+    strays: Strays,
     /// Becomes readable when the server exits.
     descriptor: Option<OwnedFd>,
 }
 
-impl LocalProcess {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The server is running or a zombie, so its id cannot belong to another process.
+    Unreaped,
+    /// The id of the server may be signalled only as the id of its group.
+    Reaped,
+    /// No process is left. The ids may belong to other processes by now, so nothing is signalled.
+    Ended,
+}
+
+impl From<Child> for LocalProcess {
     /// Wraps a child that leads its process group.
-    pub(crate) fn new(child: Child) -> Self {
-        let pid = Pid::from_child(&child);
+    fn from(child: Child) -> Self {
+        LocalProcess::new(Pid::from_child(&child))
+    }
+}
+
+impl LocalProcess {
+    fn new(server: Pid) -> Self {
         #[cfg(target_os = "linux")]
-        let descriptor = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok();
+        let descriptor = rustix::process::pidfd_open(server, rustix::process::PidfdFlags::empty()).ok();
         #[cfg(not(target_os = "linux"))]
         let descriptor = None;
-        LocalProcess { child, tree: ProcessTree::new(pid), descriptor }
+        LocalProcess { server, state: State::Unreaped, strays: Strays::default(), descriptor }
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.server.as_raw_nonzero().get().cast_unsigned()
     }
 
     pub(crate) fn exit_fd(&self) -> Option<BorrowedFd<'_>> {
         self.descriptor.as_ref().map(|descriptor| descriptor.as_fd())
     }
 
+    /// Returns the id of the server's process, unless the process was reaped.
+    fn unreaped_server(&self) -> Option<Pid> {
+        (self.state == State::Unreaped).then_some(self.server)
+    }
+
     /// Returns the exit status, without reaping the process: its id must not be reused while the process is signalled.
     ///
     /// Returns `None` if the process is running or was reaped.
     pub(crate) fn observe(&mut self) -> Option<Exit> {
-        let pid = self.tree.unreaped_server()?;
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(pid), options).ok()??;
+        let status = waitid(WaitId::Pid(self.unreaped_server()?), options).ok()??;
         Some(Exit::new(status.exit_status(), status.terminating_signal()))
     }
 
     /// Reaps the process if it has exited.
     pub(crate) fn reap(&mut self) {
-        if matches!(self.child.try_wait(), Ok(Some(_))) {
-            self.tree.server_reaped();
+        if let Some(server) = self.unreaped_server()
+            && matches!(waitpid(Some(server), WaitOptions::NOHANG), Ok(Some(_)))
+        {
+            self.state = State::Reaped;
         }
     }
 
     /// Returns whether processes of the server are left. A server that was not reaped is one of them.
     pub(crate) fn has_processes(&mut self) -> bool {
-        !self.tree.is_empty()
+        if self.state == State::Reaped {
+            let group_is_empty =
+                test_kill_process_group(self.server) == Err(rustix::io::Errno::SRCH) || has_only_zombies(self.server);
+            if group_is_empty && self.strays.running().next().is_none() {
+                self.state = State::Ended;
+            }
+        }
+        self.state != State::Ended
     }
 
-    /// Searches for descendants that have left the process group, to signal them later.
-    pub(crate) fn find_strays(&mut self) {
-        self.tree.find_strays();
+    /// Searches for descendants that have left the group, to signal them later. Returns whether there are new ones.
+    pub(crate) fn find_strays(&mut self) -> bool {
+        self.state != State::Ended && self.strays.find(self.server, self.unreaped_server())
     }
 
+    /// Sends `SIGTERM` to all processes.
     pub(crate) fn terminate(&mut self) {
-        self.tree.terminate();
+        self.find_strays();
+        self.signal(Signal::TERM);
     }
 
+    /// Kills all processes.
     pub(crate) fn kill(&mut self) {
-        self.tree.kill();
+        // A stopped process starts no others, so all processes are known when a search finds no new ones.
+        for _ in 0..MAX_SEARCHES {
+            self.signal(Signal::STOP);
+            if !self.find_strays() {
+                break;
+            }
+        }
+        self.signal(Signal::KILL);
+    }
+
+    fn signal(&self, signal: Signal) {
+        if self.state == State::Ended {
+            return;
+        }
+        // A signal fails only if there is no such process, or if the process belongs to another user.
+        let _ = kill_process_group(self.server, signal);
+        // No process gets a signal twice: some servers take the second `SIGTERM` as a request to exit at once.
+        if let Some(server) = self.unreaped_server()
+            && !leads_its_group(server)
+        {
+            let _ = kill_process(server, signal);
+        }
+        for stray in self.strays.running() {
+            let _ = kill_process(stray, signal);
+        }
     }
 
     /// Blocks until the killed server was reaped and its descendants have exited, at most for `timeout`.
     pub(crate) fn reap_all(&mut self, timeout: Duration) {
         let until = Instant::now() + timeout;
-        self.wait_for_exit(until);
         self.reap();
         while self.has_processes() && Instant::now() < until {
-            std::thread::sleep(EXIT_POLL_INTERVAL);
+            thread::sleep(KILL_POLL_INTERVAL);
+            self.reap();
         }
-        if let Some(server) = self.tree.unreaped_server() {
+        if let Some(server) = self.unreaped_server() {
             reap_later(server);
-        }
-    }
-
-    /// Blocks until the server has exited, at most until `until`.
-    fn wait_for_exit(&mut self, until: Instant) {
-        while self.tree.unreaped_server().is_some() && self.observe().is_none() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            let wait = if self.descriptor.is_some() { left } else { left.min(EXIT_POLL_INTERVAL) };
-            let poll_timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
-            let result = match &self.descriptor {
-                Some(fd) => poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&poll_timeout)),
-                None => poll(&mut [], Some(&poll_timeout)),
-            };
-            if result.is_err_and(|error| error != rustix::io::Errno::INTR) {
-                return;
-            }
         }
     }
 }
@@ -115,7 +165,7 @@ impl LocalProcess {
 fn reap_later(server: Pid) {
     let reap = move || while matches!(waitpid(Some(server), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {};
     // Without a thread, the zombie stays.
-    let _ = std::thread::Builder::new().name("mcpwire-reaper".into()).spawn(reap);
+    let _ = thread::Builder::new().name("mcpwire-reaper".into()).spawn(reap);
 }
 
 /// Kills all child processes of this program, with their descendants. For a program that is about to exit.
@@ -134,7 +184,41 @@ pub fn kill_children() {
 /// Unix, this function does nothing.
 pub fn kill_tree(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        ProcessTree::new(pid).kill();
+        LocalProcess::new(pid).kill();
+    }
+}
+
+/// Unix systems that have no list of the children of a process.
+#[cfg(not(target_os = "linux"))]
+mod unlisted {
+    use rustix::process::Pid;
+
+    /// The descendants of a server that have left its process group. They are not found here.
+    #[derive(Debug, Default)]
+    pub(super) struct Strays {}
+
+    #[expect(clippy::unused_self, reason = "the signatures are the same as on Linux")]
+    impl Strays {
+        pub(super) fn find(&mut self, _group: Pid, _unreaped_server: Option<Pid>) -> bool {
+            false
+        }
+
+        pub(super) fn running(&self) -> impl Iterator<Item = Pid> {
+            std::iter::empty()
+        }
+    }
+
+    /// Returns whether the group has only zombies, or only processes that this user may not signal.
+    ///
+    /// macOS reports `EPERM` in both cases, and processes of another user cannot be ended anyway. Other systems are not known to
+    /// report it for zombies.
+    pub(super) fn has_only_zombies(group: Pid) -> bool {
+        cfg!(target_vendor = "apple") && rustix::process::test_kill_process_group(group) == Err(rustix::io::Errno::PERM)
+    }
+
+    /// Returns whether the process is in the group that it led at its start.
+    pub(super) fn leads_its_group(process: Pid) -> bool {
+        rustix::process::getpgid(Some(process)) == Ok(process)
     }
 }
 
@@ -149,7 +233,7 @@ mod tests {
     #[test]
     fn a_process_that_exits_after_the_wait_for_it_is_no_zombie() {
         let child = Command::new("sleep").arg("0.2").process_group(0).spawn().expect("sleep starts");
-        let mut process = LocalProcess::new(child);
+        let mut process = LocalProcess::from(child);
         let pid = process.pid();
         process.reap_all(Duration::ZERO);
         drop(process);
@@ -158,7 +242,7 @@ mod tests {
             if !is_child() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(1));
+            thread::sleep(Duration::from_millis(1));
         }
         panic!("the process is a zombie");
     }

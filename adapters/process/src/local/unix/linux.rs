@@ -23,13 +23,11 @@ impl Strays {
     /// Searches the descendants of the server and of all known strays. Returns whether it has found new strays.
     pub(super) fn find(&mut self, group: Pid, unreaped_server: Option<Pid>) -> bool {
         let known = self.0.len();
-        let mut visited = Vec::new();
-        visited.extend(unreaped_server.map(id));
-        self.for_each(&mut |pid| visited.push(id(pid)));
+        let mut visited: Vec<u32> = unreaped_server.into_iter().chain(self.running()).map(id).collect();
         let mut next = 0;
         while let Some(parent) = visited.get(next).copied() {
             next += 1;
-            procfs::for_each_child(parent, &mut |child| {
+            for child in procfs::child_ids(parent) {
                 if visited.len() < MAX_VISITED
                     && !visited.contains(&child)
                     && let Some(stat) = ProcessStat::read(child)
@@ -39,22 +37,17 @@ impl Strays {
                         self.0.push(Stray { pid: child, start_time: stat.start_time });
                     }
                 }
-            });
+            }
         }
         self.0.len() > known
     }
 
-    /// Calls `f` with the strays that are running.
-    pub(super) fn for_each(&self, f: &mut dyn FnMut(Pid)) {
-        for stray in &self.0 {
-            if let Some(stat) = ProcessStat::read(stray.pid)
-                && stat.start_time == stray.start_time
-                && !stat.is_zombie
-                && let Some(pid) = Pid::from_raw(stray.pid.cast_signed())
-            {
-                f(pid);
-            }
-        }
+    /// Returns the strays that are running.
+    pub(super) fn running(&self) -> impl Iterator<Item = Pid> {
+        let is_running = |stray: &&Stray| {
+            ProcessStat::read(stray.pid).is_some_and(|stat| stat.start_time == stray.start_time && !stat.is_zombie)
+        };
+        self.0.iter().filter(is_running).filter_map(|stray| Pid::from_raw(stray.pid.cast_signed()))
     }
 }
 
@@ -62,13 +55,8 @@ impl Strays {
 ///
 /// In a container whose init process reaps no children, zombies would keep the group non-empty forever.
 pub(super) fn has_only_zombies(group: Pid) -> bool {
-    let (mut zombies, mut others) = (0, 0);
-    procfs::for_each(&mut |stat| {
-        if stat.group == id(group) {
-            *(if stat.is_zombie { &mut zombies } else { &mut others }) += 1;
-        }
-    });
-    zombies > 0 && others == 0
+    let members: Vec<_> = ProcessStat::all().into_iter().filter(|stat| stat.group == id(group)).collect();
+    !members.is_empty() && members.iter().all(|stat| stat.is_zombie)
 }
 
 /// Returns whether the process is in the group that it led at its start.
