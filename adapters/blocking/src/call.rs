@@ -79,7 +79,8 @@ impl McpClient {
 
     /// Checks the result of a tool against the tool's output schema, if the program has set a validator.
     pub(crate) fn check_output(&mut self, tool: &str, result: &CallToolResult) -> Result<(), Error> {
-        let checked = self.connection.context.check_output(self.connection.state.client.tools.list(), tool, result);
+        let checked =
+            self.connection.io.context.check_output(self.connection.io.state.client.tools.list(), tool, result);
         checked.map_err(|error| self.call_error(error).with_tool(tool))
     }
 }
@@ -105,8 +106,8 @@ impl<'client> Call<'client, '_> {
     /// Sends the call, and returns the client and the result.
     fn run<M: Method>(self) -> Result<(&'client mut McpClient, M::Result), Error> {
         let Call { client, name, request, options, mut callbacks } = self;
-        let options = client.connection.context.with_tool_caller_context(&options, Some(&name)).into_owned();
-        let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
+        let options = client.connection.io.context.with_tool_caller_context(&options, Some(&name)).into_owned();
+        let request = request.map_err(|error| client.connection.send_error(error).with_tool(&name))?;
         let call = ToolCall::<M>::new(Arc::clone(&name), request.with_method(), options);
         let result = client.run_reporting(call, &mut |report| callbacks.call(report));
         let result = result.map_err(|error| error.with_tool(&name))?;
@@ -126,8 +127,8 @@ impl Call<'_, 'static> {
     /// If the arguments do not serialize to a JSON object or a list of pairs, or if the call cannot be sent.
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, request, options, callbacks } = self;
-        let options = client.connection.context.with_tool_caller_context(&options, Some(&name)).into_owned();
-        let request = request.map_err(|error| client.send_error(error).with_tool(&name))?;
+        let options = client.connection.io.context.with_tool_caller_context(&options, Some(&name)).into_owned();
+        let request = request.map_err(|error| client.connection.send_error(error).with_tool(&name))?;
         let call = ToolCall::new(Arc::clone(&name), request, options);
         match client.begin_with(callbacks, |state, calls, now| call.send_now(state, calls, now)) {
             Ok(pending) => Ok(pending.of_tool(name)),

@@ -2,21 +2,39 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
 
-/// A way to wake the client's thread while it waits.
-pub(crate) enum ThreadWaker {
-    #[cfg(unix)]
-    Pipe(std::io::PipeWriter),
-    Call(Box<dyn Fn() + Send>),
-    #[cfg(feature = "http")]
-    Task(std::task::Waker),
-}
+/// Wakes the client's thread while it waits.
+pub(crate) type ThreadWaker = Box<dyn Fn() + Send>;
 
+#[derive(Default)]
 struct Shared {
     is_cancelled: AtomicBool,
-    /// Replaced when the server is restarted.
-    waker: Mutex<ThreadWaker>,
+    /// Whether the future of a handler can continue.
+    is_woken: AtomicBool,
+    /// `None` until something may wake the thread. Replaced when the server is restarted.
+    waker: Mutex<Option<ThreadWaker>>,
+}
+
+impl Shared {
+    fn waker(&self) -> MutexGuard<'_, Option<ThreadWaker>> {
+        self.waker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake_thread(&self) {
+        if let Some(wake) = &*self.waker() {
+            wake();
+        }
+    }
+}
+
+/// Wakes the thread to poll the handlers.
+impl Wake for Shared {
+    fn wake(self: Arc<Self>) {
+        self.is_woken.store(true, Ordering::SeqCst);
+        self.wake_thread();
+    }
 }
 
 /// Cancels the wait of a client from another thread, such as a signal handler or a user interface.
@@ -39,8 +57,9 @@ struct Shared {
 pub struct Canceller(Arc<Shared>);
 
 impl Canceller {
-    pub(crate) fn new(waker: ThreadWaker) -> Self {
-        Canceller(Arc::new(Shared { is_cancelled: AtomicBool::new(false), waker: Mutex::new(waker) }))
+    /// Creates a canceller. It cannot wake the thread before [`Canceller::set_waker`].
+    pub(crate) fn new() -> Self {
+        Canceller(Arc::default())
     }
 
     /// Cancels the request that the client waits for, and notifies the server.
@@ -49,24 +68,25 @@ impl Canceller {
     /// fails.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::SeqCst);
-        self.wake();
+        self.0.wake_thread();
     }
 
-    /// Wakes the thread without cancelling its request.
-    pub(crate) fn wake(&self) {
-        match &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
-            // The error is ignored: a full pipe wakes the thread, too.
-            #[cfg(unix)]
-            ThreadWaker::Pipe(pipe) => drop(std::io::Write::write(&mut &*pipe, &[1])),
-            ThreadWaker::Call(wake) => wake(),
-            #[cfg(feature = "http")]
-            ThreadWaker::Task(waker) => waker.wake_by_ref(),
-        }
+    pub(crate) fn has_waker(&self) -> bool {
+        self.0.waker().is_some()
     }
 
-    /// Replaces the waker, after the server was restarted.
     pub(crate) fn set_waker(&self, waker: ThreadWaker) {
-        *self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker;
+        *self.0.waker() = Some(waker);
+    }
+
+    /// Returns the waker for the futures of handlers.
+    pub(crate) fn handler_waker(&self) -> Waker {
+        Waker::from(Arc::clone(&self.0))
+    }
+
+    /// Returns whether the future of a handler can continue, and resets this.
+    pub(crate) fn take_woken(&self) -> bool {
+        self.0.is_woken.swap(false, Ordering::SeqCst)
     }
 
     /// Returns whether `cancel` was called since the last call of this function.

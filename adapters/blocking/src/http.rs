@@ -19,12 +19,9 @@
 //!
 //! `mcpwire::oauth::OAuth` logs users in. Its runtime is [`runtime`], and [`block_on`] waits for its logins.
 
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 
+pub use crate::block_on::block_on;
 pub use mcpwire_client::http::{
     AfterRefusal, AuthorizationContext, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials,
     DefinitionSetting, EnvToken, HttpClient, HttpOptions, HttpResponse, Refusal, RefusalFuture, ResponseFuture,
@@ -35,25 +32,4 @@ pub use mcpwire_smol::Runtime;
 /// Returns the runtime of the background thread, for an `mcpwire::oauth::OAuth`. Its tasks run between calls, too.
 pub fn runtime() -> Arc<dyn Runtime> {
     Arc::new(mcpwire_smol::Smol)
-}
-
-/// Runs a future to its end on this thread, such as the `login` of an `OAuth`.
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut cx = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut cx) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
 }

@@ -35,7 +35,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod answers;
+mod block_on;
 mod call;
 mod cancel;
 mod client;

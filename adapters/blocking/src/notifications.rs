@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use mcpwire_client::{Error, EventConsumer, EventQueue};
-use mcpwire_core::{CallError, Event, Notification, Phase};
+use mcpwire_core::{Event, Notification, Phase};
 
 use crate::client::McpClient;
-use crate::connection::WaitOutcome;
 
 /// A queue of the notifications of the server, in order of arrival. Returned by [`McpClient::notifications`].
 ///
@@ -49,7 +48,7 @@ impl McpClient {
     }
 
     fn consumer(&mut self, queue: EventQueue) -> EventConsumer {
-        let has_ended = self.connection.engine.session().phase() == Phase::Closed;
+        let has_ended = self.connection.io.engine.session().phase() == Phase::Closed;
         self.connection.consumers.add(queue, has_ended)
     }
 }
@@ -117,12 +116,7 @@ fn next(
 ) -> Result<Option<Event>, Error> {
     client.cancel_dropped();
     let until = within.map(|within| client.connection.now() + within);
-    match client.connection.wait_for(until, |_| consumer.try_next()) {
-        Ok(WaitOutcome::Value(event)) => Ok(Some(event)),
-        Ok(WaitOutcome::Expired) => Ok(None),
-        Ok(WaitOutcome::Cancelled) => Err(client.call_error(CallError::Cancelled { method: "a notification".into() })),
-        Err(error) => Err(client.io_error(error)),
-    }
+    client.connection.wait_for("a notification", until, |_| consumer.try_next())
 }
 
 fn try_next(consumer: &mut EventConsumer, client: &mut McpClient) -> Option<Event> {

@@ -47,7 +47,7 @@ impl<M: Method> Pending<M> {
     /// If a callback of the call has panicked: with its panic. The call was cancelled.
     pub fn wait(mut self, client: &mut McpClient) -> Result<M::Result, Error> {
         self.is_done = true;
-        let result = client.wait(self.ticket, &mut |_| {});
+        let result = client.wait(self.ticket);
         let result = result.map_err(|error| match &self.tool {
             Some(tool) => error.with_tool(tool),
             None => error,
@@ -140,7 +140,7 @@ mod tests {
         assert!(!client.connection.expects_replies());
         // The client does not store a reply without a handle.
         let now = client.connection.now();
-        let _ = client.connection.engine.calls().request::<Ping>(&(), &options, now).unwrap();
+        let _ = client.connection.io.engine.calls().request::<Ping>(&(), &options, now).unwrap();
         client.listen(Duration::from_millis(20)).unwrap();
         assert!(!client.connection.expects_replies());
         let pending = client.begin::<Ping>(&(), &options).unwrap();

@@ -7,7 +7,6 @@ use mcpwire_core::internal::{SubscriptionPoll, SubscriptionReader};
 use mcpwire_core::{SubscribeOptions, SubscriptionEvent, SubscriptionFilter};
 
 use crate::client::McpClient;
-use crate::connection::WaitOutcome;
 use crate::pending_replies::{DroppedHandle, DroppedHandles};
 
 /// A subscription to changes of lists and resources. Returned by [`McpClient::subscribe`].
@@ -54,8 +53,8 @@ impl McpClient {
     ) -> Result<Subscription, Error> {
         self.cancel_dropped();
         let now = self.connection.now();
-        let reader = SubscriptionReader::subscribe(wanted, options, &mut self.connection.engine.calls(), now)
-            .map_err(|error| self.send_error(error))?;
+        let reader = SubscriptionReader::subscribe(wanted, options, &mut self.connection.io.engine.calls(), now)
+            .map_err(|error| self.connection.send_error(error))?;
         let mut subscription = Subscription { reader, dropped: self.dropped.clone() };
         // The first event is the acknowledgment (`SubscriptionEvent::Acknowledged`).
         subscription.next(self)?;
@@ -100,7 +99,7 @@ impl Subscription {
     /// Returns the next change if one has arrived.
     pub fn try_next(&mut self, client: &mut McpClient) -> Option<SubscriptionEvent> {
         client.connection.catch_up();
-        match self.reader.poll(&mut client.connection.engine.calls()) {
+        match self.reader.poll(&mut client.connection.io.engine.calls()) {
             SubscriptionPoll::Event(event) => Some(event),
             SubscriptionPoll::Ended | SubscriptionPoll::Pending => None,
         }
@@ -124,17 +123,14 @@ impl Subscription {
             return Ok(None);
         }
         let until = within.map(|within| client.connection.now() + within);
-        let poll = client.connection.wait_for(until, |engine| match self.reader.poll(&mut engine.calls()) {
-            SubscriptionPoll::Event(event) => Some(Some(event)),
-            SubscriptionPoll::Ended => Some(None),
-            SubscriptionPoll::Pending => None,
+        let event = client.connection.wait_for("subscriptions/listen", until, |engine| {
+            match self.reader.poll(&mut engine.calls()) {
+                SubscriptionPoll::Event(event) => Some(Some(event)),
+                SubscriptionPoll::Ended => Some(None),
+                SubscriptionPoll::Pending => None,
+            }
         });
-        match poll {
-            Ok(WaitOutcome::Value(event)) => Ok(event),
-            Ok(WaitOutcome::Expired) => Ok(None),
-            Ok(WaitOutcome::Cancelled) => Err(client.call_error(SubscriptionReader::cancelled())),
-            Err(error) => Err(client.io_error(error)),
-        }
+        event.map(Option::flatten)
     }
 }
 

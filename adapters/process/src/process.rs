@@ -1,6 +1,10 @@
 //! [`Process`]: a server's process and its descendants.
 
 #[cfg(unix)]
+use std::fs::File;
+#[cfg(unix)]
+use std::io;
+#[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
@@ -43,6 +47,23 @@ pub struct Pipes {
     pub stdout: ChildStdout,
     /// Standard error of the server.
     pub stderr: ChildStderr,
+}
+
+#[cfg(unix)]
+impl Pipes {
+    /// Converts the pipes to non-blocking files: standard input, output and error.
+    ///
+    /// # Errors
+    /// If the system cannot make a pipe non-blocking.
+    pub fn into_files(self) -> io::Result<[File; 3]> {
+        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+        let files = [OwnedFd::from(self.stdin), self.stdout.into(), self.stderr.into()].map(File::from);
+        for file in &files {
+            fcntl_setfl(file, fcntl_getfl(file)? | OFlags::NONBLOCK)?;
+        }
+        Ok(files)
+    }
 }
 
 /// A file descriptor that becomes readable when a process exits. Only Linux has such descriptors. It contains no data to read.

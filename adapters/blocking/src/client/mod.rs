@@ -4,18 +4,15 @@ mod opening;
 mod requests;
 
 use std::fmt;
-use std::io;
 
 use mcpwire_client::{ConnectionEnd, Error, GracePeriods, InvalidMessages, McpServerDef, ShutdownReport};
-use mcpwire_core::internal::{Operation, RequestError, Step};
-use mcpwire_core::{
-    CallError, Method, Notification, ProtocolVersion, Reply, RequestKey, SendError, ServerCapabilities, ServerInfo,
-    Stats, Ticket, Timestamp,
-};
+use mcpwire_core::internal::{Operation, Step};
+use mcpwire_core::{CallError, Method, Notification, ProtocolVersion, ServerCapabilities, ServerInfo, Stats, Ticket};
 
 use crate::cancel::Canceller;
-use crate::connection::{Connection, WaitOutcome};
+use crate::connection::Connection;
 use crate::pending_replies::{DroppedHandle, DroppedHandles};
+use crate::transport::Io;
 pub use opening::with_client;
 
 /// A connection to one server.
@@ -61,7 +58,7 @@ pub struct McpClient {
 impl McpClient {
     /// Returns the server's info and capabilities, or `None` before [`McpClient::initialize`].
     pub fn server_info(&self) -> Option<&ServerInfo> {
-        self.connection.engine.session().server()
+        self.connection.io.engine.session().server()
     }
 
     /// Returns the capabilities that the server has declared.
@@ -77,12 +74,12 @@ impl McpClient {
     /// Returns the name of the server in errors: [`McpServerDef::display_name`], or for a pair of streams
     /// [`ConnectOptions::name`](crate::ConnectOptions::name), by default `stream`.
     pub fn server_name(&self) -> &str {
-        &self.connection.context.name
+        &self.connection.io.context.name
     }
 
     /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
-        self.connection.context.definition.as_deref()
+        self.connection.io.context.definition.as_deref()
     }
 
     /// Returns whether the connection was opened.
@@ -103,22 +100,22 @@ impl McpClient {
     /// Returns the last lines on the server's standard error: at most 12 lines and 2 KiB, without control characters.
     pub fn stderr_tail(&mut self) -> String {
         self.connection.catch_up();
-        self.connection.stderr.tail()
+        self.connection.io.stderr.tail()
     }
 
     /// Returns the number of requests that have no response yet.
     pub fn in_flight(&self) -> usize {
-        self.connection.engine.session().in_flight()
+        self.connection.io.engine.session().in_flight()
     }
 
     /// Returns the number of messages that the client has ignored or rejected, by reason.
     pub fn stats(&self) -> Stats {
-        self.connection.engine.session().stats()
+        self.connection.io.engine.session().stats()
     }
 
     /// Returns the number of invalid messages from the server, and the beginnings of the last ones.
     pub fn invalid_messages(&self) -> InvalidMessages {
-        self.connection.state.invalid_messages.clone()
+        self.connection.io.state.invalid_messages.clone()
     }
 
     /// Waits until the connection has ended, and returns why.
@@ -132,13 +129,7 @@ impl McpClient {
             if let Some(end) = self.connection.end() {
                 return Ok(end);
             }
-            match self.connection.wait_for(None, |_| None::<()>) {
-                Ok(WaitOutcome::Value(()) | WaitOutcome::Expired) => {}
-                Ok(WaitOutcome::Cancelled) => {
-                    return Err(self.call_error(CallError::Cancelled { method: "the end".into() }));
-                }
-                Err(error) => return Err(self.io_error(error)),
-            }
+            self.connection.wait_for("the end", None, |_| None::<()>)?;
         }
     }
 
@@ -153,7 +144,10 @@ impl McpClient {
     /// # Errors
     /// If the process has too many open files to create a pipe.
     pub fn canceller(&mut self) -> Result<Canceller, Error> {
-        self.connection.canceller().map_err(|error| self.io_error(error))
+        match self.connection.canceller() {
+            Ok(canceller) => Ok(canceller.clone()),
+            Err(error) => Err(self.connection.io_error(error)),
+        }
     }
 
     /// Ends the server step by step: closes its input, waits, terminates its processes, waits, and kills them.
@@ -167,10 +161,10 @@ impl McpClient {
     /// # Errors
     /// If the process still exists after it was killed, or a token refresh has not ended in time.
     pub fn shutdown(mut self) -> Result<ShutdownReport, Error> {
-        let report = self.connection.shut_down(self.connection.context.grace_periods);
+        let report = self.connection.shut_down(self.connection.io.context.grace_periods);
         #[cfg(feature = "http")]
-        crate::http::block_on(self.connection.context.settle_authorizer())?;
-        self.connection.context.shutdown_result(report)
+        crate::http::block_on(self.connection.io.context.settle_authorizer())?;
+        self.connection.io.context.shutdown_result(report)
     }
 
     /// Kills the server and all processes that it started. Pending requests fail.
@@ -197,55 +191,31 @@ impl McpClient {
         loop {
             let now = self.connection.now();
             self.connection.check_authorization();
-            let Connection { engine, state, .. } = &mut self.connection;
+            let Io { engine, state, .. } = &mut self.connection.io;
             match operation.poll(&mut state.client, &mut engine.calls(), now) {
                 Step::Wait(key) => {
-                    let mut reply = self.reply(key, now, on_report)?;
+                    let mut reply = self.connection.wait(key, "a request", on_report)?;
                     operation.receive(&mut reply);
-                    self.connection.engine.recycle(reply);
+                    self.connection.io.engine.recycle(reply);
                 }
                 Step::Drain => self.connection.catch_up(),
-                Step::Done(result) => return result.map_err(|error| self.request_error(error)),
+                Step::Done(result) => return result.map_err(|error| self.connection.request_error(error)),
             }
-        }
-    }
-
-    /// Waits for the reply to a request that an operation sent at the time `now`.
-    fn reply(
-        &mut self,
-        key: RequestKey,
-        now: Timestamp,
-        on_report: &mut dyn FnMut(&Notification),
-    ) -> Result<Reply, Error> {
-        self.connection.set_recent_time(Some(now));
-        match self.connection.wait(key, on_report) {
-            Ok(Some(reply)) => Ok(reply),
-            Ok(None) => Err(self.call_error(CallError::WrongTicket { method: "a request".into() })),
-            Err(error) => Err(self.io_error(error)),
         }
     }
 
     /// Waits for the result of a [`Pending`](crate::Pending) request.
-    pub(crate) fn wait<M: Method>(
-        &mut self,
-        ticket: Ticket<M>,
-        on_report: &mut dyn FnMut(&Notification),
-    ) -> Result<M::Result, Error> {
-        match self.connection.wait(ticket.key(), on_report) {
-            Ok(Some(mut reply)) => {
-                let result = ticket.decode_mut(&mut reply);
-                self.connection.engine.recycle(reply);
-                result.map_err(|error| self.call_error(error))
-            }
-            Ok(None) => Err(self.call_error(CallError::WrongTicket { method: M::NAME.into() })),
-            Err(error) => Err(self.io_error(error)),
-        }
+    pub(crate) fn wait<M: Method>(&mut self, ticket: Ticket<M>) -> Result<M::Result, Error> {
+        let mut reply = self.connection.wait(ticket.key(), M::NAME, &mut |_| {})?;
+        let result = ticket.decode_mut(&mut reply);
+        self.connection.io.engine.recycle(reply);
+        result.map_err(|error| self.call_error(error))
     }
 
     /// Cancels the requests and subscriptions whose handles were dropped.
     #[inline]
     pub(crate) fn cancel_dropped(&mut self) {
-        if self.connection.expects_replies() || self.connection.engine.session().subscriptions() > 0 {
+        if self.connection.expects_replies() || self.connection.io.engine.session().subscriptions() > 0 {
             self.cancel_all_dropped();
         }
     }
@@ -256,30 +226,15 @@ impl McpClient {
             match handle {
                 DroppedHandle::Request(key) => self.connection.cancel(key, "no longer needed"),
                 DroppedHandle::Subscription(key) => {
-                    self.connection.engine.calls().unsubscribe(key, now);
+                    self.connection.io.engine.calls().unsubscribe(key, now);
                 }
             }
         }
     }
 
     #[cold]
-    pub(crate) fn request_error(&mut self, error: RequestError) -> Error {
-        self.connection.request_error(error)
-    }
-
-    #[cold]
     pub(crate) fn call_error(&mut self, error: CallError) -> Error {
         self.connection.call_error(error)
-    }
-
-    #[cold]
-    pub(crate) fn send_error(&mut self, error: SendError) -> Error {
-        self.connection.send_error(error)
-    }
-
-    #[cold]
-    pub(crate) fn io_error(&self, error: io::Error) -> Error {
-        self.connection.io_error(error)
     }
 }
 
@@ -287,7 +242,7 @@ impl fmt::Debug for McpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpClient")
             .field("definition", &self.definition())
-            .field("phase", &self.connection.engine.session().phase())
+            .field("phase", &self.connection.io.engine.session().phase())
             .field("server", &self.server_info())
             .field("tools", &self.tools().len())
             .finish_non_exhaustive()

@@ -95,10 +95,10 @@ impl McpClient {
     pub fn initialize(&mut self) -> Result<&ServerInfo, Error> {
         let start = self.connection.now();
         let mut outcome = self.connection.open(start)?;
-        if let (OpeningOutcome::Restart, Some(def)) = (&outcome, self.connection.context.definition.clone()) {
+        if let (OpeningOutcome::Restart, Some(def)) = (&outcome, self.connection.io.context.definition.clone()) {
             let spent = self.connection.now().duration_since(start);
-            let engine = AnyEngine::stream(self.connection.engine.session().config().for_restart(spent));
-            let (process, transport) = start_server(&def, self.connection.context.launcher.as_deref())?;
+            let engine = AnyEngine::stream(self.connection.io.engine.session().config().for_restart(spent));
+            let (process, transport) = start_server(&def, self.connection.io.context.launcher.as_deref())?;
             let restarted = self.connection.restart(engine, transport, process);
             restarted.map_err(|error| self.connection.io_error(error))?;
             let now = self.connection.now();
@@ -106,9 +106,9 @@ impl McpClient {
         }
         if let Some(error) = outcome.into_error() {
             let process = self.connection.process_report();
-            return Err(Error::new(self.connection.context.name(), error).with_process(process));
+            return Err(Error::new(self.connection.io.context.name(), error).with_process(process));
         }
-        match self.connection.engine.session().server() {
+        match self.connection.io.engine.session().server() {
             Some(server) => Ok(server),
             None => unreachable!("an open connection has server info"),
         }

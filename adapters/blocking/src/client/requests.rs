@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_client::{Error, ReportCallbacks, Tools};
+use mcpwire_client::{Error, ErrorKind, ReportCallbacks, Tools};
 use mcpwire_core::internal::{ClientState, RequestError, SingleRequest, ToolListing};
 use mcpwire_core::{Calls, Method, Params, RequestOptions, Root, SendError, Ticket, Timestamp, ToolList};
 
 use super::McpClient;
-use crate::connection::Connection;
 use crate::pending::Pending;
+use crate::transport::Io;
 
 impl McpClient {
     mcpwire_client::request_methods!(blocking);
@@ -38,9 +38,9 @@ impl McpClient {
     pub fn listen(&mut self, duration: Duration) -> Result<(), Error> {
         self.cancel_dropped();
         let until = self.connection.now() + duration;
-        match self.connection.wait_for(Some(until), |_| None::<()>) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.io_error(error)),
+        match self.connection.wait_for("messages", Some(until), |_| None::<()>) {
+            Err(error) if error.kind() != ErrorKind::Cancelled => Err(error),
+            _ => Ok(()),
         }
     }
 
@@ -50,14 +50,14 @@ impl McpClient {
         send: impl FnOnce(&mut Calls<'_>, Timestamp) -> Result<(), SendError>,
     ) -> Result<(), Error> {
         let now = self.connection.now();
-        send(&mut self.connection.engine.calls(), now).map_err(|error| self.send_error(error))?;
+        send(&mut self.connection.io.engine.calls(), now).map_err(|error| self.connection.send_error(error))?;
         self.connection.flush();
         Ok(())
     }
 
     /// Returns the options with the trace context and the observer's data of the calling code.
     pub(crate) fn caller_options(&self, options: &RequestOptions) -> RequestOptions {
-        self.connection.context.with_caller_context(options).into_owned()
+        self.connection.io.context.with_caller_context(options).into_owned()
     }
 
     /// Requests the list of tools, and stores it.
@@ -65,16 +65,16 @@ impl McpClient {
         let options = self.caller_options(&RequestOptions::new());
         let list = self.run(ToolListing::new(options))?;
         // A list is larger than most responses, and the next request may be sent much later.
-        self.connection.engine.shrink();
+        self.connection.io.engine.shrink();
         Ok(Tools::new(list))
     }
 
     fn tool_list(&self) -> Arc<ToolList> {
-        Arc::clone(self.connection.state.client.tools.list())
+        Arc::clone(self.connection.io.state.client.tools.list())
     }
 
     fn replace_roots(&mut self, roots: Vec<Root>) {
-        self.connection.answers.set_roots(roots);
+        self.connection.handlers.set_roots(roots);
     }
 
     /// Sends a request, and returns its handle.
@@ -85,15 +85,14 @@ impl McpClient {
     ) -> Result<Pending<M>, Error> {
         self.cancel_dropped();
         self.connection.check_authorization();
-        if self.connection.engine.session().keeps_answers_to::<M>() {
+        if self.connection.io.engine.session().keeps_answers_to::<M>() {
             // The server may have reported a change that makes a cached response stale.
             self.connection.catch_up();
         }
         let now = self.connection.now();
-        let Connection { engine, state, .. } = &mut self.connection;
-        let ticket = send(&mut state.client, &mut engine.calls(), now).map_err(|error| self.request_error(error))?;
-        // The program may wait for the result much later, so the time is no longer recent.
-        self.connection.set_recent_time(None);
+        let Io { engine, state, .. } = &mut self.connection.io;
+        let ticket =
+            send(&mut state.client, &mut engine.calls(), now).map_err(|error| self.connection.request_error(error))?;
         Ok(Pending::new(ticket, callbacks, self))
     }
 }

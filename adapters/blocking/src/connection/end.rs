@@ -11,6 +11,7 @@ use mcpwire_core::{CallError, CloseReason, Event, Phase, SendError};
 use mcpwire_process::{Process, ProcessShutdown, ShutdownAction};
 
 use super::Connection;
+use crate::transport::Io;
 
 /// Maximum time for the `DELETE` of an HTTP session after the client was dropped.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -18,18 +19,18 @@ const SESSION_END_TIMEOUT: Duration = Duration::from_secs(5);
 impl Connection {
     /// Returns why the connection has ended, or `None` if it is open.
     pub(crate) fn end(&mut self) -> Option<ConnectionEnd> {
-        if self.engine.session().phase() != Phase::Closed {
+        if self.io.engine.session().phase() != Phase::Closed {
             return None;
         }
         // An engine that is closed before it is opened emits no `Event::Closed`.
-        let reason = self.state.close_reason.clone().unwrap_or(CloseReason::ByClient);
+        let reason = self.io.state.close_reason.clone().unwrap_or(CloseReason::ByClient);
         Some(ConnectionEnd::new(reason, self.process_report()))
     }
 
     /// Ends the server step by step.
     pub(crate) fn shut_down(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         let report = self.stop(grace_periods);
-        if self.context.hooks.is_some() {
+        if self.io.context.hooks.is_some() {
             self.end_hooks(report.exit);
         }
         report
@@ -37,28 +38,27 @@ impl Connection {
 
     fn stop(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         self.flush();
-        self.engine.close();
+        self.io.engine.close();
         while let Some(event) = self.next_event() {
             // The server is being ended, so handlers are not called.
             if !matches!(event, Event::ServerRequest(_)) {
                 self.handle_event(event);
             }
         }
-        if self.engine.is_http() {
+        if self.io.engine.is_http() {
             self.end_session(grace_periods);
             return ShutdownReport::without_process();
         }
         let mut shutdown = ProcessShutdown::new(grace_periods);
         loop {
             let (reports_exit, has_stderr) = (self.transport.reports_exit(), self.transport.has_stderr());
-            match shutdown.next(self.process.as_mut(), reports_exit, has_stderr, self.clock.now()) {
+            match shutdown.next(self.io.process.as_mut(), reports_exit, has_stderr, self.io.clock.now()) {
                 ShutdownAction::CloseInput => self.transport.close_input(),
                 ShutdownAction::Wait(until) => {
-                    let (transport, _, mut context) = self.split();
-                    transport.wait_for_exit(&mut context, until);
+                    self.transport.wait_for_exit(&mut self.io, until);
                 }
                 ShutdownAction::Done(report) => {
-                    self.stderr.flush();
+                    self.io.stderr.flush();
                     return report;
                 }
             }
@@ -69,7 +69,7 @@ impl Connection {
     #[cfg(feature = "http")]
     fn end_session(&mut self, grace_periods: GracePeriods) {
         let until = self.now() + grace_periods.after_close;
-        while self.engine.http().is_some_and(|engine| engine.exchanges() > 0) && self.now() < until {
+        while self.io.engine.http().is_some_and(|engine| engine.exchanges() > 0) && self.now() < until {
             while self.next_event().is_some() {}
             if self.turn(Some(until)).is_err() {
                 return;
@@ -85,7 +85,7 @@ impl Connection {
     #[cold]
     fn end_hooks(&mut self, exit: Option<Exit>) {
         while self.next_event().is_some() {}
-        if let Some(hooks) = self.context.hooks.take() {
+        if let Some(hooks) = self.io.context.hooks.take() {
             hooks.process_exited(exit);
             hooks.deliver();
         }
@@ -96,53 +96,49 @@ impl Connection {
 impl Connection {
     #[cold]
     pub(crate) fn request_error(&mut self, error: RequestError) -> Error {
-        let Connection { context, process, stderr, state, .. } = self;
-        context.request_error(error, || end_details(process.as_mut(), stderr, state))
+        let Io { context, process, stderr, state, .. } = &mut self.io;
+        context.request_error(error, || end_details(process, stderr, state))
     }
 
     #[cold]
     pub(crate) fn call_error(&mut self, error: CallError) -> Error {
-        let Connection { context, process, stderr, state, .. } = self;
-        context.call_error(error, || end_details(process.as_mut(), stderr, state))
+        let Io { context, process, stderr, state, .. } = &mut self.io;
+        context.call_error(error, || end_details(process, stderr, state))
     }
 
     #[cold]
     pub(crate) fn send_error(&mut self, error: SendError) -> Error {
-        let Connection { context, process, stderr, state, .. } = self;
-        context.send_error(error, || end_details(process.as_mut(), stderr, state))
+        let Io { context, process, stderr, state, .. } = &mut self.io;
+        context.send_error(error, || end_details(process, stderr, state))
     }
 
     #[cold]
     pub(crate) fn io_error(&self, error: io::Error) -> Error {
-        Error::new(self.context.name(), error)
+        Error::new(self.io.context.name(), error)
     }
 
     /// Returns the exit status and last output of the server's process, or `None` if there is no process.
     pub(crate) fn process_report(&mut self) -> Option<Box<ProcessReport>> {
-        process_report(self.process.as_mut(), &self.stderr)
+        end_details(&mut self.io.process, &self.io.stderr, &self.io.state).process
     }
 }
 
-fn process_report(process: Option<&mut Process>, stderr: &Stderr) -> Option<Box<ProcessReport>> {
-    Some(Box::new(ProcessReport::new(process?.observe().copied(), stderr.tail())))
-}
-
-fn end_details(process: Option<&mut Process>, stderr: &Stderr, state: &ConnectionState) -> EndDetails {
-    EndDetails { process: process_report(process, stderr), failure: state.failure.clone() }
+fn end_details(process: &mut Option<Process>, stderr: &Stderr, state: &ConnectionState) -> EndDetails {
+    let report = |process: &mut Process| Box::new(ProcessReport::new(process.observe().copied(), stderr.tail()));
+    EndDetails { process: process.as_mut().map(report), failure: state.failure.clone() }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.engine.session().phase() != Phase::Closed {
-            let now = self.now();
-            self.transport.close_in_background(&mut self.engine, now, SESSION_END_TIMEOUT);
+        if self.io.engine.session().phase() != Phase::Closed {
+            self.transport.close_in_background(&mut self.io, SESSION_END_TIMEOUT);
         }
-        if self.context.hooks.is_some() {
-            self.engine.close();
+        if self.io.context.hooks.is_some() {
+            self.io.engine.close();
             self.end_hooks(None);
         }
         // Ended before the transport closes the server's input: a server that exits by itself would leave descendants that have left
         // its process group, and that can then no longer be found.
-        self.process = None;
+        self.io.process = None;
     }
 }

@@ -4,50 +4,35 @@ mod end;
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::task::Context;
 
 use mcpwire_client::{
-    Clock, ConnectionContext, ConnectionState, Error, EventConsumers, OptionParts, OutgoingAnswer, ReplySlot,
+    ConnectionHandlers, ConnectionState, Error, EventConsumers, OptionParts, PendingAnswers, ReplySlot,
     ReportCallbacks, Stderr, Tracer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
-use mcpwire_core::{Event, Notification, Phase, Reply, RequestKey, Timestamp};
+use mcpwire_core::{CallError, Event, Notification, Phase, Reply, RequestKey, Timestamp};
 use mcpwire_process::Process;
 
-use crate::answers::Answers;
 use crate::cancel::Canceller;
 use crate::pending_replies::{Callbacks, PendingReplies, report};
-use crate::transport::{IoContext, Transport};
+use crate::transport::{Io, Transport};
 
 pub(crate) struct Connection {
-    pub(crate) engine: AnyEngine,
+    pub(crate) io: Io,
     transport: Box<dyn Transport>,
-    process: Option<Process>,
-    pub(crate) stderr: Stderr,
-    pub(crate) tracer: Option<Tracer>,
-    pub(crate) answers: Answers,
-    pub(crate) context: ConnectionContext,
-    pub(crate) clock: Clock,
-    /// The current time, if the caller has just read the clock. Saves the next wait from reading the clock again.
-    recent_time: Option<Timestamp>,
-    canceller: Option<Canceller>,
+    pub(crate) handlers: Arc<ConnectionHandlers>,
+    /// The requests of the server that handlers are processing.
+    answers: PendingAnswers,
+    canceller: Canceller,
     replies: PendingReplies,
     /// The queues of [`Notifications`](crate::Notifications) and [`Events`](crate::Events).
     pub(crate) consumers: EventConsumers,
-    pub(crate) state: ConnectionState,
 }
 
 /// Maximum number of consecutive reads in [`Connection::catch_up`]. 64: 1 MiB, at 16 KiB or more each.
 const MAX_READS: usize = 64;
-
-/// The outcome of a wait.
-pub(crate) enum WaitOutcome<T> {
-    /// The value that the caller has waited for.
-    Value(T),
-    /// The connection has ended, or the time of the wait has passed.
-    Expired,
-    /// A [`Canceller`] has ended the wait.
-    Cancelled,
-}
 
 impl Connection {
     pub(crate) fn new(
@@ -62,31 +47,28 @@ impl Connection {
         #[cfg(feature = "http")]
         state.watch_authorization(context.authorization.as_ref());
         let connection = Connection {
-            engine,
+            io: Io {
+                engine,
+                process,
+                stderr: Stderr::new(stderr),
+                tracer: trace.map(Tracer::new),
+                context,
+                clock,
+                state,
+            },
             transport,
-            process,
-            stderr: Stderr::new(stderr),
-            tracer: trace.map(Tracer::new),
-            answers: Answers::new(handlers),
-            context,
-            clock,
-            recent_time: None,
-            canceller: None,
+            answers: PendingAnswers::new(Arc::clone(&handlers)),
+            handlers,
+            canceller: Canceller::new(),
             replies: PendingReplies::default(),
             consumers: EventConsumers::default(),
-            state,
         };
         connection.process_started();
         connection
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    /// Sets the time for a wait that follows at once. `None` if the next wait may be later.
-    pub(crate) fn set_recent_time(&mut self, now: Option<Timestamp>) {
-        self.recent_time = now;
+        self.io.clock.now()
     }
 
     /// Registers a request whose reply is stored until the program waits for it. Its callbacks are called whenever the
@@ -102,37 +84,37 @@ impl Connection {
 
     /// Begins to open the connection, and drives the engine until it is open, closed, or to be opened again after a restart.
     pub(crate) fn open(&mut self, now: Timestamp) -> Result<OpeningOutcome, Error> {
-        let sent = self.engine.calls().initialize(now);
+        let sent = self.io.engine.calls().initialize(now);
         sent.map_err(|error| self.send_error(error))?;
-        if let Some(hooks) = &self.context.hooks {
+        if let Some(hooks) = &self.io.context.hooks {
             hooks.connecting();
             hooks.deliver();
         }
         loop {
             self.handle_events();
-            if let Some(outcome) = &self.state.opening {
+            if let Some(outcome) = &self.io.state.opening {
                 let outcome = outcome.clone();
                 self.flush();
                 return Ok(outcome);
             }
-            if self.was_cancelled() {
-                self.engine.close();
+            if self.canceller.take_cancelled() {
+                self.io.engine.close();
             } else {
                 self.turn(None).map_err(|error| self.io_error(error))?;
             }
         }
     }
 
-    /// Drives the engine until the request has ended. Returns `None` if the request is unknown.
+    /// Drives the engine until the request of this method has ended.
     pub(crate) fn wait(
         &mut self,
         key: RequestKey,
+        method: &'static str,
         on_report: &mut dyn FnMut(&Notification),
-    ) -> io::Result<Option<Reply>> {
-        let mut recent_time = self.recent_time.take();
+    ) -> Result<Reply, Error> {
         let mut callbacks = match self.replies.take(key) {
             Some(ReplySlot { waiter: Callbacks::Panicked(panic), .. }) => resume_unwind(panic),
-            Some(ReplySlot { reply: Some(reply), .. }) => return Ok(Some(reply)),
+            Some(ReplySlot { reply: Some(reply), .. }) => return Ok(reply),
             Some(ReplySlot { waiter: Callbacks::Callable(callbacks), .. }) => Some(callbacks),
             None => None,
         };
@@ -148,7 +130,7 @@ impl Connection {
                         if reply.error().is_some() {
                             self.flush();
                         }
-                        return Ok(Some(reply));
+                        return Ok(reply);
                     }
                     Event::Notification(ref report) if report.request_key() == Some(key) => {
                         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| on_report(report))) {
@@ -161,15 +143,14 @@ impl Connection {
                     event => self.handle_event(event),
                 }
             }
-            if !self.engine.session().is_waiting(key) {
-                return Ok(None);
+            if !self.io.engine.session().is_waiting(key) {
+                return Err(self.call_error(CallError::WrongTicket { method: method.into() }));
             }
-            if self.was_cancelled() {
+            if self.canceller.take_cancelled() {
                 let now = self.now();
-                self.engine.calls().cancel(key, Some("cancelled by the caller"), now);
+                self.io.engine.calls().cancel(key, Some("cancelled by the caller"), now);
             } else {
-                self.recent_time = recent_time.take();
-                self.turn(None)?;
+                self.turn(None).map_err(|error| self.io_error(error))?;
             }
         }
     }
@@ -178,33 +159,36 @@ impl Connection {
     pub(crate) fn cancel(&mut self, key: RequestKey, reason: &str) {
         drop(self.replies.take(key));
         let now = self.now();
-        self.engine.calls().cancel(key, Some(reason), now);
+        self.io.engine.calls().cancel(key, Some(reason), now);
         // The engine reports the end of the request at once.
-        let _ = self.wait(key, &mut |_| {});
+        let _ = self.wait(key, "a request", &mut |_| {});
         self.flush();
     }
 
-    /// Drives the engine until `poll` returns a value, or until the time `until`.
+    /// Drives the engine until `poll` returns a value. Returns `None` when the connection has ended or the time is `until`.
+    ///
+    /// `awaited` is what the error names if a [`Canceller`] ends the wait.
     pub(crate) fn wait_for<T>(
         &mut self,
+        awaited: &'static str,
         until: Option<Timestamp>,
         mut poll: impl FnMut(&mut AnyEngine) -> Option<T>,
-    ) -> io::Result<WaitOutcome<T>> {
+    ) -> Result<Option<T>, Error> {
         loop {
             self.handle_events();
-            if let Some(value) = poll(&mut self.engine) {
+            if let Some(value) = poll(&mut self.io.engine) {
                 // After a deadline, the engine has a notification for the server to send.
                 self.flush();
-                return Ok(WaitOutcome::Value(value));
+                return Ok(Some(value));
             }
-            let closed = self.engine.session().phase() == Phase::Closed;
+            let closed = self.io.engine.session().phase() == Phase::Closed;
             if closed || until.is_some_and(|until| self.now() >= until) {
-                return Ok(WaitOutcome::Expired);
+                return Ok(None);
             }
-            if self.was_cancelled() {
-                return Ok(WaitOutcome::Cancelled);
+            if self.canceller.take_cancelled() {
+                return Err(self.call_error(CallError::Cancelled { method: awaited.into() }));
             }
-            self.turn(until)?;
+            self.turn(until).map_err(|error| self.io_error(error))?;
         }
     }
 
@@ -228,30 +212,28 @@ impl Connection {
 
     /// Writes pending bytes, as far as possible without waiting.
     pub(crate) fn flush(&mut self) {
-        if self.engine.is_http() || !self.engine.transmit().is_empty() {
-            let (transport, engine, mut context) = self.split();
-            transport.flush(engine, &mut context);
+        if self.io.engine.is_http() || !self.io.engine.transmit().is_empty() {
+            self.transport.flush(&mut self.io);
         }
     }
 
-    pub(crate) fn canceller(&mut self) -> io::Result<Canceller> {
-        if let Some(canceller) = &self.canceller {
-            return Ok(canceller.clone());
+    /// Returns a canceller that can wake this thread.
+    pub(crate) fn canceller(&mut self) -> io::Result<&Canceller> {
+        if !self.canceller.has_waker() {
+            self.canceller.set_waker(self.transport.waker()?);
         }
-        let canceller = Canceller::new(self.transport.waker()?);
-        self.canceller = Some(canceller.clone());
-        Ok(canceller)
+        Ok(&self.canceller)
     }
 
     pub(crate) fn is_running(&mut self) -> bool {
-        match &mut self.process {
+        match &mut self.io.process {
             Some(process) => process.observe().is_none(),
-            None => self.engine.session().phase() != Phase::Closed,
+            None => self.io.engine.session().phase() != Phase::Closed,
         }
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {
-        self.process.as_ref().and_then(Process::pid)
+        self.io.process.as_ref().and_then(Process::pid)
     }
 
     /// Replaces a server that has exited when it received `server/discover`.
@@ -261,48 +243,41 @@ impl Connection {
         mut transport: Box<dyn Transport>,
         process: Process,
     ) -> io::Result<()> {
-        if let Some(canceller) = &self.canceller {
-            canceller.set_waker(transport.waker()?);
+        if self.canceller.has_waker() {
+            self.canceller.set_waker(transport.waker()?);
         }
-        if let Some(hooks) = &self.context.hooks {
-            hooks.process_exited(self.process.as_ref().and_then(Process::exit).copied());
+        if let Some(hooks) = &self.io.context.hooks {
+            hooks.process_exited(self.io.process.as_ref().and_then(Process::exit).copied());
         }
-        self.engine = engine;
-        self.process = Some(process);
+        self.io.engine = engine;
+        self.io.process = Some(process);
         self.transport = transport;
-        self.stderr = self.stderr.take_for_restart();
-        self.state.opening = None;
+        self.io.stderr = self.io.stderr.take_for_restart();
+        self.io.state.opening = None;
         self.process_started();
         Ok(())
     }
 
     fn turn(&mut self, until: Option<Timestamp>) -> io::Result<()> {
-        let deadline = self.engine.poll_timeout();
+        let deadline = self.io.engine.poll_timeout();
         let until = [deadline, until].into_iter().flatten().min();
-        if self.answers.needs_canceller() {
-            let canceller = self.canceller()?;
-            self.answers.set_canceller(canceller);
+        if !self.answers.is_empty() {
+            self.canceller()?;
         }
-        let answered = self.answers.poll_woken();
-        if !answered.is_empty() {
-            self.send_answers(answered);
-            if self.engine.session().has_events() {
+        if self.canceller.take_woken() {
+            self.poll_handlers();
+            if self.io.engine.session().has_events() {
                 return Ok(());
             }
         }
-        let (transport, engine, mut context) = self.split();
-        let now = transport.turn(engine, &mut context, until)?;
-        if let Some(hooks) = &self.context.hooks {
+        let now = self.transport.turn(&mut self.io, until)?;
+        if let Some(hooks) = &self.io.context.hooks {
             hooks.deliver();
         }
         if deadline.is_some_and(|deadline| deadline <= now) {
-            self.engine.handle_timeout(now);
+            self.io.engine.handle_timeout(now);
         }
         Ok(())
-    }
-
-    fn was_cancelled(&self) -> bool {
-        self.canceller.as_ref().is_some_and(Canceller::take_cancelled)
     }
 
     fn handle_event(&mut self, event: Event) {
@@ -311,76 +286,62 @@ impl Connection {
             Event::Notification(ref notification) => {
                 if let Some(key) = report(&mut self.replies, notification) {
                     let now = self.now();
-                    self.engine.calls().cancel(key, Some("the caller has panicked"), now);
+                    self.io.engine.calls().cancel(key, Some("the caller has panicked"), now);
                     self.flush();
                 }
                 self.update(event);
             }
             Event::ServerRequest(request) => {
-                let answered = self.answers.start(request);
-                self.send_answers(answered);
+                self.answers.start(request);
+                self.poll_handlers();
             }
-            Event::ServerRequestCancelled(id) => self.answers.cancel(id),
+            Event::ServerRequestCancelled(id) => {
+                self.answers.cancel(id, &mut Context::from_waker(&self.canceller.handler_waker()));
+            }
             event => self.update(event),
         }
     }
 
     /// Updates the state of the client, and adds the event to the queues.
     fn update(&mut self, event: Event) {
-        self.state.handle_event(&event, &mut self.engine.calls());
+        self.io.state.handle_event(&event, &mut self.io.engine.calls());
         // Nobody waits for a queue: the thread that would is this one.
         let dropped = self.consumers.push(event, &mut Vec::new());
-        if let Some(hooks) = &self.context.hooks {
+        if let Some(hooks) = &self.io.context.hooks {
             hooks.dropped(dropped);
         }
     }
 
-    fn send_answers(&mut self, answered: Vec<OutgoingAnswer>) {
-        for answered in answered {
-            // The handler may have run for long, so the time is no longer recent.
-            self.recent_time = None;
-            let now = self.clock.now();
-            answered.send(&mut self.engine.calls(), now);
+    /// Polls the program's handlers, and sends the complete answers.
+    fn poll_handlers(&mut self) {
+        for answer in self.answers.poll(&mut Context::from_waker(&self.canceller.handler_waker())) {
+            let now = self.now();
+            answer.send(&mut self.io.engine.calls(), now);
         }
     }
 
     /// Tells the engine if the authorization of the requests has changed.
     #[inline]
     pub(crate) fn check_authorization(&mut self) {
-        self.state.check_authorization(&mut self.engine);
+        self.io.state.check_authorization(&mut self.io.engine);
     }
 
     /// Returns the next event, after passing it to the hooks.
     #[inline]
     fn next_event(&mut self) -> Option<Event> {
         self.check_authorization();
-        let event = self.engine.poll_event()?;
-        if let Some(hooks) = &self.context.hooks {
-            hooks.record(&event, self.engine.session());
+        let event = self.io.engine.poll_event()?;
+        if let Some(hooks) = &self.io.context.hooks {
+            hooks.record(&event, self.io.engine.session());
             hooks.deliver();
         }
         Some(event)
     }
 
     fn process_started(&self) {
-        if let (Some(hooks), Some(pid)) = (&self.context.hooks, self.pid()) {
+        if let (Some(hooks), Some(pid)) = (&self.io.context.hooks, self.pid()) {
             hooks.process_started(pid);
             hooks.deliver();
         }
-    }
-
-    fn split(&mut self) -> (&mut dyn Transport, &mut AnyEngine, IoContext<'_>) {
-        let context = IoContext {
-            clock: &self.clock,
-            #[cfg(unix)]
-            recent_time: self.recent_time.take(),
-            process: self.process.as_mut(),
-            stderr: &mut self.stderr,
-            tracer: self.tracer.as_mut(),
-            hooks: self.context.hooks.as_deref(),
-            panics: &self.context.panics,
-            failure: &mut self.state.failure,
-        };
-        (&mut *self.transport, &mut self.engine, context)
     }
 }

@@ -3,18 +3,16 @@
 //! The thread writes and reads in turns, so that a server that writes much before it reads causes no deadlock. Each wait ends with
 //! the engine's next deadline.
 
+use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsFd;
-use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
-use mcpwire_core::internal::AnyEngine;
-use nix::poll as nix_poll;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use super::{IoContext, Transport};
+use super::{Io, Transport, observe};
 use crate::cancel::ThreadWaker;
 use mcpwire_client::Direction;
 use mcpwire_process::{EndOfStream, ExitPolling, Process};
@@ -29,15 +27,13 @@ const OUTPUT_WAIT: Duration = Duration::from_millis(2);
 const MAX_OUTPUT_WAITS: u32 = 16;
 
 pub(crate) struct Pipes {
-    stdin: Option<ChildStdin>,
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
+    stdin: Option<File>,
+    stdout: Option<File>,
+    stderr: Option<File>,
     /// The read end of the canceller's pipe. `None` before [`Transport::waker`].
     wake: Option<PipeReader>,
     end_of_stream: EndOfStream,
     exit_polling: ExitPolling,
-    /// The time after the last turn.
-    last_time: Timestamp,
     /// Number of consecutive waits for standard output alone.
     output_waits: u32,
 }
@@ -55,10 +51,7 @@ struct Readiness {
 
 impl Pipes {
     pub(crate) fn new(pipes: mcpwire_process::Pipes, process: &Process) -> io::Result<Self> {
-        let mcpwire_process::Pipes { stdin, stdout, stderr } = pipes;
-        for fd in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
-            set_nonblocking(fd)?;
-        }
+        let [stdin, stdout, stderr] = pipes.into_files()?;
         Ok(Pipes {
             stdin: Some(stdin),
             stdout: Some(stdout),
@@ -66,7 +59,6 @@ impl Pipes {
             wake: None,
             end_of_stream: EndOfStream::of_process(),
             exit_polling: if process.exit_fd().is_some() { ExitPolling::Never } else { ExitPolling::Always },
-            last_time: Timestamp::ORIGIN,
             output_waits: 0,
         })
     }
@@ -77,16 +69,9 @@ impl Pipes {
     /// they can wait for some milliseconds.
     fn wait_for_output(&self, limit: Duration) -> io::Result<bool> {
         let Some(stdout) = &self.stdout else { return Ok(false) };
-        let wait = u16::try_from(limit.as_millis()).unwrap_or(u16::MAX);
-        if wait == 0 {
-            return Ok(false);
-        }
-        // `poll` of nix, because `poll` of rustix calls `ppoll`, for which the kernel reads the clock once more.
-        match nix_poll::poll(&mut [nix_poll::PollFd::new(stdout.as_fd(), nix_poll::PollFlags::POLLIN)], wait) {
-            Ok(ready) => Ok(ready > 0),
-            Err(nix::errno::Errno::EINTR) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        let mut list = [PollFd::new(stdout, PollFlags::IN)];
+        poll_descriptors(&mut list, Some(limit))?;
+        Ok(!list[0].revents().is_empty())
     }
 
     /// Polls all descriptors, `stdout` only if `read`, and `stdin` only if `write`.
@@ -97,7 +82,6 @@ impl Pipes {
         write: bool,
         timeout: Option<Duration>,
     ) -> io::Result<Readiness> {
-        // An array, so that a wait allocates nothing.
         let exit = process.filter(|process| process.exit().is_none()).and_then(Process::exit_fd);
         let stdin = self.stdin.as_ref().filter(|_| write).map(AsFd::as_fd);
         let stdout = self.stdout.as_ref().filter(|_| read).map(AsFd::as_fd);
@@ -114,40 +98,28 @@ impl Pipes {
             std::thread::sleep(timeout.unwrap_or(MAX_SLEEP).min(MAX_SLEEP));
             return Ok(Readiness::default());
         };
-        let mut list = [const { PollFlags::empty() }; 5].map(|none| PollFd::from_borrowed_fd(any, none));
-        let mut places = [None; 5];
-        let mut count = 0;
-        for (place, (fd, flags)) in watched.into_iter().enumerate() {
-            if let Some(fd) = fd {
-                list[count] = PollFd::from_borrowed_fd(fd, flags);
-                places[place] = Some(count);
-                count += 1;
-            }
-        }
-        let timeout =
-            timeout.map(|wait| Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() });
-        match poll(&mut list[..count], timeout.as_ref()) {
-            Ok(_) => {}
-            // The caller checks the deadline and waits again.
-            Err(rustix::io::Errno::INTR) => return Ok(Readiness::default()),
-            Err(error) => return Err(error.into()),
-        }
-        let ready = |place: usize| places[place].is_some_and(|at: usize| !list[at].revents().is_empty());
+        // An array, so that a wait allocates nothing. A descriptor that is watched stands in for each that is not.
+        let mut list = watched.map(|(fd, flags)| match fd {
+            Some(fd) => PollFd::from_borrowed_fd(fd, flags),
+            None => PollFd::from_borrowed_fd(any, PollFlags::empty()),
+        });
+        poll_descriptors(&mut list, timeout)?;
+        let ready = |place: usize| watched[place].0.is_some() && !list[place].revents().is_empty();
         Ok(Readiness { stdin: ready(0), stdout: ready(1), stderr: ready(2), exit: ready(3), wake: ready(4) })
     }
 
-    fn read(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) -> io::Result<()> {
+    fn read(&mut self, io: &mut Io, now: Timestamp) -> io::Result<()> {
         let Some(stdout) = &mut self.stdout else { return Ok(()) };
-        let Some(space) = engine.space() else { return Ok(()) };
+        let Some(space) = io.engine.space() else { return Ok(()) };
         match stdout.read(space) {
             Ok(0) => self.stdout = None,
             Ok(n) => {
-                context.observe(Direction::Received, &space[..n]);
-                engine.filled(n, now);
+                observe(&mut io.tracer, &io.context, Direction::Received, &space[..n]);
+                io.engine.filled(n, now);
             }
             Err(error) if is_transient(&error) => {
                 // The pipe is empty after the exit: a child of the server may hold it open, so no end of the stream follows.
-                if context.process.as_ref().is_some_and(|process| process.exit().is_some()) {
+                if io.has_exited() {
                     self.stdout = None;
                 }
             }
@@ -156,17 +128,17 @@ impl Pipes {
         Ok(())
     }
 
-    fn write(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
+    fn write(&mut self, io: &mut Io) {
         while let Some(stdin) = &mut self.stdin {
-            let bytes = engine.transmit();
+            let bytes = io.engine.transmit();
             if bytes.is_empty() {
                 return;
             }
             match stdin.write(bytes) {
                 Ok(n) => {
-                    context.observe(Direction::Sent, &bytes[..n]);
+                    observe(&mut io.tracer, &io.context, Direction::Sent, &bytes[..n]);
                     let is_complete = n == bytes.len();
-                    engine.transmitted(n);
+                    io.engine.transmitted(n);
                     // After a partial write, the pipe is full.
                     if !is_complete {
                         return;
@@ -177,22 +149,22 @@ impl Pipes {
                 // The server has closed its input. Its output or its exit shows whether it has ended.
                 Err(_) => {
                     self.stdin = None;
-                    self.end_of_stream.input_broke(context.clock.now());
+                    self.end_of_stream.input_broke(io.clock.now());
                 }
             }
         }
     }
 
-    fn read_stderr(&mut self, context: &mut IoContext<'_>) {
+    fn read_stderr(&mut self, io: &mut Io) {
         let mut buffer = [0; 8 * 1024];
         // A limit, so that a server that floods its standard error does not delay responses.
         for _ in 0..16 {
             let Some(stderr) = &mut self.stderr else { return };
             match stderr.read(&mut buffer) {
-                Ok(n) if n > 0 => context.stderr.push(&buffer[..n]),
+                Ok(n) if n > 0 => io.stderr.push(&buffer[..n]),
                 Err(error) if is_transient(&error) => return,
                 _ => {
-                    context.stderr.flush();
+                    io.stderr.flush();
                     self.stderr = None;
                 }
             }
@@ -200,75 +172,68 @@ impl Pipes {
     }
 
     /// Reports the end of the stream to the engine, when the output, the exit and standard error are complete or overdue.
-    fn check_end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) {
+    fn check_end(&mut self, io: &mut Io, now: Timestamp) {
         if self.stdout.is_none() {
             self.end_of_stream.output_ended(now);
         }
-        if context.process.as_ref().is_some_and(|process| process.exit().is_some()) {
+        if io.has_exited() {
             // The rest of standard error is in the pipe, and is read below.
             self.end_of_stream.stderr_ended();
         }
-        if self.end_of_stream.poll(context.process.as_deref_mut(), self.exit_polling, now) {
-            self.read_stderr(context);
+        if self.end_of_stream.poll(io.process.as_mut(), self.exit_polling, now) {
+            self.read_stderr(io);
             self.stdout = None;
-            engine.receive_eof(now);
+            io.engine.receive_eof(now);
         }
     }
 }
 
 impl Transport for Pipes {
-    fn turn(
-        &mut self,
-        engine: &mut AnyEngine,
-        context: &mut IoContext<'_>,
-        until: Option<Timestamp>,
-    ) -> io::Result<Timestamp> {
-        self.write(engine, context);
+    fn turn(&mut self, io: &mut Io, until: Option<Timestamp>) -> io::Result<Timestamp> {
+        self.write(io);
+        let now = io.clock.now();
         if !self.reports_exit() {
             // Also before the wait, which ends when the exit is to be checked again.
-            self.check_end(engine, context, context.clock.now());
+            self.check_end(io, now);
         }
         if self.end_of_stream.is_over() {
-            return Ok(context.clock.now());
+            return Ok(now);
         }
-        let write = !engine.transmit().is_empty();
-        let read = engine.space().is_some();
+        let write = !io.engine.transmit().is_empty();
+        let read = io.engine.space().is_some();
         let until = [until, self.end_of_stream.deadline()].into_iter().flatten().min();
         // All output of a process that has exited is already in the pipe, so the turn does not wait.
-        let has_exited = context.process.as_ref().is_some_and(|process| process.exit().is_some());
-        let output_only =
-            read && !write && !has_exited && !self.end_of_stream.is_near() && self.output_waits < MAX_OUTPUT_WAITS;
-        // The short wait reuses the last timestamp, because reading the clock costs more than the precision is worth.
-        let mut recent_time = context.recent_time.take();
-        let limit =
-            until.map_or(OUTPUT_WAIT, |at| at.duration_since(recent_time.unwrap_or(self.last_time)).min(OUTPUT_WAIT));
-        let ready = if output_only && self.wait_for_output(limit)? {
+        let has_exited = io.has_exited();
+        let left = |now| until.map(|at| at.duration_since(now));
+        let output_wait = left(now).map_or(OUTPUT_WAIT, |left| left.min(OUTPUT_WAIT));
+        let output_only = read
+            && !write
+            && !has_exited
+            && !output_wait.is_zero()
+            && !self.end_of_stream.is_near()
+            && self.output_waits < MAX_OUTPUT_WAITS;
+        let ready = if output_only && self.wait_for_output(output_wait)? {
             self.output_waits += 1;
             Readiness { stdout: true, ..Readiness::default() }
         } else {
-            recent_time = None;
             self.output_waits = 0;
-            let now = context.clock.now();
-            let timeout = if has_exited { Some(Duration::ZERO) } else { until.map(|at| at.duration_since(now)) };
-            self.wait(context.process.as_deref(), read, write, timeout)?
+            let timeout = if has_exited { Some(Duration::ZERO) } else { left(io.clock.now()) };
+            self.wait(io.process.as_ref(), read, write, timeout)?
         };
-        let now = recent_time.unwrap_or_else(|| context.clock.now());
-        self.last_time = now;
+        let now = io.clock.now();
         if ready.stderr {
-            self.read_stderr(context);
+            self.read_stderr(io);
         }
-        if ready.exit
-            && let Some(process) = &mut context.process
-        {
-            process.observe();
+        if ready.exit {
+            io.observe_exit();
         }
         if ready.stdout || ready.exit || has_exited {
-            self.read(engine, context, now)?;
+            self.read(io, now)?;
         }
         if ready.stdin {
-            self.write(engine, context);
+            self.write(io);
         }
-        self.check_end(engine, context, now);
+        self.check_end(io, now);
         if ready.wake
             && let Some(wake) = &mut self.wake
         {
@@ -277,20 +242,20 @@ impl Transport for Pipes {
         Ok(now)
     }
 
-    fn flush(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
-        self.write(engine, context);
+    fn flush(&mut self, io: &mut Io) {
+        self.write(io);
     }
 
     fn close_input(&mut self) {
         self.stdin = None;
     }
 
-    fn wait_for_exit(&mut self, context: &mut IoContext<'_>, until: Timestamp) {
-        let timeout = until.duration_since(context.clock.now());
+    fn wait_for_exit(&mut self, io: &mut Io, until: Timestamp) {
+        let timeout = until.duration_since(io.clock.now());
         // Output is read and discarded: with a full pipe, the server could not exit.
-        let Ok(ready) = self.wait(context.process.as_deref(), true, false, Some(timeout)) else { return };
+        let Ok(ready) = self.wait(io.process.as_ref(), true, false, Some(timeout)) else { return };
         if ready.stderr {
-            self.read_stderr(context);
+            self.read_stderr(io);
         }
         if ready.stdout {
             let mut buffer = [0; 8 * 1024];
@@ -313,7 +278,8 @@ impl Transport for Pipes {
     fn waker(&mut self) -> io::Result<ThreadWaker> {
         let (read, write) = wake_pipe()?;
         self.wake = Some(read);
-        Ok(ThreadWaker::Pipe(write))
+        // The error is ignored: a full pipe wakes the thread, too.
+        Ok(Box::new(move || drop((&write).write(&[1]))))
     }
 }
 
@@ -326,6 +292,16 @@ fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     set_nonblocking(&read)?;
     set_nonblocking(&write)?;
     Ok((read, write))
+}
+
+/// Waits until a descriptor is ready, for at most `timeout`, or until a signal arrives: the caller checks its deadline anyway.
+fn poll_descriptors(list: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Result<()> {
+    let timeout =
+        timeout.map(|wait| Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() });
+    match poll(list, timeout.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {

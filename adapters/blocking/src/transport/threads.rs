@@ -6,9 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
-use mcpwire_core::internal::AnyEngine;
 
-use super::{IoContext, Transport};
+use super::{Io, Transport, observe};
 use crate::cancel::ThreadWaker;
 use mcpwire_client::{Direction, catch_panic};
 use mcpwire_process::{EndOfStream, ExitPolling};
@@ -123,18 +122,18 @@ impl Threads {
         Ok(())
     }
 
-    fn write(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
-        let bytes = engine.transmit();
+    fn write(&mut self, io: &mut Io) {
+        let bytes = io.engine.transmit();
         if self.is_writing || bytes.is_empty() {
             return;
         }
         let Some(write) = &self.write else { return };
         match write.try_send(bytes.to_vec()) {
             Ok(()) => {
-                context.observe(Direction::Sent, bytes);
+                observe(&mut io.tracer, &io.context, Direction::Sent, bytes);
                 self.is_writing = true;
                 let n = bytes.len();
-                engine.transmitted(n);
+                io.engine.transmitted(n);
             }
             Err(TrySendError::Full(_)) => {}
             Err(TrySendError::Disconnected(_)) => self.write = None,
@@ -142,8 +141,8 @@ impl Threads {
     }
 
     /// Passes unread bytes to the engine, as far as they fit.
-    fn feed(&mut self, engine: &mut AnyEngine, now: Timestamp) {
-        let taken = engine.receive(&self.unread, now);
+    fn feed(&mut self, io: &mut Io, now: Timestamp) {
+        let taken = io.engine.receive(&self.unread, now);
         self.unread.drain(..taken);
         if self.unread.is_empty() {
             let _ = self.permits.try_send(());
@@ -151,32 +150,26 @@ impl Threads {
     }
 
     /// Passes the end of the stream to the engine, when the connection has ended. Returns whether it has.
-    fn check_end(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, now: Timestamp) -> bool {
-        let has_ended = self.end_of_stream.poll(context.process.as_deref_mut(), self.exit_polling, now);
+    fn check_end(&mut self, io: &mut Io, now: Timestamp) -> bool {
+        let has_ended = self.end_of_stream.poll(io.process.as_mut(), self.exit_polling, now);
         if has_ended {
-            context.end(engine, self.failure.take(), now);
+            io.end(self.failure.take(), now);
         }
         has_ended
     }
 
     /// Stores a chunk of standard error, and lets the thread read the next one.
-    fn push_stderr(&mut self, bytes: &[u8], context: &mut IoContext<'_>) {
-        context.stderr.push(bytes);
+    fn push_stderr(&mut self, bytes: &[u8], io: &mut Io) {
+        io.stderr.push(bytes);
         let _ = self.stderr_permits.try_send(());
     }
 
-    fn handle_event(
-        &mut self,
-        event: ThreadEvent,
-        engine: &mut AnyEngine,
-        context: &mut IoContext<'_>,
-        now: Timestamp,
-    ) {
+    fn handle_event(&mut self, event: ThreadEvent, io: &mut Io, now: Timestamp) {
         match event {
             ThreadEvent::Read(bytes) => {
-                context.observe(Direction::Received, &bytes);
+                observe(&mut io.tracer, &io.context, Direction::Received, &bytes);
                 self.unread = bytes;
-                self.feed(engine, now);
+                self.feed(io, now);
             }
             ThreadEvent::ReadEnd(error) => {
                 self.failure = error.or(self.failure.take());
@@ -189,16 +182,12 @@ impl Threads {
                 self.end_of_stream.input_broke(now);
             }
             ThreadEvent::Wrote => self.is_writing = false,
-            ThreadEvent::Stderr(bytes) => self.push_stderr(&bytes, context),
+            ThreadEvent::Stderr(bytes) => self.push_stderr(&bytes, io),
             ThreadEvent::StderrEnd => self.end_of_stream.stderr_ended(),
-            ThreadEvent::Exited => {
-                if let Some(process) = &mut context.process {
-                    process.observe();
-                }
-            }
+            ThreadEvent::Exited => io.observe_exit(),
             ThreadEvent::Panicked(message) => {
                 self.end_of_stream.abort();
-                context.fail(engine, message);
+                io.fail(message);
             }
             ThreadEvent::Wake => {}
         }
@@ -206,44 +195,39 @@ impl Threads {
 }
 
 impl Transport for Threads {
-    fn turn(
-        &mut self,
-        engine: &mut AnyEngine,
-        context: &mut IoContext<'_>,
-        until: Option<Timestamp>,
-    ) -> io::Result<Timestamp> {
-        self.write(engine, context);
-        let now = context.clock.now();
+    fn turn(&mut self, io: &mut Io, until: Option<Timestamp>) -> io::Result<Timestamp> {
+        self.write(io);
+        let now = io.clock.now();
         if self.end_of_stream.is_over() {
             return Ok(now);
         }
         if !self.unread.is_empty() {
-            self.feed(engine, now);
+            self.feed(io, now);
             return Ok(now);
         }
         // Also before the wait, which ends when the exit is to be checked again.
-        if self.check_end(engine, context, now) {
+        if self.check_end(io, now) {
             return Ok(now);
         }
         // An hour without a deadline: `Receiver` has no variant of `recv` with an optional timeout.
         let until = [until, self.end_of_stream.deadline()].into_iter().flatten().min();
         let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
         let received = self.events.recv_timeout(wait);
-        let now = context.clock.now();
+        let now = io.clock.now();
         if let Ok(event) = received {
             let is_output = matches!(event, ThreadEvent::Read(_));
-            self.handle_event(event, engine, context, now);
+            self.handle_event(event, io, now);
             // Output that has arrived is read to its end, even if the program has paused for longer than the deadline.
             if is_output {
                 return Ok(now);
             }
         }
-        self.check_end(engine, context, now);
+        self.check_end(io, now);
         Ok(now)
     }
 
-    fn flush(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
-        self.write(engine, context);
+    fn flush(&mut self, io: &mut Io) {
+        self.write(io);
     }
 
     fn close_input(&mut self) {
@@ -251,9 +235,9 @@ impl Transport for Threads {
         self.write = None;
     }
 
-    fn wait_for_exit(&mut self, context: &mut IoContext<'_>, until: Timestamp) {
-        match self.events.recv_timeout(until.duration_since(context.clock.now())) {
-            Ok(ThreadEvent::Stderr(bytes)) => self.push_stderr(&bytes, context),
+    fn wait_for_exit(&mut self, io: &mut Io, until: Timestamp) {
+        match self.events.recv_timeout(until.duration_since(io.clock.now())) {
+            Ok(ThreadEvent::Stderr(bytes)) => self.push_stderr(&bytes, io),
             Ok(ThreadEvent::StderrEnd) => self.end_of_stream.stderr_ended(),
             Ok(ThreadEvent::Read(_)) => drop(self.permits.try_send(())),
             // `self` has a sender, so the channel is never disconnected.
@@ -271,7 +255,7 @@ impl Transport for Threads {
 
     fn waker(&mut self) -> io::Result<ThreadWaker> {
         let sender = self.event_sender.clone();
-        Ok(ThreadWaker::Call(Box::new(move || drop(sender.send(ThreadEvent::Wake)))))
+        Ok(Box::new(move || drop(sender.send(ThreadEvent::Wake))))
     }
 }
 

@@ -2,7 +2,8 @@
 //! the requests, and maintains the connections between calls.
 
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::task::{self, Context, Wake};
 use std::time::Duration;
 
@@ -10,17 +11,18 @@ use mcpwire_client::Direction;
 use mcpwire_client::http::{Exchanges, HttpClient};
 use mcpwire_core::Timestamp;
 use mcpwire_core::http::{Command, Verb};
-use mcpwire_core::internal::AnyEngine;
 
 use super::background::Background;
-use super::{IoContext, Transport};
+use super::{Io, Transport};
 use crate::cancel::ThreadWaker;
 
 pub(crate) struct Web {
     exchanges: Exchanges,
     background: Background,
-    signal: Arc<Signal>,
+    /// Ends the wait of the client's thread.
     waker: task::Waker,
+    /// Receives a message when the waker was called.
+    woken: Receiver<()>,
     /// Messages for the tracer.
     traced: Vec<(Direction, Vec<u8>)>,
 }
@@ -28,30 +30,30 @@ pub(crate) struct Web {
 impl Web {
     pub(crate) fn new(client: Arc<dyn HttpClient>, is_traced: bool) -> Self {
         let background = Background::new(client);
-        let signal = Arc::new(Signal::default());
+        let (wake, woken) = sync_channel(1);
         Web {
             exchanges: Exchanges::new(Arc::new(background.clone()), is_traced),
             background,
-            waker: task::Waker::from(Arc::clone(&signal)),
-            signal,
+            waker: task::Waker::from(Arc::new(ThreadSignal(wake))),
+            woken,
             traced: Vec::new(),
         }
     }
 
     /// Starts requests, and reads responses if `may_read`, without waiting. Returns whether anything arrived or may be left.
-    fn poll(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>, may_read: bool) -> bool {
-        if let Some(engine) = engine.http() {
-            self.exchanges.take_commands(engine, context.clock.now());
+    fn poll(&mut self, io: &mut Io, may_read: bool) -> bool {
+        if let Some(engine) = io.engine.http() {
+            self.exchanges.take_commands(engine, io.clock.now());
         }
         let mut cx = Context::from_waker(&self.waker);
         let has_arrived = self.exchanges.poll(may_read, &mut self.traced, &mut cx);
-        self.trace(context);
+        self.trace(io);
         has_arrived || self.exchanges.has_more()
     }
 
-    fn trace(&mut self, context: &mut IoContext<'_>) {
+    fn trace(&mut self, io: &mut Io) {
         for (direction, message) in self.traced.drain(..) {
-            if let Some(tracer) = &mut context.tracer {
+            if let Some(tracer) = &mut io.tracer {
                 tracer.push(direction, &message);
             }
         }
@@ -59,20 +61,19 @@ impl Web {
 }
 
 impl Transport for Web {
-    fn turn(
-        &mut self,
-        engine: &mut AnyEngine,
-        context: &mut IoContext<'_>,
-        until: Option<Timestamp>,
-    ) -> io::Result<Timestamp> {
-        if !self.poll(engine, context, true) {
-            self.signal.wait(until.map(|at| at.duration_since(context.clock.now())));
-            self.poll(engine, context, true);
+    fn turn(&mut self, io: &mut Io, until: Option<Timestamp>) -> io::Result<Timestamp> {
+        if !self.poll(io, true) {
+            // The waker has its sender, so only a timeout is an error.
+            let _ = match until {
+                Some(at) => self.woken.recv_timeout(at.duration_since(io.clock.now())).ok(),
+                None => self.woken.recv().ok(),
+            };
+            self.poll(io, true);
         }
-        let now = context.clock.now();
-        if let Some(engine) = engine.http() {
+        let now = io.clock.now();
+        if let Some(engine) = io.engine.http() {
             self.exchanges.deliver_next(engine, now, &mut self.traced);
-            self.trace(context);
+            self.trace(io);
         }
         Ok(now)
     }
@@ -81,18 +82,20 @@ impl Transport for Web {
         self.exchanges.has_more()
     }
 
-    fn flush(&mut self, engine: &mut AnyEngine, context: &mut IoContext<'_>) {
-        self.poll(engine, context, false);
+    fn flush(&mut self, io: &mut Io) {
+        self.poll(io, false);
     }
 
     fn close_input(&mut self) {}
 
     fn waker(&mut self) -> io::Result<ThreadWaker> {
-        Ok(ThreadWaker::Task(self.waker.clone()))
+        let waker = self.waker.clone();
+        Ok(Box::new(move || waker.wake_by_ref()))
     }
 
-    fn close_in_background(&mut self, engine: &mut AnyEngine, now: Timestamp, limit: Duration) {
-        let Some(engine) = engine.http() else { return };
+    fn close_in_background(&mut self, io: &mut Io, limit: Duration) {
+        let now = io.clock.now();
+        let Some(engine) = io.engine.http() else { return };
         engine.close();
         while let Some(command) = engine.poll_exchange(now) {
             if let Command::Start(exchange) = command
@@ -104,35 +107,11 @@ impl Transport for Web {
     }
 }
 
-/// A flag that the client's thread waits for.
-#[derive(Default)]
-struct Signal {
-    is_set: Mutex<bool>,
-    changed: Condvar,
-}
+/// Wakes the client's thread by a message, of which one is enough.
+struct ThreadSignal(SyncSender<()>);
 
-impl Signal {
-    /// Waits until the signal is set, for at most `limit`, and clears it.
-    fn wait(&self, limit: Option<Duration>) {
-        let is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut is_set = match limit {
-            Some(limit) => {
-                let waited = self.changed.wait_timeout_while(is_set, limit, |is_set| !*is_set);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            }
-            None => self.changed.wait_while(is_set, |is_set| !*is_set).unwrap_or_else(PoisonError::into_inner),
-        };
-        *is_set = false;
-    }
-}
-
-impl Wake for Signal {
+impl Wake for ThreadSignal {
     fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        *self.is_set.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.changed.notify_one();
+        let _ = self.0.try_send(());
     }
 }
