@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
 use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
+use mcpwire_text::json::numeral::is_number;
 use mcpwire_text::json::read::{self, Reader};
 use mcpwire_text::json::{Json, JsonText};
 use mcpwire_text::object;
@@ -168,8 +169,7 @@ object! {
 
 #[expect(clippy::unnecessary_wraps, reason = "`finish` may reject an object, and this one does not")]
 fn number_default(schema: NumberSchema) -> Result<NumberSchema, Mismatch> {
-    let is_number = |json: &Json| json.get().starts_with(|first: char| first == '-' || first.is_ascii_digit());
-    Ok(NumberSchema { default: schema.default.filter(is_number), ..schema })
+    Ok(NumberSchema { default: schema.default.filter(|json| is_number(json.get())), ..schema })
 }
 
 open_enum! {

@@ -14,8 +14,8 @@ impl<'a> WireId<'a> {
     /// Also accepts `1.0` and `"1"` for `1`, because some servers return the ids of requests in these forms.
     pub(crate) fn number(self) -> Option<u64> {
         match self.0 {
-            [b'"', inner @ .., b'"'] => numeral::parse_unsigned(key_text(inner).as_bytes()),
-            text => numeral::parse_unsigned(text),
+            [b'"', inner @ .., b'"'] => numeral::parse_whole(key_text(inner).as_bytes()),
+            text => numeral::parse_whole(text),
         }
     }
 

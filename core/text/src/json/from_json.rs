@@ -267,7 +267,7 @@ impl FromJson for u64 {
         if !numeral::is_number(raw) {
             return Ok(Err(type_mismatch(raw)));
         }
-        Ok(numeral::parse_unsigned(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
+        Ok(numeral::parse_whole(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
     }
 }
 

@@ -82,23 +82,15 @@ pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// Returns the offset after the string that starts at `at`, or `None` if the string has no closing quote. Accepts
 /// invalid escapes and control characters in the string.
-#[inline]
 pub(super) fn lossy_string(bytes: &[u8], at: usize) -> Option<usize> {
-    match string(bytes, at) {
-        Ok(end) => Some(end),
-        Err(error) => faulty_string(bytes, error.offset()),
-    }
-}
-
-#[cold]
-fn faulty_string(bytes: &[u8], mut fault: usize) -> Option<usize> {
+    let mut next = at + 1;
     loop {
-        // A backslash and the byte after it belong together, even in an invalid escape.
-        let after = fault + if *bytes.get(fault)? == b'\\' { 2 } else { 1 };
-        match string::skip_escaped(bytes, string::plain_run(bytes, after)) {
-            Ok(end) => return Some(end),
-            Err(error) => fault = error.offset(),
+        let special = next + memchr::memchr2(b'"', b'\\', bytes.get(next..)?)?;
+        if bytes[special] == b'"' {
+            return Some(special + 1);
         }
+        // A backslash and the byte after it belong together, even in an invalid escape.
+        next = special + 2;
     }
 }
 

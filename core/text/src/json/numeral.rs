@@ -1,33 +1,20 @@
 //! Parses JSON numbers.
 
+use core::str::FromStr;
+
 /// Returns whether a JSON value is a number. `raw` is the JSON text of the value.
 pub fn is_number(raw: &str) -> bool {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Parses an integer from 0 to [`u64::MAX`], written as `1` or, as servers that have only floats write it, as `1.0`.
-/// Returns `None` for any other text.
-pub fn parse_unsigned(text: &[u8]) -> Option<u64> {
-    let mut value = text.first().map(|_| 0u64)?;
-    for (at, byte) in text.iter().enumerate() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            let fraction = text.get(at + 1..).unwrap_or_default();
-            let is_whole = *byte == b'.' && at > 0 && !fraction.is_empty() && fraction.iter().all(|b| *b == b'0');
-            return is_whole.then_some(value);
-        }
-        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
-    }
-    Some(value)
-}
-
-/// Parses an integer from [`i64::MIN`] to [`i64::MAX`], written as `-1` or, as servers that have only floats write it,
-/// as `-1.0`. Returns `None` for any other text.
-pub fn parse_signed(text: &[u8]) -> Option<i64> {
-    match text.strip_prefix(b"-") {
-        Some(magnitude) => 0i64.checked_sub_unsigned(parse_unsigned(magnitude)?),
-        None => i64::try_from(parse_unsigned(text)?).ok(),
-    }
+/// Parses an integer of the type `T`, written as `1` or, as servers that have only floats write it, as `1.0`. Returns
+/// `None` for any other text, and for an integer that is not a `T`.
+pub fn parse_whole<T: FromStr>(text: &[u8]) -> Option<T> {
+    let text = core::str::from_utf8(text).ok()?;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    // The standard library also accepts a plus sign.
+    let is_whole = !whole.starts_with('+') && !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
+    whole.parse().ok().filter(|_| is_whole)
 }
 
 /// Splits a JSON number at `e` or `E`. Returns the text before it, and the exponent after it. The exponent is 0 if the
@@ -65,9 +52,10 @@ mod tests {
             ("-1", None),
             ("1e3", None),
             ("x", None),
+            ("+1", None),
             ("", None),
         ] {
-            assert_eq!(parse_unsigned(text.as_bytes()), value, "{text}");
+            assert_eq!(parse_whole::<u64>(text.as_bytes()), value, "{text}");
         }
     }
 
@@ -82,8 +70,9 @@ mod tests {
             ("-9223372036854775809", None),
             ("-", None),
             ("--1", None),
+            ("-+1", None),
         ] {
-            assert_eq!(parse_signed(text.as_bytes()), value, "{text}");
+            assert_eq!(parse_whole::<i64>(text.as_bytes()), value, "{text}");
         }
     }
 }

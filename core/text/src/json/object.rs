@@ -8,7 +8,6 @@ use core::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::append::push_string;
 use super::from_json::FromJson;
 use super::read::{self, Reader};
 use super::{Json, JsonText};
@@ -69,17 +68,8 @@ pub fn read_extra(extra: &mut Extra, name: &str, reader: &mut Reader<'_>) -> rea
 
 /// Returns the members as a JSON object.
 pub fn to_json(members: &Extra) -> Json {
-    let mut text = Vec::from(*b"{");
-    for (name, value) in members.iter() {
-        if text.len() > 1 {
-            text.push(b',');
-        }
-        push_string(&mut text, name);
-        text.push(b':');
-        text.extend_from_slice(value.get().as_bytes());
-    }
-    text.push(b'}');
-    Json::trusted(String::from_utf8(text).unwrap_or_default())
+    // The text may have line breaks between tokens, as that of the values. Serializing strings to memory cannot fail.
+    Json::trusted(serde_json::to_string(members).unwrap_or_default())
 }
 
 /// Declares a JSON object of the protocol: a struct that can be deserialized and serialized.

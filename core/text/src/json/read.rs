@@ -7,44 +7,14 @@
 //! For comparison, `serde_json` reads byte by byte and copies strings with escapes twice. That costs ten instructions
 //! per byte, and tools return megabytes of source code in one string.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
-use core::ops::Deref;
 
 pub use super::error::{ReadError, Result};
 use super::{lex, string};
 
 /// Maximum depth of nested values: 128. `serde_json` reads 127 levels, so it can read every value within a message.
 pub(super) const MAX_DEPTH: u32 = 128;
-
-/// The contents of a JSON string, with escapes replaced.
-pub enum Text<'de> {
-    /// A slice of the input, for a string without escapes.
-    Borrowed(&'de str),
-    /// An owned copy, for a string with escapes.
-    Unescaped(String),
-}
-
-impl Deref for Text<'_> {
-    type Target = str;
-
-    #[inline]
-    fn deref(&self) -> &str {
-        match self {
-            Text::Borrowed(text) => text,
-            Text::Unescaped(text) => text,
-        }
-    }
-}
-
-impl From<Text<'_>> for String {
-    #[inline]
-    fn from(text: Text<'_>) -> String {
-        match text {
-            Text::Borrowed(text) => text.into(),
-            Text::Unescaped(text) => text,
-        }
-    }
-}
 
 /// Reads values from JSON text, from front to back.
 pub struct Reader<'de> {
@@ -123,19 +93,20 @@ impl<'de> Reader<'de> {
         self.bytes().get(self.at).copied()
     }
 
-    /// Reads a JSON string, and returns its contents with escapes replaced. The reader must be at the opening quote.
+    /// Reads a JSON string, and returns its contents with escapes replaced: a slice of the input if the string has
+    /// none. The reader must be at the opening quote.
     #[inline]
-    pub fn string(&mut self) -> Result<Text<'de>> {
+    pub fn string(&mut self) -> Result<Cow<'de, str>> {
         let start = self.at + 1;
         match string::plain_end(self.bytes(), start) {
             Ok(end) => {
                 self.at = end + 1;
-                Ok(Text::Borrowed(&self.text[start..end]))
+                Ok(Cow::Borrowed(&self.text[start..end]))
             }
             Err(special) => {
                 let (text, after) = string::read_escaped(self.bytes(), start, special)?;
                 self.at = after;
-                Ok(Text::Unescaped(text))
+                Ok(Cow::Owned(text))
             }
         }
     }
@@ -262,7 +233,7 @@ pub fn unescape_lossy(body: &str) -> String {
     let quoted = alloc::format!("\"{body}\"");
     let mut reader = Reader::new(&quoted);
     match reader.string() {
-        Ok(text) if reader.end().is_ok() => text.into(),
+        Ok(text) if reader.end().is_ok() => text.into_owned(),
         _ => String::from("\u{fffd}"),
     }
 }

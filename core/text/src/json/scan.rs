@@ -10,7 +10,7 @@ use core::ops::Range;
 
 pub use super::lex::skip_space;
 use super::lex::{lossy_scalar, lossy_string, walk};
-use super::numeral::parse_signed;
+use super::numeral::parse_whole;
 use super::read::unescape_lossy;
 
 /// A member of a JSON object: its key and its value, as JSON text.
@@ -131,8 +131,8 @@ pub fn is_text(value: &[u8], text: &str) -> bool {
 /// for any other value.
 pub fn integer(value: &[u8]) -> Option<i64> {
     match value {
-        [b'"', inner @ .., b'"'] => parse_signed(key_text(inner).as_bytes()),
-        _ => parse_signed(value),
+        [b'"', inner @ .., b'"'] => parse_whole(key_text(inner).as_bytes()),
+        _ => parse_whole(value),
     }
 }
 

@@ -77,10 +77,10 @@ impl Serialize for Parts<'_> {
 fn serialize_number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     // Only a float can represent -0.
     if text != "-0" && !text.contains(['.', 'e', 'E']) {
-        if let Some(value) = numeral::parse_unsigned(text.as_bytes()) {
+        if let Some(value) = numeral::parse_whole(text.as_bytes()) {
             return serializer.serialize_u64(value);
         }
-        if let Some(value) = numeral::parse_signed(text.as_bytes()) {
+        if let Some(value) = numeral::parse_whole(text.as_bytes()) {
             return serializer.serialize_i64(value);
         }
     }
