@@ -1,12 +1,11 @@
 //! [`ErrorKind`]: the kinds of errors of all crates, for programs that act on them.
 
-use alloc::string::String;
 use core::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 macro_rules! error_kinds {
-    ($($(#[doc = $doc:expr])* $kind:ident = $name:literal,)*) => {
+    ($($(#[$meta:meta])* $kind:ident = $name:literal,)*) => {
         /// The kinds of errors, for programs that act on them.
         ///
         /// The errors of the clients, of the hub and of `ToolClient` have the same kinds. The same failure of a server has the
@@ -17,10 +16,11 @@ macro_rules! error_kinds {
         ///
         /// `Display`, `Serialize` and `Deserialize` use the kind's name in snake case, such as `tool_not_found`. A name that is
         /// not known, for example of a later version, is read as [`ErrorKind::Other`].
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
         #[non_exhaustive]
         pub enum ErrorKind {
-            $($(#[doc = $doc])* $kind,)*
+            $($(#[$meta])* $kind,)*
         }
 
         impl ErrorKind {
@@ -171,6 +171,7 @@ error_kinds! {
     /// Any failure that no other kind describes.
     ///
     /// Show the message. Reported by other implementations of `ToolClient`, and for kinds of a later version.
+    #[serde(other)]
     Other = "other",
 }
 
@@ -180,23 +181,10 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-impl Serialize for ErrorKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for ErrorKind {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let kind = ErrorKind::ALL.iter().find(|kind| kind.as_str() == name);
-        Ok(kind.copied().unwrap_or(ErrorKind::Other))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::format;
+    use alloc::string::String;
 
     use super::*;
 
