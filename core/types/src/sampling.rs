@@ -3,12 +3,12 @@
 //! The specification deprecates sampling from revision 2026-07-28 on. New servers call a language model directly.
 
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::sampling_content::{SamplingContent, SamplingContents};
 use crate::{Role, TextContent, Tool};
-use mcpwire_text::json::{ItemList, Json, scan};
+use mcpwire_text::json::{ItemList, Json};
 use mcpwire_text::object;
 use mcpwire_text::open_enum;
 
@@ -196,86 +196,30 @@ impl CreateMessageParams {
     /// # Errors
     /// Returns a description of the first invalid message, to send to the server.
     pub fn check(&self) -> Result<(), String> {
-        if let Some(rejected) = self.messages.rejected.first() {
-            return Err(alloc::format!("`messages` cannot be read: {rejected}"));
-        }
-        let messages = Json::from_value(&self.messages).map_err(|error| error.to_string())?;
-        check_messages(messages.get())
+        check_messages(&self.messages)
     }
 }
 
-/// Checks the messages of a `sampling/createMessage` request, a JSON array: a message with tool results must answer
-/// exactly the tool calls of the message before it, and must contain nothing else.
-///
-/// Works on JSON text, so a program that never answers the request does not contain the code that deserializes the
-/// messages.
-///
-/// # Errors
-/// Returns a description of the first invalid message, to send to the server.
-pub(crate) fn check_messages(messages: &str) -> Result<(), String> {
-    let messages = messages.as_bytes();
-    if !scan::is_array(messages) {
-        return Err("`messages` cannot be read".into());
+/// Checks the messages of a sampling request, as [`CreateMessageParams::check`] does.
+pub(crate) fn check_messages(messages: &ItemList<SamplingMessage>) -> Result<(), String> {
+    if let Some(rejected) = messages.rejected.first() {
+        return Err(alloc::format!("`messages` cannot be read: {rejected}"));
     }
     let mut open_calls = Vec::new();
-    let (mut at, mut next) = (0, 0);
-    while let Some(message) = scan::next_element(messages, &mut next) {
-        let mut message = MessageTools::parse(&messages[message]).map_err(|name| {
-            alloc::format!("`messages` cannot be read: entry {at}: `{name}` is missing, or of a wrong type")
-        })?;
-        if !message.results.is_empty() && message.results.len() < message.blocks {
+    for (at, message) in messages.iter().enumerate() {
+        let sorted = |id: fn(&SamplingContent) -> Option<&str>| {
+            let mut ids: Vec<&str> = message.content.iter().filter_map(id).collect();
+            ids.sort_unstable();
+            ids
+        };
+        let results = sorted(SamplingContent::answered_tool_use);
+        if !results.is_empty() && results.len() < message.content.len() {
             return Err(alloc::format!("message {at} has results of tools beside other content"));
         }
-        message.results.sort_unstable();
-        if open_calls != message.results {
+        if open_calls != results {
             return Err(alloc::format!("the calls of tools before message {at} and the results in it do not match"));
         }
-        open_calls = message.calls;
-        open_calls.sort_unstable();
-        at += 1;
+        open_calls = sorted(SamplingContent::tool_use_id);
     }
     if open_calls.is_empty() { Ok(()) } else { Err("the last calls of tools have no results".into()) }
-}
-
-#[derive(Default)]
-struct MessageTools {
-    /// Number of all content blocks of the message, to detect tool results beside other content.
-    blocks: usize,
-    /// Ids of the tool calls in the message.
-    calls: Vec<String>,
-    /// Ids of the tool calls that the message answers, one for each tool result.
-    results: Vec<String>,
-}
-
-impl MessageTools {
-    /// Parses the JSON text of a sampling message.
-    ///
-    /// # Errors
-    /// Returns the name of the member that is missing or has the wrong type.
-    fn parse(message: &[u8]) -> Result<Self, &'static str> {
-        scan::last_member(message, "role").and_then(scan::text).ok_or("role")?;
-        let content = scan::last_member(message, "content").unwrap_or_default();
-        let mut tools = MessageTools::default();
-        if scan::is_array(content) {
-            let mut at = 0;
-            while let Some(block) = scan::next_element(content, &mut at) {
-                tools.add(&content[block]);
-            }
-        } else if content.starts_with(b"{") {
-            tools.add(content);
-        } else {
-            return Err("content");
-        }
-        Ok(tools)
-    }
-
-    fn add(&mut self, block: &[u8]) {
-        self.blocks += 1;
-        let text = |name| scan::last_member(block, name).and_then(scan::text);
-        match text("type").as_deref() {
-            Some("tool_use") if text("name").is_some() => self.calls.extend(text("id")),
-            Some("tool_result") => self.results.extend(text("toolUseId")),
-            _ => {}
-        }
-    }
 }

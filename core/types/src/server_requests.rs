@@ -10,7 +10,7 @@ use crate::sampling::check_messages;
 use crate::{
     ClientCapabilities, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, ListRootsResult,
 };
-use mcpwire_text::json::{Json, JsonText};
+use mcpwire_text::json::{Json, JsonText, from_json};
 use mcpwire_text::printable;
 
 /// Method by which a server requests input from the user.
@@ -69,7 +69,8 @@ fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError
     if (has_member(params, "tools") || has_choice) && !has_member(declared, "tools") {
         return Err(invalid("this client has not declared `sampling.tools`"));
     }
-    check_messages(params.member_text("messages").unwrap_or_default()).map_err(invalid)
+    let messages = params.member_text("messages").and_then(from_json::from_str).unwrap_or_default();
+    check_messages(&messages).map_err(invalid)
 }
 
 impl ElicitForm {
