@@ -146,6 +146,11 @@ impl<'de> Reader<'de> {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
+    /// Returns the text from the position of the reader on.
+    pub fn rest(&self) -> &'de str {
+        &self.text[self.at..]
+    }
+
     #[inline]
     fn bytes(&self) -> &'de [u8] {
         self.text.as_bytes()
