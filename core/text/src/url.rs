@@ -41,9 +41,7 @@ impl<'a> Url<'a> {
         };
         host.split_at(end)
     }
-}
 
-impl<'a> Url<'a> {
     fn is_http(&self) -> bool {
         self.scheme.eq_ignore_ascii_case("http") || self.scheme.eq_ignore_ascii_case("https")
     }

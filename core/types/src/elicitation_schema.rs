@@ -298,27 +298,26 @@ fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOptio
 impl FieldSchema {
     /// Returns the title of the form field, or `None` if the schema has no title or is [`FieldSchema::Unknown`].
     pub fn title(&self) -> Option<&str> {
-        match self {
-            FieldSchema::String(schema) => schema.title.as_deref(),
-            FieldSchema::Number(schema) => schema.title.as_deref(),
-            FieldSchema::Boolean(schema) => schema.title.as_deref(),
-            FieldSchema::Enum(schema) => schema.title.as_deref(),
-            FieldSchema::MultiSelect(schema) => schema.title.as_deref(),
-            FieldSchema::Unknown(_) => None,
-        }
+        self.labels().0
     }
 
     /// Returns the description of the form field, or `None` if the schema has no description or is
     /// [`FieldSchema::Unknown`].
     pub fn description(&self) -> Option<&str> {
-        match self {
-            FieldSchema::String(schema) => schema.description.as_deref(),
-            FieldSchema::Number(schema) => schema.description.as_deref(),
-            FieldSchema::Boolean(schema) => schema.description.as_deref(),
-            FieldSchema::Enum(schema) => schema.description.as_deref(),
-            FieldSchema::MultiSelect(schema) => schema.description.as_deref(),
-            FieldSchema::Unknown(_) => None,
-        }
+        self.labels().1
+    }
+
+    /// Returns the title and the description of the field.
+    fn labels(&self) -> (Option<&str>, Option<&str>) {
+        let (title, description) = match self {
+            FieldSchema::String(schema) => (&schema.title, &schema.description),
+            FieldSchema::Number(schema) => (&schema.title, &schema.description),
+            FieldSchema::Boolean(schema) => (&schema.title, &schema.description),
+            FieldSchema::Enum(schema) => (&schema.title, &schema.description),
+            FieldSchema::MultiSelect(schema) => (&schema.title, &schema.description),
+            FieldSchema::Unknown(_) => return (None, None),
+        };
+        (title.as_deref(), description.as_deref())
     }
 
     /// Returns the default value of the form field, or `None` if the schema has no default value.

@@ -141,13 +141,7 @@ pub fn from_str<T: FromJson>(text: &str) -> Option<T> {
 /// error if the value is not valid JSON.
 #[cold]
 pub fn skip_mismatch(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
-    Ok(type_mismatch(reader.raw()?))
-}
-
-/// Creates the [`Mismatch`] for a value of the wrong JSON type. `raw` is the JSON text of the value.
-#[cold]
-pub fn type_mismatch(raw: &str) -> Mismatch {
-    Mismatch::Type(type_name(raw))
+    Ok(Mismatch::Type(type_name(reader.raw()?)))
 }
 
 /// Returns the name of a value's JSON type for error messages, such as "an array". `raw` is the JSON text of the
@@ -204,22 +198,13 @@ pub fn required_member<T: FromJson>(
 
 /// Checks that an object contained the required member `key` with a valid value. Returns `None` if it did, and
 /// otherwise the [`Mismatch`] of the object. `expected` names the expected type of the value.
-#[inline]
 pub fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
-    if matches!(member, Some(Ok(()))) {
-        None
-    } else {
-        Some(missing_member(key, expected, member.and_then(Result::err)))
-    }
-}
-
-#[cold]
-fn missing_member(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
-    let reason = match found {
-        Some(mismatch) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
+    let reason = match member {
+        Some(Ok(())) => return None,
+        Some(Err(mismatch)) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
         None => alloc::format!("`{key}` is missing"),
     };
-    Mismatch::object(reason)
+    Some(Mismatch::object(reason))
 }
 
 impl FromJson for String {
@@ -240,7 +225,7 @@ impl FromJson for bool {
         Ok(match reader.raw()? {
             "true" => Ok(true),
             "false" => Ok(false),
-            raw => Err(type_mismatch(raw)),
+            raw => Err(Mismatch::Type(type_name(raw))),
         })
     }
 }
@@ -251,11 +236,7 @@ impl FromJson for f64 {
     const EXPECTED: &'static str = "a number";
 
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
-        let raw = reader.raw()?;
-        if !numeral::is_number(raw) {
-            return Ok(Err(type_mismatch(raw)));
-        }
-        Ok(numeral::parse_finite(raw).ok_or(Mismatch::Type("another number")))
+        number(reader, numeral::parse_finite)
     }
 }
 
@@ -263,12 +244,21 @@ impl FromJson for u64 {
     const EXPECTED: &'static str = "a whole number";
 
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
-        let raw = reader.raw()?;
-        if !numeral::is_number(raw) {
-            return Ok(Err(type_mismatch(raw)));
-        }
-        Ok(numeral::parse_whole(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
+        number(reader, |raw| numeral::parse_whole(raw.as_bytes()))
     }
+}
+
+/// Reads a number with `parse`, which returns `None` for a number that is not a `T`.
+pub(super) fn number<T>(
+    reader: &mut Reader<'_>,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> ReadResult<Result<T, Mismatch>> {
+    let raw = reader.raw()?;
+    Ok(if numeral::is_number(raw) {
+        parse(raw).ok_or(Mismatch::Type("another number"))
+    } else {
+        Err(Mismatch::Type(type_name(raw)))
+    })
 }
 
 /// Reads any JSON value except `null`, so that an optional member with the value `null` counts as absent.

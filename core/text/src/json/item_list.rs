@@ -93,12 +93,7 @@ impl<T> ItemList<T> {
         let before = self.sent();
         self.is_truncated |= page.is_truncated;
         self.bytes = self.bytes.saturating_add(page.bytes);
-        if self.items.is_empty() {
-            // Most lists have only one page.
-            self.items = page.items;
-        } else {
-            self.items.append(&mut page.items);
-        }
+        self.items.append(&mut page.items);
         self.rejected.extend(
             page.rejected.into_iter().map(|rejected| InvalidItem { index: rejected.index + before, ..rejected }),
         );

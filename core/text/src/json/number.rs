@@ -2,10 +2,9 @@
 
 use core::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::from_json::{FromJson, Mismatch, type_mismatch};
-use super::numeral::is_number;
+use super::from_json::{FromJson, Mismatch, number};
 use super::read::{self, Reader};
 use super::{Json, JsonText};
 
@@ -21,7 +20,8 @@ use super::{Json, JsonText};
 /// assert_eq!(Number::from(0.5).as_f64(), 0.5);
 /// assert_eq!(Number::from(0.5).to_string(), "0.5");
 /// ```
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct Number(Json);
 
 impl Number {
@@ -62,15 +62,8 @@ impl FromJson for Number {
     const EXPECTED: &'static str = "a number";
 
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
-        let raw = reader.raw()?;
-        Ok(if is_number(raw) { Ok(Number(Json::trusted(raw))) } else { Err(type_mismatch(raw)) })
+        number(reader, |raw| Some(Number(Json::trusted(raw))))
     }
 }
 
 crate::impl_deserialize!(Number);
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}

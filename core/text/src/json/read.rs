@@ -68,9 +68,7 @@ impl<'de> Reader<'de> {
         self.enter()?;
         let mut first = true;
         while self.has_next(&mut first, b'}')? {
-            self.key()?;
-            let key = self.string()?;
-            self.colon()?;
+            let key = self.key()?;
             each(&key, self)?;
         }
         self.leave(b'}')
@@ -162,24 +160,20 @@ impl<'de> Reader<'de> {
         ReadError::at(reason, self.at)
     }
 
-    /// Skips white space before an object key, and returns an error if the next byte is not a quote.
+    /// Reads an object key and the colon after it.
     #[inline]
-    fn key(&mut self) -> Result<()> {
+    fn key(&mut self) -> Result<Cow<'de, str>> {
         match self.next_byte() {
-            Some(b'"') => Ok(()),
-            Some(_) => Err(self.error("not a key")),
-            None => Err(self.error("the text ends where a key should be")),
+            Some(b'"') => {}
+            Some(_) => return Err(self.error("not a key")),
+            None => return Err(self.error("the text ends where a key should be")),
         }
-    }
-
-    /// Reads the colon after a key.
-    #[inline]
-    fn colon(&mut self) -> Result<()> {
+        let key = self.string()?;
         if self.next_byte() != Some(b':') {
             return Err(self.error("no `:` after a key"));
         }
         self.at += 1;
-        Ok(())
+        Ok(key)
     }
 
     /// Reads the opening bracket of an object or array. Returns an error if values are nested deeper than

@@ -25,22 +25,19 @@ pub fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> {
 #[macro_export]
 macro_rules! result {
     ($(#[$meta:meta])* pub struct $Name:ident { $($own:tt)* }) => {
-        $crate::object! {
-            $(#[$meta])*
-            pub struct $Name(
-                "an object",
-                finish |result: $Name| $crate::json::result::check_complete(result.result_type.as_deref()).map(|()| result)
-            ) {
-                $($own)*
-                /// `resultType` of the response: `complete`, or `None` if the server sent none (before protocol
-                /// revision 2026-07-28).
-                result_type result_type: String = "resultType",
-                /// Additional metadata of the result (`_meta`).
-                optional meta: Json = "_meta",
-            }
-        }
+        $crate::result!(@object { $(#[$meta])* } $Name { $($own)* } {});
     };
     ($(#[$meta:meta])* pub cacheable struct $Name:ident { $($own:tt)* }) => {
+        $crate::result!(@object { $(#[$meta])* } $Name { $($own)* } {
+            /// Time for which the client may cache the result, in milliseconds after receipt (from protocol
+            /// revision 2026-07-28). `None` if the server sent no valid time.
+            optional ttl_ms: u64 = "ttlMs",
+            /// Who may receive the cached result (from protocol revision 2026-07-28): everyone (`public`), or only
+            /// requests with the same authorization (`private`). `None` means `private`.
+            optional cache_scope: String = "cacheScope",
+        });
+    };
+    (@object { $(#[$meta:meta])* } $Name:ident { $($own:tt)* } { $($cache:tt)* }) => {
         $crate::object! {
             $(#[$meta])*
             pub struct $Name(
@@ -51,12 +48,7 @@ macro_rules! result {
                 /// `resultType` of the response: `complete`, or `None` if the server sent none (before protocol
                 /// revision 2026-07-28).
                 result_type result_type: String = "resultType",
-                /// Time for which the client may cache the result, in milliseconds after receipt (from protocol
-                /// revision 2026-07-28). `None` if the server sent no valid time.
-                optional ttl_ms: u64 = "ttlMs",
-                /// Who may receive the cached result (from protocol revision 2026-07-28): everyone (`public`), or only
-                /// requests with the same authorization (`private`). `None` means `private`.
-                optional cache_scope: String = "cacheScope",
+                $($cache)*
                 /// Additional metadata of the result (`_meta`).
                 optional meta: Json = "_meta",
             }

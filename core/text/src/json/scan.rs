@@ -25,7 +25,7 @@ pub struct Member<'a> {
 impl<'a> Member<'a> {
     /// Returns whether the key of the member, with its escapes replaced, is `name`.
     pub fn is(&self, name: &str) -> bool {
-        is_key(self.key, name)
+        self.key == name.as_bytes() || (self.key.contains(&b'\\') && self.key() == name)
     }
 
     /// Returns the key of the member, with escapes replaced.
@@ -134,11 +134,6 @@ pub fn integer(value: &[u8]) -> Option<i64> {
         [b'"', inner @ .., b'"'] => parse_whole(key_text(inner).as_bytes()),
         _ => parse_whole(value),
     }
-}
-
-/// Returns whether a key, with its escapes replaced, is `name`. `key` is the text between the quotes.
-fn is_key(key: &[u8], name: &str) -> bool {
-    key == name.as_bytes() || (key.contains(&b'\\') && key_text(key) == name)
 }
 
 /// Returns a key with its escapes replaced. `key` is the text between the quotes.

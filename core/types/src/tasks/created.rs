@@ -3,16 +3,15 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::{Task, TaskHandle, TaskProtocol};
 use crate::CallToolResult;
 use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
-use mcpwire_text::json::object::read_extra;
 use mcpwire_text::json::read::{self, Reader};
 use mcpwire_text::json::scan;
 use mcpwire_text::json::{Extra, Json, JsonText};
+use mcpwire_text::object;
 
 /// Response to a request that the server runs as a task, such as `tools/call`. It contains the task instead of the
 /// result of the request, which is available when the task is complete.
@@ -34,6 +33,14 @@ pub struct CreateTaskResult {
     ///
     /// Always empty in the tasks extension, where [`Task::extra`] contains these members.
     pub extra: Extra,
+}
+
+object! {
+    /// The JSON object of a [`CreateTaskResult`] in the experimental task protocol.
+    pub struct WrappedTask("an object") {
+        required task: Task = "task",
+        optional meta: Json = "_meta",
+    }
 }
 
 impl CreateTaskResult {
@@ -60,14 +67,8 @@ impl CreateTaskResult {
                 CreateTaskResult { task: from_json::from_str(text)?, form, ..CreateTaskResult::default() }
             }
             TaskProtocol::Experimental => {
-                let (mut task, mut meta, mut extra) = (None, None, Extra::default());
-                let members = Reader::new(text).members(&mut |name, reader| match name {
-                    "task" => from_json::optional_member(&mut task, reader),
-                    "_meta" => from_json::optional_member(&mut meta, reader),
-                    _ => read_extra(&mut extra, name, reader),
-                });
-                members.ok()?;
-                CreateTaskResult { task: task?, form, meta, extra }
+                let WrappedTask { task, meta, extra } = from_json::from_str(text)?;
+                CreateTaskResult { task, form, meta, extra }
             }
         })
     }
@@ -109,15 +110,8 @@ impl Serialize for CreateTaskResult {
         match self.form {
             TaskProtocol::Extension => self.task.serialize(serializer),
             TaskProtocol::Experimental => {
-                let mut map = serializer.serialize_map(None)?;
-                map.serialize_entry("task", &self.task)?;
-                if let Some(meta) = &self.meta {
-                    map.serialize_entry("_meta", meta)?;
-                }
-                for (name, value) in self.extra.iter() {
-                    map.serialize_entry(name, value)?;
-                }
-                map.end()
+                let (task, meta, extra) = (self.task.clone(), self.meta.clone(), self.extra.clone());
+                WrappedTask { task, meta, extra }.serialize(serializer)
             }
         }
     }
