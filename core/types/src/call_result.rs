@@ -57,7 +57,7 @@ impl FromJson for CallToolResult {
                 text => Ok(CallToolResult { without_content: Some(Json::trusted(text)), ..result }),
             });
         }
-        let (mut is_error, mut result_type) = (None, None::<String>);
+        let mut result_type = None::<String>;
         let (mut content, mut odd_content) = (None, Extra::default());
         reader.members(&mut |name, reader| match name {
             "content" => {
@@ -66,12 +66,11 @@ impl FromJson for CallToolResult {
                 kept_member::<Vec<ContentBlock>, _>(&mut content, &mut odd_content, name, reader)
             }
             "structuredContent" => from_json::optional_member(&mut result.structured_content, reader),
-            "isError" => from_json::optional_member(&mut is_error, reader),
+            "isError" => from_json::default_member(&mut result.is_error, reader),
             "_meta" => from_json::optional_member(&mut result.meta, reader),
             "resultType" => from_json::result_type_member(&mut result_type, reader),
             _ => read_extra(&mut result.extra, name, reader),
         })?;
-        result.is_error = is_error.unwrap_or(false);
         match content {
             Some(blocks) => result.content = blocks,
             None => result.without_content = Some(whole(odd_content, &result)),

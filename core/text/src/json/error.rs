@@ -20,11 +20,6 @@ impl ReadError {
         ReadError { reason: reason.into(), offset: None }
     }
 
-    #[cold]
-    pub(super) fn at(reason: &'static str, offset: usize) -> Self {
-        ReadError { reason: reason.into(), offset: Some(offset) }
-    }
-
     /// Sets the byte offset at which the JSON text is invalid, unless the error already has an offset.
     pub fn located(mut self, offset: usize) -> Self {
         self.offset.get_or_insert(offset);

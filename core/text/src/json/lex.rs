@@ -3,7 +3,7 @@
 //! All code that scans JSON text uses this module, so white space, strings, numbers and literals are defined once:
 
 use super::error::{ReadError, Result};
-use super::string::{self, plain_end};
+use super::string;
 
 /// Returns the offset of the first byte at or after `at` that is not white space.
 #[inline]
@@ -17,10 +17,7 @@ pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 /// Returns the offset after the JSON string whose opening quote is at `at`.
 #[inline]
 pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize> {
-    match plain_end(bytes, at + 1) {
-        Ok(end) => Ok(end + 1),
-        Err(special) => string::skip_escaped(bytes, special),
-    }
+    string::skip_escaped(bytes, string::plain_run(bytes, at + 1))
 }
 
 /// Returns the offset after the number that starts at `at`.
@@ -41,17 +38,7 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<usize> {
         let (after, some) = digits(end + 1 + sign);
         (end, is_good) = (after, is_good && some);
     }
-    if is_good { Ok(end) } else { Err(ReadError::at("not a number", at)) }
-}
-
-/// Checks that the literal `word` (`true`, `false` or `null`) starts at `at`, and returns the offset after it.
-#[inline]
-pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize> {
-    if bytes.get(at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
-        Ok(at + word.len())
-    } else {
-        Err(ReadError::at("neither a value nor the end of one", at))
-    }
+    if is_good { Ok(end) } else { Err(ReadError::new("not a number").located(at)) }
 }
 
 /// Calls `visit` for each part of a JSON text from the offset `at` on: a whole string, or a single byte outside

@@ -57,24 +57,21 @@ pub fn malformed(what: String, at: &str) -> PeerError {
 
 /// Creates the error for `message`, which is not UTF-8 at `offset`.
 pub fn not_utf8(message: &[u8], offset: usize) -> PeerError {
-    PeerError { kind: PeerErrorKind::NotUtf8, at: path_at(message, offset), excerpt: around(message, offset) }
+    at_offset(PeerErrorKind::NotUtf8, message, offset)
 }
 
 /// Creates the error for `message`, which the JSON reader rejected with `error`. Adds the path and an excerpt of the
 /// invalid part.
 pub fn from_read(error: &ReadError, message: &[u8]) -> PeerError {
-    PeerError {
-        kind: PeerErrorKind::Malformed(error.reason().into()),
-        at: path_at(message, error.offset()),
-        excerpt: around(message, error.offset()),
-    }
+    at_offset(PeerErrorKind::Malformed(error.reason().into()), message, error.offset())
 }
 
-/// Returns an excerpt of the message that starts at most 40 bytes before `offset`.
-fn around(message: &[u8], offset: usize) -> String {
+/// Creates the error for `message`, which is invalid at `offset`. The excerpt starts at most 40 bytes before.
+fn at_offset(kind: PeerErrorKind, message: &[u8], offset: usize) -> PeerError {
     let start = offset.min(message.len()).saturating_sub(BEFORE);
     let quoted = excerpt(&message[start..]);
-    if start == 0 { quoted } else { alloc::format!("…{}", quoted.trim_start_matches('\u{fffd}')) }
+    let excerpt = if start == 0 { quoted } else { alloc::format!("…{}", quoted.trim_start_matches('\u{fffd}')) };
+    PeerError { kind, at: path_at(message, offset), excerpt }
 }
 
 fn shown_excerpt(excerpt: &str) -> String {

@@ -96,22 +96,22 @@ impl<'de> Reader<'de> {
     #[inline]
     pub fn string(&mut self) -> Result<Cow<'de, str>> {
         let start = self.at + 1;
-        match string::plain_end(self.bytes(), start) {
-            Ok(end) => {
-                self.at = end + 1;
-                Ok(Cow::Borrowed(&self.text[start..end]))
-            }
-            Err(special) => {
-                let (text, after) = string::read_escaped(self.bytes(), start, special)?;
-                self.at = after;
-                Ok(Cow::Owned(text))
-            }
+        let special = string::plain_run(self.bytes(), start);
+        if self.bytes().get(special) == Some(&b'"') {
+            self.at = special + 1;
+            return Ok(Cow::Borrowed(&self.text[start..special]));
         }
+        let (text, after) = string::read_escaped(self.bytes(), start, special)?;
+        self.at = after;
+        Ok(Cow::Owned(text))
     }
 
     /// Reads the literal `word` (`true`, `false` or `null`). Returns an error if something else is next.
     pub fn literal(&mut self, word: &str) -> Result<()> {
-        self.at = lex::literal(self.bytes(), self.at, word)?;
+        if !self.rest().starts_with(word) {
+            return Err(self.error("neither a value nor the end of one"));
+        }
+        self.at += word.len();
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl<'de> Reader<'de> {
 
     /// Returns the text from the position of the reader on.
     pub fn rest(&self) -> &'de str {
-        &self.text[self.at..]
+        self.text.get(self.at..).unwrap_or_default()
     }
 
     #[inline]
@@ -157,7 +157,7 @@ impl<'de> Reader<'de> {
     /// Creates an error at the position of the reader.
     #[cold]
     fn error(&self, reason: &'static str) -> ReadError {
-        ReadError::at(reason, self.at)
+        ReadError::new(reason).located(self.at)
     }
 
     /// Reads an object key and the colon after it.

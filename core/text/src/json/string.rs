@@ -8,17 +8,6 @@ use core::ops::Range;
 
 use super::error::{ReadError, Result};
 
-/// Returns the offset of the closing quote of a JSON string without escapes. `start` is the offset after the opening
-/// quote.
-///
-/// Returns `Err` with the offset of the first escape or control character, or with the length of `bytes` if the closing
-/// quote is missing.
-#[inline]
-pub(super) fn plain_end(bytes: &[u8], start: usize) -> core::result::Result<usize, usize> {
-    let end = plain_run(bytes, start);
-    if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
-}
-
 /// Checks the syntax of the rest of a JSON string, and returns the offset after its closing quote.
 ///
 /// `at` must be the offset of a quote, backslash or control character, as [`plain_run`] returns.
@@ -33,7 +22,7 @@ const LONG: usize = 64 * 1024;
 /// Reads a JSON string that contains escapes. Returns its contents with escapes replaced, and the offset after the
 /// closing quote.
 ///
-/// `start` is the offset after the opening quote, and `special` is the offset that [`plain_end`] returned as `Err`.
+/// `start` is the offset after the opening quote, and `special` is the offset that [`plain_run`] returned for it.
 /// Returns an error unless an escape is at this offset.
 pub(super) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize)> {
     let mut out = Vec::with_capacity((special - start) + 64);
@@ -53,7 +42,7 @@ pub(super) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result
     }
     // Each copied range ends at an ASCII byte, and each escape becomes a whole character. So the result is UTF-8 if
     // the input was.
-    String::from_utf8(out).map(|text| (text, end)).map_err(|_| ReadError::at("not UTF-8", start))
+    String::from_utf8(out).map(|text| (text, end)).map_err(|_| ReadError::new("not UTF-8").located(start))
 }
 
 /// Reads a JSON string from a quote, backslash or control character at `at` on, and returns the offset after the closing quote.
@@ -64,10 +53,10 @@ fn read_escapes(bytes: &[u8], mut at: usize, mut each: impl FnMut(char, Range<us
         match bytes.get(at) {
             Some(b'\\') => {}
             Some(b'"') => return Ok(at + 1),
-            Some(_) => return Err(ReadError::at("a control character in a string", at)),
-            None => return Err(ReadError::at("the text ends in the middle of a string", at)),
+            Some(_) => return Err(ReadError::new("a control character in a string").located(at)),
+            None => return Err(ReadError::new("the text ends in the middle of a string").located(at)),
         }
-        let (c, after) = escape(bytes, at).ok_or_else(|| ReadError::at("no such escape", at))?;
+        let (c, after) = escape(bytes, at).ok_or_else(|| ReadError::new("no such escape").located(at))?;
         at = plain_run(bytes, after);
         each(c, after..at);
     }

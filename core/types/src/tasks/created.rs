@@ -77,19 +77,13 @@ impl CreateTaskResult {
 /// Returns the task protocol that the server used, if `result` contains a task, or `None` if it contains none. `result`
 /// is the JSON text of the member `result` of a JSON-RPC response.
 fn form_of(result: &[u8]) -> Option<TaskProtocol> {
-    let (mut result_type, mut has_content, mut has_task) = (None, false, false);
-    for member in scan::members(result) {
-        if member.is("resultType") {
-            result_type = Some(member.value);
-        } else if member.is("content") {
-            has_content = true;
-        } else if member.is("task") {
-            has_task = member.value.starts_with(b"{");
-        }
-    }
-    match result_type {
+    match scan::last_member(result, "resultType") {
         Some(value) => (scan::text(value).as_deref() == Some("task")).then_some(TaskProtocol::Extension),
-        None => (has_task && !has_content).then_some(TaskProtocol::Experimental),
+        None if scan::member(result, "content").is_some() => None,
+        None => {
+            let task = scan::last_member(result, "task")?;
+            task.starts_with(b"{").then_some(TaskProtocol::Experimental)
+        }
     }
 }
 
