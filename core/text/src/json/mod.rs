@@ -195,13 +195,8 @@ impl<'de> Deserialize<'de> for Json {
 #[error("{}", printable(message))]
 pub struct JsonError {
     message: String,
-    operation: Operation,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    Read,
-    Write,
+    /// Whether a value could not be serialized. Otherwise, text could not be read.
+    is_write: bool,
 }
 
 impl JsonError {
@@ -212,16 +207,16 @@ impl JsonError {
             path if path.is_empty() => alloc::format!("{error}"),
             path => alloc::format!("{error} at `{path}`"),
         };
-        JsonError { message, operation: Operation::Read }
+        JsonError { message, is_write: false }
     }
 
     /// Creates the error for a value that cannot be serialized to JSON.
     fn write(error: impl fmt::Display) -> Self {
-        JsonError { message: alloc::format!("{error}"), operation: Operation::Write }
+        JsonError { message: alloc::format!("{error}"), is_write: true }
     }
 }
 
 /// Returns whether `error` says that a value could not be serialized. Otherwise text could not be read.
 pub fn is_write_error(error: &JsonError) -> bool {
-    error.operation == Operation::Write
+    error.is_write
 }

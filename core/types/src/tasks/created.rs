@@ -127,12 +127,11 @@ impl FromJson for CallToolOutcome {
 
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let text = reader.raw()?;
-        let Some(form) = form_of(text.as_bytes()) else {
-            let result = CallToolResult::from_json(&mut Reader::new(text))?;
-            return Ok(result.map(CallToolOutcome::Done));
-        };
-        let read = CreateTaskResult::read(text, form).map(|task| CallToolOutcome::Task(task.into()));
-        Ok(read.ok_or_else(|| Mismatch::object("no task that can be read")))
+        let mut reader = Reader::new(text);
+        Ok(match form_of(text.as_bytes()) {
+            None => CallToolResult::from_json(&mut reader)?.map(CallToolOutcome::Done),
+            Some(_) => CreateTaskResult::from_json(&mut reader)?.map(|task| CallToolOutcome::Task(task.into())),
+        })
     }
 }
 
