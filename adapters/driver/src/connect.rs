@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcpwire_client::{ConnectOptions, Error, LaunchedServer, Launcher, McpServerDef, OptionParts, Transport};
 use mcpwire_core::internal::AnyEngine;
-use mcpwire_core::{ConnectError, Timestamp};
+use mcpwire_core::{ConnectError, Timestamp, stdio};
 use mcpwire_process::{Process, RunningServer};
 
 use crate::connection::{ConnectionRef, Shared};
@@ -41,7 +41,7 @@ fn start_streams(
     mut options: OptionParts,
 ) -> ConnectionRef {
     let Streams { reader, writer, stderr, exit } = streams;
-    let engine = AnyEngine::stream(mem::take(&mut options.config));
+    let engine = AnyEngine::Stream(stdio::Engine::new(mem::take(&mut options.config)));
     let shared = Shared::new(runtime, engine, Some(writer), process, options);
     Driver::new(Arc::clone(&shared), Some(reader), stderr, exit).spawn();
     ConnectionRef::new(shared)
@@ -83,12 +83,12 @@ pub(crate) fn restart(shared: &Arc<Shared>, opening_start: Timestamp) -> Result<
     let now = shared.clock.now();
     let mut state = shared.lock();
     // The program may have ended the connection while the process was started.
-    let is_open = state.close_intent == CloseIntent::None;
-    let Some(engine) = state.engine.restarted(now.duration_since(opening_start)).filter(|_| is_open) else {
+    if state.close_intent != CloseIntent::None {
         drop(state);
         return Err(closed());
-    };
-    state.restart(engine, writer, process);
+    }
+    let config = state.engine.session().config().for_restart(now.duration_since(opening_start));
+    state.restart(AnyEngine::Stream(stdio::Engine::new(config)), writer, process);
     let sent = state.engine.calls().initialize(now);
     drop(state);
     sent.map_err(|error| Error::new(shared.context.name(), error))?;

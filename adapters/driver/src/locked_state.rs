@@ -187,25 +187,24 @@ impl State {
     ///
     /// If one request is in flight, its caller writes it. If several are, the driver writes them together.
     pub(crate) fn send_or_wake_driver(&mut self) {
-        #[cfg(feature = "http")]
-        if self.engine.is_http() {
+        let Some(engine) = self.engine.stream() else {
             // Only the driver starts exchanges.
             return self.wake_driver();
-        }
-        if self.engine.transmit().is_empty() {
+        };
+        if engine.transmit().is_empty() {
             // The engine may have events without output, for example when the cache has answered a request.
-            if self.engine.session().has_events() {
+            if engine.session().has_events() {
                 self.wake_driver();
             }
             return;
         }
-        if self.engine.session().in_flight() <= 1 && !self.is_traced {
+        if engine.session().in_flight() <= 1 && !self.is_traced {
             // If there is no waker, the driver was already woken.
             let Some(driver) = &self.driver else { return };
-            self.output.write(&mut self.engine, &mut Context::from_waker(driver), None);
+            self.output.write(engine, &mut Context::from_waker(driver), None);
             if !self.output.has_failed()
-                && self.engine.transmit().is_empty()
-                && !self.engine.session().has_events()
+                && engine.transmit().is_empty()
+                && !engine.session().has_events()
                 && self.is_timer_set_by(self.engine.poll_timeout())
             {
                 return;

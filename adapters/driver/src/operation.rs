@@ -39,7 +39,6 @@ impl OperationRunner {
                 let mut reply = ready!(pending.poll(cx, on_report));
                 // Decodes the reply without holding the lock.
                 operation.receive(&mut reply);
-                pending.recycle(reply);
                 self.pending = None;
             }
             let step = connection.with_state(|state, now| {

@@ -5,7 +5,7 @@ use std::mem;
 use std::task::{Context, Poll};
 
 use mcpwire_client::{Direction, Writer, catch_panic};
-use mcpwire_core::internal::AnyEngine;
+use mcpwire_core::stdio::Engine;
 
 /// The stream to the server. If it fails or panics, it is dropped, and the driver ends the connection.
 pub(crate) struct Output {
@@ -36,7 +36,7 @@ impl Output {
     /// Writes output of the engine until the stream is full. Returns whether any bytes were written. Adds them to `traced`.
     pub(crate) fn write(
         &mut self,
-        engine: &mut AnyEngine,
+        engine: &mut Engine,
         cx: &mut Context<'_>,
         traced: Option<&mut TracedBytes>,
     ) -> bool {
@@ -53,7 +53,7 @@ impl Output {
 
     fn write_and_flush(
         &mut self,
-        engine: &mut AnyEngine,
+        engine: &mut Engine,
         cx: &mut Context<'_>,
         mut traced: Option<&mut TracedBytes>,
     ) -> Result<bool, Error> {

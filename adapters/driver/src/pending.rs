@@ -12,9 +12,6 @@ use mcpwire_core::{CallError, CallTool, Calls, Method, Notification, Reply, Requ
 
 use crate::connection::{CheckOutput, ConnectionRef, Shared};
 
-/// Minimum size of a reply whose buffer is returned to the engine for reuse, in bytes.
-const MIN_RECYCLED: usize = 64 * 1024;
-
 /// The future of the result of a request that was sent. Created by [`McpClient::begin`](crate::McpClient::begin).
 ///
 /// The future is `'static`, so it can be spawned, for example in a `JoinSet`. It keeps the connection alive, and calls the
@@ -88,11 +85,9 @@ impl<M: Method> Future for Pending<M> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let callbacks = &mut this.callbacks;
-        this.reply.poll(cx, &mut |report| callbacks.call(report)).map(|mut reply| {
+        this.reply.poll(cx, &mut |report| callbacks.call(report)).map(|reply| {
             // Decodes the reply in the caller's task, without holding the lock.
-            let result = this.ticket.decode_mut(&mut reply);
-            this.reply.recycle(reply);
-            let result = result.map_err(|error| this.error(error))?;
+            let result = this.ticket.decode(reply).map_err(|error| this.error(error))?;
             let tool = this.tool.as_deref().unwrap_or_default();
             (this.check)(&this.reply.connection, tool, &result).map(|()| result)
         })
@@ -130,13 +125,6 @@ impl PendingReply {
         self.is_done = reply.is_ready();
         reports.iter().for_each(on_report);
         reply
-    }
-
-    /// Gives the buffer of a large reply back to the engine for reuse.
-    pub(crate) fn recycle(&self, reply: Reply) {
-        if reply.message().is_some_and(|message| message.len() >= MIN_RECYCLED) {
-            self.connection.lock().engine.recycle(reply);
-        }
     }
 
     /// Cancels the request, unless its reply has arrived.

@@ -30,7 +30,7 @@ impl Shutdown {
     /// Creates the shutdown of this connection.
     pub(crate) fn begin(state: &mut State, mut grace_periods: GracePeriods, now: Timestamp) -> Self {
         #[cfg(feature = "http")]
-        if state.engine.is_http() {
+        if state.engine.http().is_some() {
             return Shutdown { target: Target::Session, until: now + grace_periods.after_close };
         }
         if state.close_intent == CloseIntent::Kill {

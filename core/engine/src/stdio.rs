@@ -1,11 +1,10 @@
 //! [`Engine`]: a [`Session`] over a byte stream.
 
 use alloc::sync::Arc;
-use core::time::Duration;
 
 use crate::frame::{FrameInput, ReceiveBuffer};
 use crate::rpc::Received;
-use crate::session::{Calls, CloseReason, Config, Event, Outbox, Phase, Reply, Session};
+use crate::session::{Calls, CloseReason, Config, Event, Outbox, Phase, Session};
 use crate::time::Timestamp;
 use mcpwire_text::json;
 
@@ -26,11 +25,8 @@ pub struct Engine {
 impl Engine {
     /// Creates an engine with this configuration. The engine sends nothing until its first request.
     pub fn new(config: Config) -> Self {
-        Engine::with_session(Session::new(config, Outbox::default()))
-    }
-
-    fn with_session(session: Session) -> Self {
-        Engine { receive: ReceiveBuffer::new(session.config().max_message), session, end: None }
+        let receive = ReceiveBuffer::new(config.max_message);
+        Engine { receive, session: Session::new(config, Outbox::default()), end: None }
     }
 
     /// Returns the buffer for the next read, or `None` if the buffer is full. Then poll events before reading more.
@@ -120,15 +116,6 @@ impl Engine {
         }
     }
 
-    /// Lets the engine reuse the memory of a reply that the caller no longer needs, to receive the next large message.
-    ///
-    /// Optional; useful when large results follow one another. The engine reuses at most 2 MiB.
-    pub fn recycle(&mut self, reply: Reply) {
-        if let Some(bytes) = reply.into_message() {
-            self.receive.recycle(bytes);
-        }
-    }
-
     /// Frees the engine's buffers if the connection is idle.
     ///
     /// The next read or request allocates them again. Call this for connections that remain idle for long, if there
@@ -169,15 +156,6 @@ impl Engine {
     pub fn close_failed(&mut self, why: Arc<str>) {
         self.session.outbox_mut().clear();
         self.session.close(CloseReason::Failed(why));
-    }
-
-    /// Creates the engine for a restarted server process, after [`Event::Restart`]. The new engine has the
-    /// configuration of this engine.
-    ///
-    /// `spent` is the time since the connection attempt began; the connect timeout includes this time.
-    #[must_use]
-    pub fn restarted(&mut self, spent: Duration) -> Engine {
-        Engine::with_session(self.session.restarted(spent))
     }
 
     /// Returns whether the connection is idle: no request is pending, and no bytes are waiting to be sent or parsed.

@@ -77,10 +77,7 @@ fn play(setup: u8, mut stream: &[u8], own_memory: bool, mut cut: impl FnMut(usiz
         assert!(taken > 0, "no room although every event was taken");
         stream = &stream[taken..];
         while let Some(event) = engine.poll_event() {
-            events.push(event.clone());
-            if let (Event::Reply(reply), true) = (event, own_memory) {
-                engine.recycle(reply);
-            }
+            events.push(event);
         }
     }
     if setup & 0x80 != 0 {

@@ -196,7 +196,6 @@ impl McpClient {
                 Step::Wait(key) => {
                     let mut reply = self.connection.wait(key, "a request", on_report)?;
                     operation.receive(&mut reply);
-                    self.connection.io.engine.recycle(reply);
                 }
                 Step::Drain => self.connection.catch_up(),
                 Step::Done(result) => return result.map_err(|error| self.connection.request_error(error)),
@@ -208,7 +207,6 @@ impl McpClient {
     pub(crate) fn wait<M: Method>(&mut self, ticket: Ticket<M>) -> Result<M::Result, Error> {
         let mut reply = self.connection.wait(ticket.key(), M::NAME, &mut |_| {})?;
         let result = ticket.decode_mut(&mut reply);
-        self.connection.io.engine.recycle(reply);
         result.map_err(|error| self.call_error(error))
     }
 

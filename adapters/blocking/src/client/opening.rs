@@ -5,8 +5,8 @@ use std::mem;
 use std::sync::Arc;
 
 use mcpwire_client::{Clock, ConnectOptions, Error, Launcher, McpServerDef, OptionParts, Transport as TransportKind};
-use mcpwire_core::ServerInfo;
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
+use mcpwire_core::{ServerInfo, stdio};
 use mcpwire_process::{Process, RunningServer};
 
 use super::McpClient;
@@ -38,7 +38,7 @@ impl McpClient {
         }
         let mut options = options.into_parts(definition, TransportKind::Stdio, clock);
         let (process, transport) = start_server(def, options.context.launcher.as_deref())?;
-        let engine = AnyEngine::stream(mem::take(&mut options.config));
+        let engine = AnyEngine::Stream(stdio::Engine::new(mem::take(&mut options.config)));
         Ok(Self::new(Connection::new(engine, transport, Some(process), options)))
     }
 
@@ -57,7 +57,7 @@ impl McpClient {
     ) -> Result<Self, Error> {
         let mut options = options.into_parts(None, TransportKind::Stream, Clock::system());
         let transport = Threads::start(reader, writer).map_err(|error| Error::new(options.context.name(), error))?;
-        let engine = AnyEngine::stream(mem::take(&mut options.config));
+        let engine = AnyEngine::Stream(stdio::Engine::new(mem::take(&mut options.config)));
         Ok(Self::new(Connection::new(engine, Box::new(transport), None, options)))
     }
 
@@ -97,7 +97,8 @@ impl McpClient {
         let mut outcome = self.connection.open(start)?;
         if let (OpeningOutcome::Restart, Some(def)) = (&outcome, self.connection.io.context.definition.clone()) {
             let spent = self.connection.now().duration_since(start);
-            let engine = AnyEngine::stream(self.connection.io.engine.session().config().for_restart(spent));
+            let engine =
+                AnyEngine::Stream(stdio::Engine::new(self.connection.io.engine.session().config().for_restart(spent)));
             let (process, transport) = start_server(&def, self.connection.io.context.launcher.as_deref())?;
             let restarted = self.connection.restart(engine, transport, process);
             restarted.map_err(|error| self.connection.io_error(error))?;

@@ -45,7 +45,7 @@ impl Connection {
                 self.handle_event(event);
             }
         }
-        if self.io.engine.is_http() {
+        if self.io.engine.stream().is_none() {
             self.end_session(grace_periods);
             return ShutdownReport::without_process();
         }

@@ -212,7 +212,7 @@ impl Connection {
 
     /// Writes pending bytes, as far as possible without waiting.
     pub(crate) fn flush(&mut self) {
-        if self.io.engine.is_http() || !self.io.engine.transmit().is_empty() {
+        if self.io.engine.stream().is_none_or(|engine| !engine.transmit().is_empty()) {
             self.transport.flush(&mut self.io);
         }
     }

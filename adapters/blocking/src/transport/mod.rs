@@ -54,13 +54,14 @@ impl Io {
     /// Passes the end of the stream to the engine, or the error that ended it. How a process has ended says more than the error
     /// of a pipe.
     fn end(&mut self, failure: Option<io::Error>, now: Timestamp) {
+        let Some(engine) = self.engine.stream() else { return };
         match failure.filter(|_| self.process.is_none()) {
             Some(error) => {
                 let why: Arc<str> = error.to_string().into();
                 self.state.failure = Some(Arc::clone(&why));
-                self.engine.receive_error(why, now);
+                engine.receive_error(why, now);
             }
-            None => self.engine.receive_eof(now),
+            None => engine.receive_eof(now),
         }
     }
 

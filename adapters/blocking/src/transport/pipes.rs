@@ -110,12 +110,14 @@ impl Pipes {
 
     fn read(&mut self, io: &mut Io, now: Timestamp) -> io::Result<()> {
         let Some(stdout) = &mut self.stdout else { return Ok(()) };
-        let Some(space) = io.engine.space() else { return Ok(()) };
+        let Some(space) = io.engine.stream().and_then(|engine| engine.space()) else { return Ok(()) };
         match stdout.read(space) {
             Ok(0) => self.stdout = None,
             Ok(n) => {
                 observe(&mut io.tracer, &io.context, Direction::Received, &space[..n]);
-                io.engine.filled(n, now);
+                if let Some(engine) = io.engine.stream() {
+                    engine.filled(n, now);
+                }
             }
             Err(error) if is_transient(&error) => {
                 // The pipe is empty after the exit: a child of the server may hold it open, so no end of the stream follows.
@@ -130,7 +132,8 @@ impl Pipes {
 
     fn write(&mut self, io: &mut Io) {
         while let Some(stdin) = &mut self.stdin {
-            let bytes = io.engine.transmit();
+            let Some(engine) = io.engine.stream() else { return };
+            let bytes = engine.transmit();
             if bytes.is_empty() {
                 return;
             }
@@ -138,7 +141,7 @@ impl Pipes {
                 Ok(n) => {
                     observe(&mut io.tracer, &io.context, Direction::Sent, &bytes[..n]);
                     let is_complete = n == bytes.len();
-                    io.engine.transmitted(n);
+                    engine.transmitted(n);
                     // After a partial write, the pipe is full.
                     if !is_complete {
                         return;
@@ -183,7 +186,7 @@ impl Pipes {
         if self.end_of_stream.poll(io.process.as_mut(), self.exit_polling, now) {
             self.read_stderr(io);
             self.stdout = None;
-            io.engine.receive_eof(now);
+            io.end(None, now);
         }
     }
 }
@@ -199,8 +202,9 @@ impl Transport for Pipes {
         if self.end_of_stream.is_over() {
             return Ok(now);
         }
-        let write = !io.engine.transmit().is_empty();
-        let read = io.engine.space().is_some();
+        let Some(engine) = io.engine.stream() else { return Ok(now) };
+        let write = !engine.transmit().is_empty();
+        let read = engine.space().is_some();
         let until = [until, self.end_of_stream.deadline()].into_iter().flatten().min();
         // All output of a process that has exited is already in the pipe, so the turn does not wait.
         let has_exited = io.has_exited();

@@ -123,7 +123,8 @@ impl Threads {
     }
 
     fn write(&mut self, io: &mut Io) {
-        let bytes = io.engine.transmit();
+        let Some(engine) = io.engine.stream() else { return };
+        let bytes = engine.transmit();
         if self.is_writing || bytes.is_empty() {
             return;
         }
@@ -133,7 +134,7 @@ impl Threads {
                 observe(&mut io.tracer, &io.context, Direction::Sent, bytes);
                 self.is_writing = true;
                 let n = bytes.len();
-                io.engine.transmitted(n);
+                engine.transmitted(n);
             }
             Err(TrySendError::Full(_)) => {}
             Err(TrySendError::Disconnected(_)) => self.write = None,
@@ -142,7 +143,8 @@ impl Threads {
 
     /// Passes unread bytes to the engine, as far as they fit.
     fn feed(&mut self, io: &mut Io, now: Timestamp) {
-        let taken = io.engine.receive(&self.unread, now);
+        let Some(engine) = io.engine.stream() else { return };
+        let taken = engine.receive(&self.unread, now);
         self.unread.drain(..taken);
         if self.unread.is_empty() {
             let _ = self.permits.try_send(());

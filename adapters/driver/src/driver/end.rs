@@ -70,9 +70,11 @@ impl Driver {
         if !self.end_of_stream.poll(state.server.process(), polling, now) {
             return false;
         }
-        match state.connection.failure.clone() {
-            Some(why) => state.engine.receive_error(why, now),
-            None => state.engine.receive_eof(now),
+        if let Some(engine) = state.engine.stream() {
+            match state.connection.failure.clone() {
+                Some(why) => engine.receive_error(why, now),
+                None => engine.receive_eof(now),
+            }
         }
         true
     }

@@ -161,8 +161,9 @@ impl Driver {
     }
 
     fn write(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        let Some(engine) = state.engine.stream() else { return false };
         let traced = state.is_traced.then_some(&mut self.traced_bytes);
-        let written = state.output.write(&mut state.engine, cx, traced);
+        let written = state.output.write(engine, cx, traced);
         // The caller of a request may have tried to write before.
         match state.output.take_failure() {
             None => return written,
@@ -182,7 +183,8 @@ impl Driver {
     fn read(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(reader) = &mut self.reader else { return false };
         let mut scratch;
-        let phase = state.engine.session().phase();
+        let Some(engine) = state.engine.stream() else { return false };
+        let phase = engine.session().phase();
         if phase == Phase::New && state.close_intent == CloseIntent::None {
             // Nothing is read before the opening: if the server exits early, the opening reports it.
             return false;
@@ -193,7 +195,7 @@ impl Driver {
             scratch = [0; 4096];
             &mut scratch[..]
         } else {
-            let Some(space) = state.engine.space() else { return false };
+            let Some(space) = engine.space() else { return false };
             space
         };
         match reader.as_mut().poll_read(cx, space) {
@@ -204,7 +206,7 @@ impl Driver {
                         self.traced_bytes.push((Direction::Received, space[..n].to_vec()));
                     }
                     state.received += n as u64;
-                    state.engine.filled(n, self.shared.clock.now());
+                    engine.filled(n, self.shared.clock.now());
                 }
             }
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}

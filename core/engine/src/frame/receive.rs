@@ -23,9 +23,6 @@ const SMALL_SIZE: usize = 8 * 1024;
 /// Maximum number of bytes by which the receive buffer grows at a time: 64 KiB, the capacity of a Linux pipe.
 const MAX_GROWTH: usize = 64 * 1024;
 
-/// Maximum size of a message whose memory [`ReceiveBuffer::recycle`] reuses, in bytes: 2 MiB.
-const MAX_RECYCLED: usize = 2 * 1024 * 1024;
-
 /// Minimum length of a [`Line`] that becomes a vector without a copy, in bytes: 64 KiB.
 const LARGE_LINE: usize = 64 * 1024;
 
@@ -98,9 +95,6 @@ pub(crate) struct ReceiveBuffer {
     /// The last bytes received of the overlong line that is being discarded, at most [`TAIL_LEN`]. `None` if no line is
     /// being discarded.
     discarding: Option<Vec<u8>>,
-    /// Whether to keep a large receive buffer while it is empty, because the last message was large and another large
-    /// one may follow.
-    expects_large: bool,
     /// Whether all received bytes were searched without finding a complete line.
     has_no_line: bool,
 }
@@ -114,7 +108,6 @@ impl ReceiveBuffer {
             end: 0,
             max_message,
             discarding: None,
-            expects_large: false,
             has_no_line: true,
         }
     }
@@ -181,22 +174,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Reuses the memory of a processed message as the receive buffer, if the message was large.
-    ///
-    /// Large messages often follow one another, and allocating memory for a message costs more than receiving the
-    /// message.
-    pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
-        let fits = (LARGE_LINE..=MAX_RECYCLED).contains(&bytes.len()) && bytes.len() > self.data.len();
-        if !fits || self.start < self.end {
-            self.shrink();
-            return;
-        }
-        self.expects_large = true;
-        self.replace(bytes, 0);
-    }
-
     fn shrink(&mut self) {
-        if self.start == self.end && self.data.len() > SMALL_SIZE && !self.expects_large {
+        if self.start == self.end && self.data.len() > SMALL_SIZE {
             self.release();
         }
     }
@@ -243,7 +222,6 @@ impl ReceiveBuffer {
             self.start = newline + 1;
             self.scanned = self.start;
             if !range.is_empty() {
-                self.expects_large &= range.len() >= LARGE_LINE;
                 return Some(FrameInput::Line(Line { buffer: self, range }));
             }
         }
@@ -392,21 +370,6 @@ mod tests {
         assert_eq!(Vec::from(line).len(), 4 << 20);
         assert!(receive.data.capacity() <= MAX_GROWTH);
         assert_eq!(&receive.data[..receive.end], b"next");
-    }
-
-    #[test]
-    fn a_large_buffer_is_kept_for_a_large_message_only() {
-        let mut receive = ReceiveBuffer::new(64 << 20);
-        receive.recycle(alloc::vec![0; 1 << 20]);
-        let space = receive.space().expect("the buffer is empty");
-        assert!(space.len() == 1 << 20);
-        space[..2].copy_from_slice(b"x\n");
-        receive.filled(2);
-        assert!(matches!(receive.next(), Some(FrameInput::Line(_))));
-        assert!(receive.next().is_none());
-        assert!(receive.data.capacity() <= SMALL_SIZE);
-        receive.recycle(alloc::vec![0; MAX_RECYCLED + 1]);
-        assert!(receive.data.capacity() <= SMALL_SIZE);
     }
 
     #[test]

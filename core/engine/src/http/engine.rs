@@ -30,7 +30,7 @@ use super::settings::{Flavour, Settings};
 use super::tool_calls::{ToolCalls, refresh_tools};
 use super::transport::Transport;
 use crate::rpc::Received;
-use crate::session::{Calls, CloseReason, Config, Event, Negotiate, Outbox, Reply, RequestFault, Session};
+use crate::session::{Calls, CloseReason, Config, Event, Negotiate, Outbox, RequestFault, Session};
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind};
 
@@ -267,11 +267,6 @@ impl Engine {
         if self.is_idle() {
             self.transport.release_buffers();
         }
-    }
-
-    /// Drops `reply`. The engines for byte streams also have this method, and reuse the memory of the reply.
-    pub fn recycle(&mut self, reply: Reply) {
-        drop(reply);
     }
 
     /// Returns the settings that the engine was created with.

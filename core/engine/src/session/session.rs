@@ -4,7 +4,6 @@ use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use super::caller_requests::CallerRequests;
 use super::config::Config;
@@ -127,15 +126,6 @@ impl Session {
             batch: None,
             link: Link::new(config, outbox),
         }
-    }
-
-    /// Creates the session for the server that is restarted after [`Event::Restart`], with a copy of this session's
-    /// configuration.
-    ///
-    /// The new session accepts only legacy versions (up to revision 2025-11-25). Its connect timeout is shorter by
-    /// `spent`, the time since the first attempt to connect began.
-    pub(crate) fn restarted(&self, spent: Duration) -> Session {
-        Session::new(self.link.config.for_restart(spent), Outbox::default())
     }
 
     /// Returns the latest time that was passed to [`Self::advance`].

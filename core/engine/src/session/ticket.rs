@@ -43,8 +43,7 @@ impl<M: Method> Ticket<M> {
         self.decode_mut(&mut reply)
     }
 
-    /// Decodes the result of the request from `reply` without consuming it, so that
-    /// [`Engine::recycle`](crate::stdio::Engine::recycle) can reuse the buffer of the reply.
+    /// Decodes the result of the request from `reply` without consuming the reply.
     ///
     /// # Errors
     /// Returns an error if the request failed, if the server responded with a JSON-RPC error, if the result cannot be
@@ -166,13 +165,6 @@ impl Reply {
     pub fn is_tool_failure(&self) -> bool {
         let result = self.message().filter(|_| self.method == "tools/call").and_then(|m| scan::member(m, "result"));
         result.and_then(|result| scan::member(result, "isError")) == Some(b"true")
-    }
-
-    pub(crate) fn into_message(self) -> Option<Vec<u8>> {
-        match self.outcome {
-            ReplyOutcome::Answered { message, .. } => Some(message),
-            ReplyOutcome::Failed(_) => None,
-        }
     }
 
     /// Returns the error of a failed request, or `None` if the reply contains a response.

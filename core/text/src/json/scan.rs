@@ -124,7 +124,7 @@ pub fn text(value: &[u8]) -> Option<String> {
 
 /// Returns whether `value` is a JSON string with these contents, which may be written with escapes.
 pub fn is_text(value: &[u8], text: &str) -> bool {
-    matches!(value, [b'"', inner @ .., b'"'] if is_key(inner, text))
+    matches!(value, [b'"', inner @ .., b'"'] if key_text(inner) == text)
 }
 
 /// Returns the integer of a JSON number such as `-5` or `-5.0`, or of a string that contains such a number. Returns `None`

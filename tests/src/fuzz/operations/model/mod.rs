@@ -54,7 +54,6 @@ const MAX_WAKES: usize = 5_000;
 pub(super) struct Model {
     engine: Engine,
     now: Timestamp,
-    setup: Setup,
     /// Requests of the caller's that wait, by the numbers that [`Names`] has given them.
     waiting: BTreeMap<usize, Waiting>,
     /// Ids of requests that have ended.
@@ -88,7 +87,6 @@ impl Model {
         let mut model = Model {
             engine: Engine::new(setup.config()),
             now: Timestamp::ORIGIN,
-            setup,
             waiting: BTreeMap::new(),
             ended: Vec::new(),
             asks: Vec::new(),

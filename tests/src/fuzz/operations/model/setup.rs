@@ -62,11 +62,6 @@ impl Setup {
         Some(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{{result}{capabilities}}}}}"#))
     }
 
-    /// Whether memory of replies is given back.
-    pub(super) fn recycles(self) -> bool {
-        self.0 & 32 != 0
-    }
-
     /// Whether a server that says what it can do takes `tasks/cancel`.
     pub(super) fn cancels_tasks(self) -> bool {
         self.0 & 64 == 0

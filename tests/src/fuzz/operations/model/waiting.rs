@@ -87,9 +87,6 @@ impl Model {
             assert!(error.to_string().len() < 3000, "errors are short");
             assert!(!matches!(error, CallError::WrongTicket { .. }));
         }
-        if self.setup.recycles() {
-            self.engine.recycle(reply);
-        }
     }
 
     /// Whether a request may end so.
