@@ -18,7 +18,7 @@ pub enum HttpError {
     #[error("{0}")]
     Failed(Failure),
     /// The server refused a message with an HTTP error status.
-    #[error("the server answered with HTTP {}{}{}", NamedStatus(*status), wait(*retry_after), detail(excerpt))]
+    #[error("the server answered with HTTP {}{}{}", named_status(*status), wait(*retry_after), detail(excerpt))]
     Status {
         /// The HTTP status code, such as 503.
         status: u16,
@@ -32,7 +32,7 @@ pub enum HttpError {
     #[error(
         "the server {} (HTTP {}){}{}{}",
         authorization(*status),
-        NamedStatus(*status),
+        named_status(*status),
         challenge(challenges),
         wait(*retry_after),
         detail(excerpt)
@@ -144,29 +144,25 @@ fn detail(text: &str) -> String {
     if text.is_empty() { String::new() } else { alloc::format!(": {text}") }
 }
 
-/// Displays an HTTP status code, followed by its name if the status is common.
-struct NamedStatus(u16);
-
-impl fmt::Display for NamedStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.0 {
-            400 => " Bad Request",
-            401 => " Unauthorized",
-            403 => " Forbidden",
-            404 => " Not Found",
-            405 => " Method Not Allowed",
-            406 => " Not Acceptable",
-            413 => " Content Too Large",
-            415 => " Unsupported Media Type",
-            429 => " Too Many Requests",
-            500 => " Internal Server Error",
-            502 => " Bad Gateway",
-            503 => " Service Unavailable",
-            504 => " Gateway Timeout",
-            _ => "",
-        };
-        write!(f, "{}{name}", self.0)
-    }
+/// Returns an HTTP status code, followed by its name if the status is common.
+fn named_status(status: u16) -> String {
+    let name = match status {
+        400 => " Bad Request",
+        401 => " Unauthorized",
+        403 => " Forbidden",
+        404 => " Not Found",
+        405 => " Method Not Allowed",
+        406 => " Not Acceptable",
+        413 => " Content Too Large",
+        415 => " Unsupported Media Type",
+        429 => " Too Many Requests",
+        500 => " Internal Server Error",
+        502 => " Bad Gateway",
+        503 => " Service Unavailable",
+        504 => " Gateway Timeout",
+        _ => "",
+    };
+    alloc::format!("{status}{name}")
 }
 
 /// Maximum number of bytes of [`Failure::detail`] that `Display` shows: 1 KiB, because errors of authorization end with what to do.

@@ -45,7 +45,8 @@ impl Connection {
                 self.handle_event(event);
             }
         }
-        if self.io.engine.stream().is_none() {
+        #[cfg(feature = "http")]
+        if self.io.engine.http().is_some() {
             self.end_session(grace_periods);
             return ShutdownReport::without_process();
         }
@@ -76,10 +77,6 @@ impl Connection {
             }
         }
     }
-
-    #[cfg(not(feature = "http"))]
-    #[expect(clippy::unused_self, reason = "there is no HTTP")]
-    fn end_session(&mut self, _: GracePeriods) {}
 
     /// Notifies the hooks of the end of the connection, and drops them.
     #[cold]

@@ -66,7 +66,8 @@ where
         loop {
             let step = self.request.poll(calls, |calls| {
                 let params = ListParams { cursor: self.cursor.as_deref() };
-                calls.request::<M>(&params, &time.options(&self.options, now), now)
+                let options = RequestOptions { total_timeout: Some(time.left(now)), ..self.options.clone() };
+                calls.request::<M>(&params, &options, now)
             });
             match step {
                 Step::Wait(key) => return Step::Wait(key),
@@ -75,7 +76,7 @@ where
                     receive_page(&page);
                     match self.pages.add(page) {
                         Some(cursor) => self.cursor = Some(cursor.into()),
-                        None => return Step::Done(Ok(core::mem::take(&mut self.pages).into_list())),
+                        None => return Step::Done(Ok(core::mem::take(&mut self.pages.list))),
                     }
                 }
                 Step::Done(Err(RequestError::Failed(CallError::Server { .. })))

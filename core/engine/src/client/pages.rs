@@ -24,7 +24,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// when the server repeats a cursor. A truncated list has [`ItemList::is_truncated`] set.
 #[derive(Debug)]
 pub(super) struct Pages<T> {
-    list: ItemList<T>,
+    pub(super) list: ItemList<T>,
     cursors: Vec<String>,
     /// Total size in bytes of the cursors and of all pages except the first, limited by [`MAX_BYTES`].
     bytes: usize,
@@ -57,11 +57,6 @@ impl<T> Pages<T> {
         self.cursors.push(cursor);
         self.cursors.last().map(String::as_str)
     }
-
-    /// Returns the joined list of all pages that were added.
-    pub(super) fn into_list(self) -> ItemList<T> {
-        self.list
-    }
 }
 
 /// The time limit for all requests for the pages of one list: [`RequestOptions::total_timeout`]. If that is `None`, the
@@ -83,10 +78,6 @@ impl PagesTime {
 
     pub(super) fn left(&self, now: Timestamp) -> Duration {
         self.total.saturating_sub(now.duration_since(self.began))
-    }
-
-    pub(super) fn options(&self, options: &RequestOptions, now: Timestamp) -> RequestOptions {
-        RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
     }
 
     /// If the time limit for all pages has expired, makes `error` state the whole limit instead of the rest that the
@@ -117,7 +108,7 @@ mod tests {
         let mut pages = Pages::default();
         assert_eq!(pages.add(page("a", Some("1"))), Some("1"));
         assert_eq!(pages.add(page("b", None)), None);
-        let list = pages.into_list();
+        let list = pages.list;
         assert_eq!(list.items.iter().map(|prompt| prompt.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(list.rejected.iter().map(|entry| entry.index).collect::<Vec<_>>(), [1, 3]);
         assert!(!list.is_truncated);
@@ -129,7 +120,7 @@ mod tests {
         assert!(pages.add(page("a", Some("1"))).is_some());
         assert!(pages.add(page("b", Some("2"))).is_some());
         assert!(pages.add(page("c", Some("1"))).is_none());
-        assert!(pages.into_list().is_truncated);
+        assert!(pages.list.is_truncated);
     }
 
     #[test]
@@ -140,7 +131,7 @@ mod tests {
             asked += 1;
         }
         assert_eq!(asked, MAX_PAGES - 1);
-        assert!(pages.into_list().is_truncated);
+        assert!(pages.list.is_truncated);
     }
 
     #[test]

@@ -174,12 +174,6 @@ impl ReceiveBuffer {
         }
     }
 
-    fn shrink(&mut self) {
-        if self.start == self.end && self.data.len() > SMALL_SIZE {
-            self.release();
-        }
-    }
-
     fn release(&mut self) {
         self.replace(Vec::new(), 0);
     }
@@ -211,7 +205,9 @@ impl ReceiveBuffer {
                     return Some(FrameInput::Overlong { head });
                 }
                 self.has_no_line = true;
-                self.shrink();
+                if self.start == self.end && self.data.len() > SMALL_SIZE {
+                    self.release();
+                }
                 return None;
             };
             if newline - self.start > self.max_message {

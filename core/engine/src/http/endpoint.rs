@@ -43,7 +43,7 @@ pub(super) struct Endpoint {
     /// The value of the `Mcp-Session-Id` header. `None` unless a legacy server (up to revision 2025-11-25) assigned an
     /// id.
     pub(super) session_id: Option<String>,
-    generation: SessionGeneration,
+    pub(super) generation: SessionGeneration,
     /// The URL to which the client posts messages, as an HTTP+SSE server sent it. `None` with Streamable HTTP.
     pub(super) message_uri: Option<String>,
 }
@@ -53,10 +53,6 @@ impl Endpoint {
     /// open.
     pub(super) fn is_modern(&self) -> bool {
         self.version.is_some_and(|version| version.era() == Era::Modern)
-    }
-
-    pub(super) fn generation(&self) -> SessionGeneration {
-        self.generation
     }
 
     /// Forgets the session id, because the server has ended the legacy session. Increments the [`SessionGeneration`].
@@ -72,8 +68,8 @@ impl Endpoint {
 
     /// Returns the head of the `POST` request that sends a request of the session.
     pub(super) fn post_request(&self, settings: &Settings, request: &Request) -> RequestHead {
-        let mut head = self.post(settings, request.method(), request.version());
-        if request.version().is_some()
+        let mut head = self.post(settings, request.method(), request.head.version);
+        if request.head.version.is_some()
             && let Some(name) = name_of(request.method(), request.params())
         {
             head.headers.push(("Mcp-Name".into(), encode_value(&name).into_owned()));

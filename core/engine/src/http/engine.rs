@@ -88,7 +88,7 @@ impl Engine {
         self.transport.session.advance(now);
         sort_messages(&mut self.transport);
         loop {
-            if let Some(command) = self.transport.exchanges.poll() {
+            if let Some(command) = self.transport.exchanges.commands.pop_front() {
                 return Some(command);
             }
             let message = self.transport.queue.next(self.allowed())?;
@@ -153,7 +153,7 @@ impl Engine {
     /// authorization, and before [`Engine::poll_event`] handles its response.
     pub fn authorization_changed(&mut self) {
         self.transport.session.authorization_changed();
-        self.tool_calls.authorization_changed(self.transport.exchanges.next_id());
+        self.tool_calls.authorization_changed(self.transport.exchanges.next_id);
     }
 
     /// Returns the next event, or `None` if there is none at present.
@@ -185,7 +185,7 @@ impl Engine {
     /// Returns a handle for sending requests and notifications, for answering server requests, and for managing
     /// subscriptions.
     pub fn calls(&mut self) -> Calls<'_> {
-        let queued = self.transport.exchanges.unsent() + self.transport.queue.bytes();
+        let queued = self.transport.exchanges.unsent + self.transport.queue.bytes();
         Calls::new(&mut self.transport.session, queued)
     }
 
@@ -215,7 +215,7 @@ impl Engine {
         match self.legacy_session.handle_timeout(&mut self.transport) {
             Expired::Nothing => {}
             Expired::Initialized => self.initialized(),
-            Expired::Lost => self.renew_session(Some(self.transport.endpoint.generation())),
+            Expired::Lost => self.renew_session(Some(self.transport.endpoint.generation)),
         }
         resume_streams(&mut self.transport);
         self.get_stream.handle_timeout(&mut self.transport);
@@ -305,8 +305,8 @@ impl Engine {
             return;
         }
         if self.legacy_session.is_lost() && !transport.endpoint.is_http_sse() && transport.is_ready() {
-            transport.queue.put_back(request);
-            let session = transport.endpoint.generation();
+            transport.queue.resend.push_front(request);
+            let session = transport.endpoint.generation;
             return self.renew_session(Some(session));
         }
         if request.is_initialize() {
@@ -418,7 +418,7 @@ impl Engine {
             Recovery::RefreshTools(error) => refresh_tools(request, error, transport),
             Recovery::TrySse(fault) => self.http_sse.connect(request, Some(fault), transport),
             Recovery::RenewAndResend => {
-                transport.queue.resend(Request { was_resent: true, resume: ResumePoint::default(), ..request });
+                transport.queue.resend.push_back(Request { was_resent: true, resume: ResumePoint::default(), ..request });
                 self.renew_session(session);
             }
             Recovery::RenewAndFail(fault) => {
@@ -436,7 +436,7 @@ impl Engine {
         if end.is_success() {
             return;
         }
-        let (session, is_session_unknown) = (end.session, end.status() == Some(404));
+        let (session, is_session_unknown) = (end.session, end.response.status == Some(404));
         let error = end.into_message_error();
         if is_session_unknown && self.legacy_session.message_refused(session, &error, &mut self.transport) {
             self.renew_session(session);
@@ -500,7 +500,7 @@ impl Engine {
     /// time for that has come.
     fn renew_lost_session(&mut self) {
         if self.get_stream.must_renew_session(self.transport.now()) {
-            self.renew_session(Some(self.transport.endpoint.generation()));
+            self.renew_session(Some(self.transport.endpoint.generation));
         }
     }
 

@@ -42,7 +42,7 @@ impl Purpose {
 
     /// Returns the number of HTTP requests for the same JSON-RPC request so far, this one included.
     pub(super) fn attempt(&self) -> u32 {
-        self.posted_request().map_or(1, |request| 1 + u32::from(request.was_resent) + request.resume.attempts())
+        self.posted_request().map_or(1, |request| 1 + u32::from(request.was_resent) + request.resume.attempts)
     }
 
     pub(super) fn is_long(&self) -> bool {
@@ -107,7 +107,7 @@ impl Purpose {
     ///
     /// The result is valid only until the exchange starts: a message on a resumed stream resets the number of attempts.
     pub(super) fn is_first_attempt(&self) -> bool {
-        self.posted_request().is_some_and(|request| request.resume.attempts() == 0)
+        self.posted_request().is_some_and(|request| request.resume.attempts == 0)
     }
 
     /// Returns the request of the session that the exchange sends, or whose event stream it resumes.

@@ -1,6 +1,6 @@
 //! [`Exchanges`]: the HTTP exchanges under way, and the queued commands to the embedder.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::mem;
@@ -53,11 +53,6 @@ impl ExchangeEnd {
         self.failure.is_none() && self.response.is_success()
     }
 
-    /// Returns the HTTP status code, or `None` if no response has arrived.
-    pub(super) fn status(&self) -> Option<u16> {
-        self.response.status()
-    }
-
     /// Converts the end of an HTTP exchange without the JSON-RPC response to an error for the request.
     pub(super) fn into_error(self) -> HttpError {
         match self.failure {
@@ -73,7 +68,7 @@ impl ExchangeEnd {
     pub(super) fn into_message_error(self) -> HttpError {
         match self.response.rpc_error(None) {
             Some((error, _)) if self.failure.is_none() => {
-                let status = self.status().unwrap_or_default();
+                let status = self.response.status.unwrap_or_default();
                 HttpError::Status { status, excerpt: error.to_string(), retry_after: self.response.retry_after() }
             }
             _ => self.into_error(),
@@ -97,12 +92,11 @@ impl OpenExchange {
 #[derive(Debug)]
 pub(super) struct Exchanges {
     table: BTreeMap<ExchangeId, OpenExchange>,
-    /// Maps the JSON-RPC id of each request to the HTTP exchange that serves the request.
-    by_request: BTreeMap<u64, ExchangeId>,
-    commands: VecDeque<Command>,
-    next_id: u64,
+    pub(super) commands: VecDeque<Command>,
+    /// The id of the next exchange. Later exchanges have greater ids.
+    pub(super) next_id: ExchangeId,
     /// The sum of [`OpenExchange::unsent`] over all exchanges, in bytes.
-    unsent: usize,
+    pub(super) unsent: usize,
     /// The times at which the engine aborts exchanges that have not ended: those of notifications and of answers to server
     /// requests, and event streams that have delivered the JSON-RPC response.
     deadlines: Vec<(Timestamp, ExchangeId)>,
@@ -112,9 +106,8 @@ impl Exchanges {
     pub(super) fn new() -> Self {
         Exchanges {
             table: BTreeMap::new(),
-            by_request: BTreeMap::new(),
             commands: VecDeque::new(),
-            next_id: 1,
+            next_id: ExchangeId(1),
             unsent: 0,
             deadlines: Vec::new(),
         }
@@ -122,11 +115,8 @@ impl Exchanges {
 
     /// Adds an exchange, queues the command to start it, and returns its id.
     pub(super) fn start(&mut self, purpose: Purpose, head: RequestHead, body: Vec<u8>) -> ExchangeId {
-        let id = ExchangeId(self.next_id);
-        self.next_id += 1;
-        if let Some(request) = purpose.request() {
-            self.by_request.insert(request, id);
-        }
+        let id = self.next_id;
+        self.next_id = ExchangeId(id.0 + 1);
         let RequestHead { verb, uri, headers, session } = head;
         let unsent = body.len();
         self.unsent += unsent;
@@ -147,26 +137,8 @@ impl Exchanges {
         id
     }
 
-    /// Removes and returns the next command to the embedder. Returns `None` if there is none.
-    pub(super) fn poll(&mut self) -> Option<Command> {
-        self.commands.pop_front()
-    }
-
-    pub(super) fn has_commands(&self) -> bool {
-        !self.commands.is_empty()
-    }
-
     pub(super) fn len(&self) -> usize {
         self.table.len()
-    }
-
-    /// Returns the id of the next exchange. Later exchanges have greater ids.
-    pub(super) fn next_id(&self) -> ExchangeId {
-        ExchangeId(self.next_id)
-    }
-
-    pub(super) fn unsent(&self) -> usize {
-        self.unsent
     }
 
     pub(super) fn get(&self, id: ExchangeId) -> Option<&OpenExchange> {
@@ -178,11 +150,11 @@ impl Exchanges {
     }
 
     pub(super) fn of_request(&self, request: u64) -> Option<ExchangeId> {
-        self.by_request.get(&request).copied()
+        self.table.iter().find(|(_, exchange)| exchange.purpose.request() == Some(request)).map(|(id, _)| *id)
     }
 
-    pub(super) fn requests(&self) -> Vec<u64> {
-        self.by_request.keys().copied().collect()
+    pub(super) fn requests(&self) -> BTreeSet<u64> {
+        self.table.values().filter_map(|exchange| exchange.purpose.request()).collect()
     }
 
     /// Returns the HTTP exchanges to abort when the connection closes.
@@ -221,11 +193,6 @@ impl Exchanges {
         let exchange = self.table.remove(&id)?;
         self.unsent -= exchange.unsent;
         self.deadlines.retain(|(_, other)| *other != id);
-        if let Some(request) = exchange.purpose.request()
-            && self.of_request(request) == Some(id)
-        {
-            self.by_request.remove(&request);
-        }
         Some(exchange)
     }
 
@@ -290,9 +257,5 @@ impl Exchanges {
     pub(super) fn overdue(&self, now: Timestamp) -> Option<ExchangeId> {
         let overdue = self.deadlines.iter().filter(|(at, _)| *at <= now);
         overdue.min_by_key(|(at, id)| (self.is_message(*id), *at)).map(|(_, id)| *id)
-    }
-
-    pub(super) fn release_buffers(&mut self) {
-        self.commands.shrink_to_fit();
     }
 }

@@ -110,8 +110,8 @@ impl GetStream {
             return false;
         }
         self.held_until = None;
-        let is_current = end.session == Some(transport.endpoint.generation());
-        self.state = match end.status() {
+        let is_current = end.session == Some(transport.endpoint.generation);
+        self.state = match end.response.status {
             Some(404) if self.was_open && is_current => State::SessionLost(renewal_at),
             Some(408 | 429 | 500..) | None => self.retry(end.response.retry_after(), transport),
             Some(_) if end.response.is_event_stream() => self.retry(None, transport),
@@ -123,7 +123,7 @@ impl GetStream {
     /// Schedules another request for the event stream, not before `wait` has passed, or gives up after too many attempts.
     fn retry(&mut self, wait: Option<Duration>, transport: &mut Transport) -> State {
         let more = if self.was_open && transport.session.has_subscriptions() { MORE_ATTEMPTS } else { 0 };
-        if self.resume.attempts() >= transport.settings.max_attempts.saturating_add(more) {
+        if self.resume.attempts >= transport.settings.max_attempts.saturating_add(more) {
             return State::Unavailable;
         }
         let at = self.resume.next_attempt(transport.now(), &mut transport.random);

@@ -80,7 +80,7 @@ impl HttpSse {
         if let Some(uri) = resolve(named, &transport.settings.uri) {
             *self = HttpSse::Open { initialize: initialize.id };
             transport.endpoint.message_uri = Some(uri);
-            transport.queue.resend(*initialize);
+            transport.queue.resend.push_back(*initialize);
         } else {
             transport.abort(from);
             transport.session.fail(initialize.id, RequestFault::Http(HttpError::Endpoint { uri: excerpt(named) }));

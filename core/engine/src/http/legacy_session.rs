@@ -25,6 +25,7 @@
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::mem;
 use core::time::Duration;
 
 use super::command::ExchangeId;
@@ -151,7 +152,7 @@ impl LegacySession {
         transport: &mut Transport,
     ) -> bool {
         let is_known = matches!(self.state, State::Renewing { .. } | State::Lost { .. });
-        if is_known || session != Some(transport.endpoint.generation()) {
+        if is_known || session != Some(transport.endpoint.generation) {
             return false;
         }
         if self.earliest_renewal(transport.now()) <= transport.now() {
@@ -174,7 +175,7 @@ impl LegacySession {
     ///
     /// Returns `false` if `session` has been replaced or is being replaced, or if the connection is not open.
     pub(super) fn end(&mut self, session: Option<SessionGeneration>, transport: &mut Transport) -> bool {
-        let is_known = session != Some(transport.endpoint.generation()) || matches!(self.state, State::Renewing { .. });
+        let is_known = session != Some(transport.endpoint.generation) || matches!(self.state, State::Renewing { .. });
         if is_known || !transport.is_ready() {
             return false;
         }
@@ -252,7 +253,7 @@ impl LegacySession {
         let retry_at = self.earliest_renewal(transport.now()).max(requested) + transport.random_below(MAX_RANDOM_PART);
         self.state = State::Lost { retry_at };
         transport.endpoint.session_id = None;
-        for request in transport.queue.take_resend() {
+        for request in mem::take(&mut transport.queue.resend) {
             transport.session.fail(request.id, RequestFault::Http(error.clone()));
         }
         if self.retries >= MAX_RETRIES {

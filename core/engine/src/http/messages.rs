@@ -86,7 +86,7 @@ pub(super) fn post_message(method: Option<String>, message: Vec<u8>, transport: 
 /// Sends a `GET` request for each broken event stream whose delay is over, so that the server resumes the stream.
 pub(super) fn resume_streams(transport: &mut Transport) {
     let now = transport.now();
-    let is_due = |request: &Request| request.resume.reopened_at().is_some_and(|at| at <= now);
+    let is_due = |request: &Request| request.resume.reopened_at.is_some_and(|at| at <= now);
     while let Some(at) = transport.broken_streams.iter().position(is_due) {
         let request = transport.broken_streams.swap_remove(at);
         if transport.session.waits_for(request.id) {

@@ -40,7 +40,7 @@ pub(super) enum Recovery {
 pub(super) fn recover(request: &mut Request, end: ExchangeEnd, may_use_sse: bool, transport: &Transport) -> Recovery {
     if end.response.is_event_stream() {
         recover_broken_stream(request, end, transport)
-    } else if request.resume.attempts() > 0 {
+    } else if request.resume.attempts > 0 {
         recover_failed_resume(request, end, transport.settings.max_attempts)
     } else {
         recover_refusal(request, end, may_use_sse, transport)
@@ -49,7 +49,7 @@ pub(super) fn recover(request: &mut Request, end: ExchangeEnd, may_use_sse: bool
 
 /// Decides what to do if the server sent neither a JSON-RPC response nor an event stream, or could not be reached.
 fn recover_refusal(request: &Request, end: ExchangeEnd, may_use_sse: bool, transport: &Transport) -> Recovery {
-    let status = end.status();
+    let status = end.response.status;
     let is_session_unknown = status == Some(404) && end.session.is_some();
     let fault = match end.response.rpc_error(Some(request.id)) {
         // The status says more than the error in the body: the server did not process the request.
@@ -82,7 +82,7 @@ fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, transport: &Tr
     if !has_event_id || transport.endpoint.is_modern() || request.method() == "server/discover" {
         return Recovery::Fail(RequestFault::Http(end.into_error()));
     }
-    let attempts = request.resume.attempts();
+    let attempts = request.resume.attempts;
     if attempts < transport.settings.max_attempts {
         return Recovery::ResumeStream;
     }
@@ -91,14 +91,14 @@ fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, transport: &Tr
 }
 
 fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, max_attempts: u32) -> Recovery {
-    let status = end.status();
+    let status = end.response.status;
     if status == Some(404) && end.session.is_some() {
         return renew(request, true);
     }
     let is_unreachable = end.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Unreachable);
     let unreachable = request.resume.count_unreachable(is_unreachable);
     let is_temporary = end.failure.is_some() || matches!(status, Some(408 | 429 | 500..));
-    if is_temporary && unreachable < MAX_UNREACHABLE && request.resume.attempts() < max_attempts {
+    if is_temporary && unreachable < MAX_UNREACHABLE && request.resume.attempts < max_attempts {
         return Recovery::ResumeStream;
     }
     Recovery::Fail(RequestFault::Http(end.into_error()))

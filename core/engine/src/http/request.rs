@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use super::resume_point::ResumePoint;
 use crate::rpc::RpcError;
 use crate::session::OutgoingRequest;
-use mcpwire_types::ProtocolVersion;
 
 /// A JSON-RPC request whose response has not arrived. If the event stream of the request breaks, the engine resumes the
 /// stream in another HTTP exchange.
@@ -43,12 +42,6 @@ impl Request {
 
     pub(super) fn method(&self) -> &str {
         &self.head.method
-    }
-
-    /// Returns the modern protocol version that the message declares (from revision 2026-07-28). `None` for a legacy
-    /// version.
-    pub(super) fn version(&self) -> Option<ProtocolVersion> {
-        self.head.version
     }
 
     /// Returns the parameters in the message: a JSON object without `_meta` and the closing brace. Empty if the request has

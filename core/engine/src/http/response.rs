@@ -63,7 +63,7 @@ pub(super) type Inbox = VecDeque<(ExchangeId, StreamItem)>;
 #[derive(Debug, Default)]
 pub(super) struct Response {
     /// The HTTP status code, or `None` until the head of the response has arrived.
-    status: Option<u16>,
+    pub(super) status: Option<u16>,
     body: Body,
 }
 
@@ -106,10 +106,6 @@ impl UnexpectedBody {
 }
 
 impl Response {
-    pub(super) fn status(&self) -> Option<u16> {
-        self.status
-    }
-
     /// Returns whether the head of the response has arrived.
     pub(super) fn has_begun(&self) -> bool {
         self.status.is_some()

@@ -44,7 +44,7 @@ pub(super) struct ResumePoint {
     /// field.
     retry: Option<Duration>,
     /// Number of attempts to reopen the stream since the last message or new event id arrived on it.
-    attempts: u32,
+    pub(super) attempts: u32,
     /// Number of consecutive attempts to reopen the stream that failed because the server was unreachable.
     unreachable: u32,
     /// Number of times that the event stream was reopened since it last stayed open for [`STABLE_AFTER`].
@@ -54,23 +54,13 @@ pub(super) struct ResumePoint {
     reopenings: u32,
     /// Time of the latest attempt to reopen the event stream. It may lie in the future. `None` if the stream never
     /// broke.
-    reopened_at: Option<Timestamp>,
+    pub(super) reopened_at: Option<Timestamp>,
 }
 
 impl ResumePoint {
     /// Returns the value for the `Last-Event-ID` header, or `None` if no event had an id.
     pub(super) fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
-    }
-
-    pub(super) fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
-    /// Returns the time of the latest attempt to reopen the event stream, which may lie in the future. `None` if the
-    /// stream never broke.
-    pub(super) fn reopened_at(&self) -> Option<Timestamp> {
-        self.reopened_at
     }
 
     /// Stores the last event id and the requested delay, after `decoder` has read bytes of the event stream.

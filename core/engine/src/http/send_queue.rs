@@ -3,7 +3,6 @@
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::mem;
 
 use super::request::Request;
 use crate::frame::TransmitBuffer;
@@ -38,7 +37,7 @@ pub(super) struct SendQueue {
     initialized: Option<Vec<u8>>,
     /// Requests that were taken from the queue and put back, for example to be sent again in a new session. They are
     /// sent before all new requests.
-    resend: VecDeque<Request>,
+    pub(super) resend: VecDeque<Request>,
     /// New requests, sorted by JSON-RPC id.
     requests: VecDeque<Request>,
     /// Total length of the messages in `requests`, in bytes.
@@ -70,15 +69,6 @@ impl SendQueue {
         self.answer_lengths.push_back(message.len());
     }
 
-    pub(super) fn resend(&mut self, request: Request) {
-        self.resend.push_back(request);
-    }
-
-    /// Puts a request that [`Self::next`] returned back to the front of the queue.
-    pub(super) fn put_back(&mut self, request: Request) {
-        self.resend.push_front(request);
-    }
-
     /// Removes and returns the queued request with this JSON-RPC id. Returns `None` if no such request is queued.
     pub(super) fn remove_request(&mut self, id: u64) -> Option<Request> {
         if let Some(at) = self.resend.iter().position(|request| request.id == id) {
@@ -88,11 +78,6 @@ impl SendQueue {
         let request = self.requests.remove(at)?;
         self.request_bytes -= length(&request);
         Some(request)
-    }
-
-    /// Removes and returns all requests that wait to be sent again.
-    pub(super) fn take_resend(&mut self) -> VecDeque<Request> {
-        mem::take(&mut self.resend)
     }
 
     pub(super) fn next(&mut self, allowed: Allowed) -> Option<NextMessage> {

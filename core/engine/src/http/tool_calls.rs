@@ -103,7 +103,7 @@ impl ToolCalls {
         if self.headers.headers_of(call.params()) == call.header_params {
             transport.session.fail(call.id, RequestFault::Server(error));
         } else {
-            transport.queue.resend(call);
+            transport.queue.resend.push_back(call);
         }
     }
 }

@@ -55,7 +55,7 @@ impl Transport {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        let resuming = self.broken_streams.iter().filter_map(|request| request.resume.reopened_at());
+        let resuming = self.broken_streams.iter().filter_map(|request| request.resume.reopened_at);
         let timeouts = [self.session.poll_timeout(), self.exchanges.poll_timeout()];
         timeouts.into_iter().flatten().chain(resuming).min()
     }
@@ -63,7 +63,7 @@ impl Transport {
     /// Returns whether no request is pending, no message waits to be sent, and every received message has been handled.
     pub(super) fn is_idle(&self) -> bool {
         let nothing_to_send =
-            self.session.outbox().bytes().is_empty() && self.queue.is_empty() && !self.exchanges.has_commands();
+            self.session.outbox().bytes().is_empty() && self.queue.is_empty() && self.exchanges.commands.is_empty();
         let nothing_received = self.inbox.is_empty() && !self.session.is_in_batch();
         self.session.in_flight() == 0 && nothing_to_send && nothing_received
     }
@@ -74,7 +74,7 @@ impl Transport {
         self.session.release_buffers();
         self.session.outbox_mut().release_buffers();
         self.queue = SendQueue::default();
-        self.exchanges.release_buffers();
+        self.exchanges.commands.shrink_to_fit();
         self.inbox = Inbox::new();
     }
 
@@ -137,7 +137,7 @@ impl Transport {
         let Some(id) = self.exchanges.of_request(request) else { return false };
         let is_unsent = self.exchanges.is_unsent_request(id);
         let session = self.abort(id).and_then(|exchange| exchange.session);
-        is_unsent || session.is_some_and(|session| session != self.endpoint.generation())
+        is_unsent || session.is_some_and(|session| session != self.endpoint.generation)
     }
 
     pub(super) fn give_up_unneeded(&mut self) {
