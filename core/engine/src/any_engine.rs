@@ -1,7 +1,5 @@
 //! [`AnyEngine`]: the engine of a connection over a byte stream or over HTTP, behind one interface.
 
-use core::fmt;
-
 #[cfg(feature = "http")]
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -100,11 +98,5 @@ impl AnyEngine {
     /// [`stdio::Engine::close_failed`].
     pub fn close_failed(&mut self, why: Arc<str>) {
         either!(self, engine => engine.close_failed(why));
-    }
-}
-
-impl fmt::Debug for AnyEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        either!(self, engine => engine.fmt(f))
     }
 }

@@ -1,7 +1,6 @@
 //! [`PageWalk`]: requests all pages of a list (specification: server/utilities/pagination).
 
 use alloc::string::String;
-use core::fmt;
 
 use super::client_state::ClientState;
 use super::operation::{Operation, RequestError, Step};
@@ -113,11 +112,5 @@ where
     fn receive(&mut self, reply: &mut Reply) {
         self.has_cached |= reply.is_cached();
         self.request.receive(reply);
-    }
-}
-
-impl<M: Method<Result: PagedList>> fmt::Debug for PageWalk<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PageWalk").field("method", &M::NAME).field("options", &self.options).finish_non_exhaustive()
     }
 }

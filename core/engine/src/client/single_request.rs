@@ -1,7 +1,5 @@
 //! [`SingleRequest`]: one request of any method. [`PingServer`], [`SetLogLevel`]: requests that depend on the server.
 
-use core::fmt;
-
 use super::client_state::ClientState;
 use super::operation::{Operation, RequestError, Step};
 use crate::own_requests::Discover;
@@ -86,12 +84,6 @@ impl<M: Method, F: Fn(&mut Calls<'_>, Timestamp) -> Result<Ticket<M>, SendError>
 
     fn receive(&mut self, reply: &mut Reply) {
         self.state.receive(reply);
-    }
-}
-
-impl<M: Method, F> fmt::Debug for SingleRequest<M, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SingleRequest").field("method", &M::NAME).finish_non_exhaustive()
     }
 }
 

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::fmt;
 
 use super::client_state::ClientState;
 use super::known_tools::KnownTools;
@@ -196,14 +195,5 @@ impl PagedSearch {
     fn receive(&mut self, reply: &Reply) {
         self.key = None;
         self.has_ended = self.tool.receive_page(reply) != SearchProgress::NextPage;
-    }
-}
-
-impl<M: Method> fmt::Debug for ToolCall<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolCall")
-            .field("tool", &self.plan.tool)
-            .field("options", &self.plan.options)
-            .finish_non_exhaustive()
     }
 }

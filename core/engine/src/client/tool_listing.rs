@@ -13,7 +13,6 @@ use mcpwire_types::ListTools;
 /// A state machine that requests all pages of the list of tools, and stores the list in [`KnownTools`](super::KnownTools).
 ///
 /// If the server reports a change before the last page has arrived, the list is stored as stale.
-#[derive(Debug)]
 pub struct ToolListing {
     walk: PageWalk<ListTools>,
     hints: Option<CacheHints>,

@@ -418,7 +418,11 @@ impl Engine {
             Recovery::RefreshTools(error) => refresh_tools(request, error, transport),
             Recovery::TrySse(fault) => self.http_sse.connect(request, Some(fault), transport),
             Recovery::RenewAndResend => {
-                transport.queue.resend.push_back(Request { was_resent: true, resume: ResumePoint::default(), ..request });
+                transport.queue.resend.push_back(Request {
+                    was_resent: true,
+                    resume: ResumePoint::default(),
+                    ..request
+                });
                 self.renew_session(session);
             }
             Recovery::RenewAndFail(fault) => {
