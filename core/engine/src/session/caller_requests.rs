@@ -139,7 +139,7 @@ impl CallerRequests {
     #[inline]
     pub(super) fn receive(
         &mut self,
-        mut caller: CallerRequest,
+        caller: CallerRequest,
         response: Response,
         message: impl AsRef<[u8]> + Into<Vec<u8>>,
         link: &mut Link,
@@ -151,7 +151,6 @@ impl CallerRequests {
             }
             ResultType::Task => return self.waiting.begin_task(caller, response, message.as_ref(), link),
         }
-        self.waiting.paused.recycle(&mut caller);
         let reply = Reply::answered(caller.key, caller.method, message.into(), response);
         self.end(caller.cache_entry, reply, link);
     }

@@ -20,7 +20,7 @@ use super::link::{Link, RequestExtras};
 use super::meta::object;
 use super::paused::PausedRequest;
 use super::request_keys::RequestKey;
-use super::requests::{CallerRequest, RetryParams};
+use super::requests::CallerRequest;
 use super::waiting::Waiting;
 use crate::input_requests::InputRequiredResult;
 use crate::rpc::{Response, decode};
@@ -138,16 +138,16 @@ fn send_again(
     if let Err(error) = link.check_open() {
         return Err((caller, InputError::NotSent(error)));
     }
-    let meta = caller.retry.as_ref().and_then(RetryParams::meta);
+    let retry = caller.retry.as_ref();
     let params = |out: &mut Vec<u8>| {
-        push_params(out, caller.retry.as_ref().map_or(b"{}", RetryParams::params), answers, state);
+        push_params(out, retry.map_or(b"{}", |retry| &retry.params), answers, state);
         Ok(())
     };
     let extras = RequestExtras {
         declares_tasks: caller.tasks.is_declared(),
         wants_progress: caller.wants_progress,
         is_repeatable: caller.repeatable,
-        meta: meta.as_ref(),
+        meta: retry.and_then(|retry| retry.meta.as_ref()),
     };
     // The parameters are JSON text and cannot fail to serialize.
     let _ = link.write(&caller.method, &params, extras);

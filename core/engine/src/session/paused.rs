@@ -16,9 +16,6 @@ pub(super) struct PausedRequests {
     /// The waiting requests, oldest first. At most [`Config::max_server_requests`](super::Config::max_server_requests),
     /// because each waits for at least one input.
     requests: Vec<PausedRequest>,
-    /// The parameter buffer of an ended request, which the next request reuses to save an allocation. At most
-    /// `MAX_SPARE` bytes.
-    spare: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -32,10 +29,6 @@ pub(super) struct PausedRequest {
     /// The answers so far, as the members of a JSON object, without its closing brace.
     answers: Vec<u8>,
 }
-
-/// Maximum capacity, in bytes, of a parameter buffer that is kept for reuse. Enough for the parameters of most
-/// requests.
-const MAX_SPARE: usize = 4 * 1024;
 
 impl PausedRequests {
     /// Returns the number of requests that are waiting for input from the embedder.
@@ -53,7 +46,6 @@ impl PausedRequests {
     }
 
     pub(super) fn release_buffers(&mut self) {
-        self.spare = Vec::new();
         self.requests.shrink_to_fit();
     }
 
@@ -61,19 +53,10 @@ impl PausedRequests {
     /// request again with input. `params` is a JSON object without its closing brace.
     ///
     /// Returns `None` if the copy would exceed [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
-    pub(super) fn retry_params(&mut self, params: &[u8], meta: Option<&Json>, link: &Link) -> Option<RetryParams> {
-        let meta = meta.map_or(&b""[..], |meta| meta.get().as_bytes());
-        let has_room = self.has_room(params.len() + 1 + meta.len(), link);
-        has_room.then(|| RetryParams::new(params, meta, mem::take(&mut self.spare)))
-    }
-
-    /// Keeps the buffer of an ended request for the next one.
-    pub(super) fn recycle(&mut self, caller: &mut CallerRequest) {
-        if let Some(buffer) = caller.retry.take().map(RetryParams::into_buffer)
-            && buffer.capacity() <= MAX_SPARE
-        {
-            self.spare = buffer;
-        }
+    pub(super) fn retry_params(&self, params: &[u8], meta: Option<&Json>, link: &Link) -> Option<RetryParams> {
+        let meta_len = meta.map_or(0, |meta| meta.get().len());
+        self.has_room(params.len() + 1 + meta_len, link)
+            .then(|| RetryParams { params: [params, b"}"].concat(), meta: meta.cloned() })
     }
 
     /// Returns whether `more` bytes may be stored to send requests again.

@@ -12,7 +12,7 @@ use crate::session::error::{CallError, Deadline};
 use crate::session::event::{self, ClientRequest};
 use crate::session::request_keys::{RequestKey, SubscriptionKey};
 use crate::time::Timestamp;
-use mcpwire_text::json::{Json, JsonText};
+use mcpwire_text::json::Json;
 
 /// The receiver of the response to a pending request.
 ///
@@ -147,47 +147,22 @@ pub(in crate::session) struct CallerRequest {
 impl CallerRequest {
     /// Describes the request for an event.
     pub(in crate::session) fn to_client_request(&self) -> ClientRequest {
-        let target = self.retry.as_ref().and_then(|retry| event::target(&self.method, retry.params()));
+        let target = self.retry.as_ref().and_then(|retry| event::target(&self.method, &retry.params));
         ClientRequest::new(self.key, self.method.clone(), target)
     }
 }
 
-/// The parameters of a request and the `_meta` that the caller passed, as JSON text for sending the request again.
+/// The parameters of a request and the `_meta` that the caller passed, for sending the request again.
 pub(in crate::session) struct RetryParams {
-    /// The parameters, followed by the caller's `_meta` object if the caller passed one.
-    text: Vec<u8>,
-    /// Offset of the `_meta` object in `text`, in bytes. The parameters end there.
-    meta_at: usize,
+    /// A JSON object.
+    pub(in crate::session) params: Vec<u8>,
+    pub(in crate::session) meta: Option<Json>,
 }
 
 impl RetryParams {
-    /// Copies `params` and `meta` into `buffer`. `params` is a JSON object without its closing brace, and `meta` is
-    /// empty if the caller passed no `_meta`.
-    pub(in crate::session) fn new(params: &[u8], meta: &[u8], mut buffer: Vec<u8>) -> Self {
-        buffer.clear();
-        buffer.reserve(params.len() + 1 + meta.len());
-        buffer.extend_from_slice(params);
-        buffer.push(b'}');
-        let meta_at = buffer.len();
-        buffer.extend_from_slice(meta);
-        RetryParams { text: buffer, meta_at }
-    }
-
+    /// Returns the size of the parameters and the `_meta`, in bytes.
     pub(in crate::session) fn len(&self) -> usize {
-        self.text.len()
-    }
-
-    pub(in crate::session) fn params(&self) -> &[u8] {
-        &self.text[..self.meta_at]
-    }
-
-    pub(in crate::session) fn meta(&self) -> Option<Json> {
-        let text = core::str::from_utf8(&self.text[self.meta_at..]).ok()?;
-        (!text.is_empty()).then(|| Json::trusted(text))
-    }
-
-    pub(in crate::session) fn into_buffer(self) -> Vec<u8> {
-        self.text
+        self.params.len() + self.meta.as_ref().map_or(0, |meta| meta.get().len())
     }
 }
 
