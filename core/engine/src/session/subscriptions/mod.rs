@@ -61,9 +61,6 @@ pub(super) struct Subscriptions {
     next_key: u64,
     /// The resources that a legacy server watches (up to revision 2025-11-25). Unused with modern servers.
     resources: Resources,
-    /// The earliest [`SubscriptionStage::wake`] of all subscriptions. Every method that changes a stage updates this
-    /// field before it returns.
-    wake: Option<Timestamp>,
 }
 
 impl Subscriptions {
@@ -82,7 +79,7 @@ impl Subscriptions {
     /// Returns when to call [`Self::handle_timeout`] next, or `None` if no subscription waits for an acknowledgment or
     /// to be reopened.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        self.wake
+        self.table.iter().filter_map(|subscription| subscription.stage.wake()).min()
     }
 
     /// Stores the server's capabilities when the connection opens. `None` means that the server has every capability.
@@ -131,7 +128,6 @@ impl Subscriptions {
             Some(Via::Resources) => self.unwatch(&subscription.wanted, link),
             None => {}
         }
-        self.update_wake();
         subscription.stage != SubscriptionStage::Over
     }
 
@@ -151,7 +147,7 @@ impl Subscriptions {
     /// reopens those whose delay before the next attempt is over.
     pub(super) fn handle_timeout(&mut self, link: &mut Link) {
         let now = link.now;
-        if self.wake.is_none_or(|at| now < at) {
+        if self.poll_timeout().is_none_or(|at| now < at) {
             return;
         }
         for at in 0..self.table.len() {
@@ -207,7 +203,6 @@ impl Subscriptions {
         };
         if let Some(at) = self.position(key) {
             self.table[at].interrupt(end, link);
-            self.update_wake();
         }
     }
 
@@ -220,7 +215,6 @@ impl Subscriptions {
         let Some((id, at)) = id.and_then(|id| Some((id, self.position_of_id(id)?))) else { return false };
         link.requests.remove(id);
         self.table[at].interrupt(SubscriptionEnd::ByServer, link);
-        self.update_wake();
         true
     }
 
@@ -249,7 +243,6 @@ impl Subscriptions {
             subscription.end(end.clone(), link);
         }
         self.resources.clear();
-        self.wake = None;
     }
 
     /// Adds an event to each subscription that a notification concerns. `message` is the complete notification.
@@ -287,7 +280,6 @@ impl Subscriptions {
         if let SubscriptionStage::Opening { via, .. } = subscription.stage {
             let filter = intersection(&subscription.wanted, &params.notifications);
             subscription.acknowledged(via, filter, link);
-            self.update_wake();
         }
     }
 
@@ -336,7 +328,6 @@ impl Subscriptions {
         self.resources.forget_refusals(&|uri| {
             table.iter().any(|subscription| subscription.is_opening_in_legacy_era() && subscription.wants_resource(uri))
         });
-        self.update_wake();
     }
 
     fn position(&self, key: SubscriptionKey) -> Option<usize> {
@@ -345,10 +336,6 @@ impl Subscriptions {
 
     fn position_of_id(&self, id: u64) -> Option<usize> {
         self.table.iter().position(|subscription| subscription.listen_id() == Some(id))
-    }
-
-    fn update_wake(&mut self) {
-        self.wake = self.table.iter().filter_map(|subscription| subscription.stage.wake()).min();
     }
 }
 

@@ -86,7 +86,6 @@ impl Waiting {
                 call.send(*key, request, link);
             }
         }
-        self.tasks.update_wake();
     }
 
     /// Handles the server's response to a request that polls a task, such as `tasks/get`. `key` is the key of the call
@@ -241,7 +240,6 @@ impl Waiting {
         self.send_task_cancel(key, link);
         self.remove_task(key, link);
         link.fail(key, error);
-        self.tasks.update_wake();
     }
 
     fn send_task_cancel(&mut self, key: RequestKey, link: &mut Link) {

@@ -11,9 +11,6 @@ use alloc::collections::BTreeMap;
 pub(in crate::session) struct Tasks {
     /// The calls that wait for a task, by the key of the call.
     pub(super) calls: BTreeMap<RequestKey, TaskCall>,
-    /// The earliest [`TaskCall::wake`] of all calls. Every method of [`Tasks`] that changes a call updates this field
-    /// before it returns.
-    wake: Option<Timestamp>,
     /// Whether the server accepts the parameter `task` in `tools/call` (revision 2025-11-25).
     pub(in crate::session) can_request: bool,
     /// Whether the server supports `tasks/cancel`. Used with revision 2025-11-25 only.
@@ -39,16 +36,12 @@ impl Tasks {
 
     /// Returns when the next request about a task is due or a call times out, or `None` if no call waits for a task.
     pub(in crate::session) fn poll_timeout(&self) -> Option<Timestamp> {
-        self.wake
+        self.calls.values().map(TaskCall::wake).min()
     }
 
     /// Returns the key of the call that waits for a task and has the progress token `id`, or `None` if there is no such
     /// call.
     pub(in crate::session) fn progress(&self, id: u64) -> Option<RequestKey> {
         self.calls.iter().find(|(_, call)| call.progress_id == Some(id)).map(|(key, _)| *key)
-    }
-
-    pub(super) fn update_wake(&mut self) {
-        self.wake = self.calls.values().map(TaskCall::wake).min();
     }
 }
