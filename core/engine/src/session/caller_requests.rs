@@ -187,15 +187,13 @@ impl CallerRequests {
                 }
                 Owner::Task { call, request, .. } => {
                     let error = deadlines.error(request.method().into(), missed);
-                    self.waiting.fail_about_task(call, request, id, error, link);
+                    self.waiting.fail_about_task(call, request, error, link);
                 }
                 // Requests of other owners have no deadlines in this table.
                 _ => {}
             }
         }
-        if self.waiting.tasks.poll_timeout().is_some_and(|at| at <= link.now) {
-            self.waiting.poll_tasks(link);
-        }
+        self.waiting.poll_tasks(link);
         self.waiting.expire_paused(link);
     }
 

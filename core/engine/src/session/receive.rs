@@ -117,7 +117,7 @@ impl Session {
             }
             (Owner::Task { call, request, .. }, Err(fault)) => {
                 let error = fault.into_call_error(request.method().into());
-                self.callers.waiting.fail_about_task(call, request, id, error, link);
+                self.callers.waiting.fail_about_task(call, request, error, link);
             }
             (Owner::Subscription(key), answer) => {
                 let answer = answer.and_then(|(response, message)| decode::answer(message.as_ref(), response));

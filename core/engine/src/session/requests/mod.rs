@@ -3,6 +3,7 @@
 mod owner;
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::error::Deadline;
@@ -161,6 +162,12 @@ impl Requests {
     /// Returns the JSON-RPC id with which the caller's request was last sent, or `None` if the request is not pending.
     pub(super) fn id_of(&self, key: RequestKey) -> Option<u64> {
         self.callers.get(&key).copied()
+    }
+
+    /// Returns the JSON-RPC ids of the pending requests about the task for which `key` waits, except `tasks/cancel`.
+    pub(super) fn about_task(&self, key: RequestKey) -> Vec<u64> {
+        let is_wanted = |owner: &Owner| matches!(owner, Owner::Task { call, request, .. } if *call == key && *request != TaskRequest::Cancel);
+        self.table.iter().filter(|(_, pending)| is_wanted(&pending.owner)).map(|(id, _)| *id).collect()
     }
 
     /// Restarts the idle timeout of the caller's request with this JSON-RPC id, because the server has reported

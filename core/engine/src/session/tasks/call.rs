@@ -37,8 +37,6 @@ pub(super) struct TaskCall {
     pub(super) owns_task: bool,
     /// The deadlines of the call. They count from the start of the call, not from the creation of the task.
     pub(super) deadlines: Deadlines,
-    /// JSON-RPC ids of the pending requests about the task, except `tasks/cancel`.
-    requests: Vec<u64>,
 }
 
 impl TaskCall {
@@ -52,7 +50,6 @@ impl TaskCall {
             inputs: Vec::new(),
             owns_task: false,
             deadlines,
-            requests: Vec::new(),
         }
     }
 
@@ -95,21 +92,7 @@ impl TaskCall {
         let deadlines = Deadlines::new(link.now, timeout, total);
         let owner = Owner::Task { call: key, request, deadlines };
         // These parameters cannot fail to serialize.
-        let Ok(id) = link.send(request.method(), &params, owner) else { return };
-        if request != TaskRequest::Cancel {
-            self.requests.push(id);
-        }
-    }
-
-    pub(super) fn request_ended(&mut self, id: u64) {
-        self.requests.retain(|sent| *sent != id);
-    }
-
-    /// Abandons the pending requests about the task, except `tasks/cancel`, so that their responses are ignored.
-    pub(super) fn abandon_requests(&self, link: &mut Link) {
-        for id in &self.requests {
-            let _ = link.abandon(*id);
-        }
+        let _ = link.send(request.method(), &params, owner);
     }
 
     /// Returns the inputs that the task requires now: an empty list if it requires none, or `None` if its status does not

@@ -100,7 +100,6 @@ impl Waiting {
         link: &mut Link,
     ) {
         let Some(call) = self.tasks.calls.get_mut(&key) else { return };
-        call.request_ended(response.id);
         let answered = match request {
             TaskRequest::Get => {
                 decode::answer::<Task>(&message, response).map(|task| self.task_status(key, task, Source::Get, link))
@@ -128,13 +127,9 @@ impl Waiting {
         &mut self,
         key: RequestKey,
         request: TaskRequest,
-        id: u64,
         error: CallError,
         link: &mut Link,
     ) {
-        if let Some(call) = self.tasks.calls.get_mut(&key) {
-            call.request_ended(id);
-        }
         self.task_request_failed(key, request, error, link);
         self.poll_tasks(link);
     }
@@ -275,7 +270,9 @@ impl Waiting {
 
     fn remove_task(&mut self, key: RequestKey, link: &mut Link) -> Option<TaskCall> {
         let call = self.tasks.calls.remove(&key)?;
-        call.abandon_requests(link);
+        for id in link.requests.about_task(key) {
+            link.abandon(id);
+        }
         self.server_requests.withdraw(key, link);
         Some(call)
     }
