@@ -67,7 +67,9 @@ impl Waiting {
             return Err(InputError::RetryTooLarge { limit: link.config.max_retry_bytes });
         }
         if inputs.is_empty() {
-            return send_again(caller, None, state.as_ref(), link).map_err(|(_, error)| error);
+            link.check_open().map_err(InputError::NotSent)?;
+            send_again(caller, None, state.as_ref(), link);
+            return Ok(());
         }
         let missing = inputs.len();
         self.server_requests.request_inputs(&caller.to_client_request(), inputs, link)?;
@@ -79,8 +81,9 @@ impl Waiting {
     /// the JSON text of one object member: the name of the input and the answer.
     pub(super) fn input_answered(&mut self, key: RequestKey, member: &[u8], link: &mut Link) {
         let Some((PausedRequest { caller, state, .. }, answers)) = self.paused.answered(key, member) else { return };
-        if let Err((caller, error)) = send_again(caller, Some(&answers), state.as_ref(), link) {
-            self.fail_input(&caller, error, link);
+        match link.check_open() {
+            Ok(()) => send_again(caller, Some(&answers), state.as_ref(), link),
+            Err(error) => self.fail_input(&caller, InputError::NotSent(error), link),
         }
     }
 
@@ -125,19 +128,8 @@ impl Waiting {
 }
 
 /// Sends a request again under a new JSON-RPC id, with the embedder's `answers` as `inputResponses` and the server's
-/// `state` as `requestState`.
-///
-/// If the request cannot be sent, returns it together with the error.
-#[expect(clippy::result_large_err, reason = "the error returns the request that the caller passed by value")]
-fn send_again(
-    caller: CallerRequest,
-    answers: Option<&[u8]>,
-    state: Option<&Json>,
-    link: &mut Link,
-) -> Result<(), (CallerRequest, InputError)> {
-    if let Err(error) = link.check_open() {
-        return Err((caller, InputError::NotSent(error)));
-    }
+/// `state` as `requestState`. Call this only if the connection is open and has room ([`Link::check_open`]).
+fn send_again(caller: CallerRequest, answers: Option<&[u8]>, state: Option<&Json>, link: &mut Link) {
     let retry = caller.retry.as_ref();
     let params = |out: &mut Vec<u8>| {
         push_params(out, retry.map_or(b"{}", |retry| &retry.params), answers, state);
@@ -155,7 +147,6 @@ fn send_again(
         link.report_sent(caller.to_client_request(), None);
     }
     link.requests.insert_again(caller, link.now);
-    Ok(())
 }
 
 /// Appends the JSON object `params` to `out`, with its member `inputResponses` set to `answers` and `requestState` set
