@@ -12,7 +12,7 @@ use crate::rpc::received::ReceivedKind;
 use crate::rpc::{Batch, Received, Response, WireId, decode, last_id, peer_error};
 use mcpwire_text::excerpt;
 use mcpwire_text::json::from_json::FromJson;
-use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
+use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated};
 
 impl Session {
     /// Handles a received message. Of a JSON-RPC batch, handles only the messages up to the first that causes an event;
@@ -72,7 +72,11 @@ impl Session {
                     &mut self.link,
                 );
             }
-            ReceivedKind::Notification { method } => self.notification(&method.of(bytes), bytes),
+            ReceivedKind::Notification { method } => {
+                if self.notification(&method.of(bytes), bytes).is_none() {
+                    self.invalid_message(bytes);
+                }
+            }
             ReceivedKind::OrphanError => self.orphan_error(bytes),
             ReceivedKind::Invalid | ReceivedKind::Batch => self.invalid_message(bytes),
         }
@@ -179,12 +183,12 @@ impl Session {
         self.link.report(Event::InvalidMessage { excerpt: excerpt(message) });
     }
 
-    /// Handles a notification from the server. Reports an invalid notification as [`Event::InvalidMessage`].
-    fn notification(&mut self, method: &str, message: &[u8]) {
-        let Some(notification) = read(method, message) else { return self.invalid_message(message) };
+    /// Handles a notification from the server. Returns `None` if it is invalid.
+    fn notification(&mut self, method: &str, message: &[u8]) -> Option<()> {
         let link = &mut self.link;
-        match notification {
-            ServerNotification::Progress(progress) => {
+        match method {
+            "notifications/progress" => {
+                let progress: Progress = params(message)?;
                 let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).number());
                 match id.and_then(|id| self.callers.progress(id, link)) {
                     Some(key) => self.report(Notification::Progress { key, progress }, message),
@@ -192,14 +196,18 @@ impl Session {
                     None => link.stats.late += 1,
                 }
             }
-            ServerNotification::Cancelled => {
+            // The server cancels one of its requests, or ends a subscription.
+            "notifications/cancelled" => {
                 if !self.subscriptions.cancelled(message, link) {
                     self.callers.waiting.server_requests.cancelled(message, link);
                 }
             }
-            ServerNotification::TaskStatus(task) => self.callers.waiting.task_notified(task, link),
-            ServerNotification::Other(notification) => self.report(notification, message),
+            "notifications/tasks/status" | "notifications/tasks" => {
+                self.callers.waiting.task_notified(params(message)?, link);
+            }
+            _ => self.report(read(method, message)?, message),
         }
+        Some(())
     }
 
     /// Reports a notification to the embedder. The [`Event::Notification`] precedes any [`Event::Subscription`] that
@@ -212,22 +220,8 @@ impl Session {
     }
 }
 
-/// A notification of the server, decoded.
-enum ServerNotification {
-    Progress(Progress),
-    /// `notifications/cancelled`: the server cancels one of its requests, or ends a subscription.
-    Cancelled,
-    TaskStatus(Task),
-    Other(Notification),
-}
-
-fn read(method: &str, message: &[u8]) -> Option<ServerNotification> {
-    let notification = match method {
-        "notifications/progress" => return params(message).map(ServerNotification::Progress),
-        "notifications/cancelled" => return Some(ServerNotification::Cancelled),
-        "notifications/tasks/status" | "notifications/tasks" => {
-            return params(message).map(ServerNotification::TaskStatus);
-        }
+fn read(method: &str, message: &[u8]) -> Option<Notification> {
+    Some(match method {
         "notifications/message" => Notification::Log(params::<LogMessage>(message)?),
         "notifications/tools/list_changed" => Notification::ToolsChanged,
         "notifications/prompts/list_changed" => Notification::PromptsChanged,
@@ -240,8 +234,7 @@ fn read(method: &str, message: &[u8]) -> Option<ServerNotification> {
             None => other(method, message)?,
         },
         _ => other(method, message)?,
-    };
-    Some(ServerNotification::Other(notification))
+    })
 }
 
 fn other(method: &str, message: &[u8]) -> Option<Notification> {
