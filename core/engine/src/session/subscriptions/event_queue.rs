@@ -113,7 +113,7 @@ impl EventQueue {
         match &event {
             SubscriptionEvent::Acknowledged(_) => {
                 // The acknowledgment precedes all changes.
-                self.remove_all(|queued| matches!(queued, SubscriptionEvent::Acknowledged(_)));
+                self.events.retain(|queued| !matches!(queued, SubscriptionEvent::Acknowledged(_)));
                 return self.events.push_front(event);
             }
             SubscriptionEvent::ResourceUpdated { uri } => {
@@ -151,13 +151,9 @@ impl EventQueue {
         Some(event)
     }
 
-    fn remove_all(&mut self, is_obsolete: fn(&SubscriptionEvent) -> bool) {
-        self.events.retain(|event| !is_obsolete(event));
-    }
-
     /// Replaces the events of all changed resources by one [`SubscriptionEvent::ManyResourcesUpdated`].
     fn merge_resources(&mut self) {
-        self.remove_all(|event| matches!(event, SubscriptionEvent::ResourceUpdated { .. }));
+        self.events.retain(|queued| !matches!(queued, SubscriptionEvent::ResourceUpdated { .. }));
         self.events.push_back(SubscriptionEvent::ManyResourcesUpdated);
     }
 }

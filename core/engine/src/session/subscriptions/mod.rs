@@ -50,7 +50,7 @@ use mcpwire_types::{
     Era, ServerCapabilities, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams,
     SubscriptionsListenResult,
 };
-use resources::{Resources, WatchOutcome, intersection};
+use resources::{Resources, intersection};
 use subscription::{Subscription, SubscriptionStage, Via};
 
 /// The subscriptions of a session.
@@ -306,7 +306,9 @@ impl Subscriptions {
     /// Sends `resources/unsubscribe` for each resource in `wanted` that no opening or open subscription includes.
     fn unwatch(&mut self, wanted: &SubscriptionFilter, link: &mut Link) {
         let table = &self.table;
-        let is_wanted = |uri: &str| table.iter().any(|subscription| subscription.watches(uri));
+        let is_wanted = |uri: &str| {
+            table.iter().any(|subscription| subscription.stage.via().is_some() && subscription.wants_resource(uri))
+        };
         self.resources.unwatch(&wanted.resource_subscriptions, &is_wanted, link);
     }
 
@@ -319,9 +321,9 @@ impl Subscriptions {
                 continue;
             }
             match self.resources.settled(&self.table[at].wanted) {
-                WatchOutcome::NotYet => {}
-                WatchOutcome::Acknowledged(filter) => self.table[at].acknowledged(Via::Resources, filter, link),
-                WatchOutcome::Refused(error) => self.table[at].interrupt(SubscriptionEnd::Failed(error), link),
+                None => {}
+                Some(Ok(filter)) => self.table[at].acknowledged(Via::Resources, filter, link),
+                Some(Err(error)) => self.table[at].interrupt(SubscriptionEnd::Failed(error), link),
             }
         }
         let table = &self.table;
@@ -335,7 +337,7 @@ impl Subscriptions {
     }
 
     fn position_of_id(&self, id: u64) -> Option<usize> {
-        self.table.iter().position(|subscription| subscription.listen_id() == Some(id))
+        self.table.iter().position(|subscription| subscription.stage.via() == Some(Via::Listen(id)))
     }
 }
 

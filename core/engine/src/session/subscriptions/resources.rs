@@ -38,18 +38,6 @@ enum ResourceWatch {
     Refused(Arc<CallError>),
 }
 
-/// Whether a legacy server (up to revision 2025-11-25) has accepted a subscription, according to its responses to
-/// `resources/subscribe`.
-pub(super) enum WatchOutcome {
-    /// The server has not yet responded to all `resources/subscribe` requests of the subscription.
-    NotYet,
-    /// The server will report the changes in this filter, which may be fewer than the subscription requested.
-    Acknowledged(SubscriptionFilter),
-    /// The server accepted none of the changes that the subscription requested. Contains the error for the first
-    /// resource that the server refused to watch.
-    Refused(Arc<CallError>),
-}
-
 impl Resources {
     /// Creates an empty table for a server with these capabilities. `None` means that the server has every
     /// capability.
@@ -133,24 +121,23 @@ impl Resources {
         self.by_uri = BTreeMap::default();
     }
 
-    /// Returns whether the server has accepted a subscription to the changes in `wanted`, and which of these changes it
-    /// will report.
-    pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> WatchOutcome {
-        let uris = &wanted.resource_subscriptions;
-        if uris.iter().any(|uri| matches!(self.by_uri.get(uri), Some(ResourceWatch::Requested(_)))) {
-            return WatchOutcome::NotYet;
-        }
-        let granted =
-            uris.iter().filter(|uri| matches!(self.by_uri.get(*uri), Some(ResourceWatch::Granted))).cloned().collect();
-        let refusal = uris.iter().find_map(|uri| match self.by_uri.get(uri) {
-            Some(ResourceWatch::Refused(error)) => Some(error.clone()),
-            _ => None,
-        });
+    /// Returns which of the changes in `wanted` the server will report, or the error for the first resource that it
+    /// refused to watch, if it accepted none of the changes. Returns `None` if it has not yet responded to all
+    /// `resources/subscribe` requests of the subscription.
+    pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> Option<Result<SubscriptionFilter, Arc<CallError>>> {
         let mut acknowledged = lists_in_both(wanted, &self.declared);
-        acknowledged.resource_subscriptions = granted;
+        let mut refusal = None;
+        for uri in &wanted.resource_subscriptions {
+            match self.by_uri.get(uri) {
+                Some(ResourceWatch::Requested(_)) => return None,
+                Some(ResourceWatch::Granted) => acknowledged.resource_subscriptions.push(uri.clone()),
+                Some(ResourceWatch::Refused(error)) => refusal = refusal.or(Some(error)),
+                None => {}
+            }
+        }
         match refusal.filter(|_| acknowledged.is_empty()) {
-            Some(error) => WatchOutcome::Refused(error),
-            None => WatchOutcome::Acknowledged(acknowledged),
+            Some(error) => Some(Err(Arc::clone(error))),
+            None => Some(Ok(acknowledged)),
         }
     }
 

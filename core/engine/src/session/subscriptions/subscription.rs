@@ -86,20 +86,8 @@ impl Subscription {
         }
     }
 
-    pub(super) fn listen_id(&self) -> Option<u64> {
-        match self.stage.via()? {
-            Via::Listen(id) => Some(id),
-            Via::Resources => None,
-        }
-    }
-
     pub(super) fn is_opening_in_legacy_era(&self) -> bool {
         matches!(self.stage, SubscriptionStage::Opening { via: Via::Resources, .. })
-    }
-
-    /// Returns whether the subscription is opening or open, and its filter contains exactly this URI.
-    pub(super) fn watches(&self, uri: &str) -> bool {
-        self.stage.via().is_some() && self.wants_resource(uri)
     }
 
     /// Returns whether the filter of the subscription contains exactly this URI.
