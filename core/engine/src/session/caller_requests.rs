@@ -108,7 +108,7 @@ impl CallerRequests {
         let key = link.requests.fresh_key();
         if link.config.reports_requests {
             let target = event::target(&method, link.outbox.text(written));
-            link.report_sent(ClientRequest::new(key, method.clone(), target), Some(options));
+            link.report_sent(ClientRequest { key, method: method.clone(), target }, Some(options));
         }
         let deadlines = deadlines(options, link);
         link.requests.insert(Owner::Caller(CallerRequest {

@@ -149,10 +149,6 @@ pub struct SentRequest {
 }
 
 impl ClientRequest {
-    pub(super) fn new(key: RequestKey, method: Cow<'static, str>, target: Option<String>) -> Self {
-        ClientRequest { key, method, target }
-    }
-
     /// Returns the name of the tool that the request calls, or `None` if the request is not a `tools/call`.
     pub fn tool(&self) -> Option<&str> {
         self.target.as_deref().filter(|_| self.method == "tools/call")

@@ -351,12 +351,8 @@ impl Handshake {
 
     #[cold]
     fn unsupported(&self, server: Vec<String>) -> ConnectError {
-        let mut client = Vec::new();
-        for version in ProtocolVersion::ALL {
-            if self.allows(version) {
-                client.push(version.as_str().into());
-            }
-        }
+        let allowed = ProtocolVersion::ALL.into_iter().filter(|version| self.allows(*version));
+        let client = allowed.map(|version| version.as_str().into()).collect();
         ConnectError::UnsupportedVersion { server, client }
     }
 }

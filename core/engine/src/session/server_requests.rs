@@ -80,12 +80,9 @@ impl ServerRequests {
             let _ = link.outbox.answer(id, NO_PARAMS);
             return;
         }
-        match self.accept(id, method, message, link) {
-            Ok(()) => {}
-            Err(error) => {
-                link.outbox.error(id, error.code, &error.message, None);
-                report_refusal(method, link);
-            }
+        if let Err(error) = self.accept(id, method, message, link) {
+            link.outbox.error(id, error.code, &error.message, None);
+            report_refusal(method, link);
         }
     }
 

@@ -198,7 +198,8 @@ impl CallError {
             CallError::Server { error, .. } => write!(f, " failed: the server says: {error}"),
             CallError::Invalid { error, .. } => write!(f, " got an answer that cannot be read: {error}"),
             CallError::Timeout { after, deadline, .. } => {
-                write!(f, " timed out after {}{}", Seconds(*after), deadline.note())
+                let note = if *deadline == Deadline::Idle { " without an answer or progress" } else { "" };
+                write!(f, " timed out after {}{note}", Seconds(*after))
             }
             CallError::Cancelled { .. } => f.write_str(" was cancelled"),
             CallError::Closed { reason, .. } => write!(f, " got no answer: {reason}"),
@@ -244,15 +245,6 @@ pub enum Deadline {
     Idle,
     /// The total timeout. It starts when the request is sent for the first time, and never restarts.
     Total,
-}
-
-impl Deadline {
-    fn note(self) -> &'static str {
-        match self {
-            Deadline::Idle => " without an answer or progress",
-            Deadline::Total => "",
-        }
-    }
 }
 
 /// The reason why the session did not receive the result of a task.

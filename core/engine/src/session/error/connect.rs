@@ -44,17 +44,6 @@ impl CloseReason {
     }
 }
 
-fn comma_separated(versions: &[String]) -> String {
-    let mut text = String::new();
-    for (index, version) in versions.iter().enumerate() {
-        if index > 0 {
-            text.push_str(", ");
-        }
-        text.push_str(version);
-    }
-    text
-}
-
 /// The reason why a connection could not be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -62,8 +51,8 @@ pub enum ConnectError {
     /// The client and the server have no protocol version in common.
     #[error(
         "unsupported protocol version: the server speaks {}; the client accepts {}",
-        excerpt(comma_separated(server).as_bytes()),
-        comma_separated(client)
+        excerpt(server.join(", ").as_bytes()),
+        client.join(", ")
     )]
     UnsupportedVersion {
         /// The protocol versions that the server named in its response. The server may support other versions too.

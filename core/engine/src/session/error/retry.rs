@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{CallError, ConnectError, SendError};
 #[cfg(feature = "http")]
-use crate::transport_error::HttpError;
+use crate::transport_error::{FailureKind, HttpError};
 
 /// Returns whether requests of this method only read, so that the server can answer them twice without harm.
 pub(crate) fn is_reading(method: &str) -> bool {
@@ -96,8 +96,6 @@ impl CallError {
 impl HttpError {
     /// Returns whether the server did not process the request and may process it later, or asks for another attempt.
     fn is_unprocessed(&self) -> bool {
-        use crate::transport_error::FailureKind;
-
         match self {
             HttpError::Failed(failure) => {
                 matches!(failure.kind, FailureKind::Unreachable | FailureKind::TokenUnavailable)
@@ -108,8 +106,6 @@ impl HttpError {
 
     /// Returns whether the reason of the failure may pass. The server may have processed the request.
     fn is_temporary(&self) -> bool {
-        use crate::transport_error::FailureKind;
-
         match self {
             HttpError::Failed(failure) => failure.kind == FailureKind::Broken,
             HttpError::Status { status, .. } => (500..600).contains(status),
@@ -127,7 +123,7 @@ mod tests {
 
     use super::*;
     use crate::session::Deadline;
-    use crate::transport_error::{Failure, FailureKind};
+    use crate::transport_error::Failure;
 
     fn call(method: &'static str, error: &HttpError) -> CallError {
         CallError::Http { method: method.into(), error: Arc::new(error.clone()) }

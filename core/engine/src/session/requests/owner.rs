@@ -148,7 +148,7 @@ impl CallerRequest {
     /// Describes the request for an event.
     pub(in crate::session) fn to_client_request(&self) -> ClientRequest {
         let target = self.retry.as_ref().and_then(|retry| event::target(&self.method, &retry.params));
-        ClientRequest::new(self.key, self.method.clone(), target)
+        ClientRequest { key: self.key, method: self.method.clone(), target }
     }
 }
 

@@ -183,7 +183,7 @@ impl Waiting {
         let Waiting { server_requests, tasks, .. } = self;
         let Some(call) = tasks.calls.get_mut(&key) else { return Ok(()) };
         server_requests.withdraw_except(&needed, key, link);
-        let during = ClientRequest::new(key, call.method.clone(), call.target.clone());
+        let during = ClientRequest { key, method: call.method.clone(), target: call.target.clone() };
         for input in needed {
             // If there is no room for an input now, the next status contains the input again.
             if !server_requests.has_room(link) || call.inputs.contains(&input.name) {
