@@ -50,34 +50,29 @@ pub(crate) struct ResubscribeBackoff {
     random: SplitMix64,
     /// Number of attempts to reopen the subscription since it was last open for at least [`STEADY`].
     attempts: u32,
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum State {
-    /// The server has never acknowledged the subscription.
-    New,
-    Open {
-        since: Timestamp,
-    },
-    Interrupted,
+    /// Whether the server has ever acknowledged the subscription.
+    pub(super) was_open: bool,
+    /// When the server last acknowledged the subscription. `None` if it was interrupted since.
+    open_since: Option<Timestamp>,
 }
 
 impl ResubscribeBackoff {
     /// Creates the backoff of a subscription that the server has not acknowledged yet. Use a different `seed` for
     /// each client, so that their random delays differ.
     pub(crate) fn new(resubscribe: ResubscribePolicy, seed: u64) -> Self {
-        ResubscribeBackoff { resubscribe, random: SplitMix64::new(seed), attempts: 0, state: State::New }
+        ResubscribeBackoff {
+            resubscribe,
+            random: SplitMix64::new(seed),
+            attempts: 0,
+            was_open: false,
+            open_since: None,
+        }
     }
 
     /// Records that the server acknowledged the subscription at `now`.
     pub(crate) fn acknowledged(&mut self, now: Timestamp) {
-        self.state = State::Open { since: now };
-    }
-
-    /// Returns whether the server has ever acknowledged the subscription.
-    pub(super) fn was_open(&self) -> bool {
-        !matches!(self.state, State::New)
+        self.was_open = true;
+        self.open_since = Some(now);
     }
 
     /// Returns when to reopen a subscription that has just ended, or whose reopening has just failed. Returns `None` if
@@ -88,12 +83,12 @@ impl ResubscribeBackoff {
             (SubscriptionEnd::ByServer, resubscribe) => resubscribe != ResubscribePolicy::Always,
             _ => false,
         };
-        match self.state {
-            State::New => return None,
-            State::Open { since } if now.duration_since(since) >= STEADY => self.attempts = 0,
-            State::Open { .. } | State::Interrupted => {}
+        if !self.was_open {
+            return None;
         }
-        self.state = State::Interrupted;
+        if self.open_since.take().is_some_and(|since| now.duration_since(since) >= STEADY) {
+            self.attempts = 0;
+        }
         if is_final || self.attempts == MAX_ATTEMPTS {
             return None;
         }

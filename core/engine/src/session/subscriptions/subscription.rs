@@ -147,7 +147,7 @@ impl Subscription {
     /// The acknowledgment must be the first event (specification, revision 2026-07-28: basic/patterns/subscriptions,
     /// "Acknowledgment").
     fn holds_back_events(&self) -> bool {
-        self.stage != SubscriptionStage::Over && !self.backoff.was_open()
+        self.stage != SubscriptionStage::Over && !self.backoff.was_open
     }
 
     /// Returns whether the subscription is opening or open, and includes this kind of change. Does not compare the URI
