@@ -108,7 +108,6 @@ impl Outbox {
         let start = self.len();
         write::notification(self.buffer.buffer(), method, params)?;
         self.record(start, |message| {
-            // A program may send this notification itself.
             let cancelled = if method == CANCELLED { cancelled_request(message) } else { None };
             cancelled.map_or_else(|| OutgoingKind::Notification(method.to_string()), OutgoingKind::Cancelled)
         });
@@ -127,10 +126,8 @@ impl Outbox {
             push(out, b"}");
             Ok(())
         };
-        let start = self.len();
         // These parameters cannot fail to serialize.
-        let _ = write::notification(self.buffer.buffer(), CANCELLED, &params);
-        self.record(start, |_| OutgoingKind::Cancelled(id));
+        let _ = self.notification(CANCELLED, &params);
     }
 
     /// Adds [`OutgoingKind::Abandoned`] for the request with the JSON-RPC id `id`.
