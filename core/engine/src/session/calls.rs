@@ -358,7 +358,7 @@ impl<'e> Calls<'e> {
     ) -> Result<RequestKey, SendError> {
         self.check_open(now)?;
         let Session { callers, link, .. } = &mut *self.session;
-        let tasks = task_use(&method, options, callers.waiting.tasks.can_request, link);
+        let tasks = task_use(&method, options, link);
         callers.send(NewRequest { method, params, caching, tasks }, options, link)
     }
 

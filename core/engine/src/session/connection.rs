@@ -64,7 +64,12 @@ impl Connection {
 
     /// Returns the negotiated protocol version, or `None` if the connection is not open.
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
-        self.negotiated().map(|negotiated| negotiated.server.protocol_version)
+        self.server().map(|server| server.protocol_version)
+    }
+
+    /// Returns the description of the server, or `None` if the connection is not open.
+    pub(super) fn server(&self) -> Option<&ServerInfo> {
+        self.negotiated().map(|negotiated| &*negotiated.server)
     }
 
     /// Returns whether the connection is open and the negotiated protocol version belongs to `era`.
@@ -112,9 +117,7 @@ impl Connection {
 
     /// Returns whether the connection is open and the server did not declare the capability `required`.
     pub(super) fn lacks(&self, required: Requirement) -> bool {
-        self.negotiated().is_some_and(|Negotiated { server, .. }| {
-            !required.is_met(server.capabilities.as_ref(), server.protocol_version)
-        })
+        self.server().is_some_and(|server| !required.is_met(server.capabilities.as_ref(), server.protocol_version))
     }
 
     fn negotiated(&self) -> Option<&Negotiated> {

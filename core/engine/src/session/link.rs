@@ -83,12 +83,6 @@ impl Link {
         self.outbox.len() > self.config.max_transmit
     }
 
-    /// Returns whether an answer to a request of the server may be sent. A server may send requests without reading the
-    /// answers.
-    pub(super) fn has_room_for_answer(&self) -> bool {
-        !self.is_transmit_full() && self.outbox.takes_answers()
-    }
-
     /// Writes a request into the outbox, with the JSON-RPC id that the next inserted request will have. The caller of this
     /// function then inserts the request into the table.
     ///

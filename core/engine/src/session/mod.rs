@@ -16,7 +16,7 @@
 //! | `response_cache` | cached responses |
 //! | `input_required`, `tasks` | what happens to requests for which the server requires input, and to calls that become tasks |
 //! | `waiting` | what callers' requests wait for beside their responses; consists of the next three |
-//! | `paused`, `tasks/table` | the requests that wait for input; the calls that wait for a task |
+//! | `paused`, `tasks/call` | the requests that wait for input; the calls that wait for a task |
 //! | `server_requests` | requests of the server, and the answers to them |
 //! | `link` | what all parts work with: the pending requests, the messages to send, the events, the time |
 //! | `requests` | the table of requests without a response, with their deadlines |

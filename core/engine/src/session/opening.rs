@@ -1,17 +1,13 @@
 //! [`Opening`]: the [handshake](super::handshake) that opens a connection, with its deadlines.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use super::config::Config;
 use super::error::{CloseReason, ConnectError, RequestFault};
 use super::handshake::{Handshake, HandshakeAction};
-use super::meta::to_json;
 use super::requests::OpeningRequest;
 use crate::rpc::{Response, decode};
 use crate::time::Timestamp;
-use mcpwire_text::json::append::{push, push_raw, push_string};
-use mcpwire_types::ProtocolVersion;
 
 /// The state of a connection that is being opened: the handshake and its deadlines.
 #[derive(Debug)]
@@ -74,15 +70,4 @@ impl Opening {
             CloseReason::NotOpened(_) => None,
         }
     }
-}
-
-/// Appends the parameters of `initialize`.
-pub(super) fn push_initialize(out: &mut Vec<u8>, config: &Config, version: ProtocolVersion) {
-    push(out, b"{\"protocolVersion\":");
-    push_string(out, version.as_str());
-    push(out, b",\"capabilities\":");
-    push_raw(out, to_json(&config.capabilities).get());
-    push(out, b",\"clientInfo\":");
-    push_raw(out, to_json(&config.client_info).get());
-    push(out, b"}");
 }

@@ -73,7 +73,8 @@ impl ServerRequests {
         // A server that sends requests but does not read the answers must not make the transmit buffer grow without
         // limit. Modern servers must not send requests, and clients must not answer them (basic/transports/stdio,
         // "Sending Messages").
-        let can_answer = !link.connection.is_era(Era::Modern) && link.has_room_for_answer();
+        let can_answer =
+            !link.connection.is_era(Era::Modern) && !link.is_transmit_full() && link.outbox.takes_answers();
         let Some(id) = id.echo().filter(|_| can_answer) else { return report_refusal(method, link) };
         if method == "ping" {
             // An empty result cannot fail to serialize.

@@ -13,17 +13,18 @@ use super::event::Event;
 use super::handshake::HandshakeAction;
 use super::link::{Link, Stats};
 use super::meta::protocol_fields;
-use super::opening::{Opening, push_initialize};
+use super::opening::Opening;
 use super::outbox::{Outbox, RequestHead};
 use super::request_keys::RequestKey;
 use super::requests::{OpeningRequest, Owner};
 use super::server_info::ServerInfo;
 use super::subscriptions::{SubscriptionEnd, Subscriptions};
 use crate::cache::is_cacheable;
+use crate::own_requests::InitializeParams;
 use crate::rpc::Batch;
-use crate::rpc::write::{Meta, NO_PARAMS, ParamsWriter};
+use crate::rpc::write::{self, Meta, NO_PARAMS, ParamsWriter};
 use crate::time::Timestamp;
-use mcpwire_types::{Era, Method, ProtocolVersion};
+use mcpwire_types::{Era, Extra, Method, ProtocolVersion};
 
 /// The client side of one connection to a server.
 ///
@@ -249,12 +250,14 @@ impl Session {
                 self.send_opening(OpeningRequest::Discover, Some(version), NO_PARAMS, &protocol);
             }
             HandshakeAction::SendInitialize(version) => {
-                let mut params = Vec::new();
-                push_initialize(&mut params, &self.link.config, version);
-                let params: ParamsWriter<'_> = &|out: &mut Vec<u8>| {
-                    out.extend_from_slice(&params);
-                    Ok(())
+                let Config { capabilities, client_info, .. } = &self.link.config;
+                let params = InitializeParams {
+                    protocol_version: version.as_str().into(),
+                    capabilities: capabilities.clone(),
+                    client_info: client_info.clone(),
+                    extra: Extra::default(),
                 };
+                let params: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, &params);
                 self.send_opening(OpeningRequest::Initialize, None, params, "");
             }
             HandshakeAction::Open(server) => self.open(server),
@@ -288,7 +291,6 @@ impl Session {
         }
         self.link.connection = Connection::Ready(Negotiated::new(Arc::clone(&server), &self.link.config));
         self.subscriptions.open(server.capabilities.as_ref());
-        self.callers.waiting.tasks.open(&server);
         self.server = Some(server);
         self.link.report(Event::Connected);
     }

@@ -1,6 +1,7 @@
-//! [`TaskCall`]: a call that waits for the end of its task.
+//! [`Tasks`]: the calls that wait for a task. [`TaskCall`]: one of them.
 
 use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,6 +17,35 @@ use crate::session::requests::{CallerRequest, Deadlines, Owner, TaskRequest};
 use crate::time::Timestamp;
 use mcpwire_types::{CallTool, Method};
 use mcpwire_types::{Task, TaskProtocol, TaskStatus};
+
+/// The calls that wait for a task.
+#[derive(Debug, Default)]
+pub(in crate::session) struct Tasks {
+    /// The calls that wait for a task, by the key of the call.
+    pub(super) calls: BTreeMap<RequestKey, TaskCall>,
+}
+
+impl Tasks {
+    pub(in crate::session) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Returns whether the call with this key waits for a task.
+    pub(in crate::session) fn is_followed(&self, key: RequestKey) -> bool {
+        self.calls.contains_key(&key)
+    }
+
+    /// Returns when the next request about a task is due or a call times out, or `None` if no call waits for a task.
+    pub(in crate::session) fn poll_timeout(&self) -> Option<Timestamp> {
+        self.calls.values().map(TaskCall::wake).min()
+    }
+
+    /// Returns the key of the call that waits for a task and has the progress token `id`, or `None` if there is no such
+    /// call.
+    pub(in crate::session) fn progress(&self, id: u64) -> Option<RequestKey> {
+        self.calls.iter().find(|(_, call)| call.progress_id == Some(id)).map(|(key, _)| *key)
+    }
+}
 
 /// A call that ends when its task ends. Either the server responded to the call with the task, or the caller waits for
 /// a task that an earlier call created.

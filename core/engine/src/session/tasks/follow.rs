@@ -240,7 +240,7 @@ impl Waiting {
     fn send_task_cancel(&mut self, key: RequestKey, link: &mut Link) {
         if let Some(call) = self.tasks.calls.get_mut(&key)
             && call.owns_task
-            && (form(link) == TaskProtocol::Extension || self.tasks.can_cancel)
+            && (form(link) == TaskProtocol::Extension || can_cancel(link))
         {
             call.send(key, TaskRequest::Cancel, link);
         }
@@ -284,6 +284,12 @@ impl Waiting {
             link.fail(key, CallError::Closed { method: call.method, reason: reason.clone() });
         }
     }
+}
+
+/// Returns whether the server declares `tasks/cancel` (revision 2025-11-25).
+fn can_cancel(link: &Link) -> bool {
+    let capabilities = link.connection.server().and_then(|server| server.capabilities.as_ref());
+    capabilities.and_then(|capabilities| capabilities.tasks.as_ref()).is_some_and(|tasks| tasks.cancel.is_some())
 }
 
 fn form(link: &Link) -> TaskProtocol {

@@ -6,14 +6,13 @@ use super::polling::TaskPoller;
 use crate::session::link::Link;
 use crate::session::request_options::{RequestOptions, TaskMode};
 use crate::session::requests::{TaskRequest, TaskUse};
+use crate::session::server_info::ServerInfo;
 use mcpwire_text::json::append::{push_number, push_raw, push_string};
 use mcpwire_text::json::scan;
 use mcpwire_types::{CallTool, Era, Method};
 
 /// Returns whether the server may respond with a task to a request of this method, and who polls the task.
-///
-/// `can_request` says whether the server accepts the parameter `task` in `tools/call`.
-pub(in crate::session) fn task_use(method: &str, options: &RequestOptions, can_request: bool, link: &Link) -> TaskUse {
+pub(in crate::session) fn task_use(method: &str, options: &RequestOptions, link: &Link) -> TaskUse {
     let mode = options.task_mode();
     let is_declared = mode != TaskMode::Session || method.starts_with("tasks/");
     if method != CallTool::NAME {
@@ -21,7 +20,7 @@ pub(in crate::session) fn task_use(method: &str, options: &RequestOptions, can_r
     }
     let is_modern = link.connection.is_era(Era::Modern);
     // Clients must not send the parameter `task` to servers that do not accept it ("Tool-Level Negotiation").
-    let requests_task = mode != TaskMode::Session && can_request;
+    let requests_task = mode != TaskMode::Session && link.connection.server().is_some_and(ServerInfo::takes_tasks);
     match mode {
         TaskMode::Session if is_modern && link.config.capabilities.has_tasks() => TaskUse::Followed { requests_task },
         TaskMode::Follow if is_modern || requests_task => TaskUse::Followed { requests_task },
