@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 
 use super::config::Config;
 use super::error::SendError;
-use super::meta::{protocol_fields, task_fields};
+use super::meta::protocol_fields;
 use super::opening::Opening;
 use super::server_info::ServerInfo;
 use crate::revisions::client_method;
@@ -99,7 +99,7 @@ impl Connection {
     /// has changed.
     pub(super) fn refresh_request_meta(&mut self, config: &Config) {
         if let Connection::Ready(negotiated) = self {
-            negotiated.set_meta(config);
+            *negotiated = Negotiated::new(Arc::clone(&negotiated.server), config);
         }
     }
 
@@ -130,17 +130,11 @@ impl Connection {
 
 impl Negotiated {
     pub(super) fn new(server: Arc<ServerInfo>, config: &Config) -> Self {
-        let mut negotiated = Negotiated { server, request_meta: String::new(), task_meta: String::new() };
-        negotiated.set_meta(config);
-        negotiated
-    }
-
-    fn set_meta(&mut self, config: &Config) {
-        let version = self.server.protocol_version;
-        if version.era() == Era::Modern {
-            self.request_meta = protocol_fields(config, version);
-            self.task_meta =
-                if config.capabilities.has_tasks() { self.request_meta.clone() } else { task_fields(config, version) };
-        }
+        let version = server.protocol_version;
+        let fields = |declares_tasks| match version.era() {
+            Era::Modern => protocol_fields(config, version, declares_tasks),
+            Era::Legacy => String::new(),
+        };
+        Negotiated { request_meta: fields(false), task_meta: fields(true), server }
     }
 }

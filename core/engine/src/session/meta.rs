@@ -12,23 +12,18 @@ use mcpwire_types::{Extra, ProtocolVersion};
 
 /// Returns the members that the `_meta` of each request to a modern server contains, as JSON text without braces
 /// (revision 2026-07-28: basic/index, "Per-request protocol fields").
-pub(super) fn protocol_fields(config: &Config, version: ProtocolVersion) -> String {
-    fields_with(config, version, &config.capabilities)
-}
-
-/// Like [`protocol_fields`], but also declares the tasks extension in the client capabilities. For requests that poll a
-/// task or may become one.
-pub(super) fn task_fields(config: &Config, version: ProtocolVersion) -> String {
+///
+/// With `declares_tasks`, the client capabilities contain the tasks extension even if [`Config::capabilities`] does not.
+/// For requests that poll a task or may become one.
+pub(super) fn protocol_fields(config: &Config, version: ProtocolVersion, declares_tasks: bool) -> String {
     let mut capabilities = config.capabilities.clone();
-    declare_tasks(&mut capabilities);
-    fields_with(config, version, &capabilities)
-}
-
-fn fields_with(config: &Config, version: ProtocolVersion, capabilities: &impl Serialize) -> String {
+    if declares_tasks && !capabilities.has_tasks() {
+        declare_tasks(&mut capabilities);
+    }
     let mut members = alloc::format!(
         r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{}"#,
         to_json(&config.client_info),
-        to_json(capabilities),
+        to_json(&capabilities),
     );
     if let Some(level) = &config.log_level {
         members.push_str(r#","io.modelcontextprotocol/logLevel":"#);

@@ -246,7 +246,7 @@ impl Session {
         match action {
             HandshakeAction::Nothing => {}
             HandshakeAction::SendDiscover(version) => {
-                let protocol = protocol_fields(&self.link.config, version);
+                let protocol = protocol_fields(&self.link.config, version, false);
                 self.send_opening(OpeningRequest::Discover, Some(version), NO_PARAMS, &protocol);
             }
             HandshakeAction::SendInitialize(version) => {
