@@ -1,6 +1,5 @@
 //! Content blocks: the parts of tool results and prompt messages. Specification: server/tools, "Tool Result".
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,8 +9,9 @@ use serde::Serialize;
 use crate::{Annotations, Icon, ResourceContents};
 use mcpwire_text::json::from_json::{FromJson, Mismatch};
 use mcpwire_text::json::read::{self, Reader};
-use mcpwire_text::json::{Json, JsonText, scan};
+use mcpwire_text::json::{Json, JsonText};
 use mcpwire_text::object;
+use mcpwire_text::open_enum;
 
 /// A content block of a tool result or prompt message: text, an image, audio or a resource.
 ///
@@ -62,7 +62,7 @@ object! {
     /// Text for or from a language model.
     ///
     /// The field `extra` also contains members whose value has the wrong type.
-    pub struct TextContent("a content block of type `text`", tag "type" == "text") {
+    pub struct TextContent("a content block of type `text`", tag "type" = "text") {
         /// The text for or from the language model.
         [kept] required text: String = "text",
         /// Hints for clients about the content block, such as its audience and importance. `None` if the server
@@ -77,7 +77,7 @@ object! {
     /// An image in a tool result or prompt message.
     ///
     /// The field `extra` also contains members whose value has the wrong type.
-    pub struct ImageContent("a content block of type `image`", tag "type" == "image") {
+    pub struct ImageContent("a content block of type `image`", tag "type" = "image") {
         /// The image data, encoded in base64.
         [kept] required data: String = "data",
         /// MIME type of the image, such as `image/png`. Empty if the sender sent none.
@@ -94,7 +94,7 @@ object! {
     /// Audio data in a tool result or prompt message.
     ///
     /// The field `extra` also contains members whose value has the wrong type.
-    pub struct AudioContent("a content block of type `audio`", tag "type" == "audio") {
+    pub struct AudioContent("a content block of type `audio`", tag "type" = "audio") {
         /// The audio data, encoded in base64.
         [kept] required data: String = "data",
         /// MIME type of the audio data, such as `audio/wav`. Empty if the sender sent none.
@@ -113,7 +113,7 @@ object! {
     /// The linked resource need not appear in the result of `resources/list`. The field `extra` also contains members
     /// whose value has the wrong type.
     pub struct ResourceLink(
-        "a content block of type `resource_link`", tag "type" == "resource_link", finish name_of_link
+        "a content block of type `resource_link`", tag "type" = "resource_link", finish name_of_link
     ) {
         /// URI of the linked resource, with which the client can read it.
         [kept] required uri: String = "uri",
@@ -151,7 +151,7 @@ object! {
     /// A resource that is embedded, with its contents, in a tool result or prompt message.
     ///
     /// The field `extra` also contains members whose value has the wrong type.
-    pub struct EmbeddedResource("a content block of type `resource`", tag "type" == "resource") {
+    pub struct EmbeddedResource("a content block of type `resource`", tag "type" = "resource") {
         /// The URI and the contents of the embedded resource.
         [kept] required resource: ResourceContents = "resource",
         /// Hints for clients about the content block, such as its audience and importance. `None` if the server
@@ -194,44 +194,9 @@ impl From<String> for TextContent {
     }
 }
 
-/// Implements conversions to an enum of content blocks from texts, from the types of its variants, and from JSON. A block
-/// of another type, or one that is not valid for its type, becomes `Unknown`.
+/// Implements conversions to an enum of content blocks from texts and from the types of its variants.
 macro_rules! from_contents {
-    ($Block:ident { $( $Variant:ident($Content:ty) = $kind:literal, )* }) => {
-        impl FromJson for $Block {
-            const EXPECTED: &'static str = "a content block";
-
-            fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
-                reader.next_byte();
-                let start = reader.position();
-                // The type is usually the first member, so that looking for it does not read a long text twice.
-                let mut kind = kind_of(scan::member(reader.rest().as_bytes(), "type"));
-                let mut block = $Block::of_kind(&kind, reader)?;
-                let raw = reader.since(start);
-                if block.is_none() {
-                    // As for any member, the last of several counts.
-                    kind = kind_of(scan::last_member(raw.as_bytes(), "type"));
-                    block = $Block::of_kind(&kind, &mut Reader::new(raw))?;
-                }
-                let unknown = || UnknownContent { kind: kind.into_owned(), raw: Json::trusted(raw) };
-                Ok(Ok(block.unwrap_or_else(|| $Block::Unknown(unknown()))))
-            }
-        }
-
-        mcpwire_text::impl_deserialize!($Block);
-
-        impl $Block {
-            fn of_kind(kind: &str, reader: &mut Reader<'_>) -> read::Result<Option<Self>> {
-                Ok(match kind {
-                    $( $kind => <$Content>::from_json(reader)?.ok().map($Block::from), )*
-                    _ => {
-                        reader.skip()?;
-                        None
-                    }
-                })
-            }
-        }
-
+    ($Block:ident { $( $Variant:ident($Content:ty), )* }) => {
         $( impl From<$Content> for $Block {
             fn from(content: $Content) -> Self {
                 $Block::$Variant(content.into())
@@ -267,11 +232,11 @@ pub(crate) use from_contents;
 
 from_contents! {
     ContentBlock {
-        Text(TextContent) = "text",
-        Image(ImageContent) = "image",
-        Audio(AudioContent) = "audio",
-        ResourceLink(ResourceLink) = "resource_link",
-        Resource(EmbeddedResource) = "resource",
+        Text(TextContent),
+        Image(ImageContent),
+        Audio(AudioContent),
+        ResourceLink(ResourceLink),
+        Resource(EmbeddedResource),
     }
 }
 
@@ -300,11 +265,81 @@ pub struct UnknownContent {
     pub raw: Json,
 }
 
-/// Returns the type of a content block from the JSON text of its member `type`, or an empty string if the type is absent
-/// or not a string.
-pub(crate) fn kind_of(value: Option<&[u8]>) -> Cow<'_, str> {
-    match value {
-        Some([b'"', inner @ .., b'"']) => scan::key_text(inner),
-        _ => Cow::default(),
+open_enum! {
+    /// The member `type` of a content block.
+    pub enum ContentKind {
+        #[default]
+        Text = "text",
+        Image = "image",
+        Audio = "audio",
+        ResourceLink = "resource_link",
+        Resource = "resource",
+    }
+}
+
+object! {
+    /// The members of content blocks of all types.
+    ///
+    /// A block is built after its last member was read, because its type determines which members are required, and
+    /// `type` may come last.
+    pub struct Members("a content block") {
+        [kept] optional kind: ContentKind = "type",
+        [kept] optional text: String = "text",
+        [kept] optional data: String = "data",
+        [kept] optional mime_type: String = "mimeType",
+        [kept] optional uri: String = "uri",
+        [kept] optional name: String = "name",
+        [kept] optional title: String = "title",
+        [kept] optional description: String = "description",
+        [kept] optional size: u64 = "size",
+        [kept] optional icons: Vec<Icon> = "icons",
+        [kept] optional resource: Box<ResourceContents> = "resource",
+        [kept] optional annotations: Box<Annotations> = "annotations",
+        [kept] optional meta: Json = "_meta",
+    }
+}
+
+impl FromJson for ContentBlock {
+    const EXPECTED: &'static str = "a content block";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        reader.next_byte();
+        let start = reader.position();
+        let members = Members::from_json(reader)?.unwrap_or_default();
+        let kind = members.kind.clone();
+        Ok(Ok(members.into_block().unwrap_or_else(|| {
+            let kind = kind.map_or_else(String::new, |kind| kind.as_str().into());
+            ContentBlock::Unknown(UnknownContent { kind, raw: Json::trusted(reader.since(start)) })
+        })))
+    }
+}
+
+mcpwire_text::impl_deserialize!(ContentBlock);
+
+impl Members {
+    /// Builds the content block from its members. Returns `None` if the library cannot interpret the block.
+    fn into_block(self) -> Option<ContentBlock> {
+        let Members { kind, text, data, mime_type, uri, annotations, meta, extra, .. } = self;
+        Some(match kind? {
+            ContentKind::Text => TextContent { text: text?, annotations, meta, extra }.into(),
+            ContentKind::Image => {
+                let mime_type = mime_type.unwrap_or_default();
+                ImageContent { data: data?, mime_type, annotations, meta, extra }.into()
+            }
+            ContentKind::Audio => {
+                let mime_type = mime_type.unwrap_or_default();
+                AudioContent { data: data?, mime_type, annotations, meta, extra }.into()
+            }
+            ContentKind::ResourceLink => {
+                let (title, description, size) = (self.title, self.description, self.size);
+                let (uri, icons) = (uri?, self.icons.unwrap_or_default());
+                let name = self.name.unwrap_or_else(|| uri.clone());
+                let link =
+                    ResourceLink { uri, name, title, description, mime_type, size, icons, annotations, meta, extra };
+                link.into()
+            }
+            ContentKind::Resource => EmbeddedResource { resource: *self.resource?, annotations, meta, extra }.into(),
+            ContentKind::Other(_) => return None,
+        })
     }
 }

@@ -7,11 +7,11 @@ use core::ops::Deref;
 
 use serde::{Serialize, Serializer};
 
-use crate::content::{from_contents, kind_of};
+use crate::content::from_contents;
 use crate::{AudioContent, ContentBlock, ImageContent, TextContent, UnknownContent};
 use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
 use mcpwire_text::json::read::{self, Reader};
-use mcpwire_text::json::{Json, JsonText, scan};
+use mcpwire_text::json::{Json, JsonText};
 use mcpwire_text::object;
 
 /// Content of a sampling message: a list of content blocks. Before protocol revision 2025-11-25, a message has exactly
@@ -101,7 +101,7 @@ pub enum SamplingContent {
 
 object! {
     /// A tool call that a language model requests.
-    pub struct ToolUseContent("a content block", tag "type" == "tool_use") {
+    pub struct ToolUseContent("a content block", tag "type" = "tool_use") {
         /// Id of the tool call. The result of the call contains it as [`ToolResultContent::tool_use_id`].
         required id: String = "id",
         /// Name of the tool to call.
@@ -116,7 +116,7 @@ object! {
 
 object! {
     /// The result of a tool call that a language model requested.
-    pub struct ToolResultContent("a content block", tag "type" == "tool_result") {
+    pub struct ToolResultContent("a content block", tag "type" = "tool_result") {
         /// Id of the tool call to which this result belongs ([`ToolUseContent::id`]).
         required tool_use_id: String = "toolUseId",
         /// Unstructured result of the tool, as content blocks.
@@ -133,11 +133,11 @@ object! {
 
 from_contents! {
     SamplingContent {
-        Text(TextContent) = "text",
-        Image(ImageContent) = "image",
-        Audio(AudioContent) = "audio",
-        ToolUse(ToolUseContent) = "tool_use",
-        ToolResult(ToolResultContent) = "tool_result",
+        Text(TextContent),
+        Image(ImageContent),
+        Audio(AudioContent),
+        ToolUse(ToolUseContent),
+        ToolResult(ToolResultContent),
     }
 }
 
@@ -163,6 +163,31 @@ impl SamplingContent {
         }
     }
 }
+
+impl FromJson for SamplingContent {
+    const EXPECTED: &'static str = "a content block";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        let block = ContentBlock::from_json(&mut Reader::new(raw))?;
+        let tool = match block.as_ref().map(ContentBlock::kind) {
+            Ok("tool_use") => from_json::from_str(raw).map(SamplingContent::ToolUse),
+            Ok("tool_result") => from_json::from_str(raw).map(SamplingContent::ToolResult),
+            _ => None,
+        };
+        Ok(block.map(|block| match (tool, block) {
+            (Some(tool), _) => tool,
+            (None, ContentBlock::Text(block)) => SamplingContent::Text(block),
+            (None, ContentBlock::Image(block)) => SamplingContent::Image(block),
+            (None, ContentBlock::Audio(block)) => SamplingContent::Audio(block),
+            (None, other) => {
+                SamplingContent::Unknown(UnknownContent { kind: other.kind().into(), raw: Json::trusted(raw) })
+            }
+        }))
+    }
+}
+
+mcpwire_text::impl_deserialize!(SamplingContent);
 
 #[cfg(test)]
 mod tests {
