@@ -21,9 +21,10 @@ use std::time::Duration;
 use ::tracing::dispatcher::{self, Dispatch};
 use ::tracing::field::Empty;
 use ::tracing::subscriber::NoSubscriber;
-use ::tracing::{Span, debug, info, info_span, warn};
+use ::tracing::{debug, info, info_span, warn};
 use mcpwire_core::{CloseReason, RequestKey, ServerInfo, printable};
 
+use crate::call_site::{CallSite, current_subscriber};
 use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 
 const CONNECTION: &str = "mcpwire::connection";
@@ -37,28 +38,9 @@ pub(crate) fn has_subscriber() -> bool {
     !dispatcher::get_default(Dispatch::is::<NoSubscriber>)
 }
 
-fn current_subscriber() -> Dispatch {
-    dispatcher::get_default(Clone::clone)
-}
-
 /// Calls `f` with this subscriber as the current one. Without a subscriber, `f` uses the one of the calling thread.
 fn emit<T>(subscriber: &Dispatch, f: impl FnOnce() -> T) -> T {
     if subscriber.is::<NoSubscriber>() { f() } else { dispatcher::with_default(subscriber, f) }
-}
-
-/// The subscriber and span of the code that sends a request, or the subscriber and span of the request.
-///
-/// The task that sends a request and the task that drives the connection can have different subscribers.
-#[derive(Clone)]
-pub(crate) struct CallSite {
-    subscriber: Dispatch,
-    span: Span,
-}
-
-impl CallSite {
-    pub(crate) fn current() -> Self {
-        CallSite { subscriber: current_subscriber(), span: Span::current() }
-    }
 }
 
 /// Emits the spans and events of one connection.

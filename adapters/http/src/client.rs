@@ -13,10 +13,10 @@ use mcpwire_driver::http::{
 };
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 
-use crate::body::{BodyReader, FullBody};
 use crate::connect::Connector;
+use crate::connection::FullBody;
 use crate::options::ClientOptions;
-use crate::pool::Pool;
+use crate::pool::{BodyReader, Pool};
 use crate::proxy::Proxies;
 use crate::tls::Tls;
 

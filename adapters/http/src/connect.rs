@@ -15,9 +15,9 @@ use crate::happy_eyeballs::{ConnectionRace, RaceStep};
 use crate::io::Io;
 use crate::meter::{Meter, MeteredSocket};
 use crate::options::ClientOptions;
-use crate::proxy::{self, Proxies};
+use crate::proxy::{self, Proxies, unreachable};
 use crate::time::within;
-use crate::tls::Tls;
+use crate::tls::{Tls, bare};
 
 /// Opens connections for URLs, directly or through a proxy.
 pub(crate) struct Connector {
@@ -181,11 +181,6 @@ struct RaceFailure {
     outcomes: Vec<String>,
 }
 
-/// Creates the error of a host to which no connection could be opened.
-pub(crate) fn unreachable(detail: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::Unreachable, detail)
-}
-
 /// Creates the error of an address to which the request must not go.
 fn refused_address(detail: String) -> Failure {
     Failure::new(FailureKind::NotMade, detail)
@@ -194,11 +189,6 @@ fn refused_address(detail: String) -> Failure {
 /// Returns the error text of an address that is not public.
 fn not_public(address: IpAddr) -> String {
     format!("{address} is an address of this machine or of a private network")
-}
-
-/// Returns a host without the brackets of IPv6 addresses.
-pub(crate) fn bare(host: &str) -> &str {
-    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// Returns the port of a URL, or the default port of its scheme.

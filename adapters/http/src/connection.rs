@@ -1,18 +1,22 @@
-//! [`HttpConnection`]: an HTTP/1.1 or HTTP/2 connection.
+//! [`HttpConnection`]: an HTTP/1.1 or HTTP/2 connection. [`FullBody`]: the body of a request.
 
+use std::convert::Infallible;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::HOST;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Request, Response, Uri};
+use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use mcpwire_driver::http::{Net, error_chain};
 use mcpwire_driver::protocol::http::{Failure, FailureKind};
 
-use crate::body::FullBody;
 use crate::connect::default_port;
 use crate::io::Io;
 use crate::meter::Meter;
@@ -174,5 +178,26 @@ struct Executor(Arc<dyn Net>);
 impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Executor {
     fn execute(&self, task: F) {
         self.0.spawn(Box::pin(task));
+    }
+}
+
+/// The complete body of a request.
+pub(crate) struct FullBody(pub(crate) Bytes);
+
+impl Body for FullBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = std::mem::take(&mut self.get_mut().0);
+        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.len() as u64)
     }
 }

@@ -25,11 +25,10 @@
 // | `client`, `options` | `Client`, which sends requests, and `ClientOptions` |
 // | `connect`, `proxy`, `tls` | open a connection for a URL |
 // | `happy_eyeballs` | decides when to try which address of a host |
-// | `pool`, `connection` | choose the connection of a request, and send the request |
+// | `pool`, `connection` | choose the connection of a request, send the request, and read the response |
 // | `meter` | limits how much data of a server is read before other tasks run |
-// | `body`, `io`, `time` | implement hyper's traits for bytes and time |
+// | `io`, `time` | implement hyper's traits for bytes and time |
 
-mod body;
 mod client;
 mod connect;
 mod connection;

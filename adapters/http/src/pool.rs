@@ -1,4 +1,5 @@
-//! [`Pool`]: opens connections, and reuses idle ones.
+//! [`Pool`]: opens connections, and reuses idle ones. [`BodyReader`]: reads the body of a response, and then returns the
+//! connection.
 //!
 //! The pools of `hyper_util` 0.1.21 were measured with HTTP/1.1 and a local server, and not used for these reasons:
 //!
@@ -10,21 +11,28 @@
 //!   timeout, no limit and no origins, its types cannot be named in a struct, and there is no way to discard a
 //!   connection. The code around it would be longer than this file.
 //!
-//! Both would support the HTTP/2 settings, the [`Meter`](crate::meter::Meter) and any runtime.
+//! Both would support the HTTP/2 settings, the [`Meter`] and any runtime.
 
+use std::io;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use bytes::{Buf, Bytes};
+use futures_io::AsyncRead;
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
-use mcpwire_driver::http::Net;
+use http_body::Body;
+use hyper::body::Incoming;
+use mcpwire_driver::http::{Net, error_chain};
 use mcpwire_driver::protocol::http::Failure;
 use tokio::sync::oneshot;
 
-use crate::body::{BodyReader, FullBody};
 use crate::connect::Connector;
-use crate::connection::{HttpConnection, SendFailure};
+use crate::connection::{FullBody, HttpConnection, SendFailure};
+use crate::meter::Meter;
 use crate::time::within;
 
 /// Maximum time until an HTTP/1.1 connection is ready again after a response. 100 ms: usually this takes one poll of its task.
@@ -235,4 +243,66 @@ async fn sweep(pool: Weak<Pool>, net: Arc<dyn Net>, timeout: Duration, mut pool_
             return;
         }
     }
+}
+
+/// Reads the body of a response. It buffers at most one frame, which is what hyper reads at once.
+pub(crate) struct BodyReader {
+    body: Incoming,
+    /// The rest of the last frame.
+    frame: Bytes,
+    meter: Meter,
+    /// The HTTP/1.1 connection of the response, until its end. `None` for HTTP/2.
+    connection: Option<PooledConnection>,
+}
+
+impl BodyReader {
+    /// Creates the reader of a response body.
+    ///
+    /// Resets the meter, which counts the bytes outside of responses, because the head has arrived.
+    pub(crate) fn new(body: Incoming, meter: Meter, connection: Option<PooledConnection>) -> Self {
+        meter.reset();
+        let mut reader = BodyReader { body, frame: Bytes::new(), meter, connection };
+        if reader.body.is_end_stream() {
+            reader.return_connection();
+        }
+        reader
+    }
+
+    fn return_connection(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.return_to_pool();
+        }
+    }
+}
+
+impl AsyncRead for BodyReader {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        if this.frame.is_empty() {
+            match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
+                None => {
+                    this.return_connection();
+                    return Poll::Ready(Ok(0));
+                }
+                // The protocol does not use trailers.
+                Some(Ok(frame)) => this.frame = frame.into_data().unwrap_or_default(),
+                Some(Err(error)) => return Poll::Ready(Err(read_error(&error))),
+            }
+            if this.frame.is_empty() {
+                // Yields, because a server may send any number of empty frames.
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+        }
+        this.meter.reset();
+        let n = this.frame.len().min(buf.len());
+        buf[..n].copy_from_slice(&this.frame[..n]);
+        this.frame.advance(n);
+        Poll::Ready(Ok(n))
+    }
+}
+
+fn read_error(error: &hyper::Error) -> io::Error {
+    let kind = if error.is_parse() { io::ErrorKind::InvalidData } else { io::ErrorKind::UnexpectedEof };
+    io::Error::new(kind, error_chain(error))
 }

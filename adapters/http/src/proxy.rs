@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use mcpwire_driver::http::Socket;
-use mcpwire_driver::protocol::http::Failure;
+use mcpwire_driver::protocol::http::{Failure, FailureKind};
 
-use crate::connect::{bare, unreachable};
+use crate::tls::bare;
 
 /// Maximum size of the head of a proxy's response to `CONNECT`: 8 KiB, as in other clients.
 const MAX_HEAD: usize = 8 * 1024;
@@ -101,4 +101,9 @@ async fn read_head(socket: &mut Socket) -> Result<String, Failure> {
 
 fn broken(error: std::io::Error) -> Failure {
     unreachable(format!("the proxy: {error}"))
+}
+
+/// Creates the error of a host to which no connection could be opened.
+pub(crate) fn unreachable(detail: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Unreachable, detail)
 }

@@ -15,8 +15,6 @@ use mcpwire_driver::http::Socket;
 use mcpwire_driver::protocol::http::{Failure, FailureKind};
 use mcpwire_files::read_regular;
 
-use crate::connect::bare;
-
 /// The part of [`ClientOptions`](crate::ClientOptions) that concerns TLS.
 #[derive(Clone, Default)]
 pub(crate) struct TlsOptions {
@@ -183,4 +181,9 @@ fn server_name(host: &str) -> Result<ServerName<'static>, Failure> {
 
 fn failed(error: impl fmt::Display) -> Failure {
     Failure::new(FailureKind::Tls, error.to_string())
+}
+
+/// Returns a host without the brackets of IPv6 addresses.
+pub(crate) fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
 }
