@@ -119,6 +119,11 @@ impl<'de> Reader<'de> {
     pub fn skip(&mut self) -> Result<()> {
         match self.next_byte() {
             Some(b'"') => self.at = lex::string(self.bytes(), self.at)?,
+            // In a text that ends after the brace, a key is missing.
+            Some(b'{') if lex::skip_space(self.bytes(), self.at + 1) == self.text.len() => {
+                self.enter()?;
+                return self.key();
+            }
             Some(b'{') => return self.members(&mut |_, reader| reader.skip()),
             Some(b'[') => return self.elements(&mut Reader::skip),
             Some(b'-' | b'0'..=b'9') => self.at = lex::number(self.bytes(), self.at)?,
