@@ -1,4 +1,4 @@
-//! Writes the client's messages directly into the transmit buffer, without an intermediate copy.
+//! Writes the client's messages into the transmit buffer. Only serialized parameters are copied into it.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
