@@ -122,7 +122,7 @@ impl<'de> Reader<'de> {
             // In a text that ends after the brace, a key is missing.
             Some(b'{') if lex::skip_space(self.bytes(), self.at + 1) == self.text.len() => {
                 self.enter()?;
-                return self.key();
+                return self.key().map(drop);
             }
             Some(b'{') => return self.members(&mut |_, reader| reader.skip()),
             Some(b'[') => return self.elements(&mut Reader::skip),
