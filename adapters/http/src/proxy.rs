@@ -64,7 +64,7 @@ pub(crate) async fn tunnel(
         head.extend_from_slice(b"\r\n");
     }
     head.extend_from_slice(b"\r\n");
-    write_all(&mut socket, &head).await.map_err(broken)?;
+    write_all(&mut socket, &head).await.map_err(|error| broken(&error))?;
     let response = read_head(&mut socket).await?;
     let status = response.split(' ').nth(1).unwrap_or_default();
     if response.starts_with("HTTP/1.") && status.starts_with('2') {
@@ -91,7 +91,7 @@ async fn read_head(socket: &mut Socket) -> Result<String, Failure> {
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
         let n = std::future::poll_fn(|cx| socket.as_mut().poll_read(cx, &mut byte)).await;
-        if n.map_err(broken)? == 0 || head.len() == MAX_HEAD {
+        if n.map_err(|error| broken(&error))? == 0 || head.len() == MAX_HEAD {
             return Err(unreachable("the proxy sent no valid response"));
         }
         head.push(byte[0]);
@@ -99,7 +99,7 @@ async fn read_head(socket: &mut Socket) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
-fn broken(error: std::io::Error) -> Failure {
+fn broken(error: &std::io::Error) -> Failure {
     unreachable(format!("the proxy: {error}"))
 }
 

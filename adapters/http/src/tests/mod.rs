@@ -32,7 +32,7 @@ use mcpwire_driver::protocol::http::{Command, Engine, Exchange, Failure, Failure
 use mcpwire_driver::protocol::{Config, Timestamp};
 use mcpwire_driver::{Clock, Runtime, Streams, TaskFuture, Timer};
 
-use crate::body::FullBody;
+use crate::connection::FullBody;
 use crate::io::Io;
 use crate::meter::Meter;
 use crate::{Client, ClientOptions};

@@ -4,7 +4,6 @@
 //! and "Client Behavior".
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::command::ExchangeId;
@@ -84,7 +83,8 @@ impl ToolCalls {
                     let is_found = self.headers.read_page(page, tool.as_deref());
                     let next_page = page.and_then(|page| member(page, "nextCursor").and_then(text));
                     let is_needed = !is_found && refresh.pages < MAX_PAGES;
-                    self.continue_refresh(*refresh, next_page.filter(|_| is_needed), transport);
+                    let next_page = next_page.as_deref().filter(|_| is_needed);
+                    self.continue_refresh(*refresh, next_page, transport);
                 }
                 true
             }
@@ -95,9 +95,9 @@ impl ToolCalls {
     /// Continues with a tool call that waits for the tool list, after a `tools/list` request for it has ended. Requests the
     /// page after the cursor `next_page`. Without one, sends the call again if the new tool list leads to other headers than
     /// the rejected ones, and otherwise fails the call.
-    pub(super) fn continue_refresh(&self, refresh: ToolRefresh, next_page: Option<String>, transport: &mut Transport) {
+    pub(super) fn continue_refresh(&self, refresh: ToolRefresh, next_page: Option<&str>, transport: &mut Transport) {
         if next_page.is_some() && transport.session.waits_for(refresh.call.id) {
-            return request_page(refresh, next_page.as_deref(), transport);
+            return request_page(refresh, next_page, transport);
         }
         let ToolRefresh { call, error, .. } = refresh;
         if self.headers.headers_of(call.params()) == call.header_params {
