@@ -62,7 +62,7 @@ object! {
     /// Text for or from a language model.
     ///
     /// The field `extra` also contains members whose value has the wrong type.
-    pub struct TextContent("a content block of type `text`", tag "type" = "text") {
+    pub struct TextContent("a content block of type `text`", tag "type" == "text") {
         /// The text for or from the language model.
         [kept] required text: String = "text",
         /// Hints for clients about the content block, such as its audience and importance. `None` if the server
@@ -77,7 +77,7 @@ object! {
     /// An image in a tool result or prompt message.
     ///
     /// The field `extra` also contains members whose value has the wrong type.
-    pub struct ImageContent("a content block of type `image`", tag "type" = "image") {
+    pub struct ImageContent("a content block of type `image`", tag "type" == "image") {
         /// The image data, encoded in base64.
         [kept] required data: String = "data",
         /// MIME type of the image, such as `image/png`. Empty if the sender sent none.
@@ -94,7 +94,7 @@ object! {
     /// Audio data in a tool result or prompt message.
     ///
     /// The field `extra` also contains members whose value has the wrong type.
-    pub struct AudioContent("a content block of type `audio`", tag "type" = "audio") {
+    pub struct AudioContent("a content block of type `audio`", tag "type" == "audio") {
         /// The audio data, encoded in base64.
         [kept] required data: String = "data",
         /// MIME type of the audio data, such as `audio/wav`. Empty if the sender sent none.
@@ -113,7 +113,7 @@ object! {
     /// The linked resource need not appear in the result of `resources/list`. The field `extra` also contains members
     /// whose value has the wrong type.
     pub struct ResourceLink(
-        "a content block of type `resource_link`", tag "type" = "resource_link", finish name_of_link
+        "a content block of type `resource_link`", tag "type" == "resource_link", finish name_of_link
     ) {
         /// URI of the linked resource, with which the client can read it.
         [kept] required uri: String = "uri",
@@ -151,7 +151,7 @@ object! {
     /// A resource that is embedded, with its contents, in a tool result or prompt message.
     ///
     /// The field `extra` also contains members whose value has the wrong type.
-    pub struct EmbeddedResource("a content block of type `resource`", tag "type" = "resource") {
+    pub struct EmbeddedResource("a content block of type `resource`", tag "type" == "resource") {
         /// The URI and the contents of the embedded resource.
         [kept] required resource: ResourceContents = "resource",
         /// Hints for clients about the content block, such as its audience and importance. `None` if the server

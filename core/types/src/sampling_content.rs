@@ -101,7 +101,7 @@ pub enum SamplingContent {
 
 object! {
     /// A tool call that a language model requests.
-    pub struct ToolUseContent("a content block", tag "type" = "tool_use") {
+    pub struct ToolUseContent("a content block", tag "type" == "tool_use") {
         /// Id of the tool call. The result of the call contains it as [`ToolResultContent::tool_use_id`].
         required id: String = "id",
         /// Name of the tool to call.
@@ -116,7 +116,7 @@ object! {
 
 object! {
     /// The result of a tool call that a language model requested.
-    pub struct ToolResultContent("a content block", tag "type" = "tool_result") {
+    pub struct ToolResultContent("a content block", tag "type" == "tool_result") {
         /// Id of the tool call to which this result belongs ([`ToolUseContent::id`]).
         required tool_use_id: String = "toolUseId",
         /// Unstructured result of the tool, as content blocks.

@@ -91,13 +91,13 @@ pub fn to_json(members: &Extra) -> Json {
 /// `required`, only the writing differs.
 ///
 /// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value: the
-/// member is written first, and is ignored when the object is read. `finish` names a function that receives each object
-/// after it was read, and may change or reject the object.
+/// member is written first, and is ignored when the object is read; after `==`, another value rejects the object. `finish`
+/// names a function that receives each object after it was read, and may change or reject the object.
 #[macro_export]
 macro_rules! object {
     (
         $(#[$meta:meta])*
-        pub struct $Name:ident($expected:literal $(, tag $tag:literal = $text:literal)? $(, finish $finish:expr)?) {
+        pub struct $Name:ident($expected:literal $(, tag $tag:literal $equals:tt $text:literal)? $(, finish $finish:expr)?) {
             $( $(#[$field_meta:meta])* $([$kept:ident])? $presence:ident $field:ident: $ty:ty = $key:literal, )*
         }
     ) => {
@@ -124,12 +124,14 @@ macro_rules! object {
                     // Values are stored in the object at once, so that there is only one value to drop if reading
                     // fails.
                     let mut object = $Name::default();
+                    $( $crate::object!(@state_tag $equals tag); )?
                     $( $crate::object!(@state $presence $field); )*
                     reader.members(&mut |name, reader| match name {
-                        $( $tag => reader.skip(), )?
+                        $( $tag => $crate::object!(@read_tag $equals $text, tag reader), )?
                         $( $key => $crate::object!(@read $([$kept])? $presence $ty, object $field $key reader), )*
                         _ => $crate::json::object::read_extra(&mut object.extra, name, reader),
                     })?;
+                    $( $crate::object!(@check_tag $equals $tag $text tag); )?
                     $( $crate::object!(@check $presence $field $key $ty); )*
                     $( return Ok($finish(object)); )?
                     #[allow(unreachable_code)]
@@ -157,6 +159,20 @@ macro_rules! object {
     (@type optional $ty:ty) => { Option<$ty> };
     (@type result_type $ty:ty) => { Option<$ty> };
     (@type $presence:ident $ty:ty) => { $ty };
+
+    (@state_tag = $state:ident) => {};
+    (@state_tag == $state:ident) => { let mut $state = true; };
+    (@read_tag = $text:literal, $state:ident $reader:ident) => { $reader.skip() };
+    (@read_tag == $text:literal, $state:ident $reader:ident) => {{
+        $state = String::from_json($reader)?.is_ok_and(|text| text == $text);
+        Ok(())
+    }};
+    (@check_tag = $tag:literal $text:literal $state:ident) => {};
+    (@check_tag == $tag:literal $text:literal $state:ident) => {
+        if !$state {
+            return Ok(Err(Mismatch::object(concat!("`", $tag, "` is not `", $text, "`"))));
+        }
+    };
 
     (@state required $field:ident) => { let mut $field: from_json::RequiredMember = None; };
     (@state $presence:ident $field:ident) => {};
