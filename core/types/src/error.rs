@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::ElicitUrl;
 use mcpwire_text::json::from_json::{self, FromJson, Mismatch};
@@ -16,7 +16,7 @@ use mcpwire_text::{excerpt, printable};
 ///
 /// The associated constants are the error codes of JSON-RPC and MCP; a server may also use other codes. `Display` shows
 /// at most 4 KiB of `message` and 200 bytes of `data`, without control characters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}", shown_message(message, *code), shown_data(data.as_ref()))]
 #[non_exhaustive]
 #[doc(alias = "JSONRPCErrorResponse")]
@@ -26,7 +26,6 @@ pub struct RpcError {
     /// A description of the error; empty if the server sent none.
     pub message: String,
     /// Additional information about the error, in a format that its sender chooses. `None` if absent or `null`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Json>,
 }
 
@@ -113,6 +112,19 @@ impl FromJson for RpcError {
 }
 
 mcpwire_text::impl_deserialize!(RpcError);
+
+// Derived, it would be an array in formats that write structs as arrays.
+impl Serialize for RpcError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("code", &self.code)?;
+        map.serialize_entry("message", &self.message)?;
+        if let Some(data) = &self.data {
+            map.serialize_entry("data", data)?;
+        }
+        map.end()
+    }
+}
 
 fn message(raw: &str) -> String {
     text(raw.as_bytes()).unwrap_or_else(|| raw.into())
