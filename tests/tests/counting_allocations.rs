@@ -27,25 +27,26 @@ const CALL: usize = 5;
 #[test]
 fn a_call_allocates_what_its_caller_gets_and_little_else() {
     for order in ORDERS {
-        let decoding = assert_few(Canned::open(), order, &text_result("hello"));
+        let decoding = assert_few(Canned::open(), order, &text_result("hello"), CALL);
         assert!(decoding.peak < 512, "{order:?}: {decoding:?}");
     }
 }
 
-/// The request's parameters are kept for the rounds that may follow, in memory that the next request uses again.
+/// The request's parameters are kept for the rounds that may follow.
 #[test]
-fn a_call_of_a_modern_server_allocates_no_more() {
+fn a_call_of_a_modern_server_allocates_one_more() {
     for order in ORDERS {
         assert_few(
             Canned::open_modern(),
             order,
             r#"{"resultType":"complete","content":[{"type":"text","text":"hello"}]}"#,
+            CALL + 1,
         );
     }
 }
 
-/// Calls twice, and counts the second call; gives what it took to decode its answer.
-fn assert_few(mut canned: Canned, order: KeyOrder, result: &str) -> Allocated {
+/// Calls twice, and counts the second call, which may allocate so often; gives what it took to decode its answer.
+fn assert_few(mut canned: Canned, order: KeyOrder, result: &str, most: usize) -> Allocated {
     let mut call = || {
         let (ticket, sending) = allocated(|| canned.call());
         let answer = order.answer(canned.last_id, result);
@@ -57,7 +58,7 @@ fn assert_few(mut canned: Canned, order: KeyOrder, result: &str) -> Allocated {
     call();
     let (sending, receiving, decoding, length) = call();
     let times = sending.times + receiving.times + decoding.times;
-    assert!(times <= CALL, "{order:?}: {sending:?} {receiving:?} {decoding:?}");
+    assert!(times <= most, "{order:?}: {sending:?} {receiving:?} {decoding:?}");
     assert_eq!(receiving.bytes, length - 1, "{order:?}: the line is copied once");
     decoding
 }

@@ -31,7 +31,7 @@ fn mean_of(calls: usize, canned: &mut Canned) -> (usize, usize) {
 }
 
 #[test]
-fn a_call_allocates_the_same_with_1_and_10_000_in_flight() {
+fn a_call_allocates_nearly_the_same_with_1_and_10_000_in_flight() {
     let mut canned = Canned::open();
     let alone = mean_of(1000, &mut canned);
     let mut waiting: Vec<Ticket<CallTool>> = Vec::new();
@@ -39,8 +39,9 @@ fn a_call_allocates_the_same_with_1_and_10_000_in_flight() {
         waiting.extend((waiting.len()..in_flight).map(|_| canned.call()));
         assert_eq!(canned.engine.session().in_flight(), in_flight);
         let among_others = mean_of(1000, &mut canned);
-        // Tables that double now and then are a few thousandths of a call.
-        assert!(among_others.0 <= alone.0 + 10, "{in_flight} in flight: {among_others:?}, alone {alone:?}");
+        // Tables that double now and then are a few thousandths of a call. Each of the three ordered tables of requests may split a
+        // node for a new request, and join it again after the response.
+        assert!(among_others.0 <= alone.0 + 3_000 + 10, "{in_flight} in flight: {among_others:?}, alone {alone:?}");
     }
 }
 
