@@ -71,7 +71,8 @@ fn it_is_given_back_when_the_timer_of_the_calls_has_gone_off() {
         held_after(5);
         assert_eq!(held_after(5), 0, "a connection that is seldom used keeps nothing");
         let kept = held_after(100);
-        assert!((1..4096).contains(&kept), "{kept}");
+        // Two thirds are the first node of the ordered table of requests.
+        assert!((1..5120).contains(&kept), "{kept}");
         assert_eq!(held_after(100), 0, "what is kept is used again");
         let ((), counted) = allocated(|| kit.time().advance(Duration::from_secs(3600)));
         assert_eq!(counted.held, -kept);
