@@ -24,7 +24,7 @@ impl FieldSchema {
     /// let color: FieldSchema = Json::parse(r##"{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}"##)?.decode()?;
     /// assert_eq!(color.parse_text("green").unwrap().get(), r##""#0f0""##);
     /// assert_eq!(color.parse_text("1").unwrap().get(), r##""#f00""##);
-    /// assert_eq!(color.parse_text("blue").unwrap_err().to_json_of(), "must be one of the choices, not blue");
+    /// assert_eq!(color.parse_text("blue").unwrap_err().to_string(), "must be one of the choices, not blue");
     /// # Ok::<(), mcpwire_types::JsonError>(())
     /// ```
     ///
