@@ -74,6 +74,12 @@ pub enum HttpError {
     /// The server ended the MCP session before it answered the request. It may have carried out the request.
     #[error("the server has ended the session; the request may have been carried out")]
     SessionLost,
+    /// The server ended the MCP session, and its response to `initialize` opened no new one.
+    #[error("the server has ended the session, and opened no new one: {reason}")]
+    NotRenewed {
+        /// What the server answered to `initialize` instead.
+        reason: String,
+    },
     /// An HTTP+SSE server (protocol revision 2024-11-05) sent a URL for messages that is invalid or has another origin.
     #[error("the server names an endpoint on another origin, which is not allowed: {}", printable(uri))]
     Endpoint {
@@ -90,7 +96,10 @@ impl HttpError {
             | HttpError::Unauthorized { status, .. }
             | HttpError::ContentType { status, .. }
             | HttpError::NoAnswer { status, .. } => Some(*status),
-            HttpError::Failed(_) | HttpError::SessionLost | HttpError::Endpoint { .. } => None,
+            HttpError::Failed(_)
+            | HttpError::SessionLost
+            | HttpError::NotRenewed { .. }
+            | HttpError::Endpoint { .. } => None,
         }
     }
 

@@ -357,6 +357,7 @@ fn http_error(error: &HttpError) -> String {
         }
         HttpError::NoAnswer { status, attempts } => format!("no answer, status {status}, {attempts} attempts"),
         HttpError::SessionLost => "session lost".into(),
+        HttpError::NotRenewed { reason } => format!("not renewed, {reason}"),
         HttpError::Endpoint { uri } => format!("endpoint {uri}"),
         _ => "another HTTP error".into(),
     }

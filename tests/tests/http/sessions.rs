@@ -404,3 +404,34 @@ fn a_server_that_refuses_every_session_is_not_initialized_without_end() {
     assert_eq!(sessions_opened("POST", 0), 2);
     assert!(sessions_opened("POST", 5) <= 2 + 2 * 5);
 }
+
+#[test]
+fn a_response_that_opens_no_new_session_is_told_as_what_it_is() {
+    let cases = [
+        (r#""result":{"protocolVersion":"2025-06-18","capabilities":{}}"#, "another version"),
+        (r#""error":{"code":-32000,"message":"no more sessions"}"#, "no more sessions"),
+        (r#""result":[]"#, "initialize"),
+    ];
+    for (response, told) in cases {
+        let mut opened = 0;
+        let mut web = Web::opening(legacy(), move |asked, says| match asked.line().as_str() {
+            "POST initialize" => {
+                opened += 1;
+                let first = r#""result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#;
+                says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &opened.to_string())]);
+                says.body(asked.response(if opened == 1 { first } else { response })).end();
+            }
+            "POST tools/call" => {
+                says.json(404, "gone");
+            }
+            _ => {
+                says.empty(202);
+            }
+        });
+        let ticket = web.echo();
+        let error = http(web.error(ticket));
+        let HttpError::NotRenewed { reason } = &error else { panic!("{response}: {error:?}") };
+        assert!(reason.contains(told), "{reason}");
+        assert_eq!(error.status(), None);
+    }
+}

@@ -148,6 +148,7 @@ fn http_errors() -> Vec<HttpError> {
         HttpError::NoAnswer { status: 200, attempts: 0 },
         HttpError::NoAnswer { status: 200, attempts: 5 },
         HttpError::SessionLost,
+        HttpError::NotRenewed { reason: mark(1) },
         HttpError::Endpoint { uri: mark(1) },
     ]
 }

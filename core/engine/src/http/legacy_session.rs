@@ -305,7 +305,7 @@ impl LegacySession {
 ///
 /// The response must contain `version`, the version negotiated when the connection was opened, or no version.
 fn check_response(message: &[u8], response: Response, version: Option<ProtocolVersion>) -> Result<(), HttpError> {
-    let why = match decode::answer::<InitializeResult>(message, response) {
+    let reason = match decode::answer::<InitializeResult>(message, response) {
         Ok(InitializeResult { protocol_version: None, .. }) => return Ok(()),
         Ok(result) if result.protocol_version.as_deref() == version.map(ProtocolVersion::as_str) => return Ok(()),
         Ok(_) => "the server speaks another version of the protocol by now".to_string(),
@@ -314,6 +314,5 @@ fn check_response(message: &[u8], response: Response, version: Option<ProtocolVe
         // Only a transport reports it.
         Err(RequestFault::Http(failure)) => return Err(failure),
     };
-    // The status with which the server has ended the session.
-    Err(HttpError::Status { status: 404, excerpt: why, retry_after: None })
+    Err(HttpError::NotRenewed { reason })
 }
