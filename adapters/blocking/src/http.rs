@@ -21,7 +21,7 @@
 
 use std::sync::Arc;
 
-pub use crate::block_on::block_on;
+pub use crate::transport::launched::block_on;
 pub use mcpwire_client::http::{
     AfterRefusal, AuthorizationContext, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials,
     DefinitionSetting, EnvToken, HttpClient, HttpOptions, HttpResponse, Refusal, RefusalFuture, ResponseFuture,

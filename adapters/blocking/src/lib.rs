@@ -35,7 +35,6 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod block_on;
 mod call;
 mod cancel;
 mod client;

@@ -267,7 +267,7 @@ impl ConnectionHooks {
             options.tag = Some(Tag::new(CallerData {
                 callers,
                 #[cfg(feature = "tracing")]
-                call_site: crate::call_site::CallSite::current(),
+                call_site: crate::trace_context::CallSite::current(),
             }));
         }
         options

@@ -32,8 +32,6 @@
 // | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
 mod call;
-#[cfg(feature = "tracing")]
-mod call_site;
 mod clock;
 mod connection_context;
 mod connection_state;

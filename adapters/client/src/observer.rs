@@ -190,7 +190,7 @@ pub(crate) struct CallerData {
     /// The data that [`Observer::caller`] returned, in the order of the observers.
     pub(crate) callers: Vec<Option<Tag>>,
     #[cfg(feature = "tracing")]
-    pub(crate) call_site: crate::call_site::CallSite,
+    pub(crate) call_site: crate::trace_context::CallSite,
 }
 
 /// The outcome of a request.

@@ -1,9 +1,15 @@
-//! [`TraceSource`]: the trace context of the code that sends a request.
+//! What a request takes along from the code that sends it: [`TraceSource`] knows the trace context, [`CallSite`] the
+//! subscriber and span.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "tracing")]
+use ::tracing::{
+    Span,
+    dispatcher::{self, Dispatch},
+};
 use mcpwire_core::{RequestOptions, TraceContext};
 
 /// Returns the current trace context. The task that sends a request calls it for each request.
@@ -40,4 +46,26 @@ impl fmt::Debug for TraceSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TraceSource").finish_non_exhaustive()
     }
+}
+
+/// The subscriber and span of the code that sends a request, or the subscriber and span of the request.
+///
+/// The task that sends a request and the task that drives the connection can have different subscribers.
+#[cfg(feature = "tracing")]
+#[derive(Clone)]
+pub(crate) struct CallSite {
+    pub(crate) subscriber: Dispatch,
+    pub(crate) span: Span,
+}
+
+#[cfg(feature = "tracing")]
+impl CallSite {
+    pub(crate) fn current() -> Self {
+        CallSite { subscriber: current_subscriber(), span: Span::current() }
+    }
+}
+
+#[cfg(feature = "tracing")]
+pub(crate) fn current_subscriber() -> Dispatch {
+    dispatcher::get_default(Clone::clone)
 }

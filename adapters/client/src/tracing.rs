@@ -24,8 +24,8 @@ use ::tracing::subscriber::NoSubscriber;
 use ::tracing::{debug, info, info_span, warn};
 use mcpwire_core::{CloseReason, RequestKey, ServerInfo, printable};
 
-use crate::call_site::{CallSite, current_subscriber};
 use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
+use crate::trace_context::{CallSite, current_subscriber};
 
 const CONNECTION: &str = "mcpwire::connection";
 const REQUEST: &str = "mcpwire::request";

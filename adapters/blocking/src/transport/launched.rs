@@ -1,12 +1,15 @@
 //! The async streams of a server that a launcher has started. Threads of this client poll them.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io::{self, Read, Write};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 use mcpwire_client::{LaunchedServer, LaunchedServerHandle, Reader, Writer};
 
 use super::Threads;
-use crate::block_on::block_on;
 
 /// Starts the threads for the streams. Also returns the handle that controls the server.
 pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedServerHandle)> {
@@ -34,5 +37,27 @@ impl Write for BlockingWriter {
 
     fn flush(&mut self) -> io::Result<()> {
         block_on(poll_fn(|cx| self.0.as_mut().poll_flush(cx)))
+    }
+}
+
+/// Runs a future to its end on this thread, such as the `login` of an `OAuth`.
+#[cfg_attr(not(feature = "http"), expect(unreachable_pub, reason = "only the module `http` exports it"))]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
     }
 }

@@ -5,15 +5,13 @@
 //! parses the whole message in one pass, directly into the requested type. It runs where the result is used, such as
 //! in the caller's thread.
 
-mod batch;
 pub(crate) mod decode;
 mod id;
 pub(crate) mod received;
 pub(crate) mod write;
 
-pub(crate) use batch::Batch;
 pub(crate) use decode::RequestFault;
 pub(crate) use id::{WireId, last_id};
 pub(crate) use mcpwire_text::json::peer_error;
 pub(crate) use mcpwire_types::{PeerError, PeerErrorKind, RpcError};
-pub(crate) use received::{Received, Response, ResultType};
+pub(crate) use received::{Batch, Received, Response, ResultType};

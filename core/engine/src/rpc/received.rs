@@ -1,11 +1,13 @@
-//! [`Received`]: a received message, classified once: its kind, its id, and where its result begins.
+//! [`Received`]: a received message, classified once: its kind, its id, and where its result begins. [`Batch`]: several
+//! in one.
 
 use alloc::borrow::Cow;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::WireId;
 use super::id::last_id;
-use mcpwire_text::json::scan::{is_text, key_text, last_member, member, members, skip_space};
+use mcpwire_text::json::scan::{is_text, key_text, last_member, member, members, next_element, skip_space};
 
 /// A received message and its kind.
 #[derive(Debug)]
@@ -193,6 +195,34 @@ fn response(id: WireId<'_>, result: Option<usize>, is_usual: bool) -> ReceivedKi
         Some(id) => ReceivedKind::Response(Response { id, result, is_usual }),
         None if id.is_null() => ReceivedKind::OrphanError,
         None => ReceivedKind::ForeignResponse,
+    }
+}
+
+/// Iterates over the messages of a JSON-RPC batch, which is a JSON array.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) bytes: Vec<u8>,
+    /// Offset in `bytes` from which to read the next element.
+    at: usize,
+    /// Whether the batch contained an object so far. A batch without objects is an invalid message.
+    pub(crate) has_messages: bool,
+}
+
+impl Batch {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Batch { bytes, at: 0, has_messages: false }
+    }
+
+    /// Returns the position in `bytes` of the next JSON object in the batch, or `None` at the end of the batch. Skips
+    /// elements that are not objects.
+    pub(crate) fn next_message(&mut self) -> Option<Range<usize>> {
+        while let Some(element) = next_element(&self.bytes, &mut self.at) {
+            if self.bytes[element.clone()].first() == Some(&b'{') {
+                self.has_messages = true;
+                return Some(element);
+            }
+        }
+        None
     }
 }
 
