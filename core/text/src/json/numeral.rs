@@ -11,10 +11,15 @@ pub fn is_number(raw: &str) -> bool {
 /// `None` for any other text, and for an integer that is not a `T`.
 pub fn parse_whole<T: FromStr>(text: &[u8]) -> Option<T> {
     let text = core::str::from_utf8(text).ok()?;
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    // The standard library also accepts a plus sign.
-    let is_whole = !whole.starts_with('+') && !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
-    whole.parse().ok().filter(|_| is_whole)
+    if text.starts_with('+') {
+        // The standard library accepts it.
+        return None;
+    }
+    text.parse().ok().or_else(|| {
+        let (whole, fraction) = text.split_once('.')?;
+        let is_whole = !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
+        whole.parse().ok().filter(|_| is_whole)
+    })
 }
 
 /// Splits a JSON number at `e` or `E`. Returns the text before it, and the exponent after it. The exponent is 0 if the
