@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use super::string::plain_run;
+use super::writer::Writer;
 
 /// A message that is being written to the end of a buffer of outgoing messages.
 ///
@@ -57,7 +58,7 @@ pub fn push_number(out: &mut Vec<u8>, number: u64) {
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     if plain_run(text.as_bytes(), 0) < text.len() {
         // Serializing a string to memory cannot fail.
-        return drop(push_value(out, text));
+        return out.extend_from_slice(&serde_json::to_vec(text).unwrap_or_default());
     }
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
@@ -66,33 +67,19 @@ pub fn push_string(out: &mut Vec<u8>, text: &str) {
 
 /// Appends a value as JSON text without line breaks. After an error, `out` is unchanged.
 pub fn push_value<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> serde_json::Result<()> {
-    // Without std, `serde_json` can only write to a buffer of its own.
-    let mut json = serde_json::to_vec(value)?;
-    replace_line_breaks(&mut json);
-    if out.is_empty() {
-        *out = json;
-    } else {
-        out.extend_from_slice(&json);
-    }
-    Ok(())
-}
-
-/// Appends JSON text without line breaks.
-pub fn push_raw(out: &mut Vec<u8>, json: impl AsRef<[u8]>) {
     let start = out.len();
-    out.extend_from_slice(json.as_ref());
-    replace_line_breaks(&mut out[start..]);
+    value.serialize(Writer(out)).inspect_err(|_| out.truncate(start))
 }
 
-/// Replaces each line break in JSON text by a space, because a message must be a single line.
+/// Appends JSON text with a space in place of each line break, because a message must be a single line.
 ///
-/// This does not change the value, because valid JSON has line breaks only between tokens. `serde_json` writes none, except in raw
-/// JSON: [`Json`](super::Json) and `serde_json::value::RawValue`.
-fn replace_line_breaks(json: &mut [u8]) {
-    let mut from = 0;
-    while let Some(at) = memchr::memchr2(b'\n', b'\r', &json[from..]) {
+/// This does not change the value, because valid JSON has line breaks only between tokens.
+pub fn push_raw(out: &mut Vec<u8>, json: impl AsRef<[u8]>) {
+    let mut from = out.len();
+    out.extend_from_slice(json.as_ref());
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', &out[from..]) {
         from += at;
-        json[from] = b' ';
+        out[from] = b' ';
     }
 }
 

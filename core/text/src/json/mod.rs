@@ -20,6 +20,7 @@ pub mod result;
 pub mod scan;
 mod string;
 mod transcode;
+mod writer;
 
 pub use decode::from_str;
 pub use item_list::{InvalidItem, ItemList};

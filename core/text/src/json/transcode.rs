@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::append::{push_string, push_value};
 use super::read::{MAX_DEPTH, is_json};
+use super::writer::Writer;
 use super::{lex, numeral, scan};
 
 /// Name under which `serde_json::value::RawValue` passes raw JSON text through serde, in a struct with one field. The
@@ -36,7 +37,7 @@ pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Stri
     String::from_utf8(out).map_err(de::Error::custom)
 }
 
-/// Returns whether the serializer `S` accepts raw JSON text, as those of `serde_json` do.
+/// Returns whether the serializer `S` accepts raw JSON text, as [`Writer`] and those of `serde_json` do.
 ///
 /// Compares the type name of `S` with known names, because serde has no trait for this. Returns `false` for an unknown
 /// serializer.
@@ -45,7 +46,9 @@ pub(super) fn takes_raw<S: Serializer>() -> bool {
     // except for numbers that fit neither an integer nor a float.
     let name = type_name::<S>();
     let name = name.strip_prefix("&mut ").unwrap_or(name);
-    name.starts_with("serde_json::ser::Serializer<") || name.starts_with("serde_json::value::ser::Serializer")
+    [type_name::<Writer<'_>>(), "serde_json::ser::Serializer<", "serde_json::value::ser::Serializer"]
+        .iter()
+        .any(|known| name.starts_with(known))
 }
 
 /// A JSON text that is serialized part by part. The text must be valid JSON, without white space around it.
