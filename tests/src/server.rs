@@ -31,9 +31,12 @@ impl Server {
     pub fn new(program: &str, words: &str) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mark = format!("--mark={}-{}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let mut config = Config::new("mcpwire-tests", "1.0");
+        // A busy machine takes longer than the client would wait.
+        (config.request_timeout, config.connect_timeout) = (WATCHDOG, WATCHDOG);
         Self {
             def: McpServerDef::new(program).args(words.split_whitespace()).arg(&mark),
-            config: Config::new("mcpwire-tests", "1.0"),
+            config,
             heard: Heard::default(),
             grace_periods: GracePeriods::default(),
             processes: Processes { mark },
