@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     AudioContent, CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, ImageContent, Progress, Prompt,
     PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
-    Role, Tool, ToolAnnotations,
+    Role, TextContent, Tool, ToolAnnotations,
 };
 use mcpwire_text::json::{Json, JsonError, JsonText, Number};
 
@@ -133,13 +133,6 @@ impl ContentBlock {
     }
 }
 
-impl ResourceLink {
-    /// Creates a link to a resource. All other fields are empty.
-    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
-        ResourceLink { uri: uri.into(), name: name.into(), ..ResourceLink::default() }
-    }
-}
-
 impl EmbeddedResource {
     /// Creates a content block from the contents of a resource.
     pub fn new(resource: ResourceContents) -> Self {
@@ -161,20 +154,6 @@ impl ResourceContents {
     }
 }
 
-impl Resource {
-    /// Creates a resource with its URI and its name. All other fields are empty.
-    pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
-        Resource { uri: uri.into(), name: name.into(), ..Resource::default() }
-    }
-}
-
-impl ResourceTemplate {
-    /// Creates a resource template with a URI template in the syntax of RFC 6570 and its name. All other fields are empty.
-    pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
-        ResourceTemplate { uri_template: uri_template.into(), name: name.into(), ..ResourceTemplate::default() }
-    }
-}
-
 impl ReadResourceResult {
     /// Creates a result with the contents of a resource.
     pub fn new(contents: impl IntoIterator<Item = ResourceContents>) -> Self {
@@ -183,11 +162,6 @@ impl ReadResourceResult {
 }
 
 impl Prompt {
-    /// Creates a prompt without arguments. All other fields are empty.
-    pub fn new(name: impl Into<String>) -> Self {
-        Prompt { name: name.into(), ..Prompt::default() }
-    }
-
     /// Adds an argument.
     #[must_use]
     pub fn with_argument(mut self, argument: PromptArgument) -> Self {
@@ -197,11 +171,6 @@ impl Prompt {
 }
 
 impl PromptArgument {
-    /// Creates an optional argument of a prompt.
-    pub fn new(name: impl Into<String>) -> Self {
-        PromptArgument { name: name.into(), ..PromptArgument::default() }
-    }
-
     /// Creates an argument that clients must pass.
     pub fn required(name: impl Into<String>) -> Self {
         PromptArgument { required: true, ..PromptArgument::new(name) }
@@ -222,11 +191,43 @@ impl GetPromptResult {
     }
 }
 
-impl Progress {
+/// Implements functions that create an object from the values of some fields. All other fields are empty.
+macro_rules! constructors {
+    ($( $(#[$meta:meta])* $Type:ident::$name:ident($($field:ident: $ty:ty),*); )*) => { $(
+        impl $Type {
+            $(#[$meta])*
+            pub fn $name($($field: impl Into<$ty>),*) -> Self {
+                $Type { $($field: $field.into(),)* ..$Type::default() }
+            }
+        }
+    )* };
+}
+
+constructors! {
+    /// Creates a content block with this text.
+    TextContent::new(text: String);
+    /// Creates a content block from an image in base64 and the MIME type.
+    ///
+    /// With the feature `base64`, `from_bytes` encodes the data, `bytes` decodes it, and `data_url` converts it to a
+    /// `data:` URL.
+    ImageContent::new(data: String, mime_type: String);
+    /// Creates a content block from audio data in base64 and the MIME type.
+    ///
+    /// With the feature `base64`, `from_bytes` encodes the data, `bytes` decodes it, and `data_url` converts it to a
+    /// `data:` URL.
+    AudioContent::new(data: String, mime_type: String);
+    /// Creates a link to a resource. All other fields are empty.
+    ResourceLink::new(uri: String, name: String);
+    /// Creates a resource with its URI and its name. All other fields are empty.
+    Resource::new(uri: String, name: String);
+    /// Creates a resource template with a URI template in the syntax of RFC 6570 and its name. All other fields are empty.
+    ResourceTemplate::new(uri_template: String, name: String);
+    /// Creates a prompt without arguments. All other fields are empty.
+    Prompt::new(name: String);
+    /// Creates an optional argument of a prompt.
+    PromptArgument::new(name: String);
     /// Creates a report of progress without a total. The unit is the choice of the server.
-    pub fn new(progress: impl Into<Number>) -> Self {
-        Progress { progress: progress.into(), ..Progress::default() }
-    }
+    Progress::new(progress: Number);
 }
 
 /// Implements methods that set one field and return the object.

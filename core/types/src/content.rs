@@ -162,26 +162,6 @@ object! {
     }
 }
 
-impl ImageContent {
-    /// Creates a content block from an image in base64 and the MIME type.
-    ///
-    /// With the feature `base64`, `from_bytes` encodes the data, `bytes` decodes it, and `data_url` converts it to a
-    /// `data:` URL.
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        ImageContent { data: data.into(), mime_type: mime_type.into(), ..ImageContent::default() }
-    }
-}
-
-impl AudioContent {
-    /// Creates a content block from audio data in base64 and the MIME type.
-    ///
-    /// With the feature `base64`, `from_bytes` encodes the data, `bytes` decodes it, and `data_url` converts it to a
-    /// `data:` URL.
-    pub fn new(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
-        AudioContent { data: data.into(), mime_type: mime_type.into(), ..AudioContent::default() }
-    }
-}
-
 impl From<&str> for TextContent {
     fn from(text: &str) -> TextContent {
         TextContent::new(text)
@@ -237,13 +217,6 @@ from_contents! {
         Audio(AudioContent),
         ResourceLink(ResourceLink),
         Resource(EmbeddedResource),
-    }
-}
-
-impl TextContent {
-    /// Creates a content block with this text.
-    pub fn new(text: impl Into<String>) -> Self {
-        TextContent { text: text.into(), ..TextContent::default() }
     }
 }
 
