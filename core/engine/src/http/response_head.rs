@@ -16,7 +16,7 @@ const MAX_VALUE: usize = 8 * 1024;
 const MAX_CHALLENGES: usize = 8;
 
 /// The status of an HTTP response, and the headers that the protocol uses.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Head {
     pub(super) status: u16,
     /// The value of the `Content-Type` header. Empty if the header is missing.
@@ -34,15 +34,7 @@ pub(super) struct Head {
 
 impl Head {
     pub(super) fn new(status: u16) -> Self {
-        Head {
-            status,
-            content_type: String::new(),
-            encoding: None,
-            session_id: None,
-            challenges: Vec::new(),
-            retry_after: String::new(),
-            date: String::new(),
-        }
+        Head { status, ..Head::default() }
     }
 
     /// Stores a header. Ignores headers that the protocol does not use, and values longer than [`MAX_VALUE`].
