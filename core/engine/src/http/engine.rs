@@ -153,7 +153,7 @@ impl Engine {
     /// authorization, and before [`Engine::poll_event`] handles its response.
     pub fn authorization_changed(&mut self) {
         self.transport.session.authorization_changed();
-        self.tool_calls.authorization_changed(self.transport.exchanges.next_id);
+        self.tool_calls.authorization_changed(self.transport.exchanges.last_id);
     }
 
     /// Returns the next event, or `None` if there is none at present.

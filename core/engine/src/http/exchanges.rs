@@ -89,12 +89,12 @@ impl OpenExchange {
 }
 
 /// The HTTP exchanges that have not ended, and the commands that the embedder has not polled yet.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Exchanges {
     table: BTreeMap<ExchangeId, OpenExchange>,
     pub(super) commands: VecDeque<Command>,
-    /// The id of the next exchange. Later exchanges have greater ids.
-    pub(super) next_id: ExchangeId,
+    /// The number of the last exchange that was started, or 0. Later exchanges have greater ids.
+    pub(super) last_id: u64,
     /// The sum of [`OpenExchange::unsent`] over all exchanges, in bytes.
     pub(super) unsent: usize,
     /// The times at which the engine aborts exchanges that have not ended: those of notifications and of answers to server
@@ -103,20 +103,10 @@ pub(super) struct Exchanges {
 }
 
 impl Exchanges {
-    pub(super) fn new() -> Self {
-        Exchanges {
-            table: BTreeMap::new(),
-            commands: VecDeque::new(),
-            next_id: ExchangeId(1),
-            unsent: 0,
-            deadlines: Vec::new(),
-        }
-    }
-
     /// Adds an exchange, queues the command to start it, and returns its id.
     pub(super) fn start(&mut self, purpose: Purpose, head: RequestHead, body: Vec<u8>) -> ExchangeId {
-        let id = self.next_id;
-        self.next_id = ExchangeId(id.0 + 1);
+        self.last_id += 1;
+        let id = ExchangeId(self.last_id);
         let RequestHead { verb, uri, headers, session } = head;
         let unsent = body.len();
         self.unsent += unsent;

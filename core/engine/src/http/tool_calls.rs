@@ -26,8 +26,8 @@ const MAX_PAGES: u32 = 100;
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls {
     headers: ToolHeaders,
-    /// The first exchange that may have the current authorization. `None` if the authorization has not changed.
-    first: Option<ExchangeId>,
+    /// The number of the last exchange with an earlier authorization. 0 if the authorization has not changed.
+    outdated: u64,
 }
 
 impl ToolCalls {
@@ -44,9 +44,10 @@ impl ToolCalls {
         request.is_repeatable = request.is_repeatable || self.headers.is_repeatable(request.method(), request.params());
     }
 
-    /// Forgets the tools, because another authorization may have others. `first` is the next exchange.
-    pub(super) fn authorization_changed(&mut self, first: ExchangeId) {
-        *self = ToolCalls { headers: ToolHeaders::default(), first: Some(first) };
+    /// Forgets the tools, because another authorization may have others. `last` is the number of the last
+    /// exchange that was started.
+    pub(super) fn authorization_changed(&mut self, last: u64) {
+        *self = ToolCalls { headers: ToolHeaders::default(), outdated: last };
     }
 
     /// Stores the tools if `message` is a tool list. If `message` rejects the headers of a tool call, fetches the tool
@@ -63,7 +64,7 @@ impl ToolCalls {
         let Some(exchange) = transport.exchanges.get(from) else { return false };
         match &exchange.purpose {
             Purpose::Request(request) if request.method() == "tools/list" => {
-                if self.first.is_none_or(|first| from >= first) {
+                if from.0 > self.outdated {
                     self.headers.read_page(response.result(message), None);
                 }
                 false

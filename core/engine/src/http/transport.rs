@@ -37,7 +37,7 @@ impl Transport {
             session,
             endpoint: Endpoint::default(),
             queue: SendQueue::default(),
-            exchanges: Exchanges::new(),
+            exchanges: Exchanges::default(),
             broken_streams: Vec::new(),
             inbox: Inbox::new(),
             random: XorShift64::new(settings.seed),
