@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::settings::{SettingsError, checked_header};
+use super::settings::{SettingsError, set_header};
 use mcpwire_text::url::without_query;
 
 /// Identifies an HTTP exchange: a request and its response. An engine never reuses an id.
@@ -106,10 +106,7 @@ impl Exchange {
     /// Returns an error if the name or the value is invalid, or if the engine or the HTTP client sets a header of this
     /// name.
     pub fn set_header(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), SettingsError> {
-        let (name, value) = checked_header(name.into(), value.into())?;
-        self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(&name));
-        self.headers.push((name.into(), value));
-        Ok(())
+        set_header(&mut self.headers, name.into(), value.into())
     }
 }
 

@@ -8,14 +8,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::command::Verb;
-use super::header_values::encode_value;
+use super::header_values::{Headers, encode_value};
 use super::request::Request;
 use super::response::EVENT_STREAM;
 use super::settings::Settings;
 use mcpwire_text::json::scan::{member, text};
 use mcpwire_types::{Era, ProtocolVersion};
-
-pub(super) type Headers = Vec<(Cow<'static, str>, String)>;
 
 const SESSION: &str = "Mcp-Session-Id";
 const VERSION: &str = "MCP-Protocol-Version";
@@ -137,7 +135,7 @@ impl Endpoint {
 fn common_headers(settings: &Settings, accept: &'static str) -> Headers {
     let mut headers = Vec::with_capacity(8 + settings.headers.len());
     headers.push((Cow::Borrowed("Accept"), accept.into()));
-    headers.extend(settings.headers.iter().map(|(name, value)| (Cow::Owned(name.clone()), value.clone())));
+    headers.extend(settings.headers.iter().cloned());
     headers
 }
 

@@ -4,6 +4,10 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The names and values of the headers of an HTTP request.
+pub(super) type Headers = Vec<(Cow<'static, str>, String)>;
 
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";

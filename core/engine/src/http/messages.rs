@@ -1,6 +1,5 @@
 //! Moves messages from the session to HTTP exchanges, and from exchanges to the session.
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -62,8 +61,7 @@ pub(super) fn post_request(mut request: Request, transport: &mut Transport) {
         transport.session.report_retry(request.id);
     }
     let mut head = transport.endpoint.post_request(&transport.settings, &request);
-    let params = request.header_params.iter();
-    head.headers.extend(params.map(|(name, value)| (Cow::Owned(name.clone()), value.clone())));
+    head.headers.extend(request.header_params.iter().cloned());
     let message = request.message.take().unwrap_or_default();
     let is_modern_call = transport.endpoint.is_modern() && request.is_tool_call();
     let may_be_resent = is_modern_call || transport.endpoint.session_id.is_some();

@@ -1,9 +1,9 @@
 //! [`Request`]: a request of the session, with the state of the attempts to complete it. [`ToolRefresh`]: a tool call that
 //! waits for a newer tool list.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::header_values::Headers;
 use super::resume_point::ResumePoint;
 use crate::rpc::RpcError;
 use crate::session::OutgoingRequest;
@@ -19,7 +19,7 @@ pub(super) struct Request {
     /// The JSON-RPC message. `None` once it was sent, unless the engine keeps a copy to send it again.
     pub(super) message: Option<Vec<u8>>,
     /// Names and values of the `Mcp-Param-*` headers with which the request was last sent.
-    pub(super) header_params: Vec<(String, String)>,
+    pub(super) header_params: Headers,
     /// Whether no harm is done if the server carries out the request twice.
     pub(super) is_repeatable: bool,
     /// Whether the request was sent a second time. The engine does not send it a third time.

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::header_values::is_value;
+use super::header_values::{Headers, is_value};
 use crate::header_params::is_token;
 use mcpwire_text::url::{is_address, without_fragment, without_query};
 
@@ -26,7 +26,7 @@ pub enum Flavour {
 #[non_exhaustive]
 pub struct Settings {
     pub(super) uri: String,
-    pub(super) headers: Vec<(String, String)>,
+    pub(super) headers: Headers,
 
     /// The HTTP transport that the server uses. `None`, the default, makes the engine detect it.
     ///
@@ -117,10 +117,7 @@ impl Settings {
     /// Returns an error if the name or the value is invalid, or if the engine or the HTTP client sets a header of this
     /// name.
     pub fn header(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), SettingsError> {
-        let (name, value) = checked_header(name.into(), value.into())?;
-        self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(&name));
-        self.headers.push((name, value));
-        Ok(())
+        set_header(&mut self.headers, name.into(), value.into())
     }
 
     /// Returns the URL of the server.
@@ -129,8 +126,9 @@ impl Settings {
     }
 }
 
-/// Returns a header of the program, or an error if it is invalid or set by the engine or the HTTP client.
-pub(super) fn checked_header(name: String, value: String) -> Result<(String, String), SettingsError> {
+/// Adds a header of the program in place of one of the same name. Returns an error if the header is invalid, or set by the
+/// engine or the HTTP client.
+pub(super) fn set_header(headers: &mut Headers, name: String, value: String) -> Result<(), SettingsError> {
     let lower = name.to_ascii_lowercase();
     if !is_token(&name) || RESERVED.contains(&lower.as_str()) || lower.starts_with("mcp-param-") {
         return Err(SettingsError::HeaderName { name: mcpwire_text::excerpt(name.as_bytes()) });
@@ -138,13 +136,15 @@ pub(super) fn checked_header(name: String, value: String) -> Result<(String, Str
     if !is_value(&value) {
         return Err(SettingsError::HeaderValue { name });
     }
-    Ok((name, value))
+    headers.retain(|(other, _)| !other.eq_ignore_ascii_case(&name));
+    headers.push((name.into(), value));
+    Ok(())
 }
 
 impl fmt::Debug for Settings {
     /// Formats the settings without header values and without the query of the URL, because they may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| &**name).collect();
         f.debug_struct("Settings")
             .field("uri", &without_query(&self.uri))
             .field("headers", &names)

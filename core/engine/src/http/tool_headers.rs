@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::header_values::encode_value;
+use super::header_values::{Headers, encode_value};
 use crate::header_params::{HeaderParam, header_params};
 use crate::session::is_reading;
 use mcpwire_text::json::read::unescape_lossy;
@@ -49,7 +49,7 @@ impl ToolHeaders {
 
     /// Returns the names and values of the `Mcp-Param-*` headers for a `tools/call` with these parameters, a JSON object
     /// whose closing brace may be missing. Empty if no stored tool has the name in the parameters.
-    pub(super) fn headers_of(&self, params: &[u8]) -> Vec<(String, String)> {
+    pub(super) fn headers_of(&self, params: &[u8]) -> Headers {
         match self.called(params) {
             Some(tool) => headers(&tool.params, member(params, "arguments").unwrap_or_default()),
             None => Vec::new(),
@@ -83,10 +83,10 @@ fn read_tool(tool: &[u8]) -> KnownTool {
 
 /// Returns the `Mcp-Param-*` headers for the arguments of a tool call. An argument that is missing, `null`, an array or
 /// an object has no header.
-fn headers(params: &[HeaderParam], arguments: &[u8]) -> Vec<(String, String)> {
+fn headers(params: &[HeaderParam], arguments: &[u8]) -> Headers {
     let header = |param: &HeaderParam| {
         let value = param.path.iter().try_fold(arguments, |object, name| last_member(object, name))?;
-        Some((param.header.clone(), encode_value(&header_text(value)?).into_owned()))
+        Some((param.header.clone().into(), encode_value(&header_text(value)?).into_owned()))
     };
     params.iter().filter_map(header).collect()
 }
@@ -125,7 +125,7 @@ fn decimal(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn pairs(list: &[(&'static str, &str)]) -> Headers {
         list.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect()
     }
 
