@@ -19,7 +19,6 @@ const SESSION: &str = "Mcp-Session-Id";
 const VERSION: &str = "MCP-Protocol-Version";
 
 /// The HTTP method, the URL and the headers of a request.
-#[derive(Debug)]
 pub(super) struct RequestHead {
     pub(super) verb: Verb,
     pub(super) uri: String,
@@ -34,7 +33,7 @@ pub(super) struct RequestHead {
 pub(super) struct SessionGeneration(u32);
 
 /// The negotiated values that determine the URL and the headers of each HTTP request.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Endpoint {
     /// The negotiated protocol version. `None` until the connection is open.
     pub(super) version: Option<ProtocolVersion>,

@@ -7,7 +7,6 @@ use super::request::{Request, ToolRefresh};
 use super::response::ExpectedBody;
 
 /// Why the engine started an HTTP exchange, and the data that the engine needs when the exchange ends.
-#[derive(Debug)]
 pub(super) enum Purpose {
     /// The exchange sends a JSON-RPC request, or resumes the event stream of such a request. The HTTP response contains
     /// the JSON-RPC response.

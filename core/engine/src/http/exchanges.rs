@@ -21,7 +21,6 @@ use crate::transport_error::{Failure, HttpError};
 const CLOSE_DELAY: Duration = Duration::from_secs(1);
 
 /// An HTTP exchange that has not ended, or whose end the engine has not handled yet.
-#[derive(Debug)]
 pub(super) struct OpenExchange {
     pub(super) purpose: Purpose,
     pub(super) response: Response,
@@ -37,7 +36,6 @@ pub(super) struct OpenExchange {
 }
 
 /// How an HTTP exchange ended.
-#[derive(Debug)]
 pub(super) struct ExchangeEnd {
     pub(super) response: Response,
     /// The session that the `Mcp-Session-Id` header of the HTTP request names. `None` if the request has no such
@@ -89,7 +87,7 @@ impl OpenExchange {
 }
 
 /// The HTTP exchanges that have not ended, and the commands that the embedder has not polled yet.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Exchanges {
     table: BTreeMap<ExchangeId, OpenExchange>,
     pub(super) commands: VecDeque<Command>,

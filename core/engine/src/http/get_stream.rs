@@ -26,7 +26,7 @@ const MORE_ATTEMPTS: u32 = 10;
 
 /// The event stream on which a legacy server (up to revision 2025-11-25) sends messages that belong to no client
 /// request.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct GetStream {
     state: State,
     pub(super) resume: ResumePoint,

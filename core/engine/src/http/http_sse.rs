@@ -18,7 +18,7 @@ use mcpwire_text::excerpt;
 use mcpwire_text::url;
 
 /// The progress of opening a connection over HTTP+SSE.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) enum HttpSse {
     #[default]
     Unused,

@@ -58,7 +58,7 @@ const MAX_RETRIES: u32 = 10;
 
 /// The session with a legacy server (up to revision 2025-11-25). With modern servers, which have no sessions, the state
 /// is always `Open`.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct LegacySession {
     state: State,
     /// The JSON parameters of the first `initialize` request, which the client sends again when it replaces an ended

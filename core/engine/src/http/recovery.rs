@@ -16,7 +16,6 @@ use crate::transport_error::{FailureKind, HttpError};
 const MAX_UNREACHABLE: u32 = 2;
 
 /// What the engine does with a request whose HTTP exchange ended without the JSON-RPC response.
-#[derive(Debug)]
 pub(super) enum Recovery {
     Fail(RequestFault),
     ResumeStream,

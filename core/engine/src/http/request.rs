@@ -10,7 +10,7 @@ use crate::session::OutgoingRequest;
 
 /// A JSON-RPC request whose response has not arrived. If the event stream of the request breaks, the engine resumes the
 /// stream in another HTTP exchange.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Request {
     /// The JSON-RPC id of the request.
     pub(super) id: u64,
@@ -64,7 +64,6 @@ impl Request {
 /// call.
 ///
 /// Specification: protocol revision 2026-07-28, basic/transports/streamable-http, "Client Behavior".
-#[derive(Debug)]
 pub(super) struct ToolRefresh {
     pub(super) call: Request,
     /// The error with which the server rejected the headers of the call.

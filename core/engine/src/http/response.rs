@@ -42,7 +42,6 @@ pub(super) struct BodyLimits {
 }
 
 /// Something that happened in an HTTP exchange, and that the engine has not handled yet.
-#[derive(Debug)]
 pub(super) enum StreamItem {
     Message(Vec<u8>),
     /// A message that exceeds the size limit: only its beginning.
@@ -60,14 +59,14 @@ pub(super) enum StreamItem {
 pub(super) type Inbox = VecDeque<(ExchangeId, StreamItem)>;
 
 /// The received part of an HTTP response.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Response {
     /// The HTTP status code, or `None` until the head of the response has arrived.
     pub(super) status: Option<u16>,
     body: Body,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 enum Body {
     /// The engine discards the body. This is also the initial value, before the head of the response has arrived.
     #[default]
@@ -79,7 +78,6 @@ enum Body {
     Unexpected(Box<UnexpectedBody>),
 }
 
-#[derive(Debug)]
 struct UnexpectedBody {
     head: Head,
     /// The beginning of the response body, at most [`BodyLimits::error`] bytes.

@@ -16,7 +16,7 @@ const MAX_VALUE: usize = 8 * 1024;
 const MAX_CHALLENGES: usize = 8;
 
 /// The status of an HTTP response, and the headers that the protocol uses.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Head {
     pub(super) status: u16,
     /// The value of the `Content-Type` header. Empty if the header is missing.

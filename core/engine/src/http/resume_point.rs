@@ -36,7 +36,7 @@ const MAX_MINIMUM: Duration = Duration::from_secs(1);
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// How to resume a broken event stream: the id of the last event, and the state from which the delay is computed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct ResumePoint {
     /// The id of the last event that had an id. `None` if no event had one.
     last_event_id: Option<String>,

@@ -20,7 +20,6 @@ pub(super) enum Allowed {
     Everything,
 }
 
-#[derive(Debug)]
 pub(super) enum NextMessage {
     /// The `notifications/initialized` message.
     Initialized(Vec<u8>),
@@ -32,7 +31,7 @@ pub(super) enum NextMessage {
 /// The messages that wait to be sent, in one queue for each kind of message.
 ///
 /// Requests are sent first, because callers wait for them; then notifications; then answers to server requests.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct SendQueue {
     initialized: Option<Vec<u8>>,
     /// Requests that were taken from the queue and put back, for example to be sent again in a new session. They are

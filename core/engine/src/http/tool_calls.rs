@@ -23,7 +23,7 @@ const MAX_PAGES: u32 = 100;
 
 /// Sets the `Mcp-Param-*` headers of tool calls. When a server rejects the headers of a tool call, fetches the tool
 /// list again, because the parameters of the tool may have changed.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct ToolCalls {
     headers: ToolHeaders,
     /// The number of the last exchange with an earlier authorization. 0 if the authorization has not changed.

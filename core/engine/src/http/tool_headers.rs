@@ -15,12 +15,12 @@ use mcpwire_text::json::scan::{self, key_text, last_member, member, text};
 const MAX_TOOLS: usize = 10_000;
 
 /// The tools, by name, that are idempotent or have parameters which the client also sends as `Mcp-Param-*` headers.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct ToolHeaders {
     tools: BTreeMap<String, KnownTool>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct KnownTool {
     params: Vec<HeaderParam>,
     is_idempotent: bool,
