@@ -111,28 +111,24 @@ impl AnnotationVisitor {
             }),
             // These keywords contain values, not schemas.
             "default" | "const" | "enum" | "examples" | "required" => reader.skip(),
-            // The keys of these objects are names, not keywords.
-            "$defs" | "definitions" | "patternProperties" | "dependentSchemas" if reader.next_byte() == Some(b'{') => {
+            keyword => {
+                // The keys of these objects are names, not keywords.
+                let has_names = matches!(keyword, "$defs" | "definitions" | "patternProperties" | "dependentSchemas");
                 self.other_keywords += 1;
-                reader.members(&mut |_, reader| self.schema(reader))?;
-                self.other_keywords -= 1;
-                Ok(())
-            }
-            _ => {
-                self.other_keywords += 1;
-                self.schema(reader)?;
+                match reader.next_byte() {
+                    Some(b'{') if has_names => reader.members(&mut |_, reader| self.schema(reader))?,
+                    _ => self.schema(reader)?,
+                }
                 self.other_keywords -= 1;
                 Ok(())
             }
         })?;
         if let Some(name) = name {
-            match self.header_param(&name, types.as_deref().unwrap_or_default()) {
-                Ok(param) => self.found.push(param),
-                Err(reason) => {
-                    self.reason = Some(reason);
-                    return Err(ReadError::new("an annotation that is invalid"));
-                }
-            }
+            let param = self.header_param(&name, types.as_deref().unwrap_or_default()).map_err(|reason| {
+                self.reason = Some(reason);
+                ReadError::new("an annotation that is invalid")
+            })?;
+            self.found.push(param);
         }
         Ok(())
     }
@@ -145,25 +141,21 @@ impl AnnotationVisitor {
         let Some(name) = scan::text(value.as_bytes()) else {
             return Err(alloc::format!("the `x-mcp-header` of `{}` is no string", at()).into());
         };
-        if name.is_empty() {
-            return Err(alloc::format!("the `x-mcp-header` of `{}` is empty", at()).into());
-        }
-        if !is_token(&name) {
-            let name = excerpt(name.as_bytes());
-            return Err(alloc::format!("the `x-mcp-header` of `{}` cannot name a header: {name:?}", at()).into());
-        }
         let header = alloc::format!("Mcp-Param-{name}");
-        if self.found.iter().any(|other| other.header.eq_ignore_ascii_case(&header)) {
-            return Err(alloc::format!("two arguments have the `x-mcp-header` {name:?}").into());
-        }
-        if !is_primitive(types.as_bytes()) {
-            let reason = alloc::format!("`{}` has an `x-mcp-header`, and is no string, integer or boolean", at());
-            return Err(reason.into());
-        }
-        if self.found.len() >= MAX_HEADERS {
-            return Err(alloc::format!("more than {MAX_HEADERS} arguments have an `x-mcp-header`").into());
-        }
-        Ok(HeaderParam { header, path: self.path.clone() })
+        let reason = if name.is_empty() {
+            alloc::format!("the `x-mcp-header` of `{}` is empty", at())
+        } else if !is_token(&name) {
+            alloc::format!("the `x-mcp-header` of `{}` cannot name a header: {:?}", at(), excerpt(name.as_bytes()))
+        } else if self.found.iter().any(|other| other.header.eq_ignore_ascii_case(&header)) {
+            alloc::format!("two arguments have the `x-mcp-header` {name:?}")
+        } else if !is_primitive(types.as_bytes()) {
+            alloc::format!("`{}` has an `x-mcp-header`, and is no string, integer or boolean", at())
+        } else if self.found.len() >= MAX_HEADERS {
+            alloc::format!("more than {MAX_HEADERS} arguments have an `x-mcp-header`")
+        } else {
+            return Ok(HeaderParam { header, path: self.path.clone() });
+        };
+        Err(reason.into())
     }
 }
 
