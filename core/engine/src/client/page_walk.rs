@@ -1,7 +1,5 @@
 //! [`PageWalk`]: requests all pages of a list (specification: server/utilities/pagination).
 
-use alloc::string::String;
-
 use super::client_state::ClientState;
 use super::operation::{Operation, RequestError, Step};
 use super::pages::{Pages, PagesTime};
@@ -25,9 +23,7 @@ pub struct PageWalk<M: Method<Result: PagedList>> {
     /// The time limit, which starts with the first request.
     time: Option<PagesTime>,
     pages: Pages<Item<M>>,
-    /// The cursor of the page that is requested. `None` for the first page.
-    cursor: Option<String>,
-    /// The request for the page at `cursor`.
+    /// The request for the page at [`Pages::cursor`].
     request: RequestState<M>,
     /// Whether a page came from the client's response cache. If so, all pages are requested again if the server rejects
     /// the request for a later page.
@@ -42,14 +38,7 @@ where
     /// Creates the state machine without sending a request. `options` apply to the request for each page, and their
     /// total timeout to all pages together.
     pub fn new(options: RequestOptions) -> Self {
-        PageWalk {
-            options,
-            time: None,
-            pages: Pages::default(),
-            cursor: None,
-            request: RequestState::New,
-            has_cached: false,
-        }
+        PageWalk { options, time: None, pages: Pages::default(), request: RequestState::New, has_cached: false }
     }
 
     /// Sends the next request if none is pending, and returns what the adapter must do next. Passes each page that has
@@ -64,7 +53,7 @@ where
         let time = *self.time.get_or_insert_with(|| PagesTime::begin(&self.options, config, now));
         loop {
             let step = self.request.poll(calls, |calls| {
-                let params = ListParams { cursor: self.cursor.as_deref() };
+                let params = ListParams { cursor: self.pages.cursor() };
                 let options = RequestOptions { total_timeout: Some(time.left(now)), ..self.options.clone() };
                 calls.request::<M>(&params, &options, now)
             });
@@ -73,9 +62,8 @@ where
                 Step::Drain => return Step::Drain,
                 Step::Done(Ok(page)) => {
                     receive_page(&page);
-                    match self.pages.add(page) {
-                        Some(cursor) => self.cursor = Some(cursor.into()),
-                        None => return Step::Done(Ok(core::mem::take(&mut self.pages.list))),
+                    if self.pages.add(page).is_none() {
+                        return Step::Done(Ok(core::mem::take(&mut self.pages.list)));
                     }
                 }
                 Step::Done(Err(RequestError::Failed(CallError::Server { .. })))
@@ -83,7 +71,6 @@ where
                 {
                     self.options.fresh = true;
                     self.pages = Pages::default();
-                    self.cursor = None;
                 }
                 Step::Done(Err(error)) => return Step::Done(Err(time.explain(error))),
             }

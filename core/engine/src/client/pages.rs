@@ -37,6 +37,11 @@ impl<T> Default for Pages<T> {
 }
 
 impl<T> Pages<T> {
+    /// Returns the cursor of the next page to request, or `None` for the first page.
+    pub(super) fn cursor(&self) -> Option<&str> {
+        self.cursors.last().map(String::as_str)
+    }
+
     /// Adds a page. Returns the cursor of the next page to request, or `None` if the list is complete or truncated.
     pub(super) fn add(&mut self, page: impl PagedList<Item = T>) -> Option<&str> {
         if !self.cursors.is_empty() {
@@ -55,7 +60,7 @@ impl<T> Pages<T> {
             return None;
         }
         self.cursors.push(cursor);
-        self.cursors.last().map(String::as_str)
+        self.cursor()
     }
 }
 
