@@ -14,14 +14,10 @@ pub struct ClientState {
     /// The tools of the server, as far as they are known.
     pub tools: KnownTools,
     /// The log level that the program has set with a legacy server.
-    log_level: Option<LoggingLevel>,
+    pub(super) log_level: Option<LoggingLevel>,
 }
 
 impl ClientState {
-    pub(super) fn keep_log_level(&mut self, level: &LoggingLevel) {
-        self.log_level = Some(level.clone());
-    }
-
     /// Forgets what depends on the authorization of the requests, because it has changed.
     #[cfg(feature = "http")]
     pub fn authorization_changed(&mut self) {

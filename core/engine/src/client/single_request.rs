@@ -170,10 +170,7 @@ impl Operation for SetLogLevel<'_> {
         }
         let params = SetLevelParams { level: self.level };
         let step = self.state.poll(calls, |calls| calls.request(&params, self.options, now));
-        if matches!(step, Step::Done(Ok(_))) {
-            client.keep_log_level(self.level);
-        }
-        step.map(|result| result.map(drop))
+        step.map(|result| result.map(|_| client.log_level = Some(self.level.clone())))
     }
 
     fn receive(&mut self, reply: &mut Reply) {
