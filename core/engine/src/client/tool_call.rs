@@ -134,7 +134,13 @@ impl Plan {
                 None => tools.needs_search_before_call(&self.tool, session.server(), self.options.task_mode()),
             };
             if needs_search && !self.has_searched {
-                self.search = Some(Box::new(PagedSearch::begin(&self.tool, tools, calls, now)));
+                self.search = Some(Box::new(PagedSearch {
+                    tool: ToolSearch::new(Arc::clone(&self.tool)),
+                    time: PagesTime::begin(&RequestOptions::new(), session.config(), now),
+                    changes: tools.changes,
+                    key: None,
+                    has_ended: false,
+                }));
                 continue;
             }
             if let Some(error) = self.error.take() {
@@ -172,16 +178,6 @@ struct PagedSearch {
 }
 
 impl PagedSearch {
-    fn begin(tool: &Arc<str>, tools: &KnownTools, calls: &Calls<'_>, now: Timestamp) -> Self {
-        PagedSearch {
-            tool: ToolSearch::new(Arc::clone(tool)),
-            time: PagesTime::begin(&RequestOptions::new(), calls.session().config(), now),
-            changes: tools.changes,
-            key: None,
-            has_ended: false,
-        }
-    }
-
     /// Sends the next request of the search if none is pending, and returns the pending request. Returns `None` if the
     /// search has ended, or if the request cannot be sent.
     fn poll(&mut self, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey> {
