@@ -68,8 +68,7 @@ struct CacheEntry {
     /// Whether the response may be returned in every authorization context.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only the authorization of HTTP requests changes"))]
     is_public: bool,
-    /// When the response becomes stale. `None` if [`Cache::invalidate`] or [`Cache::invalidate_resource`] has already
-    /// made it stale.
+    /// When the response becomes stale. `None` if [`Cache::invalidate`] has already made it stale.
     fresh_until: Option<Timestamp>,
     /// Value of [`Cache::uses`] when this entry was last stored or returned. The least recently used entry has the
     /// lowest value.
@@ -109,10 +108,8 @@ impl Cache {
             return false;
         }
         while self.entries.len() >= self.limits.entries || self.bytes() + weight > self.limits.bytes {
-            let Some(oldest) = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone())
-            else {
-                break;
-            };
+            let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
+            let Some(oldest) = oldest else { break };
             self.entries.remove(&oldest);
         }
         self.uses += 1;
@@ -122,22 +119,10 @@ impl Cache {
         true
     }
 
-    /// Marks all cached responses to requests with this method as stale.
-    pub(crate) fn invalidate(&mut self, method: &str) {
-        for (key, entry) in &mut self.entries {
-            if key.method == method {
-                entry.fresh_until = None;
-            }
-        }
-    }
-
-    /// Marks the cached contents of the resource `uri` as stale, and also those of resources within it and of resources
-    /// that contain it.
-    pub(crate) fn invalidate_resource(&mut self, uri: &str) {
-        for (key, entry) in &mut self.entries {
-            if key.reads(uri) {
-                entry.fresh_until = None;
-            }
+    /// Marks the cached responses to the requests that have changed as stale.
+    pub(crate) fn invalidate(&mut self, has_changed: &dyn Fn(&CacheKey) -> bool) {
+        for (_, entry) in self.entries.iter_mut().filter(|(key, _)| has_changed(key)) {
+            entry.fresh_until = None;
         }
     }
 

@@ -212,7 +212,7 @@ fn an_update_touches_what_it_is_about() {
         let mut cache = Cache::new(limits());
         let read = key("resources/read", &format!(r#"{{"uri":"{read}"}}"#));
         cache.put(read.clone(), answer(r#""ttlMs":1000,"#).as_bytes(), response(7), at(0));
-        cache.invalidate_resource(updated);
+        cache.invalidate(&|key| key.reads(updated));
         assert_eq!(cache.fresh(&read, at(1)).is_none(), touched, "{read:?} {updated}");
         assert!(cache.stale(&read).is_some());
     }

@@ -115,10 +115,7 @@ impl Cache {
             Notification::ResourcesChanged => {
                 self.invalidate_lists(&["resources/list", "resources/templates/list"], requests);
             }
-            Notification::ResourceUpdated(updated) => {
-                self.invalidate_resource(&updated.uri);
-                invalidate_pending(requests, &|key| key.reads(&updated.uri));
-            }
+            Notification::ResourceUpdated(updated) => self.content_changed(&|key| key.reads(&updated.uri), requests),
             _ => {}
         }
     }
@@ -132,10 +129,12 @@ impl Cache {
     }
 
     fn invalidate_lists(&mut self, methods: &[&str], requests: &mut Requests) {
-        for method in methods {
-            self.invalidate(method);
-        }
-        invalidate_pending(requests, &|key| methods.contains(&&*key.method));
+        self.content_changed(&|key| methods.contains(&&*key.method), requests);
+    }
+
+    fn content_changed(&mut self, has_changed: &dyn Fn(&CacheKey) -> bool, requests: &mut Requests) {
+        self.invalidate(has_changed);
+        invalidate_pending(requests, has_changed);
     }
 }
 
