@@ -30,24 +30,6 @@ impl ConnectError {
         }
     }
 
-    /// Returns the status of the HTTP response that did not contain the JSON-RPC response. `None` if there is none.
-    pub fn http_status(&self) -> Option<u16> {
-        #[cfg(feature = "http")]
-        if let ConnectError::Http { error, .. } = self {
-            return error.status();
-        }
-        None
-    }
-
-    /// Returns how long the server asked the client to wait before the next attempt (HTTP header `Retry-After`).
-    pub fn retry_after(&self) -> Option<Duration> {
-        #[cfg(feature = "http")]
-        if let ConnectError::Http { error, .. } = self {
-            return error.retry_after();
-        }
-        None
-    }
-
     /// Returns the request that failed: `initialize` or `server/discover`. `None` if the failure is not that of a request.
     pub fn method(&self) -> Option<&'static str> {
         match self {
@@ -72,25 +54,34 @@ impl CallError {
             _ => false,
         }
     }
-
-    /// Returns the status of the HTTP response that did not contain the JSON-RPC response. `None` if there is none.
-    pub fn http_status(&self) -> Option<u16> {
-        #[cfg(feature = "http")]
-        if let CallError::Http { error, .. } = self {
-            return error.status();
-        }
-        None
-    }
-
-    /// Returns how long the server asked the client to wait before the next attempt (HTTP header `Retry-After`).
-    pub fn retry_after(&self) -> Option<Duration> {
-        #[cfg(feature = "http")]
-        if let CallError::Http { error, .. } = self {
-            return error.retry_after();
-        }
-        None
-    }
 }
+
+/// Implements what an error tells about the HTTP response in place of the JSON-RPC response.
+macro_rules! http_details {
+    ($($Error:ident)*) => { $(
+        impl $Error {
+            /// Returns the status of the HTTP response that did not contain the JSON-RPC response. `None` if there is none.
+            pub fn http_status(&self) -> Option<u16> {
+                #[cfg(feature = "http")]
+                if let $Error::Http { error, .. } = self {
+                    return error.status();
+                }
+                None
+            }
+
+            /// Returns how long the server asked the client to wait before the next attempt (HTTP header `Retry-After`).
+            pub fn retry_after(&self) -> Option<Duration> {
+                #[cfg(feature = "http")]
+                if let $Error::Http { error, .. } = self {
+                    return error.retry_after();
+                }
+                None
+            }
+        }
+    )* };
+}
+
+http_details!(ConnectError CallError);
 
 #[cfg(feature = "http")]
 impl HttpError {
