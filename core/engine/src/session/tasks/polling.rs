@@ -253,20 +253,19 @@ impl TaskPoller {
     /// Handles the failure of a request about the task. Returns how the task ended, or `None` if the session continues
     /// to poll the task.
     pub(super) fn failed(&mut self, request: TaskRequest, error: CallError, now: Timestamp) -> Option<TaskEnd> {
+        // A response that exceeds the size limit would exceed it again.
+        let mut is_lost =
+            matches!(&error, CallError::Invalid { error, .. } if matches!(error.kind, PeerErrorKind::TooLong { .. }));
         if let CallError::Server { error, .. } = &error {
-            match request {
-                TaskRequest::Get if error.code == RpcError::INVALID_PARAMS => {
+            match (request, error.code) {
+                (TaskRequest::Get, RpcError::INVALID_PARAMS) => {
                     return Some(TaskEnd::Fault(TaskError::Unknown { error: error.clone() }));
                 }
-                TaskRequest::Get | TaskRequest::Update
-                    if matches!(
-                        error.code,
-                        RpcError::METHOD_NOT_FOUND | RpcError::MISSING_REQUIRED_CLIENT_CAPABILITY
-                    ) =>
-                {
-                    return Some(TaskEnd::Fault(TaskError::Lost { error: Arc::new(error_of(error, request)) }));
-                }
-                TaskRequest::Update => {
+                (
+                    TaskRequest::Get | TaskRequest::Update,
+                    RpcError::METHOD_NOT_FOUND | RpcError::MISSING_REQUIRED_CLIENT_CAPABILITY,
+                ) => is_lost = true,
+                (TaskRequest::Update, _) => {
                     self.update_refused = Some(error.clone());
                     self.drop_sent(now);
                     self.schedule_get(now);
@@ -274,7 +273,7 @@ impl TaskPoller {
                 }
                 // The server does not respond before the task ends, or the task has just ended. The next status shows
                 // which.
-                TaskRequest::Result if !self.status.is_final() => {
+                (TaskRequest::Result, _) if !self.status.is_final() => {
                     self.result = Schedule::Never;
                     self.schedule_get(now + self.interval);
                     return None;
@@ -282,11 +281,8 @@ impl TaskPoller {
                 _ => {}
             }
         }
-        // A response that exceeds the size limit would exceed it again.
-        let is_too_long =
-            matches!(&error, CallError::Invalid { error, .. } if matches!(error.kind, PeerErrorKind::TooLong { .. }));
         self.failures += 1;
-        if self.failures > MAX_FAILURES || is_too_long {
+        if self.failures > MAX_FAILURES || is_lost {
             return Some(TaskEnd::Fault(TaskError::Lost { error: Arc::new(error) }));
         }
         let later = self.interval.saturating_mul(1 << self.failures.min(16)).min(MAX_INTERVAL);
@@ -336,8 +332,4 @@ impl TaskPoller {
     fn fault(&self, fault: impl FnOnce(Option<String>) -> TaskError) -> TaskEnd {
         TaskEnd::Fault(fault(self.message.clone()))
     }
-}
-
-fn error_of(error: &Arc<RpcError>, request: TaskRequest) -> CallError {
-    CallError::Server { method: request.method().into(), error: error.clone() }
 }
