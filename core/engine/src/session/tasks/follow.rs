@@ -14,7 +14,6 @@ use crate::session::request_keys::RequestKey;
 use crate::session::requests::{CallerRequest, Deadlines, TaskRequest};
 use crate::session::ticket::Reply;
 use crate::session::waiting::Waiting;
-use mcpwire_text::json::Json;
 use mcpwire_types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
 
 /// Maximum number of inputs that one task may require during its life. 1,000: no person answers more questions about
@@ -248,8 +247,8 @@ impl Waiting {
 
     fn end_task(&mut self, key: RequestKey, end: TaskEnd, link: &mut Link) {
         let (message, response) = match end {
-            TaskEnd::Result(json) => (response_with(RESULT, &json), Response::of_client(Some(RESULT.len()))),
-            TaskEnd::Error(json) => (response_with(ERROR, &json), Response::of_client(None)),
+            TaskEnd::Result(json) => ([RESULT, json.get(), "}"].concat(), Response::of_client(Some(RESULT.len()))),
+            TaskEnd::Error(json) => ([ERROR, json.get(), "}"].concat(), Response::of_client(None)),
             TaskEnd::Fault(fault) => {
                 if matches!(fault, TaskError::TooMany { .. } | TaskError::AnswersRefused { .. }) {
                     self.send_task_cancel(key, link);
@@ -259,7 +258,7 @@ impl Waiting {
                 return link.fail(key, CallError::Task { method, task, fault });
             }
         };
-        self.reply_of_task(key, message, response, link);
+        self.reply_of_task(key, message.into_bytes(), response, link);
     }
 
     fn reply_of_task(&mut self, key: RequestKey, message: Vec<u8>, response: Response, link: &mut Link) {
@@ -302,16 +301,7 @@ fn report_status(key: Option<RequestKey>, task: Task, link: &mut Link) {
 
 /// The beginning of a response with the result of an ended task. The id is 0, because the server did not send this
 /// response.
-const RESULT: &[u8] = br#"{"jsonrpc":"2.0","id":0,"result":"#;
+const RESULT: &str = r#"{"jsonrpc":"2.0","id":0,"result":"#;
 
 /// The beginning of a response with the error of a failed task.
-const ERROR: &[u8] = br#"{"jsonrpc":"2.0","id":0,"error":"#;
-
-/// Creates a JSON-RPC response from the result or error in the status of an ended task. `begin` is [`RESULT`] or [`ERROR`].
-fn response_with(begin: &[u8], value: &Json) -> Vec<u8> {
-    let mut message = Vec::with_capacity(value.get().len() + 40);
-    message.extend_from_slice(begin);
-    message.extend_from_slice(value.get().as_bytes());
-    message.push(b'}');
-    message
-}
+const ERROR: &str = r#"{"jsonrpc":"2.0","id":0,"error":"#;
