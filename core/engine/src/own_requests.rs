@@ -95,15 +95,9 @@ result! {
 
 impl DiscoverResult {
     /// Returns the name and version of the server: from the member `_meta` of this `server/discover` result, or else
-    /// from `serverInfo`. Returns `None` if both are absent.
+    /// from `serverInfo`. Returns `None` if both are absent or invalid.
     pub fn implementation(&self) -> Option<Implementation> {
-        self.implementation_in_meta().or_else(|| self.server_info.clone())
-    }
-
-    /// Returns the name and version of the server from the member `io.modelcontextprotocol/serverInfo` of `_meta`.
-    /// Returns `None` if that member is absent or invalid.
-    pub fn implementation_in_meta(&self) -> Option<Implementation> {
-        let info = self.meta.as_ref()?.member_text("io.modelcontextprotocol/serverInfo")?;
-        from_json::from_str(info)
+        let in_meta = || from_json::from_str(self.meta.as_ref()?.member_text("io.modelcontextprotocol/serverInfo")?);
+        in_meta().or_else(|| self.server_info.clone())
     }
 }

@@ -358,15 +358,9 @@ impl Handshake {
 }
 
 fn modern_server(version: ProtocolVersion, result: DiscoverResult) -> Arc<ServerInfo> {
-    let implementation = result.implementation_in_meta();
-    let DiscoverResult { capabilities, instructions, server_info, .. } = result;
-    Arc::new(ServerInfo {
-        era: Era::Modern,
-        protocol_version: version,
-        implementation: implementation.or(server_info),
-        capabilities,
-        instructions,
-    })
+    let implementation = result.implementation();
+    let DiscoverResult { capabilities, instructions, .. } = result;
+    Arc::new(ServerInfo { era: Era::Modern, protocol_version: version, implementation, capabilities, instructions })
 }
 
 fn legacy_server(version: ProtocolVersion, result: InitializeResult) -> Arc<ServerInfo> {
