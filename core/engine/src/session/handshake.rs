@@ -183,7 +183,7 @@ impl Handshake {
                     Some(error) => error,
                     None => Arc::new(self.discover_refused(fault)),
                 };
-                self.fail_with(error)
+                self.fail(error)
             }
             (HandshakeState::New | HandshakeState::Initializing { .. } | HandshakeState::Done, _) => {
                 HandshakeAction::Nothing
@@ -232,14 +232,9 @@ impl Handshake {
 
     /// Ends the handshake with `error`.
     #[cold]
-    pub(super) fn fail(&mut self, error: ConnectError) -> HandshakeAction {
-        self.fail_with(Arc::new(error))
-    }
-
-    #[cold]
-    fn fail_with(&mut self, error: Arc<ConnectError>) -> HandshakeAction {
+    pub(super) fn fail(&mut self, error: impl Into<Arc<ConnectError>>) -> HandshakeAction {
         self.state = HandshakeState::Done;
-        HandshakeAction::Fail(error)
+        HandshakeAction::Fail(error.into())
     }
 
     fn discover(&mut self, version: ProtocolVersion) -> HandshakeAction {
@@ -279,18 +274,16 @@ impl Handshake {
     /// Decides whether an error response to `server/discover` leads to `initialize`, or fails the handshake because
     /// only a modern server (from revision 2026-07-28) returns such an error.
     fn probe_refused(&mut self, error: RpcError) -> HandshakeAction {
+        if error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION
+            && let Some(versions) = supported(&error)
+        {
+            if let Some(version) = newest(&versions, &|v| v.era() == Era::Legacy && self.allows(v)) {
+                return self.initialize(version);
+            }
+            let error = self.unsupported(versions);
+            return self.fail(error);
+        }
         match error.code {
-            RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
-                Some(versions) => {
-                    let legacy = |v: ProtocolVersion| v.era() == Era::Legacy && self.allows(v);
-                    if let Some(version) = newest(&versions, &legacy) {
-                        return self.initialize(version);
-                    }
-                    let error = self.unsupported(versions);
-                    self.fail(error)
-                }
-                None => self.initialize(ProtocolVersion::LATEST_LEGACY),
-            },
             RpcError::HEADER_MISMATCH | RpcError::MISSING_REQUIRED_CLIENT_CAPABILITY if error.data.is_some() => {
                 self.fail(ConnectError::Refused { method: DISCOVER, error: Arc::new(error) })
             }
