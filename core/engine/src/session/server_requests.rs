@@ -6,7 +6,6 @@
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::mem;
 
 use super::error::{InputError, SendError};
 use super::event::{ClientRequest, Event, ServerRequest};
@@ -179,31 +178,26 @@ impl ServerRequests {
         refusal: &RefusalReason<'_>,
         link: &mut Link,
     ) -> AnswerOutcome {
-        match self.take(key) {
-            Some(Origin::Request { id, .. }) => {
-                match refusal {
-                    RefusalReason::Error(error) => {
-                        link.outbox.error(&id, error.code, &error.message, error.data.as_ref());
-                    }
-                    // The message of a panic may contain secrets.
-                    RefusalReason::Panicked(_) => {
-                        link.outbox.error(&id, RpcError::INTERNAL_ERROR, "Internal error", None);
-                    }
-                }
-                self.update_pause(link);
-                AnswerOutcome::Done
+        let Some(origin) = self.take(key) else { return AnswerOutcome::Unknown };
+        match (origin, refusal) {
+            (Origin::Request { id, .. }, RefusalReason::Error(error)) => {
+                link.outbox.error(&id, error.code, &error.message, error.data.as_ref());
             }
-            Some(Origin::Input { during, name, method }) => {
-                let error = match refusal {
-                    RefusalReason::Error(error) => InputError::Refused { name, asked: method, error: (*error).clone() },
-                    RefusalReason::Panicked(message) => {
-                        InputError::Panicked { name, asked: method, message: (*message).to_string() }
-                    }
-                };
-                AnswerOutcome::Refused(during, error)
+            // The message of a panic may contain secrets.
+            (Origin::Request { id, .. }, RefusalReason::Panicked(_)) => {
+                link.outbox.error(&id, RpcError::INTERNAL_ERROR, "Internal error", None);
             }
-            None => AnswerOutcome::Unknown,
+            (Origin::Input { during, name, method }, RefusalReason::Error(error)) => {
+                let error = (*error).clone();
+                return AnswerOutcome::Refused(during, InputError::Refused { name, asked: method, error });
+            }
+            (Origin::Input { during, name, method }, RefusalReason::Panicked(message)) => {
+                let message = (*message).to_string();
+                return AnswerOutcome::Refused(during, InputError::Panicked { name, asked: method, message });
+            }
         }
+        self.update_pause(link);
+        AnswerOutcome::Done
     }
 
     /// Handles `notifications/cancelled`, with which the server cancels a request that it sent to the client (revision
@@ -235,15 +229,11 @@ impl ServerRequests {
             Origin::Input { during, name, .. } => *during == key && needed.iter().all(|input| input.name != *name),
             Origin::Request { .. } => false,
         };
-        let (withdrawn, others) =
-            mem::take(&mut self.pending).into_iter().partition(|(_, origin)| is_withdrawn(origin));
-        self.pending = others;
-        report_withdrawn(withdrawn, link);
+        report_withdrawn(self.pending.extract_if(.., |(_, origin)| is_withdrawn(origin)), link);
     }
 
     pub(super) fn withdraw_all(&mut self, link: &mut Link) {
-        let pending = mem::take(&mut self.pending);
-        report_withdrawn(pending, link);
+        report_withdrawn(self.pending.drain(..), link);
     }
 
     fn add(&mut self, origin: Origin) -> ServerRequestId {
@@ -277,7 +267,7 @@ fn report_refusal(method: &str, link: &mut Link) {
 
 /// Reports to the embedder that these requests of the server need no answer any more. If the [`Event::ServerRequest`]
 /// of a request is still queued, removes that event instead.
-fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, link: &mut Link) {
+fn report_withdrawn(withdrawn: impl Iterator<Item = (ServerRequestId, Origin)>, link: &mut Link) {
     for (key, _) in withdrawn {
         let before = link.events.len();
         link.events.retain(|event| !matches!(event, Event::ServerRequest(request) if request.key == key));
