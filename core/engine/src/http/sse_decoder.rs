@@ -49,7 +49,7 @@ impl SseEvent {
 /// assert_eq!(decoder.last_event_id(), Some("7"));
 /// assert_eq!(decoder.next(&mut bytes), None);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SseDecoder {
     /// Maximum length in bytes of the data of one server-sent event.
     limit: usize,
@@ -59,10 +59,12 @@ pub struct SseDecoder {
     state: LineState,
     /// Whether the last byte was a carriage return. If a line feed follows, both are one line end.
     is_after_cr: bool,
-    /// Whether the decoder is in the first line of the stream, which may start with a byte order mark.
-    is_first_line: bool,
-    data: Vec<u8>,
-    fill: DataState,
+    /// Whether the decoder has passed the start of the stream, which may be a byte order mark.
+    has_started: bool,
+    /// The data of the current event. `None` if the event has no `data` field so far.
+    data: Option<Vec<u8>>,
+    /// Whether the data of the current event exceeds the limit. If so, at most its first [`CUT_LENGTH`] bytes are stored.
+    is_cut: bool,
     name: String,
     /// The `id` field of the current event. `None` if the event has no `id` so far.
     id: Option<String>,
@@ -71,9 +73,10 @@ pub struct SseDecoder {
     retry: Option<Duration>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum LineState {
     /// The field of this line is not known yet, or is not `data`. The bytes are stored in `line`.
+    #[default]
     Line,
     /// The line is a `data` field. Its bytes are appended to the event data.
     Data,
@@ -81,33 +84,11 @@ enum LineState {
     Skip,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DataState {
-    /// The event has no `data` field so far.
-    None,
-    /// All data that has arrived is stored.
-    Some,
-    /// The data of the event exceeds the limit. At most the first [`CUT_LENGTH`] bytes are stored.
-    Cut,
-}
-
 impl SseDecoder {
     /// Creates a decoder for one stream of server-sent events. If the data of an event is longer than `limit` bytes,
     /// the decoder keeps only the beginning of the data.
     pub fn new(limit: usize) -> Self {
-        SseDecoder {
-            limit,
-            line: Vec::new(),
-            state: LineState::Line,
-            is_after_cr: false,
-            is_first_line: true,
-            data: Vec::new(),
-            fill: DataState::None,
-            name: String::new(),
-            id: None,
-            last_id: String::new(),
-            retry: None,
-        }
+        SseDecoder { limit, ..SseDecoder::default() }
     }
 
     /// Reads `bytes` up to the end of the next event, and returns that event. Returns `None` if the event is still
@@ -185,9 +166,9 @@ impl SseDecoder {
 
     /// Detects comments and `data` fields before the whole line has arrived, so that long data is copied only once.
     fn classify(&mut self) {
-        if self.is_first_line && self.line.starts_with(BOM) {
+        if !self.has_started && self.line.starts_with(BOM) {
             self.line.drain(..BOM.len());
-            self.is_first_line = false;
+            self.has_started = true;
         }
         if self.line.first() == Some(&b':') {
             self.state = LineState::Skip;
@@ -202,26 +183,27 @@ impl SseDecoder {
 
     /// Starts a `data` field. The HTML standard joins several `data` fields of one event with newlines.
     fn begin_data(&mut self) {
-        match self.fill {
-            DataState::None => self.fill = DataState::Some,
-            _ => self.push_data(b"\n"),
+        match self.data {
+            None => self.data = Some(Vec::new()),
+            Some(_) => self.push_data(b"\n"),
         }
     }
 
     fn push_data(&mut self, bytes: &[u8]) {
-        if self.fill != DataState::Cut && self.data.len() + bytes.len() > self.limit {
-            self.fill = DataState::Cut;
-            self.data.truncate(CUT_LENGTH);
-            self.data.shrink_to(CUT_LENGTH);
+        let data = self.data.get_or_insert_default();
+        if !self.is_cut && data.len() + bytes.len() > self.limit {
+            self.is_cut = true;
+            data.truncate(CUT_LENGTH);
+            data.shrink_to(CUT_LENGTH);
         }
-        let room = if self.fill == DataState::Cut { CUT_LENGTH.saturating_sub(self.data.len()) } else { bytes.len() };
-        self.data.extend_from_slice(&bytes[..room.min(bytes.len())]);
+        let room = if self.is_cut { CUT_LENGTH.saturating_sub(data.len()) } else { bytes.len() };
+        data.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
     /// Handles the end of a line. Returns the event that the line completes, or `None`.
     fn line_end(&mut self) -> Option<SseEvent> {
         let state = core::mem::replace(&mut self.state, LineState::Line);
-        self.is_first_line = false;
+        self.has_started = true;
         if state != LineState::Line {
             self.line.clear();
             return None;
@@ -258,13 +240,8 @@ impl SseDecoder {
 
     /// Returns the current event if it has a `data` field, and starts the next event.
     fn take_event(&mut self) -> Option<SseEvent> {
-        let name = core::mem::take(&mut self.name);
-        let fill = core::mem::replace(&mut self.fill, DataState::None);
-        if fill == DataState::None {
-            return None;
-        }
-        let data = core::mem::take(&mut self.data);
-        Some(SseEvent { name, data, is_truncated: fill == DataState::Cut })
+        let (name, is_truncated) = (core::mem::take(&mut self.name), core::mem::take(&mut self.is_cut));
+        Some(SseEvent { name, data: self.data.take()?, is_truncated })
     }
 }
 
