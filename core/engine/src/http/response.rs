@@ -132,18 +132,16 @@ impl Response {
         self.status = Some(head.status);
         let media = media_type(&head.content_type).to_ascii_lowercase();
         let is_empty = expected == ExpectedBody::Nothing || matches!(head.status, 202 | 204 | 205);
+        let is_json = media.is_empty() || media == "application/json" || media.ends_with("+json");
+        let is_readable = head.is_success() && head.encoding.is_none();
         self.body = if head.is_success() && is_empty {
             Body::Ignored
-        } else if !head.is_success() || head.encoding.is_some() {
-            unexpected_body(head)
-        } else if media == EVENT_STREAM {
+        } else if is_readable && media == EVENT_STREAM {
             Body::Events(Box::new(SseDecoder::new(limits.message)))
-        } else if expected == ExpectedBody::Messages
-            && (media.is_empty() || media == "application/json" || media.ends_with("+json"))
-        {
+        } else if is_readable && is_json && expected == ExpectedBody::Messages {
             Body::Json(Vec::new())
         } else {
-            unexpected_body(head)
+            Body::Unexpected(Box::new(UnexpectedBody { head, bytes: Vec::new(), is_truncated: false }))
         };
     }
 
@@ -235,10 +233,6 @@ impl Response {
         let has_id = id.is_some() && id == request;
         Some((error, has_id))
     }
-}
-
-fn unexpected_body(head: Head) -> Body {
-    Body::Unexpected(Box::new(UnexpectedBody { head, bytes: Vec::new(), is_truncated: false }))
 }
 
 /// Removes a byte order mark from the start of a message.
