@@ -61,11 +61,7 @@ impl InputRequiredResult {
     /// Returns an error message if `object` is not an object, an input is invalid, two inputs have the same name, or
     /// there are more than 1,024 inputs.
     pub fn inputs(object: &Json) -> Result<Vec<InputRequest>, String> {
-        let mut inputs = Vec::new();
-        match read_inputs(&mut inputs, &mut Reader::new(object.get())) {
-            Ok(()) => Ok(inputs),
-            Err(error) => Err(error.reason().into()),
-        }
+        read_inputs(&mut Reader::new(object.get())).map_err(|error| error.reason().into())
     }
 }
 
@@ -85,18 +81,15 @@ impl FromJson for InputRequiredResult {
                 inputs = reader.raw()?;
                 Ok(())
             }
-            "requestState" => {
-                state = reader.raw()?;
-                Ok(())
-            }
+            "requestState" => reader.raw().map(|raw| state = raw),
             "resultType" => reader.skip(),
             "_meta" => from_json::optional_member(&mut result.meta, reader),
             _ => read_extra(&mut result.extra, name, reader),
         })?;
         if inputs != "null" {
             let mut inner = Reader::new(inputs);
-            let read = read_inputs(&mut result.input_requests, &mut inner);
-            read.map_err(|error| inner.locate(error).moved(inputs_start))?;
+            let read = read_inputs(&mut inner);
+            result.input_requests = read.map_err(|error| inner.locate(error).moved(inputs_start))?;
         }
         result.request_state = match state {
             "null" => None,
@@ -113,7 +106,8 @@ impl FromJson for InputRequiredResult {
 
 mcpwire_text::impl_deserialize!(InputRequiredResult);
 
-fn read_inputs(inputs: &mut Vec<InputRequest>, reader: &mut Reader<'_>) -> read::Result<()> {
+fn read_inputs(reader: &mut Reader<'_>) -> read::Result<Vec<InputRequest>> {
+    let mut inputs: Vec<InputRequest> = Vec::new();
     if reader.next_byte() != Some(b'{') {
         return Err(ReadError::new("`inputRequests` is no object"));
     }
@@ -137,7 +131,8 @@ fn read_inputs(inputs: &mut Vec<InputRequest>, reader: &mut Reader<'_>) -> read:
         input.method = method.ok_or_else(|| ReadError::new("an input without a `method`"))?;
         inputs.push(input);
         Ok(())
-    })
+    })?;
+    Ok(inputs)
 }
 
 impl Serialize for InputRequiredResult {
