@@ -1,7 +1,6 @@
 //! [`Ticket`] and [`Reply`]: the caller's handle of a request, and the outcome of the request.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -180,12 +179,10 @@ impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut s = f.debug_struct("Reply");
         s.field("key", &self.key.0).field("method", &self.method);
-        match &self.outcome {
-            ReplyOutcome::Answered { message, .. } => {
-                let shown: String = mcpwire_text::excerpt(message);
-                s.field("message", &shown).finish_non_exhaustive()
-            }
-            ReplyOutcome::Failed(_) => s.field("failed", &self.error()).finish_non_exhaustive(),
+        match self.message() {
+            Some(message) => s.field("message", &mcpwire_text::excerpt(message)),
+            None => s.field("failed", &self.error()),
         }
+        .finish_non_exhaustive()
     }
 }
