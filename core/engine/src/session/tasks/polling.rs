@@ -61,9 +61,10 @@ pub(super) struct StatusUpdate {
 }
 
 /// When to send a request of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Schedule {
     /// No request is scheduled.
+    #[default]
     Never,
     /// The request is due at this time.
     At(Timestamp),
@@ -84,7 +85,7 @@ pub(super) enum TaskEnd {
 }
 
 /// The polling state of one task.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TaskPoller {
     pub(super) id: String,
     pub(super) form: TaskProtocol,
@@ -114,20 +115,7 @@ pub(super) struct TaskPoller {
 impl TaskPoller {
     /// Creates the state of a task whose first `tasks/get` is due at `now`.
     pub(super) fn new(id: String, form: TaskProtocol, now: Timestamp) -> Self {
-        TaskPoller {
-            id,
-            form,
-            status: TaskStatus::Working,
-            message: None,
-            interval: DEFAULT_INTERVAL,
-            failures: 0,
-            get: Schedule::At(now),
-            result: Schedule::Never,
-            update: Schedule::Never,
-            answers: Vec::new(),
-            sent: 0,
-            update_refused: None,
-        }
+        TaskPoller { id, form, interval: DEFAULT_INTERVAL, get: Schedule::At(now), ..TaskPoller::default() }
     }
 
     /// Returns when the next request is due, or `None` if no request is scheduled.
