@@ -130,7 +130,8 @@ impl EventQueue {
                     }
                 }
                 if resources == MAX_RESOURCES || uri_bytes > MAX_URI_BYTES {
-                    return self.merge_resources();
+                    self.events.retain(|queued| !matches!(queued, SubscriptionEvent::ResourceUpdated { .. }));
+                    return self.events.push_back(SubscriptionEvent::ManyResourcesUpdated);
                 }
             }
             SubscriptionEvent::Ended(_) => {}
@@ -149,12 +150,6 @@ impl EventQueue {
             self.events.shrink_to(4);
         }
         Some(event)
-    }
-
-    /// Replaces the events of all changed resources by one [`SubscriptionEvent::ManyResourcesUpdated`].
-    fn merge_resources(&mut self) {
-        self.events.retain(|queued| !matches!(queued, SubscriptionEvent::ResourceUpdated { .. }));
-        self.events.push_back(SubscriptionEvent::ManyResourcesUpdated);
     }
 }
 

@@ -63,11 +63,10 @@ impl Resources {
             return Ok(());
         }
         for uri in uris {
-            if self.by_uri.contains_key(uri) {
-                continue;
+            if !self.by_uri.contains_key(uri) {
+                let id = send_subscribe(uri, link)?;
+                self.by_uri.insert(uri.clone(), ResourceWatch::Requested(id));
             }
-            let id = send_subscribe(uri, link)?;
-            self.by_uri.insert(uri.clone(), ResourceWatch::Requested(id));
         }
         Ok(())
     }
@@ -75,10 +74,7 @@ impl Resources {
     /// Removes the entry of each URI for which `is_wanted` returns `false`. Sends `resources/unsubscribe` for the URI,
     /// unless the server refused the resource or the transmit buffer is full.
     pub(super) fn unwatch(&mut self, uris: &[String], is_wanted: &dyn Fn(&str) -> bool, link: &mut Link) {
-        for uri in uris {
-            if is_wanted(uri) {
-                continue;
-            }
+        for uri in uris.iter().filter(|uri| !is_wanted(uri)) {
             let Some(watch) = self.by_uri.remove(uri) else { continue };
             if let ResourceWatch::Requested(id) = watch {
                 link.requests.disown(id);
