@@ -33,16 +33,12 @@ pub(super) fn sort_messages(transport: &mut Transport) {
                     never_sent.insert(request.id);
                 }
             }
-            OutgoingKind::Abandoned(id) => {
+            OutgoingKind::Abandoned(id) | OutgoingKind::Cancelled(id) => {
                 if transport.give_up(id) {
                     never_sent.insert(id);
                 }
-            }
-            OutgoingKind::Cancelled(id) => {
-                if transport.give_up(id) {
-                    never_sent.insert(id);
-                }
-                if !transport.endpoint.is_modern() && !never_sent.contains(&id) {
+                let has_message = matches!(next.kind, OutgoingKind::Cancelled(_)) && !transport.endpoint.is_modern();
+                if has_message && !never_sent.contains(&id) {
                     transport.queue.add_notification("notifications/cancelled".into(), next.message);
                 }
             }
