@@ -47,23 +47,19 @@ pub(super) fn recover(request: &mut Request, end: ExchangeEnd, may_use_sse: bool
 }
 
 /// Decides what to do if the server sent neither a JSON-RPC response nor an event stream, or could not be reached.
-fn recover_refusal(request: &Request, end: ExchangeEnd, may_use_sse: bool, transport: &Transport) -> Recovery {
+fn recover_refusal(request: &Request, end: ExchangeEnd, mut may_use_sse: bool, transport: &Transport) -> Recovery {
     let status = end.response.status;
     let is_session_unknown = status == Some(404) && end.session.is_some();
     let fault = match end.response.rpc_error(Some(request.id)) {
         // The status says more than the error in the body: the server did not process the request.
         _ if end.failure.is_none() && matches!(status, Some(429 | 503)) => RequestFault::Http(end.into_message_error()),
-        Some((error, has_id)) if end.failure.is_none() && !matches!(status, Some(401 | 403)) => {
-            if is_session_unknown && !has_id {
-                return renew(request, false);
-            }
+        Some((_, false)) if is_session_unknown => return renew(request, false),
+        Some((error, _)) if end.failure.is_none() && !matches!(status, Some(401 | 403)) => {
             let are_headers_rejected = error.code == RpcError::HEADER_MISMATCH && transport.endpoint.is_modern();
             if are_headers_rejected && request.is_tool_call() && !request.was_resent {
                 return Recovery::RefreshTools(error);
             }
-            if is_modern_error(&error) {
-                return Recovery::Fail(RequestFault::Server(error));
-            }
+            may_use_sse &= !is_modern_error(&error);
             RequestFault::Server(error)
         }
         _ if is_session_unknown => return renew(request, false),
