@@ -104,7 +104,7 @@ fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, max_attempts: 
 /// `may_have_run` says whether the server may have carried out the request. It has not if it refused the request itself with
 /// the status 404. It may have if it refused to resume the event stream of the request.
 fn renew(request: &Request, may_have_run: bool) -> Recovery {
-    let is_safe = !may_have_run || request.is_repeatable;
+    let is_safe = !may_have_run || request.head.is_repeatable;
     if is_safe && !request.was_resent && request.message.is_some() {
         return Recovery::RenewAndResend;
     }

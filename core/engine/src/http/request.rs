@@ -20,8 +20,6 @@ pub(super) struct Request {
     pub(super) message: Option<Vec<u8>>,
     /// Names and values of the `Mcp-Param-*` headers with which the request was last sent.
     pub(super) header_params: Headers,
-    /// Whether no harm is done if the server carries out the request twice.
-    pub(super) is_repeatable: bool,
     /// Whether the request was sent a second time. The engine does not send it a third time.
     pub(super) was_resent: bool,
     pub(super) resume: ResumePoint,
@@ -31,7 +29,6 @@ impl Request {
     pub(super) fn new(head: OutgoingRequest, message: Vec<u8>) -> Self {
         Request {
             id: head.id,
-            is_repeatable: head.is_repeatable,
             head,
             message: Some(message),
             header_params: Vec::new(),

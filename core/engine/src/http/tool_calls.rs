@@ -31,7 +31,7 @@ pub(super) struct ToolCalls {
 }
 
 impl ToolCalls {
-    /// Sets the `Mcp-Param-*` headers of a tool call, and [`Request::is_repeatable`] of any request.
+    /// Sets the `Mcp-Param-*` headers of a tool call, and whether any request is repeatable.
     ///
     /// For a tool call, both depend on the tool's entry in the tool lists that the server has sent.
     pub(super) fn prepare(&self, request: &mut Request, transport: &Transport) {
@@ -41,7 +41,7 @@ impl ToolCalls {
         if transport.endpoint.is_modern() && request.is_tool_call() {
             request.header_params = self.headers.headers_of(request.params());
         }
-        request.is_repeatable = request.is_repeatable || self.headers.is_repeatable(request.method(), request.params());
+        request.head.is_repeatable |= self.headers.is_repeatable(request.method(), request.params());
     }
 
     /// Forgets the tools, because another authorization may have others. `last` is the number of the last
