@@ -48,9 +48,9 @@ use mcpwire_types::ProtocolVersion;
 /// limit, because a refused request causes at most one renewal.
 const MIN_RENEWAL_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Upper bound of the random part that is added to the time of a retry: 15 s. Clients that lost a server together do
-/// not return together.
-const MAX_RANDOM_PART: Duration = Duration::from_secs(15);
+/// Upper bound of the random part that is added to the time of a retry, in milliseconds: 15 s. Clients that lost a
+/// server together do not return together.
+const MAX_RANDOM_PART: u64 = 15_000;
 
 /// Number of times that the client tries to renew a lost session for which no request waits: 10. They take at least
 /// ten minutes, enough for most restarts and updates of a server.
@@ -250,7 +250,8 @@ impl LegacySession {
     /// `error`. After too many attempts, the subscriptions end with `error`, too.
     fn fail_renewal(&mut self, error: &HttpError, transport: &mut Transport) {
         let requested = transport.now() + error.retry_after().unwrap_or_default();
-        let retry_at = self.earliest_renewal(transport.now()).max(requested) + transport.random_below(MAX_RANDOM_PART);
+        let random_part = Duration::from_millis(transport.random.below(MAX_RANDOM_PART));
+        let retry_at = self.earliest_renewal(transport.now()).max(requested) + random_part;
         self.state = State::Lost { retry_at };
         transport.endpoint.session_id = None;
         for request in mem::take(&mut transport.queue.resend) {

@@ -1,7 +1,6 @@
 //! [`Transport`]: the session and the state of its HTTP transport, which the parts of the HTTP engine share.
 
 use alloc::vec::Vec;
-use core::time::Duration;
 
 use super::command::ExchangeId;
 use super::endpoint::Endpoint;
@@ -157,10 +156,5 @@ impl Transport {
         for id in self.exchanges.dispensable() {
             self.abort(id);
         }
-    }
-
-    /// Returns a random duration below `bound`.
-    pub(super) fn random_below(&mut self, bound: Duration) -> Duration {
-        Duration::from_millis(self.random.below(u64::try_from(bound.as_millis()).unwrap_or(u64::MAX)))
     }
 }
