@@ -60,18 +60,6 @@ impl CreateTaskResult {
         handle.update(&self.task);
         handle
     }
-
-    fn read(text: &str, form: TaskProtocol) -> Option<Self> {
-        Some(match form {
-            TaskProtocol::Extension => {
-                CreateTaskResult { task: from_json::from_str(text)?, form, ..CreateTaskResult::default() }
-            }
-            TaskProtocol::Experimental => {
-                let WrappedTask { task, meta, extra } = from_json::from_str(text)?;
-                CreateTaskResult { task, form, meta, extra }
-            }
-        })
-    }
 }
 
 /// Returns the task protocol that the server used, if `result` contains a task, or `None` if it contains none. `result`
@@ -92,7 +80,14 @@ impl FromJson for CreateTaskResult {
 
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let text = reader.raw()?;
-        let read = form_of(text.as_bytes()).and_then(|form| CreateTaskResult::read(text, form));
+        let read_task = |form| {
+            let WrappedTask { task, meta, extra } = match form {
+                TaskProtocol::Extension => WrappedTask { task: from_json::from_str(text)?, ..WrappedTask::default() },
+                TaskProtocol::Experimental => from_json::from_str(text)?,
+            };
+            Some(CreateTaskResult { task, form, meta, extra })
+        };
+        let read = form_of(text.as_bytes()).and_then(read_task);
         Ok(read.ok_or_else(|| Mismatch::object("no task that can be read")))
     }
 }
