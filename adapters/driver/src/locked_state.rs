@@ -363,22 +363,29 @@ impl Wakers {
         self.unused.clear();
         self.tasks.drain(..).chain(self.driver.take()).for_each(Waker::wake);
     }
+
+    fn is_empty(&self) -> bool {
+        self.driver.is_none() && self.tasks.is_empty() && self.unused.is_empty()
+    }
+}
+
+impl Drop for Wakers {
+    fn drop(&mut self) {
+        self.wake();
+    }
 }
 
 /// The locked state of a connection. Dropping it releases the lock, and then wakes the tasks in [`State::wakers`].
 pub(crate) struct StateGuard<'s> {
     state: MutexGuard<'s, State>,
-    /// Dropped after `state`.
-    wake: WakeOnDrop,
+    /// Dropped after `state`. `None` until then, and if there is no task to wake: most locks wake none.
+    wakers: Option<Wakers>,
 }
-
-#[derive(Default)]
-struct WakeOnDrop(Wakers);
 
 impl<'s> StateGuard<'s> {
     pub(crate) fn lock(state: &'s Mutex<State>) -> Self {
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        StateGuard { state, wake: WakeOnDrop::default() }
+        StateGuard { state, wakers: None }
     }
 }
 
@@ -398,12 +405,8 @@ impl DerefMut for StateGuard<'_> {
 
 impl Drop for StateGuard<'_> {
     fn drop(&mut self) {
-        self.wake.0 = mem::take(&mut self.state.wakers);
-    }
-}
-
-impl Drop for WakeOnDrop {
-    fn drop(&mut self) {
-        self.0.wake();
+        if !self.state.wakers.is_empty() {
+            self.wakers = Some(mem::take(&mut self.state.wakers));
+        }
     }
 }
