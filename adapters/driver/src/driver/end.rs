@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mcpwire_client::ShutdownReport;
-use mcpwire_core::Phase;
+use mcpwire_core::{Phase, Timestamp};
 use mcpwire_process::ExitPolling;
 
 use super::Driver;
@@ -54,7 +54,7 @@ impl Driver {
 
     /// Passes the end of the stream to the engine after the exit status and the last output have arrived, so that errors contain
     /// them. Returns whether it did.
-    pub(super) fn deliver_eof(&mut self, state: &mut State) -> bool {
+    pub(super) fn deliver_eof(&mut self, state: &mut State, now: Timestamp) -> bool {
         if state.engine.session().phase() == Phase::New {
             return false;
         }
@@ -66,7 +66,6 @@ impl Driver {
             (None, 0) => ExitPolling::AtTheEnd,
             (None, _) => ExitPolling::Always,
         };
-        let now = self.shared.clock.now();
         if !self.end_of_stream.poll(state.server.process(), polling, now) {
             return false;
         }
@@ -80,14 +79,13 @@ impl Driver {
     }
 
     /// Starts and continues the shutdown, if a client has requested it or the connection has ended. Returns whether it is complete.
-    pub(super) fn poll_shutdown(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+    pub(super) fn poll_shutdown(&mut self, state: &mut State, now: Timestamp, cx: &mut Context<'_>) -> bool {
         if self.shutdown.is_none()
             && state.close_intent == CloseIntent::None
             && state.engine.session().phase() != Phase::Closed
         {
             return false;
         }
-        let now = self.shared.clock.now();
         let shutdown = self.shutdown.get_or_insert_with(|| {
             state.close(&self.shared.server);
             Shutdown::begin(state, self.shared.context.grace_periods, now)

@@ -108,19 +108,22 @@ impl Driver {
     /// Makes all progress that is possible without waiting. Returns whether the connection and the server have ended.
     fn advance(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         for _ in 0..MAX_TURNS {
-            let is_idle = (0..MAX_TRANSFERS).any(|_| !self.transfer(state, cx));
+            // One time for the whole turn, in which nothing waits.
+            let now = self.shared.clock.now();
+            let is_idle = (0..MAX_TRANSFERS).any(|_| !self.transfer(state, now, cx));
             // Polled on a busy stream too, so that deadlines and a shutdown are not delayed.
             let mut moved = self.read_stderr(state, cx);
             moved |= self.poll_exit(state, cx);
-            moved |= self.deliver_eof(state);
-            moved |= self.poll_timer(state, cx);
-            if self.poll_shutdown(state, cx) {
+            moved |= self.deliver_eof(state, now);
+            if self.poll_shutdown(state, now, cx) {
                 return true;
             }
+            // Last, because all others may change the deadline.
+            moved |= self.poll_timer(state, cx);
             if !is_idle {
                 break;
             }
-            if !moved && state.is_timer_set_by(self.deadline(state)) {
+            if !moved {
                 return false;
             }
         }
@@ -129,15 +132,15 @@ impl Driver {
     }
 
     /// Writes, reads, and handles events of the engine. Returns whether it made progress.
-    fn transfer(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        let mut moved = self.write(state, cx);
-        if self.is_reading_paused(state, cx) {
+    fn transfer(&mut self, state: &mut State, now: Timestamp, cx: &mut Context<'_>) -> bool {
+        let mut moved = self.write(state, now, cx);
+        if self.is_reading_paused(state, now, cx) {
             return moved;
         }
-        moved |= self.read(state, cx);
+        moved |= self.read(state, now, cx);
         #[cfg(feature = "http")]
         if let Some((http, engine)) = self.http.as_mut().zip(state.engine.http()) {
-            moved |= http.deliver_next(engine, self.shared.clock.now(), &mut self.traced_bytes);
+            moved |= http.deliver_next(engine, now, &mut self.traced_bytes);
         }
         moved | state.handle_events(&self.shared.server)
     }
@@ -145,13 +148,12 @@ impl Driver {
     /// Returns whether reading must wait until consumers of events have taken theirs.
     ///
     /// The wait is limited to [`MAX_CONSUMER_WAIT`], because replies arrive over the same stream.
-    fn is_reading_paused(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+    fn is_reading_paused(&mut self, state: &mut State, now: Timestamp, cx: &mut Context<'_>) -> bool {
         let consumers = &mut state.consumers;
         if !consumers.is_crowded() || !consumers.wait_for_room(cx.waker(), &mut state.wakers.unused) {
             self.paused_until = None;
             return false;
         }
-        let now = self.shared.clock.now();
         let until = *self.paused_until.get_or_insert(now + MAX_CONSUMER_WAIT);
         if until <= now {
             consumers.give_up_waiting();
@@ -160,7 +162,7 @@ impl Driver {
         until > now
     }
 
-    fn write(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+    fn write(&mut self, state: &mut State, now: Timestamp, cx: &mut Context<'_>) -> bool {
         let Some(engine) = state.engine.stream() else { return false };
         let traced = state.is_traced.then_some(&mut self.traced_bytes);
         let written = state.output.write(engine, cx, traced);
@@ -176,11 +178,11 @@ impl Driver {
                 }
             }
         }
-        self.end_of_stream.input_broke(self.shared.clock.now());
+        self.end_of_stream.input_broke(now);
         true
     }
 
-    fn read(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+    fn read(&mut self, state: &mut State, now: Timestamp, cx: &mut Context<'_>) -> bool {
         let Some(reader) = &mut self.reader else { return false };
         let mut scratch;
         let Some(engine) = state.engine.stream() else { return false };
@@ -206,7 +208,7 @@ impl Driver {
                         self.traced_bytes.push((Direction::Received, space[..n].to_vec()));
                     }
                     state.received += n as u64;
-                    engine.filled(n, self.shared.clock.now());
+                    engine.filled(n, now);
                 }
             }
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
@@ -215,7 +217,7 @@ impl Driver {
                 if let Err(error) = &end {
                     state.stream_failed(error);
                 }
-                self.end_of_stream.output_ended(self.shared.clock.now());
+                self.end_of_stream.output_ended(now);
             }
         }
         true
