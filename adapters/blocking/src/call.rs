@@ -105,8 +105,8 @@ impl<'client> Call<'client, '_> {
 
     /// Sends the call, and returns the client and the result.
     fn run<M: Method>(self) -> Result<(&'client mut McpClient, M::Result), Error> {
-        let Call { client, name, request, options, mut callbacks } = self;
-        let options = client.connection.io.context.with_tool_caller_context(&options, Some(&name)).into_owned();
+        let Call { client, name, request, mut options, mut callbacks } = self;
+        client.connection.io.context.add_caller_context(&mut options, &name);
         let request = request.map_err(|error| client.connection.send_error(error).with_tool(&name))?;
         let call = ToolCall::<M>::new(Arc::clone(&name), request.with_method(), options);
         let result = client.run_reporting(call, &mut |report| callbacks.call(report));
@@ -126,8 +126,8 @@ impl Call<'_, 'static> {
     /// # Errors
     /// If the arguments do not serialize to a JSON object or a list of pairs, or if the call cannot be sent.
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
-        let Call { client, name, request, options, callbacks } = self;
-        let options = client.connection.io.context.with_tool_caller_context(&options, Some(&name)).into_owned();
+        let Call { client, name, request, mut options, callbacks } = self;
+        client.connection.io.context.add_caller_context(&mut options, &name);
         let request = request.map_err(|error| client.connection.send_error(error).with_tool(&name))?;
         let call = ToolCall::new(Arc::clone(&name), request, options);
         match client.begin_with(callbacks, |state, calls, now| call.send_now(state, calls, now)) {

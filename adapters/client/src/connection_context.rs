@@ -53,24 +53,11 @@ impl ConnectionContext {
         &self.name
     }
 
-    /// Returns whether there is a trace source or an observer. If not, [`ConnectionContext::with_caller_context`] changes nothing.
-    pub fn has_caller_context(&self) -> bool {
-        self.hooks.is_some() || self.trace_context.is_some()
-    }
-
     /// Returns the options with the trace context and the observer's data of the calling code.
     ///
-    /// If the program's trace source panics, the request is sent without a trace context.
-    pub fn with_caller_context<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        self.with_tool_caller_context(options, None)
-    }
-
-    /// Does the same as [`ConnectionContext::with_caller_context`] for a tool call. The observer receives the name of the tool.
-    pub fn with_tool_caller_context<'o>(
-        &self,
-        options: &'o RequestOptions,
-        tool: Option<&str>,
-    ) -> Cow<'o, RequestOptions> {
+    /// If the program's trace source panics, the request is sent without a trace context. The observer receives the name of the tool
+    /// that the request calls.
+    pub fn with_caller_context<'o>(&self, options: &'o RequestOptions, tool: Option<&str>) -> Cow<'o, RequestOptions> {
         let options = match &self.hooks {
             Some(hooks) => Cow::Owned(hooks.tag(options.clone(), tool)),
             None => Cow::Borrowed(options),
@@ -79,6 +66,14 @@ impl ConnectionContext {
         match self.panics.catch(PanicSource::TraceContext, || source.options(&options).into_owned()) {
             Some(options) => Cow::Owned(options),
             None => options,
+        }
+    }
+
+    /// Adds the trace context and the observer's data of the calling code to the options of a tool call. Most connections have
+    /// neither. Then the options are not copied.
+    pub fn add_caller_context(&self, options: &mut RequestOptions, tool: &str) {
+        if let Cow::Owned(with_context) = self.with_caller_context(options, Some(tool)) {
+            *options = with_context;
         }
     }
 

@@ -109,7 +109,7 @@ impl<R> Call<'static, R> {
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, request, mut options, callbacks } = self;
         let shared = &client.connection;
-        shared.add_caller_context(&mut options, &name);
+        shared.context.add_caller_context(&mut options, &name);
         let request = request.map_err(|error| shared.error(error).with_tool(&name))?;
         let call = ToolCall::new(Arc::clone(&name), request, options);
         let send = |state: &mut _, calls: &mut Calls<'_>, now| call.send_now(state, calls, now);
@@ -160,7 +160,7 @@ impl<R, M: Method> Future for CallFuture<'_, R, M> {
         if matches!(this.stage, Stage::New { .. })
             && let Stage::New { request, mut options } = mem::replace(&mut this.stage, Stage::Done)
         {
-            shared.add_caller_context(&mut options, &this.name);
+            shared.context.add_caller_context(&mut options, &this.name);
             let request = request.map_err(|error| shared.error(error).with_tool(&this.name))?;
             let call = ToolCall::new(Arc::clone(&this.name), request.with_method(), options);
             let runner = OperationRunner::new(!this.callbacks.is_empty());

@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use mcpwire_client::{Clock, ConnectionContext, ConnectionHandlers, Error, OptionParts, StderrLines, Tracer, Writer};
 use mcpwire_core::internal::{AnyEngine, RequestError};
-use mcpwire_core::{CallToolResult, ConnectError, RequestOptions, SendError, ServerInfo, Timestamp};
+use mcpwire_core::{CallToolResult, ConnectError, SendError, ServerInfo, Timestamp};
 use mcpwire_process::Process;
 
 use crate::locked_state::{CloseIntent, Listeners, State, StateGuard};
@@ -52,14 +52,6 @@ impl Shared {
         // The list is copied, because the lock must not be held while the program's validator runs.
         let tools = Arc::clone(self.lock().connection.client.tools.list());
         self.context.check_output(&tools, tool, result).map_err(|error| self.error(error).with_tool(tool))
-    }
-
-    /// Adds the trace context and the observer's data of the calling code to the options of a tool call.
-    pub(crate) fn add_caller_context(&self, options: &mut RequestOptions, tool: &str) {
-        // Most connections have none. Then the options are not copied.
-        if self.context.has_caller_context() {
-            *options = self.context.with_tool_caller_context(options, Some(tool)).into_owned();
-        }
     }
 
     /// Locks the state.

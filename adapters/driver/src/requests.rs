@@ -31,7 +31,7 @@ impl<R> McpClient<R> {
         let shared = &self.connection;
         // Serializes the parameters before the lock is acquired, because large parameters take time.
         let request = Prepared::<M>::new(params).map_err(|error| shared.error(error))?;
-        let options = shared.context.with_caller_context(options);
+        let options = shared.context.with_caller_context(options, None);
         Pending::begin(&self.connection, ReportCallbacks::default(), |_, calls, now| {
             Ok(calls.request_prepared(&request, &options, now)?)
         })
@@ -63,7 +63,7 @@ impl<R> McpClient<R> {
 
     /// Returns the options with the trace context and the observer's data of the calling code.
     pub(crate) fn caller_options(&self, options: &RequestOptions) -> RequestOptions {
-        self.connection.context.with_caller_context(options).into_owned()
+        self.connection.context.with_caller_context(options, None).into_owned()
     }
 
     /// Requests the list of tools, and stores it.

@@ -57,7 +57,7 @@ impl McpClient {
 
     /// Returns the options with the trace context and the observer's data of the calling code.
     pub(crate) fn caller_options(&self, options: &RequestOptions) -> RequestOptions {
-        self.connection.io.context.with_caller_context(options).into_owned()
+        self.connection.io.context.with_caller_context(options, None).into_owned()
     }
 
     /// Requests the list of tools, and stores it.
