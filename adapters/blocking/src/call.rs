@@ -107,7 +107,7 @@ impl<'client> Call<'client, '_> {
     fn run<M: Method>(self) -> Result<(&'client mut McpClient, M::Result), Error> {
         let Call { client, name, request, mut options, mut callbacks } = self;
         client.connection.io.context.add_caller_context(&mut options, &name);
-        let request = request.map_err(|error| client.connection.send_error(error).with_tool(&name))?;
+        let request = request.map_err(|error| client.connection.error(error).with_tool(&name))?;
         let call = ToolCall::<M>::new(Arc::clone(&name), request.with_method(), options);
         let result = client.run_reporting(call, &mut |report| callbacks.call(report));
         let result = result.map_err(|error| error.with_tool(&name))?;
@@ -128,7 +128,7 @@ impl Call<'_, 'static> {
     pub fn begin(self) -> Result<Pending<CallTool>, Error> {
         let Call { client, name, request, mut options, callbacks } = self;
         client.connection.io.context.add_caller_context(&mut options, &name);
-        let request = request.map_err(|error| client.connection.send_error(error).with_tool(&name))?;
+        let request = request.map_err(|error| client.connection.error(error).with_tool(&name))?;
         let call = ToolCall::new(Arc::clone(&name), request, options);
         match client.begin_with(callbacks, |state, calls, now| call.send_now(state, calls, now)) {
             Ok(pending) => Ok(pending.of_tool(name)),

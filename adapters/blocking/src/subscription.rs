@@ -54,7 +54,7 @@ impl McpClient {
         self.cancel_dropped();
         let now = self.connection.now();
         let reader = SubscriptionReader::subscribe(wanted, options, &mut self.connection.io.engine.calls(), now)
-            .map_err(|error| self.connection.send_error(error))?;
+            .map_err(|error| self.connection.error(error))?;
         let mut subscription = Subscription { reader, dropped: self.dropped.clone() };
         // The first event is the acknowledgment (`SubscriptionEvent::Acknowledged`).
         subscription.next(self)?;

@@ -118,27 +118,15 @@ impl ConnectionContext {
     #[cold]
     pub fn request_error(&self, error: RequestError, end: impl FnOnce() -> EndDetails) -> Error {
         match error {
-            RequestError::NotSent(error) => self.send_error(error, end),
-            RequestError::Failed(error) => self.call_error(error, end),
-        }
-    }
-
-    /// Converts the error of a request that was sent.
-    #[cold]
-    pub fn call_error(&self, error: CallError, end: impl FnOnce() -> EndDetails) -> Error {
-        let process = if matches!(error, CallError::Closed { .. }) { end().process } else { None };
-        Error::new(self.name(), error).with_process(process)
-    }
-
-    /// Converts the error of a request that was not sent.
-    #[cold]
-    pub fn send_error(&self, error: SendError, end: impl FnOnce() -> EndDetails) -> Error {
-        if !matches!(error, SendError::Closed) {
-            return Error::new(self.name(), error);
-        }
-        match end() {
-            EndDetails { failure: Some(why), .. } => Error::new(self.name(), io::Error::other(&*why)),
-            EndDetails { process, .. } => Error::new(self.name(), error).with_process(process),
+            RequestError::NotSent(error @ SendError::Closed) => match end() {
+                EndDetails { failure: Some(why), .. } => Error::new(self.name(), io::Error::other(&*why)),
+                EndDetails { process, .. } => Error::new(self.name(), error).with_process(process),
+            },
+            RequestError::NotSent(error) => Error::new(self.name(), error),
+            RequestError::Failed(error @ CallError::Closed { .. }) => {
+                Error::new(self.name(), error).with_process(end().process)
+            }
+            RequestError::Failed(error) => Error::new(self.name(), error),
         }
     }
 }

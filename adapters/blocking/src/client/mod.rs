@@ -198,7 +198,7 @@ impl McpClient {
                     operation.receive(&mut reply);
                 }
                 Step::Drain => self.connection.catch_up(),
-                Step::Done(result) => return result.map_err(|error| self.connection.request_error(error)),
+                Step::Done(result) => return result.map_err(|error| self.connection.error(error)),
             }
         }
     }
@@ -232,7 +232,7 @@ impl McpClient {
 
     #[cold]
     pub(crate) fn call_error(&mut self, error: CallError) -> Error {
-        self.connection.call_error(error)
+        self.connection.error(error)
     }
 }
 

@@ -50,7 +50,7 @@ impl McpClient {
         send: impl FnOnce(&mut Calls<'_>, Timestamp) -> Result<(), SendError>,
     ) -> Result<(), Error> {
         let now = self.connection.now();
-        send(&mut self.connection.io.engine.calls(), now).map_err(|error| self.connection.send_error(error))?;
+        send(&mut self.connection.io.engine.calls(), now).map_err(|error| self.connection.error(error))?;
         self.connection.flush();
         Ok(())
     }
@@ -91,8 +91,7 @@ impl McpClient {
         }
         let now = self.connection.now();
         let Io { engine, state, .. } = &mut self.connection.io;
-        let ticket =
-            send(&mut state.client, &mut engine.calls(), now).map_err(|error| self.connection.request_error(error))?;
+        let ticket = send(&mut state.client, &mut engine.calls(), now).map_err(|error| self.connection.error(error))?;
         Ok(Pending::new(ticket, callbacks, self))
     }
 }

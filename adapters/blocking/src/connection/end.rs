@@ -7,7 +7,7 @@ use mcpwire_client::{
     ConnectionEnd, ConnectionState, EndDetails, Error, Exit, GracePeriods, ProcessReport, ShutdownReport, Stderr,
 };
 use mcpwire_core::internal::RequestError;
-use mcpwire_core::{CallError, CloseReason, Event, Phase, SendError};
+use mcpwire_core::{CloseReason, Event, Phase};
 use mcpwire_process::{Process, ProcessShutdown, ShutdownAction};
 
 use super::Connection;
@@ -92,21 +92,9 @@ impl Connection {
 /// Errors of the client, with what is known of a connection that has ended.
 impl Connection {
     #[cold]
-    pub(crate) fn request_error(&mut self, error: RequestError) -> Error {
+    pub(crate) fn error(&mut self, error: impl Into<RequestError>) -> Error {
         let Io { context, process, stderr, state, .. } = &mut self.io;
-        context.request_error(error, || end_details(process, stderr, state))
-    }
-
-    #[cold]
-    pub(crate) fn call_error(&mut self, error: CallError) -> Error {
-        let Io { context, process, stderr, state, .. } = &mut self.io;
-        context.call_error(error, || end_details(process, stderr, state))
-    }
-
-    #[cold]
-    pub(crate) fn send_error(&mut self, error: SendError) -> Error {
-        let Io { context, process, stderr, state, .. } = &mut self.io;
-        context.send_error(error, || end_details(process, stderr, state))
+        context.request_error(error.into(), || end_details(process, stderr, state))
     }
 
     #[cold]

@@ -85,7 +85,7 @@ impl Connection {
     /// Begins to open the connection, and drives the engine until it is open, closed, or to be opened again after a restart.
     pub(crate) fn open(&mut self, now: Timestamp) -> Result<OpeningOutcome, Error> {
         let sent = self.io.engine.calls().initialize(now);
-        sent.map_err(|error| self.send_error(error))?;
+        sent.map_err(|error| self.error(error))?;
         if let Some(hooks) = &self.io.context.hooks {
             hooks.connecting();
             hooks.deliver();
@@ -144,7 +144,7 @@ impl Connection {
                 }
             }
             if !self.io.engine.session().is_waiting(key) {
-                return Err(self.call_error(CallError::WrongTicket { method: method.into() }));
+                return Err(self.error(CallError::WrongTicket { method: method.into() }));
             }
             if self.canceller.take_cancelled() {
                 let now = self.now();
@@ -186,7 +186,7 @@ impl Connection {
                 return Ok(None);
             }
             if self.canceller.take_cancelled() {
-                return Err(self.call_error(CallError::Cancelled { method: awaited.into() }));
+                return Err(self.error(CallError::Cancelled { method: awaited.into() }));
             }
             self.turn(until).map_err(|error| self.io_error(error))?;
         }
