@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
+
+use mcpwire_client::lock;
 
 /// Wakes the client's thread while it waits.
 pub(crate) type ThreadWaker = Box<dyn Fn() + Send>;
@@ -18,12 +20,8 @@ struct Shared {
 }
 
 impl Shared {
-    fn waker(&self) -> MutexGuard<'_, Option<ThreadWaker>> {
-        self.waker.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn wake_thread(&self) {
-        if let Some(wake) = &*self.waker() {
+        if let Some(wake) = &*lock(&self.waker) {
             wake();
         }
     }
@@ -72,11 +70,11 @@ impl Canceller {
     }
 
     pub(crate) fn has_waker(&self) -> bool {
-        self.0.waker().is_some()
+        lock(&self.0.waker).is_some()
     }
 
     pub(crate) fn set_waker(&self, waker: ThreadWaker) {
-        *self.0.waker() = Some(waker);
+        *lock(&self.0.waker) = Some(waker);
     }
 
     /// Returns the waker for the futures of handlers.

@@ -3,9 +3,9 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use mcpwire_client::{ReplySlots, ReportCallbacks};
+use mcpwire_client::{ReplySlots, ReportCallbacks, lock};
 use mcpwire_core::{Notification, RequestKey, SubscriptionKey};
 
 /// The [`Pending`](crate::Pending) requests.
@@ -41,10 +41,10 @@ pub(crate) enum DroppedHandle {
 
 impl DroppedHandles {
     pub(crate) fn push(&self, handle: DroppedHandle) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(handle);
+        lock(&self.0).push(handle);
     }
 
     pub(crate) fn take(&self) -> Vec<DroppedHandle> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.0))
     }
 }

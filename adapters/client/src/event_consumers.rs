@@ -1,12 +1,12 @@
 //! [`EventConsumers`]: the event queues between a connection and the program's streams of events.
 
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::Event;
 
-use crate::EventQueue;
+use crate::{EventQueue, lock, replace_waker};
 
 /// The consumer of an event queue.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl EventConsumer {
         let mut unused_waker = None;
         let next = self.take(|queue| {
             has_ended = queue.has_ended;
-            unused_waker = replace(&mut queue.waker, cx.waker());
+            unused_waker = replace_waker(&mut queue.waker, cx.waker());
         });
         drop(unused_waker);
         if next.is_none() && !has_ended { Poll::Pending } else { Poll::Ready(next) }
@@ -86,19 +86,6 @@ impl Queue {
     /// Returns whether the driver should wait for the consumer: the queue is half full, and the consumer is not stalled.
     fn is_crowded(&self) -> bool {
         !self.is_stalled && !self.is_abandoned && self.events.is_half_full()
-    }
-}
-
-fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Stores a waker, and returns the previous waker if it belongs to another task.
-#[must_use = "drop the waker without holding a lock"]
-fn replace(stored: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
-    match stored {
-        Some(previous) if previous.will_wake(waker) => None,
-        stored => stored.replace(waker.clone()),
     }
 }
 
@@ -166,7 +153,7 @@ impl EventConsumers {
             let mut queue = lock(&queue);
             if queue.is_crowded() {
                 self.is_crowded = true;
-                unused.extend(replace(&mut queue.driver_waker, driver));
+                unused.extend(replace_waker(&mut queue.driver_waker, driver));
             }
         }
         self.is_crowded

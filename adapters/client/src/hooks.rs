@@ -4,14 +4,14 @@
 
 use std::collections::HashMap;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcpwire_core::{Event, Notification, Reply, RequestKey, RequestOptions, SentRequest, Session, Tag, Timestamp};
 
 use crate::error::kind_of_call_error;
 use crate::handler::AnyClientHandler;
 use crate::observer::{CallerData, ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
-use crate::{Clock, Direction, Exit, PanicCallbacks, PanicSource};
+use crate::{Clock, Direction, Exit, PanicCallbacks, PanicSource, lock};
 
 type OnNotification = Arc<dyn Fn(&Notification) + Send + Sync>;
 type OnInvalidMessage = Arc<dyn Fn(&str) + Send + Sync>;
@@ -152,10 +152,6 @@ impl ConnectionHooks {
         }
     }
 
-    fn recorder(&self) -> MutexGuard<'_, Recorder> {
-        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns whether there is an observer or, since the connection was opened, a subscriber of `tracing`.
     pub(crate) fn has_observer(&self) -> bool {
         #[cfg(feature = "tracing")]
@@ -168,12 +164,12 @@ impl ConnectionHooks {
     /// Records a call of each observer, if there are observers.
     fn observe(&self, call: impl Fn(&dyn Observer, &ConnectionInfo) + Send + 'static) {
         if self.has_observer() {
-            self.recorder().observe(call);
+            lock(&self.recorder).observe(call);
         }
     }
 
     fn observe_event(&self, event: &Event, session: &Session) {
-        let mut recorder = self.recorder();
+        let mut recorder = lock(&self.recorder);
         match event {
             Event::RequestSent(sent) => recorder.request_sent(sent, self.clock.now()),
             #[cfg(feature = "http")]
@@ -243,7 +239,7 @@ impl ConnectionHooks {
             self.panics.catch(PanicSource::OnNotification, || f(notification));
         }
         if let Some(handler) = &self.hooks.handler {
-            let server = Arc::clone(&self.recorder().connection.server);
+            let server = Arc::clone(&lock(&self.recorder).connection.server);
             self.panics.catch(PanicSource::OnNotification, || handler.notification(&server, notification));
         }
     }
@@ -275,7 +271,7 @@ impl ConnectionHooks {
 
     /// Records that the connection is being opened.
     pub fn connecting(&self) {
-        let mut recorder = self.recorder();
+        let mut recorder = lock(&self.recorder);
         // A restart of the server is part of the same opening.
         if self.has_observer() && recorder.opening_since.is_none() {
             recorder.opening_since = Some(self.clock.now());
@@ -289,10 +285,10 @@ impl ConnectionHooks {
             Event::Notification(notification)
                 if self.hooks.on_notification.is_some() || self.hooks.handler.is_some() =>
             {
-                self.recorder().records.push(Record::Notification(notification.clone()));
+                lock(&self.recorder).records.push(Record::Notification(notification.clone()));
             }
             Event::InvalidMessage { excerpt } if self.hooks.on_invalid_message.is_some() => {
-                self.recorder().records.push(Record::InvalidMessage(excerpt.clone()));
+                lock(&self.recorder).records.push(Record::InvalidMessage(excerpt.clone()));
             }
             _ => {}
         }
@@ -335,7 +331,7 @@ impl ConnectionHooks {
     ///
     /// Only one thread at a time may call this method, without holding a lock.
     pub fn deliver(&self) {
-        let records = mem::take(&mut self.recorder().records);
+        let records = mem::take(&mut lock(&self.recorder).records);
         for record in records {
             match record {
                 Record::Observe(call) => self.observe_each(&*call),

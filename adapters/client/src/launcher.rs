@@ -4,9 +4,11 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use crate::{Exit, McpServerDef, ReadStream, Reader, SpawnError, SpawnErrorKind, WriteStream, Writer, catch_panic};
+use crate::{
+    Exit, McpServerDef, ReadStream, Reader, SpawnError, SpawnErrorKind, WriteStream, Writer, catch_panic, lock,
+};
 
 /// Starts servers in another way than as a local process: in a container, over ssh, in a sandbox, or in this process.
 ///
@@ -67,7 +69,7 @@ impl ServerLaunch {
             stderr: None,
             exit: Box::pin(async move {
                 let exit = exit.await;
-                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit);
+                *lock(&slot) = Some(exit);
             }),
             handle: LaunchedServerHandle { status, kill: None },
         })))
@@ -126,7 +128,7 @@ pub struct LaunchedServerHandle {
 impl LaunchedServerHandle {
     /// Returns the exit status of the server, or `None` if it is running.
     pub fn observe(&self) -> Option<Exit> {
-        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.status)
     }
 
     /// Kills the server. If the launcher has set no [`ServerLaunch::on_kill`], the server counts as exited.
@@ -135,7 +137,7 @@ impl LaunchedServerHandle {
             // The connection ends in any case, so a panic is ignored.
             Some(kill) => drop(catch_panic(kill)),
             None => {
-                self.status.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(Exit::new(None, None));
+                lock(&self.status).get_or_insert(Exit::new(None, None));
             }
         }
     }

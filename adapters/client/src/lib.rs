@@ -28,6 +28,7 @@
 // | `tracing` | spans and events for the `tracing` crate |
 // | `tools` | `Tools`: a snapshot of the list of a server's tools |
 // | `messages` | `MessagesToLines`, `LinesToMessages`: a connection over whole messages |
+// | `sync` | what state that is shared between threads and tasks needs |
 // | `streams` | `ReadStream`, `WriteStream`: the streams of any runtime |
 // | `http` | HTTP clients and tokens, and the exchanges of a connection |
 
@@ -58,6 +59,7 @@ mod shutdown;
 mod stderr;
 mod streams;
 mod subscription;
+mod sync;
 mod tools;
 mod trace_context;
 #[cfg(feature = "tracing")]
@@ -90,6 +92,8 @@ pub use shutdown::{GracePeriods, ShutdownReport, ShutdownStep};
 pub use stderr::{Stderr, StderrLines, StderrListener, StderrTail};
 pub use streams::{ReadStream, Reader, WriteStream, Writer};
 pub use subscription::subscription_options;
+#[doc(hidden)]
+pub use sync::{lock, replace_waker};
 pub use tools::{IntoIter as ToolsIntoIter, Tools};
 pub use trace_context::TraceSource;
 pub use wire_trace::{Direction, TraceListener, Tracer};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_core::{
@@ -16,7 +16,7 @@ use crate::handler::{
 use crate::hooks::{ConnectionHooks, Hooks};
 use crate::{
     CallbackPanic, Clock, ConnectionContext, Direction, GracePeriods, Launcher, McpServerDef, Observer, PanicCallbacks,
-    PanicSource, StderrListener, TraceListener, TraceSource, Transport,
+    PanicSource, StderrListener, TraceListener, TraceSource, Transport, lock,
 };
 
 /// The default name of a server that is connected by a pair of streams.
@@ -276,7 +276,7 @@ impl ConnectOptions {
     #[doc(alias = "StderrHandler")]
     pub fn stderr(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
         let f = Mutex::new(f);
-        self.stderr = Some(Arc::new(move |line| f.lock().unwrap_or_else(PoisonError::into_inner)(line)));
+        self.stderr = Some(Arc::new(move |line| lock(&f)(line)));
         self
     }
 
@@ -285,7 +285,7 @@ impl ConnectOptions {
     pub fn trace(mut self, f: impl FnMut(Direction, &[u8]) + Send + 'static) -> Self {
         let f = Mutex::new(f);
         self.trace = Some(Arc::new(move |direction, message| {
-            f.lock().unwrap_or_else(PoisonError::into_inner)(direction, message);
+            lock(&f)(direction, message);
         }));
         self
     }
@@ -439,7 +439,7 @@ impl ConnectOptions {
     pub fn on_notification(mut self, f: impl FnMut(&Notification) + Send + 'static) -> Self {
         let f = Mutex::new(f);
         self.hooks().on_notification = Some(Arc::new(move |notification| {
-            f.lock().unwrap_or_else(PoisonError::into_inner)(notification);
+            lock(&f)(notification);
         }));
         self
     }
@@ -448,8 +448,7 @@ impl ConnectOptions {
     /// characters.
     pub fn on_invalid_message(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
         let f = Mutex::new(f);
-        self.hooks().on_invalid_message =
-            Some(Arc::new(move |excerpt| f.lock().unwrap_or_else(PoisonError::into_inner)(excerpt)));
+        self.hooks().on_invalid_message = Some(Arc::new(move |excerpt| lock(&f)(excerpt)));
         self
     }
 

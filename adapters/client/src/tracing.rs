@@ -15,7 +15,7 @@
 //! Spans and events never contain arguments, results, headers, URIs, or the content of messages.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use ::tracing::dispatcher::{self, Dispatch};
@@ -24,6 +24,7 @@ use ::tracing::subscriber::NoSubscriber;
 use ::tracing::{debug, info, info_span, warn};
 use mcpwire_core::{CloseReason, RequestKey, ServerInfo, printable};
 
+use crate::lock;
 use crate::observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};
 use crate::trace_context::{CallSite, current_subscriber};
 
@@ -55,10 +56,6 @@ impl TracingObserver {
     /// Creates the observer of a connection that is being opened, or `None` if there is no subscriber.
     pub(crate) fn new() -> Option<Self> {
         has_subscriber().then(|| TracingObserver { subscriber: current_subscriber(), requests: Mutex::default() })
-    }
-
-    fn requests(&self) -> MutexGuard<'_, HashMap<RequestKey, CallSite>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -105,11 +102,11 @@ impl Observer for TracingObserver {
                 outcome = Empty,
             )
         });
-        self.requests().insert(request.key, CallSite { subscriber: subscriber.clone(), span });
+        lock(&self.requests).insert(request.key, CallSite { subscriber: subscriber.clone(), span });
     }
 
     fn attempt(&self, request: &RequestInfo, attempt: u32) {
-        let Some(CallSite { subscriber, span }) = self.requests().get(&request.key).cloned() else { return };
+        let Some(CallSite { subscriber, span }) = lock(&self.requests).get(&request.key).cloned() else { return };
         emit(&subscriber, || {
             span.record("attempts", attempt);
             debug!(target: REQUEST, parent: &span, id = request.id, attempt, "request sent again");
@@ -117,7 +114,7 @@ impl Observer for TracingObserver {
     }
 
     fn end(&self, request: &RequestInfo, outcome: &RequestOutcome, duration: Duration) {
-        let Some(CallSite { subscriber, span }) = self.requests().remove(&request.key) else { return };
+        let Some(CallSite { subscriber, span }) = lock(&self.requests).remove(&request.key) else { return };
         let duration_ms = milliseconds(duration);
         let outcome_name = outcome_name(outcome);
         emit(&subscriber, || {

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Waker};
 
 use mcpwire_client::{
     ConnectionContext, ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers,
-    ReplySlots, ShutdownReport, StderrLines, Tracer, Writer,
+    ReplySlots, ShutdownReport, StderrLines, Tracer, Writer, lock, replace_waker,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{
@@ -353,9 +353,7 @@ pub(crate) struct Wakers {
 impl Wakers {
     /// Stores the waker of the task of `cx` in `place`.
     pub(crate) fn store(&mut self, place: &mut Option<Waker>, cx: &Context<'_>) {
-        if !place.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-            self.unused.extend(place.replace(cx.waker().clone()));
-        }
+        self.unused.extend(replace_waker(place, cx.waker()));
     }
 
     /// Wakes the tasks. Call it without holding the lock.
@@ -384,8 +382,7 @@ pub(crate) struct StateGuard<'s> {
 
 impl<'s> StateGuard<'s> {
     pub(crate) fn lock(state: &'s Mutex<State>) -> Self {
-        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        StateGuard { state, wakers: None }
+        StateGuard { state: lock(state), wakers: None }
     }
 }
 

@@ -7,10 +7,11 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use futures_io::{AsyncRead, AsyncWrite};
+use mcpwire_client::{lock, replace_waker};
 
 /// One end of an in-memory connection. Returned by [`duplex`].
 #[derive(Debug)]
@@ -92,7 +93,7 @@ impl AsyncRead for PipeReader {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut channel = lock(&self.0);
         if channel.bytes.is_empty() && !channel.is_writer_closed && !channel.is_reader_closed && !buf.is_empty() {
-            let previous = register(&mut channel.read_waker, cx);
+            let previous = replace_waker(&mut channel.read_waker, cx.waker());
             drop(channel);
             drop(previous);
             return Poll::Pending;
@@ -113,7 +114,7 @@ impl AsyncWrite for PipeWriter {
         }
         let n = buf.len().min(channel.capacity - channel.bytes.len());
         if n == 0 && !buf.is_empty() {
-            let previous = register(&mut channel.write_waker, cx);
+            let previous = replace_waker(&mut channel.write_waker, cx.waker());
             drop(channel);
             drop(previous);
             return Poll::Pending;
@@ -147,10 +148,6 @@ impl Drop for PipeWriter {
     }
 }
 
-fn lock(channel: &Mutex<Channel>) -> MutexGuard<'_, Channel> {
-    channel.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Closes an end of the channel, and wakes the tasks at both ends.
 fn close(channel: &Mutex<Channel>, close_end: impl FnOnce(&mut Channel)) {
     let mut channel = lock(channel);
@@ -159,12 +156,4 @@ fn close(channel: &Mutex<Channel>, close_end: impl FnOnce(&mut Channel)) {
     // A task that is woken may need the lock at once.
     drop(channel);
     wakers.into_iter().flatten().for_each(Waker::wake);
-}
-
-/// Stores the waker of a task. Returns the previous waker, to be dropped without the lock: it may own a task.
-fn register(place: &mut Option<Waker>, cx: &Context<'_>) -> Option<Waker> {
-    match place {
-        Some(waker) if waker.will_wake(cx.waker()) => None,
-        place => place.replace(cx.waker().clone()),
-    }
 }

@@ -5,12 +5,13 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use futures_io::{AsyncRead, AsyncWrite};
 
+use mcpwire_client::lock;
 use mcpwire_driver::http::{Socket, Stream};
 
 /// Number of bytes that are read or written before the socket yields to other tasks. 32 KiB: 3,600 of the smallest HTTP/2 frames,
@@ -41,7 +42,7 @@ struct Unused {
 impl Meter {
     /// Sets the count to zero. Called when the head of a response or a part of a body has been read.
     pub(crate) fn reset(&self) {
-        self.lock().bytes = 0;
+        lock(&self.0).bytes = 0;
     }
 
     /// Adds bytes that have arrived at the time `now`.
@@ -49,7 +50,7 @@ impl Meter {
     /// # Errors
     /// If the count exceeds [`MAX_UNUSED`].
     pub(crate) fn add(&self, bytes: usize, now: Instant) -> io::Result<()> {
-        let mut unused = self.lock();
+        let mut unused = lock(&self.0);
         let since = now.saturating_duration_since(*unused.forgiven_at.get_or_insert(now));
         let milliseconds = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         if milliseconds > 0 {
@@ -66,10 +67,6 @@ impl Meter {
             unused.bytes / 1024
         );
         Err(io::Error::new(io::ErrorKind::ConnectionAborted, detail))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Unused> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,7 +16,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,7 @@ use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
 use http_body::Body;
 use hyper::body::Incoming;
+use mcpwire_client::lock;
 use mcpwire_driver::http::{Net, error_chain};
 use mcpwire_driver::protocol::http::Failure;
 use tokio::sync::oneshot;
@@ -173,13 +174,9 @@ impl Pool {
 
 /// The idle connections.
 impl Pool {
-    fn lock(&self) -> MutexGuard<'_, Vec<IdleEntry>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the most recently used connection to an origin, so that surplus connections expire. HTTP/2 connections stay in the pool.
     fn take(&self, origin: &Origin) -> Option<HttpConnection> {
-        let mut entries = self.lock();
+        let mut entries = lock(&self.idle);
         entries.retain(|entry| !entry.connection.is_closed());
         let at = entries.iter().rposition(|entry| entry.origin == *origin)?;
         if let Some(shared) = entries[at].connection.share() {
@@ -190,7 +187,7 @@ impl Pool {
     }
 
     fn put(self: &Arc<Self>, origin: Origin, connection: HttpConnection) {
-        let mut entries = self.lock();
+        let mut entries = lock(&self.idle);
         if entries.len() >= self.connector.options.max_connections && !entries.is_empty() {
             entries.remove(0);
         }
@@ -202,7 +199,7 @@ impl Pool {
     /// Removes the HTTP/2 connections to an origin, because one of them failed. [`Pool::take`] has removed HTTP/1.1 connections.
     fn remove_failed(&self, origin: &Origin, connection: &HttpConnection) {
         if connection.is_http2() {
-            self.lock().retain(|entry| entry.origin != *origin);
+            lock(&self.idle).retain(|entry| entry.origin != *origin);
         }
     }
 
@@ -211,7 +208,7 @@ impl Pool {
         let now = Instant::now();
         let age = |entry: &IdleEntry| now.saturating_duration_since(entry.since);
         let timeout = self.connector.options.idle_timeout;
-        let mut entries = self.lock();
+        let mut entries = lock(&self.idle);
         // Requests in flight hold clones of an HTTP/2 connection, so removing it here does not close it.
         entries.retain(|entry| !entry.connection.is_closed() && age(entry) < timeout);
         entries.iter().map(age).max().map(|oldest| timeout.saturating_sub(oldest))
@@ -219,7 +216,7 @@ impl Pool {
 
     /// Spawns [`sweep`], unless it is running.
     fn start_sweeper(self: &Arc<Self>) {
-        let mut sweeper = self.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sweeper = lock(&self.sweeper);
         if sweeper.as_ref().is_some_and(|sender| !sender.is_closed()) {
             return;
         }
@@ -237,8 +234,8 @@ async fn sweep(pool: Weak<Pool>, net: Arc<dyn Net>, timeout: Duration, mut pool_
         let Some(pool) = pool.upgrade() else { return };
         wait = pool.close_expired().unwrap_or(timeout);
         // Checked under the lock of the sweeper: a connection that is returned later starts a new sweeper.
-        let mut sweeper = pool.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
-        if pool.lock().is_empty() {
+        let mut sweeper = lock(&pool.sweeper);
+        if lock(&pool.idle).is_empty() {
             *sweeper = None;
             return;
         }

@@ -4,10 +4,12 @@ use std::fmt;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::{ClientRequest, Json, ServerRequest, ServerRequestId};
+
+use crate::lock;
 
 /// The context of a server's request: the server, the related request of the client, and the cancellation. Cheap to clone.
 #[derive(Clone)]
@@ -68,7 +70,7 @@ impl HandlerContext {
 
     /// Returns whether the answer is no longer needed. See [`HandlerContext::cancelled`].
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancellation().is_set
+        lock(&self.0.cancellation).is_set
     }
 
     /// Waits until the answer is no longer needed: the server has cancelled its request, the request of the client has
@@ -81,7 +83,7 @@ impl HandlerContext {
     }
 
     pub(super) fn cancel(&self) {
-        let mut state = self.0.cancellation();
+        let mut state = lock(&self.0.cancellation);
         state.is_set = true;
         let waiting = mem::take(&mut state.waiting);
         drop(state);
@@ -107,7 +109,7 @@ impl Future for CancelledFuture {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.0.cancellation();
+        let mut state = lock(&self.0.cancellation);
         if state.is_set {
             return Poll::Ready(());
         }
@@ -129,10 +131,4 @@ impl fmt::Debug for CancelledFuture {
 struct Cancellation {
     is_set: bool,
     waiting: Vec<Waker>,
-}
-
-impl Inner {
-    fn cancellation(&self) -> MutexGuard<'_, Cancellation> {
-        self.cancellation.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }

@@ -1,13 +1,13 @@
 //! [`PendingAnswers`]: the requests of a server that handlers are processing.
 
 use std::future::ready;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use mcpwire_core::{Calls, Json, ListRootsResult, Root, RpcError, ServerRequest, ServerRequestId, Timestamp};
 
 use super::{HandlerContext, HandlerFuture, Handlers};
-use crate::{HandlerError, PanicCallbacks, PanicSource, catch_panic};
+use crate::{HandlerError, PanicCallbacks, PanicSource, catch_panic, lock};
 
 const LIST_ROOTS: &str = "roots/list";
 
@@ -29,12 +29,12 @@ impl ConnectionHandlers {
 
     /// Sets the roots in the answer to `roots/list`.
     pub fn set_roots(&self, roots: Vec<Root>) {
-        *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(roots_answer(roots));
+        *lock(&self.roots) = Some(roots_answer(roots));
     }
 
     fn start(&self, request: &ServerRequest, context: &HandlerContext) -> Result<HandlerFuture, RpcError> {
         if request.method == LIST_ROOTS
-            && let Some(answer) = self.roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
+            && let Some(answer) = lock(&self.roots).clone()
         {
             return Ok(Box::pin(ready(answer)));
         }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::future::{Future, poll_fn, ready};
 use std::mem;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 use mcpwire_core::http::{Exchange, Failure, FailureKind};
@@ -17,7 +17,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 use super::authorization_context::AuthorizationContext;
 use super::token::{TokenError, TokenProvider};
 use super::{DefinitionSetting, HttpClient, HttpResponse, ResponseFuture, error_chain};
-use crate::catch_panic;
+use crate::{catch_panic, lock};
 
 /// Maximum number of times that a request is sent. 6: once, after a nonce, after a refresh, and after each of three logins
 /// for more scopes.
@@ -298,7 +298,7 @@ enum LastRequest {
 impl LastAuthorization {
     /// Takes the value of a request that is about to be sent.
     pub(super) fn sending(&self, authorization: Option<&str>) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         match &*last {
             LastRequest::Sent(value) if value.as_ref().map(|value| value.as_str()) == authorization => return,
             LastRequest::Sent(_) => self.context.change(),

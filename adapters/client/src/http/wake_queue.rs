@@ -2,10 +2,12 @@
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 
 use mcpwire_core::http::ExchangeId;
+
+use crate::{lock, replace_waker};
 
 /// The exchanges that were woken since they were last polled, in the order of their wake-ups.
 #[derive(Default)]
@@ -28,11 +30,8 @@ pub(super) struct ExchangeWaker {
 impl WakeQueue {
     /// Removes and returns the exchanges that were woken. Wakes the task of `cx` when another exchange is woken.
     pub(super) fn take(&self, cx: &mut Context<'_>) -> Vec<Arc<ExchangeWaker>> {
-        let mut queue = self.lock();
-        let former = match &queue.task {
-            Some(waker) if waker.will_wake(cx.waker()) => None,
-            _ => queue.task.replace(cx.waker().clone()),
-        };
+        let mut queue = lock(&self.0);
+        let former = replace_waker(&mut queue.task, cx.waker());
         let taken = mem::take(&mut queue.exchanges);
         drop(queue);
         drop(former);
@@ -44,11 +43,7 @@ impl WakeQueue {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.lock().exchanges.is_empty()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).exchanges.is_empty()
     }
 }
 
@@ -64,7 +59,7 @@ impl Wake for ExchangeWaker {
             return;
         }
         let shared = Arc::clone(&self.queue);
-        let mut queue = shared.lock();
+        let mut queue = lock(&shared.0);
         queue.exchanges.push(self);
         let task = queue.task.clone();
         drop(queue);
