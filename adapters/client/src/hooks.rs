@@ -127,6 +127,21 @@ fn outcome(reply: &Reply) -> RequestOutcome {
     }
 }
 
+/// Returns what the observers receive for an event of the engine that concerns the connection.
+fn connection_event(event: &Event) -> Option<ConnectionEvent<'_>> {
+    Some(match event {
+        Event::Restart => ConnectionEvent::Restarting,
+        #[cfg(feature = "http")]
+        Event::SessionReestablished => ConnectionEvent::SessionReestablished,
+        Event::InvalidMessage { excerpt } => ConnectionEvent::InvalidMessage { excerpt },
+        Event::ServerRequestRefused { method } => ConnectionEvent::ServerRequestRefused { method },
+        #[cfg(feature = "http")]
+        Event::DeliveryFailed { method, .. } => ConnectionEvent::DeliveryFailed { method: method.as_deref() },
+        Event::Closed(reason) => ConnectionEvent::Closed { reason },
+        _ => return None,
+    })
+}
+
 impl ConnectionHooks {
     /// Creates the hooks of a connection to the server named `server`.
     pub(crate) fn new(
@@ -187,36 +202,12 @@ impl ConnectionHooks {
                 let duration = now.duration_since(recorder.opening_since.take().unwrap_or(now));
                 recorder.observe(move |observer, connection| observer.connected(connection, &server, duration));
             }
-            Event::Restart => {
-                recorder.observe(|observer, connection| observer.event(connection, &ConnectionEvent::Restarting));
-            }
-            #[cfg(feature = "http")]
-            Event::SessionReestablished => recorder.observe(|observer, connection| {
-                observer.event(connection, &ConnectionEvent::SessionReestablished);
-            }),
-            Event::InvalidMessage { excerpt } => {
-                let excerpt = excerpt.clone();
+            event if connection_event(event).is_some() => {
+                let event = event.clone();
                 recorder.observe(move |observer, connection| {
-                    observer.event(connection, &ConnectionEvent::InvalidMessage { excerpt: &excerpt });
-                });
-            }
-            Event::ServerRequestRefused { method } => {
-                let method = method.clone();
-                recorder.observe(move |observer, connection| {
-                    observer.event(connection, &ConnectionEvent::ServerRequestRefused { method: &method });
-                });
-            }
-            #[cfg(feature = "http")]
-            Event::DeliveryFailed { method, .. } => {
-                let method = method.clone();
-                recorder.observe(move |observer, connection| {
-                    observer.event(connection, &ConnectionEvent::DeliveryFailed { method: method.as_deref() });
-                });
-            }
-            Event::Closed(reason) => {
-                let reason = reason.clone();
-                recorder.observe(move |observer, connection| {
-                    observer.event(connection, &ConnectionEvent::Closed { reason: &reason });
+                    if let Some(event) = connection_event(&event) {
+                        observer.event(connection, &event);
+                    }
                 });
             }
             _ => {}
