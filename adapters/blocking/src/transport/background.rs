@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_client::catch_panic;
-use mcpwire_client::http::{DefinitionSetting, HttpClient, ResponseFuture};
+use mcpwire_client::http::{HttpClient, ResponseFuture};
 use mcpwire_core::http::{Exchange, Failure, FailureKind};
 use mcpwire_smol::{Runtime as _, Smol, spawn, start};
 
@@ -48,15 +48,5 @@ impl HttpClient for Background {
         Box::pin(spawn(self.0.send(exchange)))
     }
 
-    fn capacity(&self) -> usize {
-        self.0.capacity()
-    }
-
-    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
-        self.0.applies(setting)
-    }
-
-    fn has_user_agent(&self) -> bool {
-        self.0.has_user_agent()
-    }
+    mcpwire_client::properties_of_client!(self => self.0);
 }

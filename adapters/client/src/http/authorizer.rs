@@ -16,7 +16,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::authorization_context::AuthorizationContext;
 use super::token::{TokenError, TokenProvider};
-use super::{DefinitionSetting, HttpClient, HttpResponse, ResponseFuture, error_chain};
+use super::{HttpClient, HttpResponse, ResponseFuture, error_chain};
 use crate::{catch_panic, lock};
 
 /// Maximum number of times that a request is sent. 6: once, after a nonce, after a refresh, and after each of three logins
@@ -315,17 +315,7 @@ impl HttpClient for AuthorizingClient {
         Box::pin(async move { send(&*authorizer, &*client, last_sent.as_deref(), exchange).await })
     }
 
-    fn capacity(&self) -> usize {
-        self.client.capacity()
-    }
-
-    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
-        self.client.applies(setting)
-    }
-
-    fn has_user_agent(&self) -> bool {
-        self.client.has_user_agent()
-    }
+    crate::properties_of_client!(self => self.client);
 }
 
 async fn send(

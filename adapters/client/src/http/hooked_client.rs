@@ -11,7 +11,7 @@ use mcpwire_core::http::{Exchange, Failure, FailureKind, SettingsError};
 use mcpwire_core::internal::MessageSummary;
 
 use super::authorizer::{AUTHORIZATION, LastAuthorization};
-use super::{DefinitionSetting, HttpClient, HttpResponse, ResponseFuture};
+use super::{HttpClient, HttpResponse, ResponseFuture};
 use crate::hooks::ConnectionHooks;
 use crate::{Direction, Reader, catch_panic};
 
@@ -115,17 +115,7 @@ impl HttpClient for HookedClient {
         })
     }
 
-    fn capacity(&self) -> usize {
-        self.client.capacity()
-    }
-
-    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
-        self.client.applies(setting)
-    }
-
-    fn has_user_agent(&self) -> bool {
-        self.client.has_user_agent()
-    }
+    crate::properties_of_client!(self => self.client);
 }
 
 /// A response body that reports the number of its bytes to the hooks.

@@ -137,6 +137,25 @@ pub trait HttpClient: Send + Sync + 'static {
     }
 }
 
+/// Implements the methods of [`HttpClient`] that describe a client by those of another client.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! properties_of_client {
+    ($self:ident => $client:expr) => {
+        fn capacity(&$self) -> usize {
+            $client.capacity()
+        }
+
+        fn applies(&$self, setting: $crate::http::DefinitionSetting<'_>) -> bool {
+            $client.applies(setting)
+        }
+
+        fn has_user_agent(&$self) -> bool {
+            $client.has_user_agent()
+        }
+    };
+}
+
 /// The future of a response. It resolves when the head of the response has arrived.
 pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<HttpResponse, Failure>> + Send>>;
 
@@ -149,17 +168,7 @@ impl<T: HttpClient + ?Sized> HttpClient for Arc<T> {
         (**self).send_shared(exchange)
     }
 
-    fn capacity(&self) -> usize {
-        (**self).capacity()
-    }
-
-    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
-        (**self).applies(setting)
-    }
-
-    fn has_user_agent(&self) -> bool {
-        (**self).has_user_agent()
-    }
+    crate::properties_of_client!(self => **self);
 }
 
 impl HttpClient for Box<dyn HttpClient> {
@@ -171,17 +180,7 @@ impl HttpClient for Box<dyn HttpClient> {
         (**self).send_shared(exchange)
     }
 
-    fn capacity(&self) -> usize {
-        (**self).capacity()
-    }
-
-    fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
-        (**self).applies(setting)
-    }
-
-    fn has_user_agent(&self) -> bool {
-        (**self).has_user_agent()
-    }
+    crate::properties_of_client!(self => **self);
 }
 
 impl<F, Fut> HttpClient for F
