@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mcpwire_client::{Clock, ConnectOptions, Error, Launcher, McpServerDef, OptionParts, Transport as TransportKind};
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{ServerInfo, stdio};
-use mcpwire_process::{Process, RunningServer};
+use mcpwire_process::{EndOfStream, Process, RunningServer};
 
 use super::McpClient;
 use crate::connection::Connection;
@@ -56,7 +56,8 @@ impl McpClient {
         options: ConnectOptions,
     ) -> Result<Self, Error> {
         let mut options = options.into_parts(None, TransportKind::Stream, Clock::system());
-        let transport = Threads::start(reader, writer).map_err(|error| Error::new(options.context.name(), error))?;
+        let transport = Threads::start(reader, writer, None, EndOfStream::of_streams())
+            .map_err(|error| Error::new(options.context.name(), error))?;
         let engine = AnyEngine::Stream(stdio::Engine::new(mem::take(&mut options.config)));
         Ok(Self::new(Connection::new(engine, Box::new(transport), None, options)))
     }
@@ -177,5 +178,6 @@ fn transport(pipes: mcpwire_process::Pipes, process: &Process) -> io::Result<Box
 
 #[cfg(not(unix))]
 fn transport(pipes: mcpwire_process::Pipes, _: &Process) -> io::Result<Box<dyn Transport>> {
-    Ok(Box::new(Threads::start_for_process(pipes.stdout, pipes.stdin, Some(Box::new(pipes.stderr)))?))
+    let stderr = Some(Box::new(pipes.stderr) as _);
+    Ok(Box::new(Threads::start(pipes.stdout, pipes.stdin, stderr, EndOfStream::of_process())?))
 }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use mcpwire_client::{LaunchedServer, LaunchedServerHandle, Reader, Writer};
+use mcpwire_process::EndOfStream;
 
 use super::Threads;
 
@@ -15,7 +16,8 @@ use super::Threads;
 pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedServerHandle)> {
     let LaunchedServer { reader, writer, stderr, exit, handle } = server;
     let stderr = stderr.map(|stderr| Box::new(BlockingReader(stderr)) as Box<dyn Read + Send>);
-    let mut threads = Threads::start_for_process(BlockingReader(reader), BlockingWriter(writer), stderr)?;
+    let (reader, writer) = (BlockingReader(reader), BlockingWriter(writer));
+    let mut threads = Threads::start(reader, writer, stderr, EndOfStream::of_process())?;
     threads.watch_exit(move || block_on(exit))?;
     Ok((threads, handle))
 }

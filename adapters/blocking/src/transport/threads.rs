@@ -54,23 +54,10 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Starts the threads of a connection over a pair of streams.
-    pub(crate) fn start(reader: impl Read + Send + 'static, writer: impl Write + Send + 'static) -> io::Result<Self> {
-        Self::start_with(reader, writer, None, EndOfStream::of_streams())
-    }
-
-    /// Starts the threads of a connection to a server process.
+    /// Starts the threads of a connection. `end_of_stream` is that of a server process or of a pair of streams.
     ///
-    /// Nothing reports the exit of the process, unless [`Threads::watch_exit`] is called.
-    pub(crate) fn start_for_process(
-        reader: impl Read + Send + 'static,
-        writer: impl Write + Send + 'static,
-        stderr: Option<Box<dyn Read + Send>>,
-    ) -> io::Result<Self> {
-        Self::start_with(reader, writer, stderr, EndOfStream::of_process())
-    }
-
-    fn start_with(
+    /// Nothing reports the exit of a process, unless [`Threads::watch_exit`] is called.
+    pub(crate) fn start(
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
         stderr: Option<Box<dyn Read + Send>>,
@@ -338,8 +325,8 @@ mod tests {
     #[test]
     fn the_queue_of_standard_error_is_bounded() {
         let (reads, read) = channel();
-        let threads =
-            Threads::start_for_process(io::empty(), io::sink(), Some(Box::new(EndlessReader(reads)))).unwrap();
+        let stderr = Some(Box::new(EndlessReader(reads)) as _);
+        let threads = Threads::start(io::empty(), io::sink(), stderr, EndOfStream::of_process()).unwrap();
         for _ in 0..MAX_CHUNKS {
             read.recv().unwrap();
         }
