@@ -151,7 +151,7 @@ impl State {
     /// Reports the numbers of bytes that were sent and received to the hooks.
     pub(crate) fn record_bytes(&mut self) {
         if let Some(hooks) = &self.hooks {
-            hooks.bytes(Direction::Sent, self.output.take_sent());
+            hooks.bytes(Direction::Sent, mem::take(&mut self.output.sent));
             hooks.bytes(Direction::Received, mem::take(&mut self.received));
         }
     }
@@ -202,7 +202,7 @@ impl State {
             // If there is no waker, the driver was already woken.
             let Some(driver) = &self.driver else { return };
             self.output.write(engine, &mut Context::from_waker(driver), None);
-            if !self.output.has_failed()
+            if self.output.failure.is_none()
                 && engine.transmit().is_empty()
                 && !engine.session().has_events()
                 && self.is_timer_set_by(self.engine.poll_timeout())

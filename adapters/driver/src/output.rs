@@ -1,7 +1,6 @@
 //! [`Output`]: writes the engine's output to the stream to the server.
 
 use std::io::{Error, ErrorKind};
-use std::mem;
 use std::task::{Context, Poll};
 
 use mcpwire_client::{Direction, Writer, catch_panic};
@@ -9,13 +8,14 @@ use mcpwire_core::stdio::Engine;
 
 /// The stream to the server. If it fails or panics, it is dropped, and the driver ends the connection.
 pub(crate) struct Output {
-    /// `None` when the input of the server is closed.
-    writer: Option<Writer>,
+    /// `None` when the input of the server is closed. Dropping it closes the input.
+    pub(crate) writer: Option<Writer>,
     /// Whether bytes were written and not flushed.
     needs_flush: bool,
-    failure: Option<OutputFailure>,
-    /// Number of bytes that were written since [`Output::take_sent`].
-    sent: u64,
+    /// Why writing has failed, until the driver takes it.
+    pub(crate) failure: Option<OutputFailure>,
+    /// Number of bytes that were written and not recorded.
+    pub(crate) sent: u64,
 }
 
 /// Bytes for the trace callback.
@@ -92,25 +92,5 @@ impl Output {
             }
         }
         Ok(written)
-    }
-
-    /// Returns whether writing has failed, and [`Output::take_failure`] has not returned why.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.failure.is_some()
-    }
-
-    /// Returns why writing has failed, once.
-    pub(crate) fn take_failure(&mut self) -> Option<OutputFailure> {
-        self.failure.take()
-    }
-
-    /// Returns the number of bytes that were written since the last call.
-    pub(crate) fn take_sent(&mut self) -> u64 {
-        mem::take(&mut self.sent)
-    }
-
-    /// Removes and returns the writer. Dropping it closes the input of the server.
-    pub(crate) fn take_writer(&mut self) -> Option<Writer> {
-        self.writer.take()
     }
 }

@@ -39,7 +39,7 @@ impl Shutdown {
         if state.server.process().is_some() {
             Shutdown { target: Target::Process(ProcessShutdown::new(grace_periods)), until: now }
         } else {
-            Shutdown { target: Target::Stream(state.output.take_writer()), until: now + grace_periods.after_close }
+            Shutdown { target: Target::Stream(state.output.writer.take()), until: now + grace_periods.after_close }
         }
     }
 
@@ -57,7 +57,7 @@ impl Shutdown {
         match &mut self.target {
             Target::Process(shutdown) => loop {
                 match shutdown.next(state.server.process(), is_watched, has_stderr, now) {
-                    ShutdownAction::CloseInput => drop(state.output.take_writer()),
+                    ShutdownAction::CloseInput => drop(state.output.writer.take()),
                     ShutdownAction::Wait(at) => {
                         self.until = at;
                         return Poll::Pending;

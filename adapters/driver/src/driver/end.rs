@@ -119,7 +119,7 @@ impl Driver {
             state.connection.failure = Some(why);
         }
         state.close(&self.shared.server);
-        let unused = (state.output.take_writer(), state.server.take());
+        let unused = (state.output.writer.take(), state.server.take());
         mem::swap(&mut state.wakers, &mut self.wakers);
         drop(state);
         // Dropping the process kills it and its descendants.

@@ -167,7 +167,7 @@ impl Driver {
         let traced = state.is_traced.then_some(&mut self.traced_bytes);
         let written = state.output.write(engine, cx, traced);
         // The caller of a request may have tried to write before.
-        match state.output.take_failure() {
+        match state.output.failure.take() {
             None => return written,
             // Reported where the panics of all streams are.
             Some(OutputFailure::Panic(message)) => resume_unwind(Box::new(message)),
