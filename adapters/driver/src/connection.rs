@@ -1,6 +1,5 @@
 //! [`Shared`]: the data that the callers and the driver of a connection share. [`ConnectionRef`] keeps it alive.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -180,11 +179,5 @@ impl Drop for ConnectionGuard {
             // A shutdown in progress continues in the driver.
             state.wake_driver();
         }
-    }
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("server", &self.context.name()).finish_non_exhaustive()
     }
 }
