@@ -56,11 +56,9 @@ impl Pipes {
     /// # Errors
     /// If the system cannot make a pipe non-blocking.
     pub fn into_files(self) -> io::Result<[File; 3]> {
-        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-
         let files = [OwnedFd::from(self.stdin), self.stdout.into(), self.stderr.into()].map(File::from);
         for file in &files {
-            fcntl_setfl(file, fcntl_getfl(file)? | OFlags::NONBLOCK)?;
+            rustix::io::ioctl_fionbio(file, true)?;
         }
         Ok(files)
     }

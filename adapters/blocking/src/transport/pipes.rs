@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mcpwire_core::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::ioctl_fionbio;
 
 use super::{Io, Transport, observe};
 use crate::cancel::ThreadWaker;
@@ -293,8 +293,8 @@ impl Transport for Pipes {
 /// close-on-exec, atomically on systems with `pipe2` (not macOS).
 fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (read, write) = io::pipe()?;
-    set_nonblocking(&read)?;
-    set_nonblocking(&write)?;
+    ioctl_fionbio(&read, true)?;
+    ioctl_fionbio(&write, true)?;
     Ok((read, write))
 }
 
@@ -306,11 +306,6 @@ fn poll_descriptors(list: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::R
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
-    let flags = fcntl_getfl(&fd)?;
-    Ok(fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?)
 }
 
 /// Returns whether a later attempt can succeed.
