@@ -38,7 +38,8 @@ mcpwire_client::call_builder! {
     /// # Ok::<(), mcpwire_blocking::Error>(())
     /// ```
     #[must_use = "a call is sent by `send`, `structured`, `raw`, `begin` or `as_task`"]
-    blocking Call<'client, 'c> { client: &'client mut McpClient, callbacks: ReportCallbacks<'c> } -> TaskOrResult<'client>
+    [] []
+    Call<'client, 'c> { client: &'client mut McpClient, callbacks: ReportCallbacks<'c> } -> TaskOrResult<'client>
 }
 
 mcpwire_client::running_task! {
@@ -56,7 +57,8 @@ mcpwire_client::running_task! {
     /// let result = task.wait()?;
     /// # Ok::<(), mcpwire_blocking::Error>(())
     /// ```
-    blocking RunningTask<'c> { client: &'c mut McpClient }
+    [] []
+    RunningTask<'c> { client: &'c mut McpClient }
 }
 
 impl McpClient {

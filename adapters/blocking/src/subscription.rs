@@ -43,7 +43,7 @@ impl McpClient {
         /// println!("{:?}", changes.end());
         /// # Ok::<(), mcpwire_blocking::Error>(())
         /// ```
-        blocking
+        [] [mut] []
     }
 
     fn open_subscription(

@@ -2,7 +2,8 @@
 
 /// Defines the methods of `McpClient` that send requests and notifications, inside of an `impl` block.
 ///
-/// The argument says what the methods are: `async` functions with `&self`, or `blocking` functions with `&mut self`.
+/// The brackets say what the methods are: `[async] [] [.await]` for async functions with `&self`, `[] [mut] []` for functions with
+/// `&mut self` that block. The attributes say what dropping the future of `list_tools` does.
 ///
 /// The client needs these methods:
 ///
@@ -15,18 +16,7 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! request_methods {
-    (async) => {
-        $crate::request_methods! {
-            @define [async] [] [.await]
-            ///
-            /// # Cancel safety
-            /// Dropping the future before its end cancels the request. The stored list remains.
-        }
-    };
-    (blocking) => {
-        $crate::request_methods! { @define [] [mut] [] }
-    };
-    (@define [$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] $(#[$cancel_safety:meta])*) => {
+    ([$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] $(#[$cancel_safety:meta])*) => {
         /// Requests all pages of the server's tool list, and stores the list.
         ///
         /// The list omits invalid tools: see [`McpClient::rejected_tools`]. A modern server may declare how long its list is

@@ -24,7 +24,8 @@ mcpwire_client::call_builder! {
     /// callbacks that borrow, the future that [`Call::send`] returns is `'static` and can be spawned, whatever the name and the
     /// arguments were borrowed from: `set.spawn(client.call_tool(&name, &arguments).send())`.
     #[must_use = "a call is sent when it is awaited"]
-    async Call<'c, R> { client: McpClient<R>, callbacks: ReportCallbacks<'c> } -> TaskOrResult<R>
+    [async] [.await]
+    Call<'c, R> { client: McpClient<R>, callbacks: ReportCallbacks<'c> } -> TaskOrResult<R>
 }
 
 mcpwire_client::running_task! {
@@ -40,7 +41,11 @@ mcpwire_client::running_task! {
     /// # Ok(())
     /// # }
     /// ```
-    async RunningTask<R> { client: McpClient<R> }
+    [async] [.await]
+    RunningTask<R> { client: McpClient<R> }
+    ///
+    /// # Cancel safety
+    /// Dropping the future before its end does not affect the task. A later call waits again.
 }
 
 impl<R> McpClient<R> {

@@ -12,7 +12,12 @@ use crate::operation::{BoxFuture, OperationRunner};
 use crate::pending::Pending;
 
 impl<R> McpClient<R> {
-    mcpwire_client::request_methods!(async);
+    mcpwire_client::request_methods! {
+        [async] [] [.await]
+        ///
+        /// # Cancel safety
+        /// Dropping the future before its end cancels the request. The stored list remains.
+    }
 
     /// Sends a request of the method `M`, and waits for its result.
     pub async fn request<M: Method>(

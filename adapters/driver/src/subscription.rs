@@ -46,7 +46,10 @@ impl<R> McpClient<R> {
         /// # Ok(())
         /// # }
         /// ```
-        async
+        [async] [] [.await]
+        ///
+        /// # Cancel safety
+        /// Dropping the future before its end ends the subscription on the server.
     }
 
     /// Boxed, so that a program contains the code once, although several methods await it.
