@@ -53,17 +53,13 @@ macro_rules! call_builder {
                 self
             }
 
-            /// Sets the maximum time without a response or progress. The default is
-            /// [`Config::request_timeout`](crate::protocol::Config::request_timeout).
-            pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.options = self.options.timeout(timeout);
-                self
-            }
+            $crate::option_setters! {
+                /// Sets the maximum time without a response or progress. The default is
+                /// [`Config::request_timeout`](crate::protocol::Config::request_timeout).
+                fn timeout(timeout: ::std::time::Duration);
 
-            /// Sets the maximum total duration of the call, regardless of progress.
-            pub fn total_timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.options = self.options.total_timeout(timeout);
-                self
+                /// Sets the maximum total duration of the call, regardless of progress.
+                fn total_timeout(timeout: ::std::time::Duration);
             }
 
             /// Requests progress notifications, and calls `f` with each. Each notification restarts the timeout.
@@ -94,29 +90,19 @@ macro_rules! call_builder {
                 self
             }
 
-            /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
-            pub fn task_ttl(mut self, ttl: ::std::time::Duration) -> Self {
-                self.options = self.options.task_ttl(ttl);
-                self
-            }
+            $crate::option_setters! {
+                /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
+                fn task_ttl(ttl: ::std::time::Duration);
 
-            /// Adds members to the `_meta` of the request. `meta` must be an object.
-            pub fn meta(mut self, meta: $crate::protocol::Json) -> Self {
-                self.options = self.options.meta(meta);
-                self
-            }
+                /// Adds members to the `_meta` of the request. `meta` must be an object.
+                fn meta(meta: $crate::protocol::Json);
 
-            /// Sends the call to the server even if the client's cache contains a valid response.
-            pub fn fresh(mut self) -> Self {
-                self.options = self.options.fresh();
-                self
-            }
+                /// Sends the call to the server even if the client's cache contains a valid response.
+                fn fresh();
 
-            /// Sends the call again if the server ends the HTTP session before it responds. The server may then execute the
-            /// call twice.
-            pub fn repeatable(mut self) -> Self {
-                self.options = self.options.repeatable();
-                self
+                /// Sends the call again if the server ends the HTTP session before it responds. The server may then execute the
+                /// call twice.
+                fn repeatable();
             }
 
             /// Sends the call, and decodes the structured content of its result.

@@ -258,28 +258,18 @@ impl McpServerDef {
         self
     }
 
-    /// Sets the environment variables of this process that the server inherits.
-    pub fn env_policy(mut self, policy: EnvPolicy) -> Self {
-        self.env_policy = policy;
-        self
-    }
+    crate::setters! {
+        /// Sets the environment variables of this process that the server inherits.
+        fn env_policy(policy: EnvPolicy) => env_policy = policy;
 
-    /// Sets the working directory.
-    pub fn cwd(mut self, directory: impl AsRef<Path>) -> Self {
-        self.cwd = Some(directory.as_ref().to_path_buf());
-        self
-    }
+        /// Sets the working directory.
+        fn cwd(directory: impl AsRef<Path>) => cwd = Some(directory.as_ref().to_path_buf());
 
-    /// Sets the maximum time to wait for a response or a progress notification.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
+        /// Sets the maximum time to wait for a response or a progress notification.
+        fn timeout(timeout: Duration) => timeout = Some(timeout);
 
-    /// Sets the maximum time to start the server and to open the connection.
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = Some(timeout);
-        self
+        /// Sets the maximum time to start the server and to open the connection.
+        fn connect_timeout(timeout: Duration) => connect_timeout = Some(timeout);
     }
 
     /// Returns the configuration with the timeouts of this definition.

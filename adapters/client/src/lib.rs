@@ -28,6 +28,7 @@
 // | `tracing` | spans and events for the `tracing` crate |
 // | `tools` | `Tools`: a snapshot of the list of a server's tools |
 // | `messages` | `MessagesToLines`, `LinesToMessages`: a connection over whole messages |
+// | `setters` | methods of builders |
 // | `sync` | what state that is shared between threads and tasks needs |
 // | `streams` | `ReadStream`, `WriteStream`: the streams of any runtime |
 // | `http` | HTTP clients and tokens, and the exchanges of a connection |
@@ -55,6 +56,7 @@ mod reply_slots;
 mod request_methods;
 mod running_task;
 mod server_end;
+mod setters;
 mod shutdown;
 mod stderr;
 mod streams;

@@ -111,13 +111,11 @@ macro_rules! open_options {
     ($(
         $(#[$attribute:meta])*
         fn $name:ident $([$($generics:tt)*])? ($($argument:ident: $type:ty),* $(,)?);
-    )*) => {$(
-        $(#[$attribute])*
-        ///
-        #[doc = concat!("See [`ConnectOptions::", stringify!($name), "`](crate::ConnectOptions::", stringify!($name), ").")]
-        pub fn $name $(<$($generics)*>)? (mut self, $($argument: $type),*) -> Self {
-            self.options = self.options.$name($($argument),*);
-            self
-        }
-    )*};
+    )*) => {
+        $crate::option_setters! { $(
+            $(#[$attribute])*
+            #[doc = concat!("See [`ConnectOptions::", stringify!($name), "`](crate::ConnectOptions::", stringify!($name), ").")]
+            fn $name $([$($generics)*])? ($($argument: $type),*);
+        )* }
+    };
 }

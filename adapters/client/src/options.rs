@@ -122,46 +122,35 @@ impl ConnectOptions {
         &mut self.config
     }
 
-    /// Sets the client's name and version, which are sent to the server.
-    pub fn client_info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        self.config.client_info = Implementation::new(name, version);
-        self
+    /// Returns the options of a connection over HTTP.
+    #[cfg(feature = "http")]
+    #[doc(hidden)]
+    pub fn http_options(&self) -> &crate::http::HttpOptions {
+        &self.http
     }
 
-    /// Sets the protocol versions that the client accepts.
-    pub fn negotiate(mut self, negotiate: Negotiate) -> Self {
-        self.config.negotiate = negotiate;
-        self
-    }
+    crate::setters! {
+        /// Sets the client's name and version, which are sent to the server.
+        fn client_info(name: impl Into<String>, version: impl Into<String>)
+            => config.client_info = Implementation::new(name, version);
 
-    /// Sets the maximum time that a request waits for a response or a progress notification ([`Config::request_timeout`]).
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.config.request_timeout = timeout;
-        self
-    }
+        /// Sets the protocol versions that the client accepts.
+        fn negotiate(negotiate: Negotiate) => config.negotiate = negotiate;
 
-    /// Sets the maximum total duration of a request, regardless of progress ([`Config::total_timeout`]).
-    pub fn total_timeout(mut self, timeout: Duration) -> Self {
-        self.config.total_timeout = timeout;
-        self
-    }
+        /// Sets the maximum time that a request waits for a response or a progress notification ([`Config::request_timeout`]).
+        fn timeout(timeout: Duration) => config.request_timeout = timeout;
 
-    /// Sets the maximum time for opening the connection ([`Config::connect_timeout`]).
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.config.connect_timeout = timeout;
-        self
-    }
+        /// Sets the maximum total duration of a request, regardless of progress ([`Config::total_timeout`]).
+        fn total_timeout(timeout: Duration) => config.total_timeout = timeout;
 
-    /// Sets the maximum size of a received message, in bytes ([`Config::max_message`]).
-    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
-        self.config.max_message = bytes;
-        self
-    }
+        /// Sets the maximum time for opening the connection ([`Config::connect_timeout`]).
+        fn connect_timeout(timeout: Duration) => config.connect_timeout = timeout;
 
-    /// Sets the minimum level of the log messages that a modern server sends ([`Config::log_level`]).
-    pub fn log_level(mut self, level: LoggingLevel) -> Self {
-        self.config.log_level = Some(level);
-        self
+        /// Sets the maximum size of a received message, in bytes ([`Config::max_message`]).
+        fn max_message_bytes(bytes: usize) => config.max_message = bytes;
+
+        /// Sets the minimum level of the log messages that a modern server sends ([`Config::log_level`]).
+        fn log_level(level: LoggingLevel) => config.log_level = Some(level);
     }
 
     /// Allows calls of tools that require a task. The call waits for the result of the task ([`Config::follow_tasks`]).
@@ -173,101 +162,77 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the name, in errors and for handlers, of a server that is connected by a pair of streams. Default: `stream`.
-    ///
-    /// For a server with a definition, set [`McpServerDef::name`] instead.
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into().into());
-        self
-    }
+    crate::setters! {
+        /// Sets the name, in errors and for handlers, of a server that is connected by a pair of streams. Default: `stream`.
+        ///
+        /// For a server with a definition, set [`McpServerDef::name`] instead.
+        fn name(name: impl Into<String>) => name = Some(name.into().into());
 
-    /// Sets the durations of the steps of the shutdown.
-    pub fn grace_periods(mut self, grace_periods: GracePeriods) -> Self {
-        self.grace_periods = grace_periods;
-        self
-    }
+        /// Sets the durations of the steps of the shutdown.
+        fn grace_periods(grace_periods: GracePeriods) => grace_periods = grace_periods;
 
-    /// Sets the options of a connection over HTTP. They have no effect on other connections.
-    #[cfg(feature = "http")]
-    pub fn http(mut self, http: crate::http::HttpOptions) -> Self {
-        self.http = http;
-        self
-    }
+        /// Sets the options of a connection over HTTP. They have no effect on other connections.
+        #[cfg(feature = "http")]
+        fn http(http: crate::http::HttpOptions) => http = http;
 
-    /// Returns the options of a connection over HTTP.
-    #[cfg(feature = "http")]
-    #[doc(hidden)]
-    pub fn http_options(&self) -> &crate::http::HttpOptions {
-        &self.http
-    }
+        /// Sets the callback that adds headers to each HTTP request, right before the request is sent.
+        ///
+        /// [`HttpOptions::token`](crate::http::HttpOptions::token) replaces an `Authorization` header of the callback. When the callback
+        /// sets another value of that header, cached responses that are not public are no longer used. If the callback panics, the request is not sent and fails with the message of the panic.
+        ///
+        /// ```
+        /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; }
+        /// use mcpwire::ConnectOptions;
+        ///
+        /// let options = ConnectOptions::default().on_request(|call, head| {
+        ///     if let Some(tool) = call.tool() {
+        ///         let _ = head.header("X-Audit", format!("{tool}, attempt {}", call.attempt));
+        ///     }
+        /// });
+        /// ```
+        #[cfg(feature = "http")]
+        fn on_request(f: impl Fn(&crate::http::CallInfo, &mut crate::http::RequestHead<'_>) + Send + Sync + 'static)
+            => on_request = Some(Arc::new(f));
 
-    /// Sets the callback that adds headers to each HTTP request, right before the request is sent.
-    ///
-    /// [`HttpOptions::token`](crate::http::HttpOptions::token) replaces an `Authorization` header of the callback. When the callback
-    /// sets another value of that header, cached responses that are not public are no longer used. If the callback panics, the request is not sent and fails with the message of the panic.
-    ///
-    /// ```
-    /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; }
-    /// use mcpwire::ConnectOptions;
-    ///
-    /// let options = ConnectOptions::default().on_request(|call, head| {
-    ///     if let Some(tool) = call.tool() {
-    ///         let _ = head.header("X-Audit", format!("{tool}, attempt {}", call.attempt));
-    ///     }
-    /// });
-    /// ```
-    #[cfg(feature = "http")]
-    pub fn on_request(
-        mut self,
-        f: impl Fn(&crate::http::CallInfo, &mut crate::http::RequestHead<'_>) + Send + Sync + 'static,
-    ) -> Self {
-        self.on_request = Some(Arc::new(f));
-        self
-    }
+        /// Sets the object or closure that starts servers in another way than as a local process.
+        ///
+        /// It has no effect on connections over HTTP or over a pair of streams.
+        fn launcher(launcher: impl Launcher) => launcher = Some(Arc::new(launcher));
 
-    /// Sets the object or closure that starts servers in another way than as a local process.
-    ///
-    /// It has no effect on connections over HTTP or over a pair of streams.
-    pub fn launcher(mut self, launcher: impl Launcher) -> Self {
-        self.launcher = Some(Arc::new(launcher));
-        self
-    }
-
-    /// Sets the validator of the structured content of tool results. `mcpwire::jsonschema::JsonSchema` is one. Default: none.
-    ///
-    /// The specification recommends to validate results (2026-07-28, server/tools, "Output Schema"); a client does it only with a
-    /// validator, because that costs time for each result and adds dependencies. Each call of a tool that has an output schema in
-    /// the loaded list then fails with [`CallError::Structured`](mcpwire_core::CallError::Structured) if the structured content is
-    /// missing or does not match, or if the schema cannot be used. Results of tools that failed are not checked. Neither are calls
-    /// that ask for the unchanged result (`raw`), and results of tasks that are taken by the task's id.
-    ///
-    /// The error contains neither the text nor the content of the result. A program that wants them in spite of a mismatch, for
-    /// example to show them to a model, sets no validator, and calls [`Tool::check_output`](mcpwire_core::Tool::check_output) on
-    /// the result.
-    ///
-    /// The task that waits for the call validates, without holding a lock. A panic of the validator reaches it.
-    ///
-    /// ```
-    /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub mod types { pub use mcpwire_core::{Json, ValidationError,
-    /// # Validator}; } }
-    /// use mcpwire::ConnectOptions;
-    /// use mcpwire::types::{Json, ValidationError, Validator};
-    ///
-    /// /// Accepts objects only.
-    /// struct Objects;
-    ///
-    /// impl Validator for Objects {
-    ///     fn validate(&self, _schema: &Json, value: &Json) -> Result<(), ValidationError> {
-    ///         if value.is_object() { Ok(()) } else { Err(ValidationError::value("", "it is no object")) }
-    ///     }
-    /// }
-    ///
-    /// let options = ConnectOptions::default().output_validator(Objects);
-    /// ```
-    #[doc(alias = "outputSchema")]
-    pub fn output_validator(mut self, validator: impl Validator + Send + Sync + 'static) -> Self {
-        self.output_validator = Some(Arc::new(validator));
-        self
+        /// Sets the validator of the structured content of tool results. `mcpwire::jsonschema::JsonSchema` is one. Default: none.
+        ///
+        /// The specification recommends to validate results (2026-07-28, server/tools, "Output Schema"); a client does it only with a
+        /// validator, because that costs time for each result and adds dependencies. Each call of a tool that has an output schema in
+        /// the loaded list then fails with [`CallError::Structured`](mcpwire_core::CallError::Structured) if the structured content is
+        /// missing or does not match, or if the schema cannot be used. Results of tools that failed are not checked. Neither are calls
+        /// that ask for the unchanged result (`raw`), and results of tasks that are taken by the task's id.
+        ///
+        /// The error contains neither the text nor the content of the result. A program that wants them in spite of a mismatch, for
+        /// example to show them to a model, sets no validator, and calls [`Tool::check_output`](mcpwire_core::Tool::check_output) on
+        /// the result.
+        ///
+        /// The task that waits for the call validates, without holding a lock. A panic of the validator reaches it.
+        ///
+        /// ```
+        /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub mod types { pub use mcpwire_core::{Json, ValidationError,
+        /// # Validator}; } }
+        /// use mcpwire::ConnectOptions;
+        /// use mcpwire::types::{Json, ValidationError, Validator};
+        ///
+        /// /// Accepts objects only.
+        /// struct Objects;
+        ///
+        /// impl Validator for Objects {
+        ///     fn validate(&self, _schema: &Json, value: &Json) -> Result<(), ValidationError> {
+        ///         if value.is_object() { Ok(()) } else { Err(ValidationError::value("", "it is no object")) }
+        ///     }
+        /// }
+        ///
+        /// let options = ConnectOptions::default().output_validator(Objects);
+        /// ```
+        #[doc(alias = "outputSchema")]
+        fn output_validator(validator: impl Validator + Send + Sync + 'static)
+            => output_validator = Some(Arc::new(validator));
     }
 
     /// Sets the callback for lines that the server writes to standard error. It receives each line without its line break.

@@ -91,16 +91,12 @@ macro_rules! running_task {
                 self.handle
             }
 
-            /// Sets the timeout of each request about the task.
-            pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.options = self.options.timeout(timeout);
-                self
-            }
+            $crate::option_setters! {
+                /// Sets the timeout of each request about the task.
+                fn timeout(timeout: ::std::time::Duration);
 
-            /// Sets the maximum time that [`RunningTask::wait`] waits for the end of the task.
-            pub fn total_timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.options = self.options.total_timeout(timeout);
-                self
+                /// Sets the maximum time that [`RunningTask::wait`] waits for the end of the task.
+                fn total_timeout(timeout: ::std::time::Duration);
             }
 
             /// Requests the status of the task.

@@ -73,18 +73,14 @@ impl ClientOptions {
         }
     }
 
-    /// Opens all connections to this Unix socket, regardless of the host in the URL, and without a proxy.
-    pub fn unix_socket(mut self, path: impl Into<PathBuf>) -> Self {
-        self.unix_socket = Some(path.into());
-        self
-    }
+    mcpwire_client::setters! {
+        /// Opens all connections to this Unix socket, regardless of the host in the URL, and without a proxy.
+        fn unix_socket(path: impl Into<PathBuf>) => unix_socket = Some(path.into());
 
-    /// Uses a proxy for all requests, in place of the proxies of the environment.
-    ///
-    /// The URL starts with `http://` or `https://`, and may contain user and password.
-    pub fn proxy(mut self, url: impl Into<String>) -> Self {
-        self.proxy = Some(url.into());
-        self
+        /// Uses a proxy for all requests, in place of the proxies of the environment.
+        ///
+        /// The URL starts with `http://` or `https://`, and may contain user and password.
+        fn proxy(url: impl Into<String>) => proxy = Some(url.into());
     }
 
     /// Trusts a CA certificate in DER form, in addition to the default ones.
@@ -105,29 +101,24 @@ impl ClientOptions {
         self
     }
 
-    /// Presents a client certificate to servers that request one (mutual TLS).
-    ///
-    /// Both parameters are PEM texts: the certificate with the chain to its CA, and the private key.
-    pub fn client_certificate(mut self, chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
-        self.tls.identity = Some((Pem::Text(chain.into()), Pem::Text(key.into())));
-        self
-    }
+    mcpwire_client::setters! {
+        /// Presents a client certificate to servers that request one (mutual TLS).
+        ///
+        /// Both parameters are PEM texts: the certificate with the chain to its CA, and the private key.
+        fn client_certificate(chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>)
+            => tls.identity = Some((Pem::Text(chain.into()), Pem::Text(key.into())));
 
-    /// Presents a client certificate from PEM files to servers that request one (mutual TLS).
-    ///
-    /// The files contain the certificate with the chain to its CA, and the private key. They may be the same file.
-    pub fn client_certificate_files(mut self, chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
-        self.tls.identity = Some((Pem::File(chain.into()), Pem::File(key.into())));
-        self
-    }
+        /// Presents a client certificate from PEM files to servers that request one (mutual TLS).
+        ///
+        /// The files contain the certificate with the chain to its CA, and the private key. They may be the same file.
+        fn client_certificate_files(chain: impl Into<PathBuf>, key: impl Into<PathBuf>)
+            => tls.identity = Some((Pem::File(chain.into()), Pem::File(key.into())));
 
-    /// Uses a TLS configuration of the program, in place of the default one.
-    ///
-    /// The other options for certificates cannot be combined with it: [`Client::new`](crate::Client::new) fails. If the configuration has
-    /// no ALPN protocols, the client offers HTTP/2 and HTTP/1.1. Use the re-exported [`rustls`](crate::rustls).
-    pub fn tls_config(mut self, config: impl Into<Arc<ClientConfig>>) -> Self {
-        self.tls.config = Some(config.into());
-        self
+        /// Uses a TLS configuration of the program, in place of the default one.
+        ///
+        /// The other options for certificates cannot be combined with it: [`Client::new`](crate::Client::new) fails. If the configuration has
+        /// no ALPN protocols, the client offers HTTP/2 and HTTP/1.1. Use the re-exported [`rustls`](crate::rustls).
+        fn tls_config(config: impl Into<Arc<ClientConfig>>) => tls.config = Some(config.into());
     }
 
     /// Returns whether the options contain this value of a server's definition.

@@ -116,15 +116,16 @@ fn every_option_of_a_connection_is_a_method_of_the_builder() {
     let source =
         |path| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../adapters").join(path)).unwrap();
     let options = source("client/src/options.rs");
-    // A setter takes the options themselves, and returns them.
+    // A setter takes the options themselves, and returns them. The macro `setters` generates some of them.
     let setters = options.split("\n    pub fn ").skip(1).filter_map(|method| {
         let (name, rest) = method.split_once(['(', '<'])?;
         let signature = rest.split_once(" {\n")?.0;
         (signature.contains("mut self") && !signature.contains("&mut self")).then_some(name)
     });
     // A definition has a name of its own, and what is for the adapters is no option.
-    let setters: Vec<_> = setters.filter(|name| *name != "name").collect();
-    assert!(setters.len() > 20, "{setters:?}");
+    let generated = options.split("\n        fn ").skip(1).filter_map(|method| method.split('(').next());
+    let setters: Vec<_> = setters.chain(generated).filter(|name| *name != "name").collect();
+    assert!(setters.len() > 25, "{setters:?}");
     let builder = source("client/src/open.rs");
     for setter in setters {
         let has = [" ", "("].iter().any(|after| builder.contains(&format!("fn {setter}{after}")));

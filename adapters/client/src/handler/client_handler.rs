@@ -192,31 +192,21 @@ impl HandlerCapabilities {
         HandlerCapabilities::default()
     }
 
-    /// Adds [`ClientHandler::elicit_form`].
-    pub fn form_elicitation(mut self) -> Self {
-        self.form = true;
-        self
-    }
+    crate::setters! {
+        /// Adds [`ClientHandler::elicit_form`].
+        fn form_elicitation() => form = true;
 
-    /// Adds [`ClientHandler::elicit_url`].
-    pub fn url_elicitation(mut self) -> Self {
-        self.url = true;
-        self
-    }
+        /// Adds [`ClientHandler::elicit_url`].
+        fn url_elicitation() => url = true;
 
-    /// Adds [`ClientHandler::create_message`], for requests without tools.
-    ///
-    /// To declare support for tools, use
-    /// [`ClientCapabilities::with_sampling`](mcpwire_core::ClientCapabilities::with_sampling).
-    pub fn sampling(mut self) -> Self {
-        self.sampling = true;
-        self
-    }
+        /// Adds [`ClientHandler::create_message`], for requests without tools.
+        ///
+        /// To declare support for tools, use
+        /// [`ClientCapabilities::with_sampling`](mcpwire_core::ClientCapabilities::with_sampling).
+        fn sampling() => sampling = true;
 
-    /// Adds [`ClientHandler::list_roots`].
-    pub fn roots(mut self) -> Self {
-        self.roots = true;
-        self
+        /// Adds [`ClientHandler::list_roots`].
+        fn roots() => roots = true;
     }
 
     /// Adds a method that [`ClientHandler::request`] answers.
