@@ -100,9 +100,7 @@ impl Driver {
         self.report = Some(report);
         true
     }
-}
 
-impl Driver {
     /// Ends the connection because a stream or the runtime has panicked. Pending requests fail with the message of the panic.
     #[cold]
     pub(super) fn fail(&mut self, message: String) {

@@ -277,9 +277,7 @@ impl Driver {
         }
         self.wakers.wake();
     }
-}
 
-impl Driver {
     /// Over HTTP, alternates between handling the parts of responses and polling the exchanges.
     #[cfg(feature = "http")]
     fn poll_transport(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -304,9 +302,7 @@ impl Driver {
     fn poll_transport(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.poll_once(cx)
     }
-}
 
-impl Driver {
     /// Makes progress under the lock, then calls the program's handlers and callbacks without the lock.
     #[inline]
     fn poll_once(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -333,9 +329,7 @@ impl Driver {
         self.run_callbacks();
         if self.is_over { Poll::Ready(()) } else { Poll::Pending }
     }
-}
 
-impl Driver {
     /// Calls the handlers of new requests of the server, polls all pending handlers, and sends the answers that are complete.
     ///
     /// This calls code of the program: call it without holding a lock.
