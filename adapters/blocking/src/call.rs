@@ -83,7 +83,7 @@ impl McpClient {
     pub(crate) fn check_output(&mut self, tool: &str, result: &CallToolResult) -> Result<(), Error> {
         let checked =
             self.connection.io.context.check_output(self.connection.io.state.client.tools.list(), tool, result);
-        checked.map_err(|error| self.call_error(error).with_tool(tool))
+        checked.map_err(|error| self.connection.error(error).with_tool(tool))
     }
 }
 

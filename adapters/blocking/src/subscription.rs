@@ -59,7 +59,7 @@ impl McpClient {
         // The first event is the acknowledgment (`SubscriptionEvent::Acknowledged`).
         subscription.next(self)?;
         match subscription.reader.opening_error() {
-            Some(error) => Err(self.call_error(error)),
+            Some(error) => Err(self.connection.error(error)),
             None => Ok(subscription),
         }
     }

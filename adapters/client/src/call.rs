@@ -8,7 +8,7 @@ use mcpwire_core::{Notification, Progress, Task};
 /// attributes are documentation and `must_use`.
 ///
 /// The client adds the methods that send the call, among them `run`, which returns the client and the result. It needs the
-/// methods `check_output`, `call_error` and `task`.
+/// field `connection` with the method `error`, and the methods `check_output` and `task`.
 ///
 /// A macro, because each client owns its `Call`: only the crate of a type can add methods to it.
 #[doc(hidden)]
@@ -117,7 +117,7 @@ macro_rules! call_builder {
                 client.check_output(&tool, &result)?;
                 result.structured().map_err(|error| {
                     let error = error.of_tool(&*tool).into();
-                    client.call_error($crate::protocol::CallError::Structured { error })
+                    client.connection.error($crate::protocol::CallError::Structured { error })
                 })
             }
 

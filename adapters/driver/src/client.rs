@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcpwire_client::{ConnectOptions, ConnectionEnd, Error, InvalidMessages, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::OpeningOutcome;
-use mcpwire_core::{CallError, ProtocolVersion, ServerCapabilities, ServerInfo, Stats};
+use mcpwire_core::{ProtocolVersion, ServerCapabilities, ServerInfo, Stats};
 
 use crate::connect;
 use crate::connection::ConnectionRef;
@@ -329,10 +329,6 @@ impl<R> McpClient<R> {
     /// this blocks until the killed process has exited, at most 500 ms.
     pub fn kill(&self) {
         self.connection.kill();
-    }
-
-    pub(crate) fn call_error(&self, error: CallError) -> Error {
-        self.connection.error(error)
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 
 use mcpwire_client::{ConnectionEnd, Error, GracePeriods, InvalidMessages, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::{Operation, Step};
-use mcpwire_core::{CallError, Method, Notification, ProtocolVersion, ServerCapabilities, ServerInfo, Stats, Ticket};
+use mcpwire_core::{Method, Notification, ProtocolVersion, ServerCapabilities, ServerInfo, Stats, Ticket};
 
 use crate::cancel::Canceller;
 use crate::connection::Connection;
@@ -207,7 +207,7 @@ impl McpClient {
     pub(crate) fn wait<M: Method>(&mut self, ticket: Ticket<M>) -> Result<M::Result, Error> {
         let mut reply = self.connection.wait(ticket.key(), M::NAME, &mut |_| {})?;
         let result = ticket.decode_mut(&mut reply);
-        result.map_err(|error| self.call_error(error))
+        result.map_err(|error| self.connection.error(error))
     }
 
     /// Cancels the requests and subscriptions whose handles were dropped.
@@ -228,11 +228,6 @@ impl McpClient {
                 }
             }
         }
-    }
-
-    #[cold]
-    pub(crate) fn call_error(&mut self, error: CallError) -> Error {
-        self.connection.error(error)
     }
 }
 
