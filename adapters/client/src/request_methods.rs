@@ -1,12 +1,13 @@
-//! The macro `request_methods` defines the methods of all clients that send requests and notifications.
+//! The macro `request_methods` defines the methods of all clients that describe the server, or send requests and notifications.
 
-/// Defines the methods of `McpClient` that send requests and notifications, inside of an `impl` block.
+/// Defines the methods of `McpClient` that describe the server, or send requests and notifications, inside of an `impl` block.
 ///
 /// The brackets say what the methods are: `[async] [] [.await]` for async functions with `&self`, `[] [mut] []` for functions with
 /// `&mut self` that block. The attributes say what dropping the future of `list_tools` does.
 ///
 /// The client needs these methods:
 ///
+/// - `server_info`: returns what the server has said of itself
 /// - `request`: sends a request of a method, and waits for its result
 /// - `run`: runs an operation of the core to its end
 /// - `send_notification`: calls a function that passes a notification to the engine
@@ -17,6 +18,21 @@
 #[macro_export]
 macro_rules! request_methods {
     ([$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] $(#[$cancel_safety:meta])*) => {
+        /// Returns the capabilities that the server has declared.
+        pub fn capabilities(&self) -> Option<&$crate::protocol::ServerCapabilities> {
+            self.server_info()?.capabilities.as_ref()
+        }
+
+        /// Returns the negotiated protocol version.
+        pub fn protocol_version(&self) -> Option<$crate::protocol::ProtocolVersion> {
+            self.server_info().map(|server| server.protocol_version)
+        }
+
+        /// Returns whether the connection was opened.
+        pub fn is_initialized(&self) -> bool {
+            self.server_info().is_some()
+        }
+
         /// Requests all pages of the server's tool list, and stores the list.
         ///
         /// The list omits invalid tools: see [`McpClient::rejected_tools`]. A modern server may declare how long its list is

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcpwire_client::{ConnectOptions, ConnectionEnd, Error, InvalidMessages, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::OpeningOutcome;
-use mcpwire_core::{ProtocolVersion, ServerCapabilities, ServerInfo, Stats};
+use mcpwire_core::{ServerInfo, Stats};
 
 use crate::connect;
 use crate::connection::ConnectionRef;
@@ -224,16 +224,6 @@ impl<R> McpClient<R> {
         self.connection.server.get().map(|server| &**server)
     }
 
-    /// Returns the capabilities that the server has declared.
-    pub fn capabilities(&self) -> Option<&ServerCapabilities> {
-        self.server_info()?.capabilities.as_ref()
-    }
-
-    /// Returns the negotiated protocol version.
-    pub fn protocol_version(&self) -> Option<ProtocolVersion> {
-        self.server_info().map(|server| server.protocol_version)
-    }
-
     /// Returns the name of the server in errors: [`McpServerDef::display_name`], or for a pair of streams
     /// [`ConnectOptions::name`](crate::ConnectOptions::name), by default `stream`.
     pub fn server_name(&self) -> &str {
@@ -243,11 +233,6 @@ impl<R> McpClient<R> {
     /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
         self.connection.context.definition.as_deref()
-    }
-
-    /// Returns whether the connection was opened.
-    pub fn is_initialized(&self) -> bool {
-        self.server_info().is_some()
     }
 
     /// Returns whether the server's process is running. For a pair of streams, returns whether the connection has not ended.

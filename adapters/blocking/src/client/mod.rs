@@ -7,7 +7,7 @@ use std::fmt;
 
 use mcpwire_client::{ConnectionEnd, Error, GracePeriods, InvalidMessages, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::{Operation, Step};
-use mcpwire_core::{Method, Notification, ProtocolVersion, ServerCapabilities, ServerInfo, Stats, Ticket};
+use mcpwire_core::{Method, Notification, ServerInfo, Stats, Ticket};
 
 use crate::cancel::Canceller;
 use crate::connection::Connection;
@@ -61,16 +61,6 @@ impl McpClient {
         self.connection.io.engine.session().server()
     }
 
-    /// Returns the capabilities that the server has declared.
-    pub fn capabilities(&self) -> Option<&ServerCapabilities> {
-        self.server_info()?.capabilities.as_ref()
-    }
-
-    /// Returns the negotiated protocol version.
-    pub fn protocol_version(&self) -> Option<ProtocolVersion> {
-        self.server_info().map(|server| server.protocol_version)
-    }
-
     /// Returns the name of the server in errors: [`McpServerDef::display_name`], or for a pair of streams
     /// [`ConnectOptions::name`](crate::ConnectOptions::name), by default `stream`.
     pub fn server_name(&self) -> &str {
@@ -80,11 +70,6 @@ impl McpClient {
     /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
         self.connection.io.context.definition.as_deref()
-    }
-
-    /// Returns whether the connection was opened.
-    pub fn is_initialized(&self) -> bool {
-        self.server_info().is_some()
     }
 
     /// Returns whether the server's process is running. Without a process, returns whether the connection has not ended.
