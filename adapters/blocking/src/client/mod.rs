@@ -7,7 +7,7 @@ use std::fmt;
 
 use mcpwire_client::{ConnectionEnd, Error, GracePeriods, InvalidMessages, McpServerDef, ShutdownReport};
 use mcpwire_core::internal::{Operation, Step};
-use mcpwire_core::{Method, Notification, ServerInfo, Stats, Ticket};
+use mcpwire_core::{Method, Notification, Phase, ServerInfo, Stats, Ticket};
 
 use crate::cancel::Canceller;
 use crate::connection::Connection;
@@ -74,7 +74,10 @@ impl McpClient {
 
     /// Returns whether the server's process is running. Without a process, returns whether the connection has not ended.
     pub fn is_running(&mut self) -> bool {
-        self.connection.is_running()
+        match &mut self.connection.io.process {
+            Some(process) => process.observe().is_none(),
+            None => self.connection.io.engine.session().phase() != Phase::Closed,
+        }
     }
 
     /// Returns the id of the server's process, or `None` if there is no process.

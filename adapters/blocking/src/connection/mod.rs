@@ -225,13 +225,6 @@ impl Connection {
         Ok(&self.canceller)
     }
 
-    pub(crate) fn is_running(&mut self) -> bool {
-        match &mut self.io.process {
-            Some(process) => process.observe().is_none(),
-            None => self.io.engine.session().phase() != Phase::Closed,
-        }
-    }
-
     pub(crate) fn pid(&self) -> Option<u32> {
         self.io.process.as_ref().and_then(Process::pid)
     }
