@@ -209,56 +209,50 @@ impl Exchanges {
             let max_reads = left.min(MAX_READS_OF_ONE);
             let before = self.parts.len();
             let parts = &mut self.parts;
-            let has_ended =
-                catch_panic(|| running.poll(&mut self.buffer, max_reads, parts)).unwrap_or_else(|message| {
-                    self.parts.push_back((woken.id, ResponsePart::Failure(panic_failure(&message))));
-                    true
-                });
-            left = left.saturating_sub(self.parts.len() - before);
-            if has_ended {
+            let last = catch_panic(|| running.poll(&mut self.buffer, max_reads, parts))
+                .unwrap_or_else(|message| Some(ResponsePart::Failure(panic_failure(&message))));
+            if let Some(last) = last {
+                self.parts.push_back((woken.id, last));
                 self.remove(woken.id);
             }
+            left = left.saturating_sub(self.parts.len() - before);
         }
     }
 }
 
 impl RunningExchange {
-    /// Polls the response, or reads its body at most `max_reads` times. Returns whether the exchange has ended.
-    fn poll(&mut self, buffer: &mut [u8], max_reads: usize, parts: &mut VecDeque<(ExchangeId, ResponsePart)>) -> bool {
+    /// Polls the response, or reads its body at most `max_reads` times. Returns the last part if the exchange has ended.
+    fn poll(
+        &mut self,
+        buffer: &mut [u8],
+        max_reads: usize,
+        parts: &mut VecDeque<(ExchangeId, ResponsePart)>,
+    ) -> Option<ResponsePart> {
         let id = self.exchange_waker.id;
         let waker = Waker::from(Arc::clone(&self.exchange_waker));
         let mut cx = Context::from_waker(&waker);
         if let ExchangeStage::Head(response) = &mut self.stage {
             match response.as_mut().poll(&mut cx) {
-                Poll::Pending => return false,
-                Poll::Ready(Err(failure)) => {
-                    parts.push_back((id, ResponsePart::Failure(failure)));
-                    return true;
-                }
+                Poll::Pending => return None,
+                Poll::Ready(Err(failure)) => return Some(ResponsePart::Failure(failure)),
                 Poll::Ready(Ok(HttpResponse { status, headers, body })) => {
                     parts.push_back((id, ResponsePart::Head { status, headers }));
                     self.stage = ExchangeStage::Body(body);
                 }
             }
         }
-        let ExchangeStage::Body(body) = &mut self.stage else { return false };
+        let ExchangeStage::Body(body) = &mut self.stage else { return None };
         for _ in 0..max_reads {
             match body.as_mut().poll_read(&mut cx, buffer) {
-                Poll::Pending => return false,
-                Poll::Ready(Ok(0)) => {
-                    parts.push_back((id, ResponsePart::End));
-                    return true;
-                }
+                Poll::Pending => return None,
+                Poll::Ready(Ok(0)) => return Some(ResponsePart::End),
                 Poll::Ready(Ok(n)) => parts.push_back((id, ResponsePart::Body(buffer[..n].to_vec()))),
                 Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-                Poll::Ready(Err(error)) => {
-                    parts.push_back((id, ResponsePart::Failure(read_failure(&error))));
-                    return true;
-                }
+                Poll::Ready(Err(error)) => return Some(ResponsePart::Failure(read_failure(&error))),
             }
         }
         Arc::clone(&self.exchange_waker).wake();
-        false
+        None
     }
 }
 
