@@ -242,7 +242,7 @@ impl<R> McpClient<R> {
 
     /// Returns the id of the server's process, or `None` if there is no process.
     pub fn pid(&self) -> Option<u32> {
-        self.connection.lock().server.pid()
+        self.connection.lock().server.pid
     }
 
     /// Returns the last lines on the server's standard error: at most 12 lines and 2 KiB, without control characters.

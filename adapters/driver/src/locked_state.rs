@@ -143,7 +143,7 @@ impl State {
     /// Sets the process of the connection, and reports its start to the observer.
     pub(crate) fn set_process(&mut self, process: Option<Process>) {
         self.server = ServerProcess::new(process);
-        if let (Some(hooks), Some(pid)) = (&self.hooks, self.server.pid()) {
+        if let (Some(hooks), Some(pid)) = (&self.hooks, self.server.pid) {
             hooks.process_started(pid);
         }
     }

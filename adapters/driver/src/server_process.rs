@@ -8,7 +8,8 @@ use mcpwire_process::Process;
 pub(crate) struct ServerProcess {
     /// `None` after the process has ended, and for a connection without a process.
     process: Option<Process>,
-    pid: Option<u32>,
+    /// The id of the process, even if it has ended.
+    pub(crate) pid: Option<u32>,
     /// The exit status, when `process` was removed.
     exit: Option<Exit>,
     pub(crate) stderr: StderrTail,
@@ -18,11 +19,6 @@ impl ServerProcess {
     pub(crate) fn new(process: Option<Process>) -> Self {
         let pid = process.as_ref().and_then(Process::pid);
         ServerProcess { process, pid, ..ServerProcess::default() }
-    }
-
-    /// Returns the id of the process, even if it has ended.
-    pub(crate) fn pid(&self) -> Option<u32> {
-        self.pid
     }
 
     /// Returns the process, or `None` if it has ended or there is none.

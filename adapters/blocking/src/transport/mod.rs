@@ -98,7 +98,7 @@ pub(crate) trait Transport: Send {
     fn flush(&mut self, io: &mut Io);
 
     /// Closes the stream to the server.
-    fn close_input(&mut self);
+    fn close_input(&mut self) {}
 
     /// Waits until the server exits, writes output, or the time `until`. Discards the output.
     fn wait_for_exit(&mut self, _: &mut Io, _: Timestamp) {}

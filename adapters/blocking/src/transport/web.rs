@@ -86,8 +86,6 @@ impl Transport for Web {
         self.poll(io, false);
     }
 
-    fn close_input(&mut self) {}
-
     fn waker(&mut self) -> io::Result<ThreadWaker> {
         let waker = self.waker.clone();
         Ok(Box::new(move || waker.wake_by_ref()))
