@@ -48,11 +48,6 @@ pub struct EndDetails {
 }
 
 impl ConnectionContext {
-    /// Returns the name of the server for errors.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Returns the options with the trace context and the observer's data of the calling code.
     ///
     /// If the program's trace source panics, the request is sent without a trace context. The observer receives the name of the tool
@@ -94,7 +89,7 @@ impl ConnectionContext {
     pub fn shutdown_result(&self, report: ShutdownReport) -> Result<ShutdownReport, Error> {
         if report.last_step == ShutdownStep::Kill && report.exit.is_none() {
             let error = "the process did not end after it was killed; the system may have blocked it in a system call";
-            return Err(Error::new(self.name(), io::Error::new(io::ErrorKind::TimedOut, error)));
+            return Err(Error::new(&self.name, io::Error::new(io::ErrorKind::TimedOut, error)));
         }
         Ok(report)
     }
@@ -109,7 +104,7 @@ impl ConnectionContext {
         authorizer
             .settle()
             .await
-            .map_err(|error| Error::new(self.name(), io::Error::new(io::ErrorKind::TimedOut, error)))
+            .map_err(|error| Error::new(&self.name, io::Error::new(io::ErrorKind::TimedOut, error)))
     }
 
     /// Converts the error of an operation, which may have occurred before or after its request was sent.
@@ -119,14 +114,14 @@ impl ConnectionContext {
     pub fn request_error(&self, error: RequestError, end: impl FnOnce() -> EndDetails) -> Error {
         match error {
             RequestError::NotSent(error @ SendError::Closed) => match end() {
-                EndDetails { failure: Some(why), .. } => Error::new(self.name(), io::Error::other(&*why)),
-                EndDetails { process, .. } => Error::new(self.name(), error).with_process(process),
+                EndDetails { failure: Some(why), .. } => Error::new(&self.name, io::Error::other(&*why)),
+                EndDetails { process, .. } => Error::new(&self.name, error).with_process(process),
             },
-            RequestError::NotSent(error) => Error::new(self.name(), error),
+            RequestError::NotSent(error) => Error::new(&self.name, error),
             RequestError::Failed(error @ CallError::Closed { .. }) => {
-                Error::new(self.name(), error).with_process(end().process)
+                Error::new(&self.name, error).with_process(end().process)
             }
-            RequestError::Failed(error) => Error::new(self.name(), error),
+            RequestError::Failed(error) => Error::new(&self.name, error),
         }
     }
 }

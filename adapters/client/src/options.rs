@@ -536,7 +536,7 @@ impl OptionParts {
         let client = std::mem::take(&mut self.http)
             .into_client(default)
             .and_then(|client| crate::http::check_applied(def, &*client).map(|()| client))
-            .map_err(|error| crate::Error::new(self.context.name(), error))?;
+            .map_err(|error| crate::Error::new(&self.context.name, error))?;
         let (on_request, hooks) = (self.on_request.take(), self.context.hooks.clone());
         if on_request.is_none() && hooks.is_none() {
             return Ok(client);

@@ -91,7 +91,7 @@ pub(crate) fn restart(shared: &Arc<Shared>, opening_start: Timestamp) -> Result<
     state.restart(AnyEngine::Stream(stdio::Engine::new(config)), writer, process);
     let sent = state.engine.calls().initialize(now);
     drop(state);
-    sent.map_err(|error| Error::new(shared.context.name(), error))?;
+    sent.map_err(|error| Error::new(&shared.context.name, error))?;
     Driver::new(Arc::clone(shared), Some(reader), stderr, exit).spawn();
     Ok(())
 }

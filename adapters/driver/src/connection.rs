@@ -124,7 +124,7 @@ impl Shared {
     /// Converts the error of a connection that could not be opened.
     #[cold]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
-        Error::new(self.context.name(), error).with_process(self.lock().server.report())
+        Error::new(&self.context.name, error).with_process(self.lock().server.report())
     }
 }
 

@@ -57,7 +57,7 @@ impl McpClient {
     ) -> Result<Self, Error> {
         let mut options = options.into_parts(None, TransportKind::Stream, Clock::system());
         let transport = Threads::start(reader, writer, None, EndOfStream::of_streams())
-            .map_err(|error| Error::new(options.context.name(), error))?;
+            .map_err(|error| Error::new(&options.context.name, error))?;
         let engine = AnyEngine::Stream(stdio::Engine::new(mem::take(&mut options.config)));
         Ok(Self::new(Connection::new(engine, Box::new(transport), None, options)))
     }
@@ -108,7 +108,7 @@ impl McpClient {
         }
         if let Some(error) = outcome.into_error() {
             let process = self.connection.process_report();
-            return Err(Error::new(self.connection.io.context.name(), error).with_process(process));
+            return Err(Error::new(&self.connection.io.context.name, error).with_process(process));
         }
         match self.connection.io.engine.session().server() {
             Some(server) => Ok(server),

@@ -99,7 +99,7 @@ impl Connection {
 
     #[cold]
     pub(crate) fn io_error(&self, error: io::Error) -> Error {
-        Error::new(self.io.context.name(), error)
+        Error::new(&self.io.context.name, error)
     }
 
     /// Returns the exit status and last output of the server's process, or `None` if there is no process.
