@@ -49,12 +49,8 @@ impl Client {
 }
 
 impl HttpClient for Client {
-    fn send(&self, mut exchange: Exchange) -> ResponseFuture {
-        let pool = Arc::clone(&self.pool);
-        Box::pin(async move {
-            let body = Bytes::from(std::mem::take(&mut exchange.body));
-            send(&pool, &exchange, body).await
-        })
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        self.send_shared(Arc::new(exchange))
     }
 
     fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
