@@ -13,7 +13,7 @@ use mcpwire_driver::http::{
 };
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 
-use crate::connect::Connector;
+use crate::connect::{Connector, not_made};
 use crate::connection::FullBody;
 use crate::options::ClientOptions;
 use crate::pool::{BodyReader, Pool};
@@ -130,10 +130,6 @@ fn into_http_response(response: Response<BodyReader>) -> HttpResponse {
     let headers =
         head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
     HttpResponse::new(head.status.as_u16(), headers, body)
-}
-
-fn not_made(detail: String) -> Failure {
-    Failure::new(FailureKind::NotMade, detail)
 }
 
 impl fmt::Debug for Client {

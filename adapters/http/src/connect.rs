@@ -42,7 +42,7 @@ impl Connector {
                     && public_address_only
                     && !is_public_address(address)
                 {
-                    return Err(refused_address(not_public(address)));
+                    return Err(not_made(not_public(address)));
                 }
                 self.connect_tcp(proxy.uri().host().unwrap_or_default(), self::port(proxy.uri()), false).await?
             }
@@ -100,7 +100,7 @@ impl Connector {
         let mut refusals = refused.iter().map(|address| not_public(address.ip()));
         if allowed.is_empty() {
             return Err(match refusals.next() {
-                Some(refusal) => refused_address(format!("{name}: {refusal}")),
+                Some(refusal) => not_made(format!("{name}: {refusal}")),
                 None => unreachable(format!("{name}: the host has no address")),
             });
         }
@@ -181,8 +181,8 @@ struct RaceFailure {
     outcomes: Vec<String>,
 }
 
-/// Creates the error of an address to which the request must not go.
-fn refused_address(detail: String) -> Failure {
+/// Creates the failure of a request that was not made, for example because of its address.
+pub(crate) fn not_made(detail: String) -> Failure {
     Failure::new(FailureKind::NotMade, detail)
 }
 
