@@ -17,13 +17,13 @@ use super::transcode::{SERDE_NUMBER, SERDE_RAW};
 pub(super) struct Writer<'a>(pub(super) &'a mut Vec<u8>);
 
 impl<'a> Writer<'a> {
-    fn open(self, open: &[u8], close: &'static [u8]) -> Result<Compound<'a>> {
+    fn open(self, open: &[u8], close: &'static [u8]) -> Compound<'a> {
         self.0.extend_from_slice(open);
-        Ok(Compound { out: self.0, close, has_parts: false })
+        Compound { out: self.0, close, has_parts: false }
     }
 
     /// Begins an enum variant with data: an object whose only member is the data.
-    fn open_variant(self, variant: &str, open: &[u8], close: &'static [u8]) -> Result<Compound<'a>> {
+    fn open_variant(self, variant: &str, open: &[u8], close: &'static [u8]) -> Compound<'a> {
         self.0.push(b'{');
         push_string(self.0, variant);
         self.0.push(b':');
@@ -114,28 +114,28 @@ impl<'a> Serializer for Writer<'a> {
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'a>> {
-        self.open(b"[", b"]")
+        Ok(self.open(b"[", b"]"))
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Compound<'a>> {
-        self.open(b"[", b"]")
+        Ok(self.open(b"[", b"]"))
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'a>> {
-        self.open(b"[", b"]")
+        Ok(self.open(b"[", b"]"))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Compound<'a>> {
-        self.open(b"{", b"}")
+        Ok(self.open(b"{", b"}"))
     }
 
     fn serialize_struct(self, name: &'static str, _: usize) -> Result<Compound<'a>> {
         let is_raw = name == SERDE_RAW || name == SERDE_NUMBER;
-        if is_raw { self.open(b"", b"") } else { self.open(b"{", b"}") }
+        Ok(if is_raw { self.open(b"", b"") } else { self.open(b"{", b"}") })
     }
 
     fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<Compound<'a>> {
-        self.open_variant(variant, b"[", b"]}")
+        Ok(self.open_variant(variant, b"[", b"]}"))
     }
 
     fn serialize_struct_variant(
@@ -145,7 +145,7 @@ impl<'a> Serializer for Writer<'a> {
         variant: &'static str,
         _: usize,
     ) -> Result<Compound<'a>> {
-        self.open_variant(variant, b"{", b"}}")
+        Ok(self.open_variant(variant, b"{", b"}}"))
     }
 }
 
