@@ -20,13 +20,15 @@ pub struct Engine {
     receive: ReceiveBuffer,
     /// Why the byte stream has ended, or `None` if it has not. Received lines may still be unprocessed.
     end: Option<CloseReason>,
+    /// Whether the last line that was too long was a request or a notification of the server, as far as its beginning shows.
+    overlong_has_method: bool,
 }
 
 impl Engine {
     /// Creates an engine with this configuration. The engine sends nothing until its first request.
     pub fn new(config: Config) -> Self {
         let receive = ReceiveBuffer::new(config.max_message);
-        Engine { receive, session: Session::new(config, Outbox::default()), end: None }
+        Engine { receive, session: Session::new(config, Outbox::default()), end: None, overlong_has_method: false }
     }
 
     /// Returns the buffer for the next read, or `None` if the buffer is full. Then poll events before reading more.
@@ -101,7 +103,13 @@ impl Engine {
             }
             match self.receive.next() {
                 Some(FrameInput::Line(line)) => self.session.receive(Received::new(line)),
-                Some(FrameInput::Overlong { head }) => self.session.receive_overlong(&Received::new(&head[..])),
+                Some(FrameInput::Overlong { head }) => {
+                    let head = Received::new(&head[..]);
+                    self.overlong_has_method = head.has_method();
+                    self.session.receive_overlong(&head);
+                }
+                // The id of a request of the server is not that of a request of the client.
+                Some(FrameInput::OverlongEnd { .. }) if self.overlong_has_method => {}
                 Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail),
                 None if self.end.is_some() && self.session.phase() != Phase::Closed => {
                     // An unterminated last line is processed only if it is complete JSON.

@@ -100,6 +100,25 @@ fn a_message_that_is_too_long_fails_its_own_request() {
     }
 }
 
+/// The server counts its requests on its own, so the same id says nothing about a request of the client.
+#[test]
+fn a_request_of_the_server_that_is_too_long_fails_no_request() {
+    let long = "x".repeat(2000);
+    for line in [
+        r#"{"method":"sampling/createMessage","params":{"a":"L"},"jsonrpc":"2.0","id":@}"#,
+        r#"{"params":{"a":"L"},"method":"sampling/createMessage","id":@}"#,
+        r#"{"params":{"a":"L"},"id":@,"method":"sampling/createMessage","jsonrpc":"2.0"}"#,
+        r#"{"jsonrpc":"2.0","id":@,"method":"sampling/createMessage","params":{"a":"L"}}"#,
+    ] {
+        let long = long.clone();
+        let answer = answered_with(move |id| {
+            let request = line.replace('@', &id.to_string()).replace('L', &long);
+            format!("{request}\n{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}")
+        });
+        assert!(answer.is_ok(), "{line}: {answer:?}");
+    }
+}
+
 #[test]
 fn a_message_of_just_that_length_passes() {
     let exactly = |length: usize| {

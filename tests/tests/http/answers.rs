@@ -337,6 +337,23 @@ fn an_answer_that_is_too_long_fails_alone() {
 }
 
 #[test]
+fn what_the_server_says_beside_the_answer_may_be_too_long() {
+    for beside in [r#""method":"notifications/message""#, r#""id":1,"method":"sampling/createMessage""#] {
+        for size in [7, usize::MAX] {
+            let mut config = Config::default();
+            config.max_message = 1000;
+            let says_both = web::modern(move |asked, says| {
+                let long = format!(r#"{{"jsonrpc":"2.0",{beside},"params":{{"a":"{}"}}}}"#, "x".repeat(5000));
+                says.stream().event(long).event(asked.result(&web::said("fine"))).end();
+            });
+            let mut web = Web::ready(config, says_both).in_pieces_of(size);
+            let ticket = web.echo();
+            assert_eq!(web.text(ticket), "fine", "{beside}");
+        }
+    }
+}
+
+#[test]
 fn a_refusal_is_not_read_to_its_end() {
     let mut web = modern(|_, says| {
         says.head(500, &[]);

@@ -110,14 +110,14 @@ pub(super) fn limit_answers(transport: &mut Transport) {
 
 /// Handles a message that exceeds the size limit. `head` is the beginning of the message.
 ///
-/// The JSON-RPC request to which the message responds fails. If `head` does not show which request that is, the request
-/// of the HTTP exchange fails, if there is one.
+/// The JSON-RPC request to which the message responds fails. If `head` shows neither which request that is nor that the
+/// message is not a response, the request of the HTTP exchange fails, if there is one.
 pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], transport: &mut Transport) {
     let Some(exchange) = transport.exchanges.get(from) else { return };
     let (is_body, request) = (exchange.response.is_ignored(), exchange.purpose.request());
     let head = Received::new(head);
     match request {
-        Some(id) if is_body || head.response().is_none() => {
+        Some(id) if is_body || (head.response().is_none() && !head.has_method()) => {
             let limit = transport.session.config().max_message;
             transport.session.fail(id, RequestFault::Invalid(peer_error::too_long(limit, head.message)));
             if is_body {

@@ -45,23 +45,35 @@ fn is_in_range(number: &str) -> bool {
     exponent.saturating_add_unsigned(whole_digits as u64) <= 300
 }
 
-/// Returns the `id` of a message if it is one of the last two members, reading backwards from the end of the message.
+/// Returns the `id` of a response if it is one of the last three members, reading backwards from the end of the message.
 /// The beginning of the message may be missing. The value may be wrong only if the message is not valid JSON.
+///
+/// Returns `None` if one of these members is `method`: then the message is a request of the server, with an id of its own.
 pub(crate) fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     // In valid JSON, the last `}` closes the message, so the members right before it belong to the message itself.
     // Also, a quote before a `:` outside of strings always ends a key.
     let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
-    for _ in 0..2 {
-        let (before, value) = split_last_scalar(rest.trim_ascii_end())?;
-        let before = before.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
-        let (before, key) = split_last_string(before)?;
-        let before = before.trim_ascii_end();
-        if key == b"id" && matches!(before.last(), Some(b',' | b'{')) {
-            return Some(WireId(value));
+    let mut id = None;
+    for _ in 0..3 {
+        let Some((before, key, value)) = split_last_member(rest) else { break };
+        match key {
+            b"id" => id = id.or(Some(WireId(value))),
+            b"method" => return None,
+            _ => {}
         }
-        rest = before.strip_suffix(b",")?;
+        let Some(before) = before.strip_suffix(b",") else { break };
+        rest = before;
     }
-    None
+    id
+}
+
+/// Splits off the last member of a JSON object without its closing brace. Returns the bytes before the member, its key and
+/// its value. Returns `None` if the value is not a scalar, or if a part of the member is missing.
+fn split_last_member(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (before, value) = split_last_scalar(bytes.trim_ascii_end())?;
+    let (before, key) = split_last_string(before.trim_ascii_end().strip_suffix(b":")?.trim_ascii_end())?;
+    let before = before.trim_ascii_end();
+    matches!(before.last(), Some(b',' | b'{')).then_some((before, key, value))
 }
 
 /// Splits off the JSON scalar at the end of `bytes`. Returns the bytes before it, and the scalar. Returns `None` if
@@ -142,6 +154,10 @@ mod tests {
             (r#"xx"},"id":7}"#, Some(7)),
             (r#"xx"},"jsonrpc":"2.0","id":7}"#, Some(7)),
             (r#"xx"}, "id" : 7 , "jsonrpc":"2.0" } "#, Some(7)),
+            (r#"xx"},"id":7,"jsonrpc":"2.0","a":null}"#, Some(7)),
+            (r#"xx"},"method":"m","id":7}"#, None),
+            (r#"xx"},"id":7,"method":"m","jsonrpc":"2.0"}"#, None),
+            (r#"xx"},"method":"m","jsonrpc":"2.0","id":7}"#, None),
             (r#""a":1,"id":8}}"#, None),
             (r#"{"a":1,"id":8}]}"#, None),
             (r#"text, \"id\":8}"}"#, None),

@@ -29,6 +29,11 @@ impl<B: AsRef<[u8]>> Received<B> {
             _ => None,
         }
     }
+
+    /// Returns whether the message is a request or a notification of the server.
+    pub(crate) fn has_method(&self) -> bool {
+        matches!(self.kind, ReceivedKind::Request { .. } | ReceivedKind::Notification { .. })
+    }
 }
 
 /// The kind of a JSON-RPC message, as its keys indicate. The rest of the message is not checked and may be malformed.
