@@ -1,10 +1,12 @@
 //! What the blocking client has beside that which all adapters have in common.
 
 use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use mcpwire_blocking::protocol::{Config, Era, Json, ProtocolVersion};
+use mcpwire_blocking::protocol::{CloseReason, Config, Era, Json, ProtocolVersion};
 use mcpwire_blocking::{ConnectOptions, ErrorKind, McpClient, with_client};
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::{Server, process_exists, server, watched};
@@ -143,6 +145,57 @@ fn secrets_are_not_shown() {
             assert!(!shown.contains("hunter2"), "{shown}");
         }
         assert!(format!("{:?}", server.def).contains("API_KEY"));
+    });
+}
+
+/// The program has not waited for so long that the call's time is over.
+#[test]
+fn an_answer_that_has_arrived_in_time_is_not_lost() {
+    const TIMEOUT: Duration = Duration::from_secs(1);
+    watched(|| {
+        let server = server!("dies-after-call 9");
+        let mut client = McpClient::connect(&server.def).expect("it starts");
+        client.initialize().expect("it answers");
+        let begun = Instant::now();
+        let call = client.call_tool("echo", [("message", "farewell")]).timeout(TIMEOUT).begin().expect("it is sent");
+        while !server.processes().is_empty() || begun.elapsed() <= TIMEOUT {
+            thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(call.wait(&mut client).expect("it has answered").text().as_str(), "farewell");
+    });
+}
+
+#[test]
+fn the_longest_timeout_is_no_error() {
+    watched(|| {
+        let server = server!("well-behaved");
+        let (mut client, lines) = listened_to(&server);
+        client.initialize().expect("it answers");
+        let canceller = client.canceller().expect("there is one");
+        let other = thread::spawn(move || {
+            lines.wait_for("let me think");
+            canceller.cancel();
+        });
+        let error = client.call_tool("ponder", ()).timeout(Duration::MAX).send().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+        other.join().expect("to cancel is no effort");
+    });
+}
+
+#[test]
+fn a_stream_that_ends_during_the_opening_was_ended_by_the_server() {
+    watched(|| {
+        let ((reader, output), (input, writer)) = (io::pipe().expect("it opens"), io::pipe().expect("it opens"));
+        let server = thread::spawn(move || {
+            BufReader::new(input).read_line(&mut String::new()).expect("the client asks");
+            drop(output);
+        });
+        let mut client = McpClient::over(reader, writer, ConnectOptions::default()).expect("it starts");
+        let error = client.initialize().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
+        let end = client.connection_end().expect("it has ended");
+        assert!(matches!(end.reason, CloseReason::ByServer), "{end:?}");
+        server.join().expect("it has ended");
     });
 }
 

@@ -22,8 +22,8 @@ impl Connection {
         if self.io.engine.session().phase() != Phase::Closed {
             return None;
         }
-        // An engine that is closed before it is opened emits no `Event::Closed`.
-        let reason = self.io.state.close_reason.clone().unwrap_or(CloseReason::ByClient);
+        // The engine reports no end of a connection that it wants to open again.
+        let reason = self.io.state.close_reason.clone().unwrap_or(CloseReason::ByServer);
         Some(ConnectionEnd::new(reason, self.process_report()))
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct Io {
     pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
     pub(crate) state: ConnectionState,
+    /// Whether the last [`Transport::turn`] has passed data to the engine.
+    pub(crate) has_read: bool,
 }
 
 impl Io {

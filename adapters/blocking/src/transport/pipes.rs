@@ -23,6 +23,9 @@ const MAX_SLEEP: Duration = Duration::from_millis(20);
 /// Maximum duration of a wait for standard output alone.
 const OUTPUT_WAIT: Duration = Duration::from_millis(2);
 
+/// Maximum time of one wait for descriptors: a day. Systems refuse times that are much longer, such as [`Duration::MAX`].
+const MAX_POLL: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Maximum number of consecutive waits for standard output alone, so that a busy output does not starve the other descriptors.
 const MAX_OUTPUT_WAITS: u32 = 16;
 
@@ -114,6 +117,7 @@ impl Pipes {
         match stdout.read(space) {
             Ok(0) => self.stdout = None,
             Ok(n) => {
+                io.has_read = true;
                 observe(&mut io.tracer, &io.context, Direction::Received, &space[..n]);
                 if let Some(engine) = io.engine.stream() {
                     engine.filled(n, now);
@@ -298,10 +302,12 @@ fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     Ok((read, write))
 }
 
-/// Waits until a descriptor is ready, for at most `timeout`, or until a signal arrives: the caller checks its deadline anyway.
+/// Waits until a descriptor is ready, for at most `timeout` and [`MAX_POLL`], or until a signal arrives: the caller checks its
+/// deadline anyway.
 fn poll_descriptors(list: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Result<()> {
-    let timeout =
-        timeout.map(|wait| Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() });
+    let timeout = timeout
+        .map(|wait| wait.min(MAX_POLL))
+        .map(|wait| Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() });
     match poll(list, timeout.as_ref()) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),

@@ -132,6 +132,7 @@ impl Threads {
     fn feed(&mut self, io: &mut Io, now: Timestamp) {
         let Some(engine) = io.engine.stream() else { return };
         let taken = engine.receive(&self.unread, now);
+        io.has_read |= taken > 0;
         self.unread.drain(..taken);
         if self.unread.is_empty() {
             let _ = self.permits.try_send(());

@@ -48,6 +48,7 @@ impl Web {
         let mut cx = Context::from_waker(&self.waker);
         let has_arrived = self.exchanges.poll(may_read, &mut self.traced, &mut cx);
         self.trace(io);
+        io.has_read |= has_arrived;
         has_arrived || self.exchanges.has_more()
     }
 
