@@ -2,10 +2,15 @@
 
 use alloc::vec::Vec;
 
-use serde::Serialize;
-
 use super::string::plain_run;
-use super::writer::Writer;
+
+/// Name under which `serde_json::value::RawValue` passes raw JSON text through serde, in a struct with one field. The
+/// name is private to `serde_json`; a test fails if it changes.
+pub(super) const SERDE_RAW: &str = "$serde_json::private::RawValue";
+
+/// Name under which `serde_json`, with its feature `arbitrary_precision`, passes the text of a number through serde, in
+/// a struct with one field. The name is private to `serde_json`; a test fails if it changes.
+pub(super) const SERDE_NUMBER: &str = "$serde_json::private::Number";
 
 /// A message that is being written to the end of a buffer of outgoing messages.
 ///
@@ -63,12 +68,6 @@ pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
     out.push(b'"');
-}
-
-/// Appends a value as JSON text without line breaks. After an error, `out` is unchanged.
-pub fn push_value<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> serde_json::Result<()> {
-    let start = out.len();
-    value.serialize(Writer(out)).inspect_err(|_| out.truncate(start))
 }
 
 /// Appends JSON text with a space in place of each line break, because a message must be a single line.

@@ -17,18 +17,10 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::append::{push_string, push_value};
+use super::append::{SERDE_NUMBER, SERDE_RAW, push_string};
 use super::read::{MAX_DEPTH, is_json};
-use super::writer::Writer;
+use super::writer::{Writer, push_value};
 use super::{lex, numeral, scan};
-
-/// Name under which `serde_json::value::RawValue` passes raw JSON text through serde, in a struct with one field. The
-/// name is private to `serde_json`; a test fails if it changes.
-pub(super) const SERDE_RAW: &str = "$serde_json::private::RawValue";
-
-/// Name under which `serde_json`, with its feature `arbitrary_precision`, passes the text of a number through serde, in
-/// a struct with one field. The name is private to `serde_json`; a test fails if it changes.
-pub(super) const SERDE_NUMBER: &str = "$serde_json::private::Number";
 
 /// Reads a value of any self-describing serde format, and returns it as JSON text.
 pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

@@ -10,8 +10,13 @@ use serde::ser::{self, Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::{Error, Result, Value};
 
-use super::append::{push_raw, push_string};
-use super::transcode::{SERDE_NUMBER, SERDE_RAW};
+use super::append::{SERDE_NUMBER, SERDE_RAW, push_raw, push_string};
+
+/// Appends a value as JSON text without line breaks. After an error, `out` is unchanged.
+pub fn push_value<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<()> {
+    let start = out.len();
+    value.serialize(Writer(out)).inspect_err(|_| out.truncate(start))
+}
 
 /// Appends one value to the buffer. After an error, the buffer may contain a part of the value.
 pub(super) struct Writer<'a>(pub(super) &'a mut Vec<u8>);
@@ -254,7 +259,6 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::super::Json;
-    use super::super::append::push_value;
     use super::*;
 
     fn assert_same(value: &(impl Serialize + ?Sized)) {
