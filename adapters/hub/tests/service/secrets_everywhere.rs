@@ -86,8 +86,9 @@ fn add_files(directory: &Path, outputs: &mut Vec<String>) {
     }
 }
 
-/// Returns everything that the hub shows of a server, and what it has written.
-fn outputs_of(place: &Place, hub: &Hub, config: &McpConfig, events: &mut Events) -> Vec<String> {
+/// Returns everything that the hub shows of a server, and what it has written. Ends the hub, because a running one replaces its
+/// files while they are read.
+async fn outputs_of(place: &Place, hub: &Hub, config: &McpConfig, events: &mut Events) -> Vec<String> {
     let id = config.id;
     let preview = hub.preview_command(id).unwrap();
     let launch = Launch::compose(config, &*hub.secrets(), &Instance::default()).unwrap();
@@ -104,6 +105,7 @@ fn outputs_of(place: &Place, hub: &Hub, config: &McpConfig, events: &mut Events)
     while let Some(event) = events.try_next() {
         outputs.push(format!("{event:?}"));
     }
+    soon(hub.shutdown_all()).await.unwrap();
     add_files(place.path(), &mut outputs);
     outputs
 }
@@ -162,7 +164,7 @@ async fn no_output_contains_a_secret_of_a_process() {
     let unknown = call(&hub, config.id, option, json!({})).await.unwrap_err();
     let crashed = call(&hub, config.id, "crash", json!({})).await.unwrap_err();
 
-    let mut outputs = outputs_of(&place, &hub, &config, &mut events);
+    let mut outputs = outputs_of(&place, &hub, &config, &mut events).await;
     assert!(outputs.iter().any(|output| output.contains("[secret] | [secret]")), "{outputs:?}");
     outputs.extend([&failed, &crashed].map(|error| format!("{error} {error:?} {}", json!(error))));
     // The name of the tool is the caller's, not the hub's.
@@ -218,7 +220,7 @@ async fn no_output_contains_a_secret_of_an_http_server() {
         hub.secrets().set(&reference, &format!("Bearer {bearer}").as_str().into()).unwrap();
         let mut events = hub.events();
         let error = soon(hub.start(config.id)).await.unwrap_err();
-        let mut outputs = outputs_of(&place, &hub, &config, &mut events);
+        let mut outputs = outputs_of(&place, &hub, &config, &mut events).await;
         outputs.push(format!("{error} {error:?} {}", json!(error)));
         let secrets = [query, bearer, login, key, cookie];
         Leaks::of(&secrets).assert_none_in(&outputs);
