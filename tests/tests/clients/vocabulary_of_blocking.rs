@@ -192,7 +192,7 @@ fn a_stream_that_ends_during_the_opening_was_ended_by_the_server() {
         });
         let mut client = McpClient::over(reader, writer, ConnectOptions::default()).expect("it starts");
         let error = client.initialize().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
+        assert_eq!(error.kind(), ErrorKind::Connect, "{error}");
         let end = client.connection_end().expect("it has ended");
         assert!(matches!(end.reason, CloseReason::ByServer), "{end:?}");
         server.join().expect("it has ended");

@@ -92,6 +92,7 @@ impl McpClient {
         let now = self.connection.now();
         let Io { engine, state, .. } = &mut self.connection.io;
         let ticket = send(&mut state.client, &mut engine.calls(), now).map_err(|error| self.connection.error(error))?;
+        self.connection.flush();
         Ok(Pending::new(ticket, callbacks, self))
     }
 }
