@@ -38,8 +38,7 @@ mcpwire_client::call_builder! {
     /// # Ok::<(), mcpwire_blocking::Error>(())
     /// ```
     #[must_use = "a call is sent by `send`, `structured`, `raw`, `begin` or `as_task`"]
-    [] []
-    Call<'client, 'c> { client: &'client mut McpClient, callbacks: ReportCallbacks<'c> } -> TaskOrResult<'client>
+    blocking Call<'client, 'c> { client: &'client mut McpClient, callbacks: ReportCallbacks<'c> } -> TaskOrResult<'client>
 }
 
 mcpwire_client::running_task! {
@@ -57,8 +56,7 @@ mcpwire_client::running_task! {
     /// let result = task.wait()?;
     /// # Ok::<(), mcpwire_blocking::Error>(())
     /// ```
-    [] []
-    RunningTask<'c> { client: &'c mut McpClient }
+    blocking RunningTask<'c> { client: &'c mut McpClient }
 }
 
 impl McpClient {

@@ -43,7 +43,7 @@ impl McpClient {
         /// println!("{:?}", changes.end());
         /// # Ok::<(), mcpwire_blocking::Error>(())
         /// ```
-        [] [mut] []
+        blocking
     }
 
     fn open_subscription(

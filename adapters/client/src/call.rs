@@ -4,8 +4,8 @@ use mcpwire_core::{Notification, Progress, Task};
 
 /// Defines the builder `Call`: a tool call with its options and callbacks, and its methods.
 ///
-/// The brackets before `Call` say what the methods are that wait: `[async] [.await]`, or `[] []` for functions that block. The
-/// attributes are documentation and `must_use`.
+/// The word before `Call` says what the methods are that wait: `async` functions, or `blocking` ones. The attributes are
+/// documentation and `must_use`.
 ///
 /// The client adds the methods that send the call, among them `run`, which returns the client and the result. It needs the
 /// field `connection` with the method `error`, and the methods `check_output` and `task`.
@@ -16,8 +16,23 @@ use mcpwire_core::{Notification, Progress, Task};
 macro_rules! call_builder {
     (
         $(#[$attribute:meta])*
-        [$($async:tt)?] [$($await:tt)*]
-        Call<$($generic:tt),+> { client: $Client:ty, callbacks: ReportCallbacks<$c:lifetime> } -> $TaskOrResult:ty
+        async Call<$($generic:tt),+> { client: $Client:ty, callbacks: ReportCallbacks<$c:lifetime> } -> $TaskOrResult:ty
+    ) => {
+        $crate::call_builder! {
+            @define [async] [.await] [$($generic),+] [$Client] $c [$TaskOrResult] $(#[$attribute])*
+        }
+    };
+    (
+        $(#[$attribute:meta])*
+        blocking Call<$($generic:tt),+> { client: $Client:ty, callbacks: ReportCallbacks<$c:lifetime> } -> $TaskOrResult:ty
+    ) => {
+        $crate::call_builder! {
+            @define [] [] [$($generic),+] [$Client] $c [$TaskOrResult] $(#[$attribute])*
+        }
+    };
+    (
+        @define [$($async:tt)?] [$($await:tt)*] [$($generic:tt),+] [$Client:ty] $c:lifetime [$TaskOrResult:ty]
+        $(#[$attribute:meta])*
     ) => {
         /// A tool call that was not sent yet. Created by [`McpClient::call_tool`].
         ///

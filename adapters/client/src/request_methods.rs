@@ -2,8 +2,7 @@
 
 /// Defines the methods of `McpClient` that describe the server, or send requests and notifications, inside of an `impl` block.
 ///
-/// The brackets say what the methods are: `[async] [] [.await]` for async functions with `&self`, `[] [mut] []` for functions with
-/// `&mut self` that block. The attributes say what dropping the future of `list_tools` does.
+/// The argument says what the methods are: `async` functions with `&self`, or `blocking` functions with `&mut self`.
 ///
 /// The client needs these methods:
 ///
@@ -17,7 +16,18 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! request_methods {
-    ([$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] $(#[$cancel_safety:meta])*) => {
+    (async) => {
+        $crate::request_methods! {
+            @define [async] [] [.await]
+            ///
+            /// # Cancel safety
+            /// Dropping the future before its end cancels the request. The stored list remains.
+        }
+    };
+    (blocking) => {
+        $crate::request_methods! { @define [] [mut] [] }
+    };
+    (@define [$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] $(#[$cancel_safety:meta])*) => {
         /// Returns the capabilities that the server has declared.
         pub fn capabilities(&self) -> Option<&$crate::protocol::ServerCapabilities> {
             self.server_info()?.capabilities.as_ref()

@@ -2,18 +2,26 @@
 
 /// Defines `RunningTask`, a handle to a task that a server executes, and `TaskOrResult`, the outcome of a call.
 ///
-/// The brackets before `RunningTask` say what its methods are: `[async] [.await]`, or `[] []` for functions that block. The generic
-/// parameter is the runtime of an async client, or the lifetime of a borrowed client. The first attributes are an example, the last
-/// ones say what dropping a future does.
+/// The word before `RunningTask` says what its methods are: `async` functions, or `blocking` ones. The generic parameter is
+/// the runtime of an async client, or the lifetime of a borrowed client. The attributes are an example.
 ///
 /// The client needs the methods `request`, `caller_options` and `run_reporting`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! running_task {
+    ($(#[$example:meta])* async RunningTask<$generic:tt> { client: $Client:ty }) => {
+        $crate::running_task! {
+            @define [async] [.await] $generic [$Client] [$(#[$example])*]
+            ///
+            /// # Cancel safety
+            /// Dropping the future before its end does not affect the task. A later call waits again.
+        }
+    };
+    ($(#[$example:meta])* blocking RunningTask<$generic:tt> { client: $Client:ty }) => {
+        $crate::running_task! { @define [] [] $generic [$Client] [$(#[$example])*] }
+    };
     (
-        $(#[$example:meta])*
-        [$($async:tt)?] [$($await:tt)*]
-        RunningTask<$generic:tt> { client: $Client:ty }
+        @define [$($async:tt)?] [$($await:tt)*] $generic:tt [$Client:ty] [$(#[$example:meta])*]
         $(#[$cancel_safety:meta])*
     ) => {
         /// The result of a call, or the task that the server has created for the call.

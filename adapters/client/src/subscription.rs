@@ -7,13 +7,23 @@ use mcpwire_core::SubscribeOptions;
 
 /// Defines the methods of `McpClient` that subscribe, inside of an `impl` block.
 ///
-/// The brackets say what the methods are: `[async] [] [.await]` for async functions with `&self`, `[] [mut] []` for functions with
-/// `&mut self` that block. The attributes before them are an example, those after them say what dropping a future does. The client
-/// needs the method `open_subscription`.
+/// The last word says what the methods are: `async` functions with `&self`, or `blocking` functions with `&mut self`. The
+/// attributes are an example. The client needs the method `open_subscription`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! subscribe_methods {
-    ($(#[$example:meta])* [$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] $(#[$cancel_safety:meta])*) => {
+    ($(#[$example:meta])* async) => {
+        $crate::subscribe_methods! {
+            @define [async] [] [.await] [$(#[$example])*]
+            ///
+            /// # Cancel safety
+            /// Dropping the future before its end ends the subscription on the server.
+        }
+    };
+    ($(#[$example:meta])* blocking) => {
+        $crate::subscribe_methods! { @define [] [mut] [] [$(#[$example])*] }
+    };
+    (@define [$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] [$(#[$example:meta])*] $(#[$cancel_safety:meta])*) => {
         /// Subscribes to changes, and waits until the server has acknowledged the subscription.
         ///
         /// The timeout of a request applies to the acknowledgment only. The server may acknowledge a part of the filter: see

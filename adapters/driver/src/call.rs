@@ -24,8 +24,7 @@ mcpwire_client::call_builder! {
     /// callbacks that borrow, the future that [`Call::send`] returns is `'static` and can be spawned, whatever the name and the
     /// arguments were borrowed from: `set.spawn(client.call_tool(&name, &arguments).send())`.
     #[must_use = "a call is sent when it is awaited"]
-    [async] [.await]
-    Call<'c, R> { client: McpClient<R>, callbacks: ReportCallbacks<'c> } -> TaskOrResult<R>
+    async Call<'c, R> { client: McpClient<R>, callbacks: ReportCallbacks<'c> } -> TaskOrResult<R>
 }
 
 mcpwire_client::running_task! {
@@ -41,11 +40,7 @@ mcpwire_client::running_task! {
     /// # Ok(())
     /// # }
     /// ```
-    [async] [.await]
-    RunningTask<R> { client: McpClient<R> }
-    ///
-    /// # Cancel safety
-    /// Dropping the future before its end does not affect the task. A later call waits again.
+    async RunningTask<R> { client: McpClient<R> }
 }
 
 impl<R> McpClient<R> {

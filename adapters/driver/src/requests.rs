@@ -12,12 +12,7 @@ use crate::operation::{BoxFuture, OperationRunner};
 use crate::pending::Pending;
 
 impl<R> McpClient<R> {
-    mcpwire_client::request_methods! {
-        [async] [] [.await]
-        ///
-        /// # Cancel safety
-        /// Dropping the future before its end cancels the request. The stored list remains.
-    }
+    mcpwire_client::request_methods!(async);
 
     /// Sends a request of the method `M`, and waits for its result.
     pub async fn request<M: Method>(

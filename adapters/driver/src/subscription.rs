@@ -46,10 +46,7 @@ impl<R> McpClient<R> {
         /// # Ok(())
         /// # }
         /// ```
-        [async] [] [.await]
-        ///
-        /// # Cancel safety
-        /// Dropping the future before its end ends the subscription on the server.
+        async
     }
 
     /// Boxed, so that a program contains the code once, although several methods await it.

@@ -12,7 +12,7 @@ use crate::pending::Pending;
 use crate::transport::Io;
 
 impl McpClient {
-    mcpwire_client::request_methods!([] [mut] []);
+    mcpwire_client::request_methods!(blocking);
 
     /// Sends a request of the method `M`, and waits for its result.
     pub fn request<M: Method>(
