@@ -12,9 +12,16 @@ use serde_json::{Error, Result, Value};
 
 use super::append::{SERDE_NUMBER, SERDE_RAW, push_raw, push_string};
 
+/// The space in bytes for a value that gets a buffer of its own: 128. Most arguments are shorter.
+const USUAL_LENGTH: usize = 128;
+
 /// Appends a value as JSON text without line breaks. After an error, `out` is unchanged.
 pub fn push_value<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<()> {
     let start = out.len();
+    if out.capacity() == 0 {
+        // Otherwise a buffer of its own would grow several times.
+        out.reserve(USUAL_LENGTH);
+    }
     value.serialize(Writer(out)).inspect_err(|_| out.truncate(start))
 }
 
@@ -36,7 +43,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Implements methods of [`Serializer`] for types of integers.
+/// Implements the methods of [`Serializer`] for integers.
 macro_rules! integers {
     ($( $method:ident($Integer:ty) )*) => { $(
         fn $method(self, value: $Integer) -> Result<()> {
@@ -46,7 +53,7 @@ macro_rules! integers {
     )* };
 }
 
-/// Implements methods of [`Serializer`] for other types whose text is short.
+/// Implements the methods of [`Serializer`] for other values with a short text.
 macro_rules! scalars {
     ($( $method:ident($Scalar:ty) )*) => { $(
         fn $method(self, value: $Scalar) -> Result<()> {
