@@ -108,7 +108,7 @@ impl Driver {
     /// Makes all progress that is possible without waiting. Returns whether the connection and the server have ended.
     fn advance(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         for _ in 0..MAX_TURNS {
-            // One time for the whole turn, in which nothing waits.
+            // No step of the turn waits, so all of them use the same time.
             let now = self.shared.clock.now();
             let is_idle = (0..MAX_TRANSFERS).any(|_| !self.transfer(state, now, cx));
             // Polled on a busy stream too, so that deadlines and a shutdown are not delayed.
