@@ -1,6 +1,6 @@
 //! [`ReplySlots`]: the pending requests whose replies the program wants, by request key.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use mcpwire_core::{Reply, RequestKey};
 
@@ -14,18 +14,19 @@ pub struct ReplySlot<W> {
 }
 
 /// A table of slots by key. Replies without a slot are dropped.
-///
-/// A tree, because few requests are pending at a time: to hash a key takes longer than to find it.
 #[derive(Debug)]
 pub struct ReplySlots<W> {
-    slots: BTreeMap<RequestKey, ReplySlot<W>>,
-    /// Whether an empty table retains its buffer, which has room for a few slots.
+    slots: HashMap<RequestKey, ReplySlot<W>>,
+    /// Whether an empty table retains its buffer.
     keeps_memory: bool,
 }
 
+/// Maximum number of slots in the buffer that an empty table retains.
+const MAX_RETAINED: usize = 64;
+
 impl<W> Default for ReplySlots<W> {
     fn default() -> Self {
-        ReplySlots { slots: BTreeMap::new(), keeps_memory: false }
+        ReplySlots { slots: HashMap::new(), keeps_memory: false }
     }
 }
 
@@ -65,10 +66,10 @@ impl<W> ReplySlots<W> {
         self.release_buffers();
     }
 
-    /// Frees the buffer of an empty table, unless requests follow each other.
+    /// Frees the buffer of an empty table, unless the buffer is small and requests follow each other.
     fn release_buffers(&mut self) {
-        if self.slots.is_empty() && !self.keeps_memory {
-            self.slots = BTreeMap::new();
+        if self.slots.is_empty() && !(self.keeps_memory && self.slots.capacity() <= MAX_RETAINED) {
+            self.slots = HashMap::new();
         }
     }
 }
