@@ -7,9 +7,8 @@ use core::ops::Range;
 use serde::Serialize;
 
 use mcpwire_text::json::Json;
-use mcpwire_text::json::append::{Draft, push, push_number, push_raw, push_string};
+use mcpwire_text::json::append::{Draft, push, push_number, push_raw, push_string, push_value};
 use mcpwire_text::json::scan::{self, members, skip_space};
-use mcpwire_text::json::writer::push_value;
 
 /// The members to write into the `_meta` object of a JSON-RPC request.
 #[derive(Clone, Copy, Default)]

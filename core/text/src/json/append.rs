@@ -2,15 +2,9 @@
 
 use alloc::vec::Vec;
 
+use serde::Serialize;
+
 use super::string::plain_run;
-
-/// Name under which `serde_json::value::RawValue` passes raw JSON text through serde, in a struct with one field. The
-/// name is private to `serde_json`; a test fails if it changes.
-pub(super) const SERDE_RAW: &str = "$serde_json::private::RawValue";
-
-/// Name under which `serde_json`, with its feature `arbitrary_precision`, passes the text of a number through serde, in
-/// a struct with one field. The name is private to `serde_json`; a test fails if it changes.
-pub(super) const SERDE_NUMBER: &str = "$serde_json::private::Number";
 
 /// A message that is being written to the end of a buffer of outgoing messages.
 ///
@@ -63,22 +57,42 @@ pub fn push_number(out: &mut Vec<u8>, number: u64) {
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     if plain_run(text.as_bytes(), 0) < text.len() {
         // Serializing a string to memory cannot fail.
-        return out.extend_from_slice(&serde_json::to_vec(text).unwrap_or_default());
+        return drop(push_value(out, text));
     }
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
     out.push(b'"');
 }
 
-/// Appends JSON text with a space in place of each line break, because a message must be a single line.
-///
-/// This does not change the value, because valid JSON has line breaks only between tokens.
+/// Appends a value as JSON text without line breaks. After an error, `out` is unchanged.
+pub fn push_value<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> serde_json::Result<()> {
+    // Without std, `serde_json` can only write to a buffer of its own.
+    let mut json = serde_json::to_vec(value)?;
+    replace_line_breaks(&mut json);
+    if out.is_empty() {
+        *out = json;
+    } else {
+        out.extend_from_slice(&json);
+    }
+    Ok(())
+}
+
+/// Appends JSON text without line breaks.
 pub fn push_raw(out: &mut Vec<u8>, json: impl AsRef<[u8]>) {
-    let mut from = out.len();
+    let start = out.len();
     out.extend_from_slice(json.as_ref());
-    while let Some(at) = memchr::memchr2(b'\n', b'\r', &out[from..]) {
+    replace_line_breaks(&mut out[start..]);
+}
+
+/// Replaces each line break in JSON text by a space, because a message must be a single line.
+///
+/// This does not change the value, because valid JSON has line breaks only between tokens. `serde_json` writes none, except in raw
+/// JSON: [`Json`](super::Json) and `serde_json::value::RawValue`.
+fn replace_line_breaks(json: &mut [u8]) {
+    let mut from = 0;
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', &json[from..]) {
         from += at;
-        out[from] = b' ';
+        json[from] = b' ';
     }
 }
 

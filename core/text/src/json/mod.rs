@@ -20,15 +20,14 @@ pub mod result;
 pub mod scan;
 mod string;
 mod transcode;
-pub mod writer;
 
-use append::SERDE_RAW;
 pub use decode::from_str;
 pub use item_list::{InvalidItem, ItemList};
 pub use number::Number;
 pub use object::Extra;
 pub use peer_error::{PeerError, PeerErrorKind};
 pub use read::is_json;
+use transcode::SERDE_RAW;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -81,7 +80,7 @@ impl Json {
     /// Serializes a value to JSON text without line breaks.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
         let mut text = Vec::new();
-        writer::push_value(&mut text, value).map_err(JsonError::write)?;
+        append::push_value(&mut text, value).map_err(JsonError::write)?;
         String::from_utf8(text).map(Json::trusted).map_err(JsonError::write)
     }
 

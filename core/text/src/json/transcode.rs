@@ -17,10 +17,17 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::append::{SERDE_NUMBER, SERDE_RAW, push_string};
+use super::append::{push_string, push_value};
 use super::read::{MAX_DEPTH, is_json};
-use super::writer::{Writer, push_value};
 use super::{lex, numeral, scan};
+
+/// Name under which `serde_json::value::RawValue` passes raw JSON text through serde, in a struct with one field. The
+/// name is private to `serde_json`; a test fails if it changes.
+pub(super) const SERDE_RAW: &str = "$serde_json::private::RawValue";
+
+/// Name under which `serde_json`, with its feature `arbitrary_precision`, passes the text of a number through serde, in
+/// a struct with one field. The name is private to `serde_json`; a test fails if it changes.
+pub(super) const SERDE_NUMBER: &str = "$serde_json::private::Number";
 
 /// Reads a value of any self-describing serde format, and returns it as JSON text.
 pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -29,7 +36,7 @@ pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Stri
     String::from_utf8(out).map_err(de::Error::custom)
 }
 
-/// Returns whether the serializer `S` accepts raw JSON text, as [`Writer`] and those of `serde_json` do.
+/// Returns whether the serializer `S` accepts raw JSON text, as those of `serde_json` do.
 ///
 /// Compares the type name of `S` with known names, because serde has no trait for this. Returns `false` for an unknown
 /// serializer.
@@ -38,9 +45,7 @@ pub(super) fn takes_raw<S: Serializer>() -> bool {
     // except for numbers that fit neither an integer nor a float.
     let name = type_name::<S>();
     let name = name.strip_prefix("&mut ").unwrap_or(name);
-    [type_name::<Writer<'_>>(), "serde_json::ser::Serializer<", "serde_json::value::ser::Serializer"]
-        .iter()
-        .any(|known| name.starts_with(known))
+    name.starts_with("serde_json::ser::Serializer<") || name.starts_with("serde_json::value::ser::Serializer")
 }
 
 /// A JSON text that is serialized part by part. The text must be valid JSON, without white space around it.
