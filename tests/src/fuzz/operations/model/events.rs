@@ -11,6 +11,7 @@ impl Model {
         while let Some(event) = self.engine.poll_event() {
             bound = bound.checked_sub(1).expect("events without end");
             assert!(!self.over, "an event after the end: {event:?}");
+            self.happened += 1;
             // What was written before the event was written before the embedder knew of it.
             self.look();
             self.names.event(&event, &self.trace);

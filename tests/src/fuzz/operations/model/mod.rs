@@ -75,6 +75,8 @@ pub(super) struct Model {
     over: bool,
     /// Bytes that may still become events.
     received: usize,
+    /// Number of events, and of messages that the engine has written.
+    happened: usize,
     names: Names,
     trace: Trace,
     /// What was last traced of how the engine stands.
@@ -101,6 +103,7 @@ impl Model {
             connected: false,
             over: false,
             received: 0,
+            happened: 0,
             names: Names::default(),
             trace: trace.clone(),
             stood: String::new(),
@@ -149,6 +152,7 @@ impl Model {
     /// Looks at what the engine has written: requests may have been sent again.
     fn look(&mut self) -> Vec<Asked> {
         let written = self.wire.look(self.engine.transmit());
+        self.happened += written.len();
         for asked in &written {
             self.note_round(asked);
             self.note_task_cancel(asked);
@@ -224,10 +228,16 @@ impl Model {
         }
     }
 
+    /// Time passes until something happens. An engine may wake up without a reason, and two builds at other times.
     pub(super) fn pass_to_deadline(&mut self) {
-        if let Some(next) = self.engine.poll_timeout() {
+        let before = self.happened;
+        for _ in 0..64 {
+            let Some(next) = self.engine.poll_timeout() else { return };
             let far = Duration::from_secs(1 << 32);
             self.pass(next.duration_since(self.now).min(far));
+            if self.happened > before {
+                return;
+            }
         }
     }
 
