@@ -95,8 +95,6 @@ pub(crate) struct ReceiveBuffer {
     /// The last bytes received of the overlong line that is being discarded, at most [`TAIL_LEN`]. `None` if no line is
     /// being discarded.
     discarding: Option<Vec<u8>>,
-    /// Whether all received bytes were searched without finding a complete line.
-    has_no_line: bool,
 }
 
 impl ReceiveBuffer {
@@ -108,7 +106,6 @@ impl ReceiveBuffer {
             end: 0,
             max_message,
             discarding: None,
-            has_no_line: true,
         }
     }
 
@@ -148,7 +145,7 @@ impl ReceiveBuffer {
             return;
         }
         // A large buffer grows only if a single line fills it, not because complete lines have not been read.
-        if !self.has_no_line && self.data.len() >= MAX_GROWTH {
+        if self.scanned < self.end && self.data.len() >= MAX_GROWTH {
             return;
         }
         let len = match self.data.len() {
@@ -167,7 +164,6 @@ impl ReceiveBuffer {
     /// Adds `n` bytes to the received bytes, after they were read into the slice that [`Self::space`] returned.
     pub(crate) fn filled(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.data.len());
-        self.has_no_line = false;
         if self.end == INITIAL_SIZE && self.data.len() == INITIAL_SIZE {
             // More data probably follows, and many small reads cost more than a larger buffer.
             self.data.resize(SMALL_SIZE, 0);
@@ -204,7 +200,6 @@ impl ReceiveBuffer {
                     self.release();
                     return Some(FrameInput::Overlong { head });
                 }
-                self.has_no_line = true;
                 if self.start == self.end && self.data.len() > SMALL_SIZE {
                     self.release();
                 }
@@ -266,7 +261,6 @@ impl ReceiveBuffer {
         tail.drain(..tail.len().saturating_sub(TAIL_LEN));
         self.start = newline.map_or(self.end, |at| at + 1);
         self.scanned = self.start;
-        self.has_no_line = newline.is_none();
         newline?;
         self.discarding.take().map(|tail| FrameInput::OverlongEnd { tail })
     }
