@@ -6,12 +6,14 @@
 //!    used  │ a line, or the beginning of one│ space()        │ reserved      │
 //! ```
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 use core::ops::Range;
 
 use memchr::memchr;
 
+use super::Message;
 use mcpwire_text::BOM;
 
 /// Initial size of the receive buffer in bytes: 1 KiB, which saves memory if a program has many connections.
@@ -23,8 +25,12 @@ const SMALL_SIZE: usize = 8 * 1024;
 /// Maximum number of bytes by which the receive buffer grows at a time: 64 KiB, the capacity of a Linux pipe.
 const MAX_GROWTH: usize = 64 * 1024;
 
-/// Minimum length of a [`Line`] that becomes a vector without a copy, in bytes: 64 KiB.
+/// Minimum length of a [`Line`] that becomes a [`Message`] without a copy, in bytes: 64 KiB.
 const LARGE_LINE: usize = 64 * 1024;
+
+/// Maximum capacity of memory that the receive buffer uses for several messages, in bytes: 2 MiB. It bounds what a
+/// connection keeps between large messages.
+const MAX_REUSED: usize = 2 * 1024 * 1024;
 
 /// Number of bytes retained from the start of an overlong line: 512. They usually contain the JSON-RPC id of a response
 /// whose id precedes its `result`.
@@ -60,21 +66,22 @@ impl AsRef<[u8]> for Line<'_> {
     }
 }
 
-impl From<Line<'_>> for Vec<u8> {
-    /// Converts the line to an owned vector.
+impl From<Line<'_>> for Message {
+    /// Converts the line to a message.
     ///
     /// A line of 64 KiB or more takes over the memory of the receive buffer, so that the line is not copied to new
     /// memory.
-    fn from(Line { buffer, range }: Line<'_>) -> Vec<u8> {
+    fn from(Line { buffer, range }: Line<'_>) -> Message {
         if range.len() < LARGE_LINE {
-            return buffer.data[range].to_vec();
+            return Message::Owned(buffer.data[range].to_vec());
         }
         let rest = buffer.data[buffer.start..buffer.end].to_vec();
         let end = rest.len();
-        let mut taken = buffer.replace(rest, end);
-        taken.truncate(range.end);
-        taken.drain(..range.start);
-        taken
+        let memory = Arc::new(buffer.replace(rest, end));
+        if memory.capacity() <= MAX_REUSED {
+            buffer.lent = Some(Arc::clone(&memory));
+        }
+        Message::Lent { memory, range }
     }
 }
 
@@ -95,32 +102,30 @@ pub(crate) struct ReceiveBuffer {
     /// The last bytes received of the overlong line that is being discarded, at most [`TAIL_LEN`]. `None` if no line is
     /// being discarded.
     discarding: Option<Vec<u8>>,
+    /// The memory of the last large message, to receive the next one without allocating memory and filling it with
+    /// zeros. `None` if the line after that message was not large, or if the message was larger than [`MAX_REUSED`].
+    lent: Option<Arc<Vec<u8>>>,
 }
 
 impl ReceiveBuffer {
     pub(crate) fn new(max_message: usize) -> Self {
-        ReceiveBuffer {
-            data: Vec::new(),
-            start: 0,
-            scanned: 0,
-            end: 0,
-            max_message,
-            discarding: None,
-        }
+        ReceiveBuffer { data: Vec::new(), start: 0, scanned: 0, end: 0, max_message, discarding: None, lent: None }
     }
 
     /// Returns the free part of the buffer for the next read, which is never empty. Returns `None` if the buffer is
     /// full of lines that [`Self::next`] has not returned.
     pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         self.make_space();
-        let space = &mut self.data[self.end..];
+        let end = self.data.len().min(self.end + MAX_GROWTH);
+        let space = &mut self.data[self.end..end];
         (!space.is_empty()).then_some(space)
     }
 
-    /// Frees the memory of an empty receive buffer. A buffer larger than 8 KiB is kept for the next large message.
+    /// Frees the memory of an empty receive buffer, and gives up that of the last large message.
     pub(crate) fn release_if_empty(&mut self) {
-        if self.is_empty() && self.data.len() <= SMALL_SIZE {
+        if self.is_empty() {
             self.release();
+            self.lent = None;
         }
     }
 
@@ -148,6 +153,14 @@ impl ReceiveBuffer {
         if self.scanned < self.end && self.data.len() >= MAX_GROWTH {
             return;
         }
+        if self.data.len() >= SMALL_SIZE
+            && let Some(mut memory) = self.take_back()
+        {
+            let received = self.end - self.start;
+            memory[..received].copy_from_slice(&self.data[self.start..self.end]);
+            self.replace(memory, received);
+            return;
+        }
         let len = match self.data.len() {
             0 => INITIAL_SIZE,
             len if len < SMALL_SIZE => SMALL_SIZE,
@@ -168,6 +181,13 @@ impl ReceiveBuffer {
             // More data probably follows, and many small reads cost more than a larger buffer.
             self.data.resize(SMALL_SIZE, 0);
         }
+    }
+
+    /// Takes back the memory of the last large message, if that message was dropped and its memory is larger than the
+    /// buffer.
+    fn take_back(&mut self) -> Option<Vec<u8>> {
+        let lent = self.lent.take_if(|lent| lent.len() > self.data.len() && Arc::get_mut(lent).is_some())?;
+        Arc::into_inner(lent)
     }
 
     fn release(&mut self) {
@@ -213,6 +233,9 @@ impl ReceiveBuffer {
             self.start = newline + 1;
             self.scanned = self.start;
             if !range.is_empty() {
+                if range.len() < LARGE_LINE {
+                    self.lent = None;
+                }
                 return Some(FrameInput::Line(Line { buffer: self, range }));
             }
         }
@@ -286,7 +309,7 @@ mod tests {
                 while let Some(input) = receive.next() {
                     seen.push(match input {
                         FrameInput::Line(line) if line.as_ref().len() % 2 == 0 => {
-                            String::from_utf8(line.into()).unwrap()
+                            String::from_utf8(Message::from(line).to_vec()).unwrap()
                         }
                         FrameInput::Line(line) => String::from_utf8(line.as_ref().to_vec()).unwrap(),
                         FrameInput::Overlong { .. } => "<long".into(),
@@ -357,9 +380,57 @@ mod tests {
         receive.filled(5);
         assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
         let Some(FrameInput::Line(line)) = receive.next() else { panic!() };
-        assert_eq!(Vec::from(line).len(), 4 << 20);
+        assert_eq!(Message::from(line).len(), 4 << 20);
+        assert!(receive.lent.is_none(), "so much memory is not kept");
         assert!(receive.data.capacity() <= MAX_GROWTH);
         assert_eq!(&receive.data[..receive.end], b"next");
+    }
+
+    /// Passes a line of `len` bytes to the buffer, and returns the line as a message.
+    fn receive_line(receive: &mut ReceiveBuffer, len: usize) -> Message {
+        let mut bytes = alloc::vec![b'x'; len];
+        bytes.push(b'\n');
+        let mut rest = &bytes[..];
+        loop {
+            let space = receive.space().expect("the line goes on");
+            let n = space.len().min(rest.len());
+            space[..n].copy_from_slice(&rest[..n]);
+            receive.filled(n);
+            rest = &rest[n..];
+            if let Some(FrameInput::Line(line)) = receive.next() {
+                return line.into();
+            }
+        }
+    }
+
+    #[test]
+    fn the_memory_of_a_large_message_receives_the_next_one_after_it_was_dropped() {
+        let mut receive = ReceiveBuffer::new(64 << 20);
+        let first = receive_line(&mut receive, 1 << 20);
+        let memory = first.as_ptr();
+        let second = receive_line(&mut receive, 1 << 20);
+        assert_ne!(second.as_ptr(), memory, "the first message is still read");
+        assert_eq!((first.len(), second.len()), (1 << 20, 1 << 20));
+        let memory = second.as_ptr();
+        drop(second);
+        for _ in 0..3 {
+            let next = receive_line(&mut receive, 1 << 20);
+            assert_eq!(next.as_ptr(), memory);
+            assert!(next.iter().all(|byte| *byte == b'x'));
+        }
+    }
+
+    #[test]
+    fn the_memory_of_a_large_message_is_given_up_when_a_small_one_follows_or_the_connection_is_idle() {
+        let mut receive = ReceiveBuffer::new(64 << 20);
+        let small_line: fn(&mut ReceiveBuffer) = |receive| drop(receive_line(receive, 10));
+        for give_up in [small_line, ReceiveBuffer::release_if_empty] {
+            drop(receive_line(&mut receive, 1 << 20));
+            assert!(receive.lent.is_some());
+            assert!(receive.data.capacity() <= MAX_GROWTH);
+            give_up(&mut receive);
+            assert!(receive.lent.is_none());
+        }
     }
 
     #[test]

@@ -2,11 +2,11 @@
 //! in one.
 
 use alloc::borrow::Cow;
-use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::WireId;
 use super::id::last_id;
+use crate::frame::Message;
 use mcpwire_text::json::scan::{is_text, key_text, last_member, member, members, next_element, skip_space};
 
 /// A received message and its kind.
@@ -206,7 +206,7 @@ fn response(id: WireId<'_>, result: Option<usize>, is_usual: bool) -> ReceivedKi
 /// Iterates over the messages of a JSON-RPC batch, which is a JSON array.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Message,
     /// Offset in `bytes` from which to read the next element.
     at: usize,
     /// Whether the batch contained an object so far. A batch without objects is an invalid message.
@@ -214,7 +214,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+    pub(crate) fn new(bytes: Message) -> Self {
         Batch { bytes, at: 0, has_messages: false }
     }
 

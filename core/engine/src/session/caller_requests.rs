@@ -29,6 +29,7 @@ use super::tasks::{self, push_task_param};
 use super::ticket::Reply;
 use super::waiting::Waiting;
 use crate::cache::{Cache, CachedAnswer, PendingEntry};
+use crate::frame::Message;
 use crate::rpc::write::ParamsWriter;
 use crate::rpc::{Response, ResultType};
 use mcpwire_types::Era;
@@ -81,7 +82,7 @@ impl CallerRequests {
             Lookup::Hit(CachedAnswer { message, response }) => {
                 let key = link.requests.fresh_key();
                 link.stats.cached += 1;
-                let reply = Reply { cached: true, ..Reply::answered(key, request.method, message, response) };
+                let reply = Reply { cached: true, ..Reply::answered(key, request.method, message.into(), response) };
                 link.report(Event::Reply(reply));
                 return Ok(key);
             }
@@ -141,7 +142,7 @@ impl CallerRequests {
         &mut self,
         caller: CallerRequest,
         response: Response,
-        message: impl AsRef<[u8]> + Into<Vec<u8>>,
+        message: impl AsRef<[u8]> + Into<Message>,
         link: &mut Link,
     ) {
         match result_type(&caller, response, message.as_ref(), link) {

@@ -1,13 +1,13 @@
 //! How a [`Session`] receives messages of the server, and passes them to its parts.
 
 use alloc::string::ToString;
-use alloc::vec::Vec;
 
 use super::connection::Connection;
 use super::error::RequestFault;
 use super::event::{Event, Notification};
 use super::requests::{OpeningRequest, Owner};
 use super::session::Session;
+use crate::frame::Message;
 use crate::rpc::received::ReceivedKind;
 use crate::rpc::{Batch, Received, Response, WireId, decode, last_id, peer_error};
 use mcpwire_text::excerpt;
@@ -17,7 +17,7 @@ use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated};
 impl Session {
     /// Handles a received message. Of a JSON-RPC batch, handles only the messages up to the first that causes an event;
     /// [`Self::resume`] handles the others.
-    pub(crate) fn receive(&mut self, received: Received<impl AsRef<[u8]> + Into<Vec<u8>>>) {
+    pub(crate) fn receive(&mut self, received: Received<impl AsRef<[u8]> + Into<Message>>) {
         while self.resume() {}
         if self.link.connection.is_closed() {
             return;
@@ -58,7 +58,7 @@ impl Session {
         self.batch.is_some()
     }
 
-    fn receive_one(&mut self, received: Received<impl AsRef<[u8]> + Into<Vec<u8>>>) {
+    fn receive_one(&mut self, received: Received<impl AsRef<[u8]> + Into<Message>>) {
         let Received { message, kind } = received;
         let bytes = message.as_ref();
         match kind {
@@ -82,7 +82,7 @@ impl Session {
         }
     }
 
-    fn response(&mut self, response: Response, message: impl AsRef<[u8]> + Into<Vec<u8>>) {
+    fn response(&mut self, response: Response, message: impl AsRef<[u8]> + Into<Message>) {
         let Some(owner) = self.link.requests.remove(response.id) else {
             if self.link.requests.was_sent(response.id) {
                 self.link.stats.late += 1;
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// Passes the response to a request, or the reason why it has none, to the owner of the request.
-    fn settle<M: AsRef<[u8]> + Into<Vec<u8>>>(
+    fn settle<M: AsRef<[u8]> + Into<Message>>(
         &mut self,
         id: u64,
         owner: Owner,

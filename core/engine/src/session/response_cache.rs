@@ -99,7 +99,7 @@ impl Cache {
         }
         match self.stale(&entry.key) {
             Some(CachedAnswer { message, response }) => {
-                let outcome = ReplyOutcome::Answered { message: message.clone(), response: *response };
+                let outcome = ReplyOutcome::Answered { message: message.as_slice().into(), response: *response };
                 Reply { outcome, ..reply }
             }
             None => reply,

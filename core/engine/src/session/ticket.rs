@@ -2,12 +2,12 @@
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
 use super::error::CallError;
 use super::request_keys::RequestKey;
+use crate::frame::Message;
 #[cfg(feature = "http")]
 use crate::header_params::reject_invalid;
 use crate::rpc::{Response, decode};
@@ -96,7 +96,7 @@ pub struct Reply {
 #[derive(Clone, PartialEq)]
 pub(crate) enum ReplyOutcome {
     /// The server responded with a result or an error. `message` is the complete JSON-RPC response, not decoded yet.
-    Answered { message: Vec<u8>, response: Response },
+    Answered { message: Message, response: Response },
     /// The request failed with this error. `None` after [`Ticket::decode_mut`] has moved the error to its caller.
     Failed(Option<Arc<CallError>>),
 }
@@ -110,7 +110,7 @@ impl Reply {
     }
 
     /// Creates a reply from the response `message`.
-    pub(crate) fn answered(key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, response: Response) -> Self {
+    pub(crate) fn answered(key: RequestKey, method: Cow<'static, str>, message: Message, response: Response) -> Self {
         let outcome = ReplyOutcome::Answered { message, response };
         Reply { key, method, outcome, over_modern_http: false, cached: false }
     }
@@ -148,7 +148,7 @@ impl Reply {
     /// request failed without a response.
     pub fn message(&self) -> Option<&[u8]> {
         match &self.outcome {
-            ReplyOutcome::Answered { message, .. } => Some(message),
+            ReplyOutcome::Answered { message, .. } => Some(&**message),
             ReplyOutcome::Failed(_) => None,
         }
     }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::call::TaskCall;
 use super::polling::{Source, StatusUpdate, TaskEnd};
+use crate::frame::Message;
 use crate::input_requests::InputRequest;
 use crate::rpc::{RequestFault, Response, decode};
 use crate::session::error::{CallError, CloseReason, Deadline, InputError, SendError, TaskError};
@@ -95,7 +96,7 @@ impl Waiting {
         key: RequestKey,
         request: TaskRequest,
         response: Response,
-        message: Vec<u8>,
+        message: Message,
         link: &mut Link,
     ) {
         let Some(call) = self.tasks.calls.get_mut(&key) else { return };
@@ -258,10 +259,10 @@ impl Waiting {
                 return link.fail(key, CallError::Task { method, task, fault });
             }
         };
-        self.reply_of_task(key, message.into_bytes(), response, link);
+        self.reply_of_task(key, message.into_bytes().into(), response, link);
     }
 
-    fn reply_of_task(&mut self, key: RequestKey, message: Vec<u8>, response: Response, link: &mut Link) {
+    fn reply_of_task(&mut self, key: RequestKey, message: Message, response: Response, link: &mut Link) {
         if let Some(call) = self.remove_task(key, link) {
             link.report(Event::Reply(Reply::answered(key, call.method, message, response)));
         }
