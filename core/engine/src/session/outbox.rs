@@ -103,15 +103,12 @@ impl Outbox {
         Ok(params)
     }
 
-    /// Adds a notification. If that fails, adds nothing.
+    /// Adds a notification of the program. If that fails, adds nothing.
     pub(super) fn notification(&mut self, method: &str, params: ParamsWriter<'_>) -> Result<(), ParamsError> {
-        let start = self.len();
-        write::notification(self.buffer.buffer(), method, params)?;
-        self.record(start, |message| {
+        self.push_notification(method, params, |message| {
             let cancelled = if method == CANCELLED { cancelled_request(message) } else { None };
             cancelled.map_or_else(|| OutgoingKind::Notification(method.to_string()), OutgoingKind::Cancelled)
-        });
-        Ok(())
+        })
     }
 
     /// Adds `notifications/cancelled` for the request with the JSON-RPC id `id`.
@@ -127,7 +124,19 @@ impl Outbox {
             Ok(())
         };
         // These parameters cannot fail to serialize.
-        let _ = self.notification(CANCELLED, &params);
+        let _ = self.push_notification(CANCELLED, &params, |_| OutgoingKind::Cancelled(id));
+    }
+
+    fn push_notification(
+        &mut self,
+        method: &str,
+        params: ParamsWriter<'_>,
+        kind: impl FnOnce(&[u8]) -> OutgoingKind,
+    ) -> Result<(), ParamsError> {
+        let start = self.len();
+        write::notification(self.buffer.buffer(), method, params)?;
+        self.record(start, kind);
+        Ok(())
     }
 
     /// Adds [`OutgoingKind::Abandoned`] for the request with the JSON-RPC id `id`.
