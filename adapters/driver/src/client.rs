@@ -96,6 +96,9 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// The streams carry one message per line. At the other end may be a task of this program: `memory::duplex` (feature
     /// `futures-io`) has streams for that, and tokio has `tokio::io::duplex`. [`ConnectOptions::name`] names the server.
     ///
+    /// The task of the connection owns `reader`. It shares `writer` with the calls of all clones of the client: a call may write its
+    /// request in its own task. All of them use `writer` under one lock, so `writer` must not block or use the client.
+    ///
     /// An error of a stream ends the connection. Pending calls fail with its text.
     ///
     /// # Panics

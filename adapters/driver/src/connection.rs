@@ -53,7 +53,7 @@ impl Shared {
         self.context.check_output(&tools, tool, result).map_err(|error| self.error(error).with_tool(tool))
     }
 
-    /// Locks the state.
+    /// Locks the state. The documentation of [`State`] says what may run under the lock.
     pub(crate) fn lock(&self) -> StateGuard<'_> {
         StateGuard::lock(&self.state)
     }

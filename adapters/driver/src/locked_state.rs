@@ -26,7 +26,8 @@ const BUSY_THRESHOLD: u8 = 16;
 
 /// The data of a connection that its lock protects.
 ///
-/// While the lock is held, nothing blocks, and no code of the program runs except its writer.
+/// While the lock is held, nothing waits, and the only code of the program that runs is its writer and a launcher's `on_kill`. So a
+/// [`Process`] is never dropped under the lock: that waits for a process that was killed, and drops values of the program.
 pub(crate) struct State {
     pub(crate) engine: AnyEngine,
     /// The stream to the server. Closed over HTTP.

@@ -26,7 +26,8 @@ impl ServerProcess {
         self.process.as_mut()
     }
 
-    /// Removes and returns the process, and stores its exit status if it has exited. Dropping a running process kills it.
+    /// Removes and returns the process, and stores its exit status if it has exited. Dropping a running process kills it and
+    /// waits: release the lock of the connection before.
     pub(crate) fn take(&mut self) -> Option<Process> {
         let process = self.process.take()?;
         self.exit = process.exit().copied();

@@ -96,8 +96,7 @@ impl Driver {
         // Reads the last output of the server.
         self.read_stderr(state, cx);
         self.reader = None;
-        drop(state.server.take());
-        self.report = Some(report);
+        self.ended = Some((report, state.server.take()));
         true
     }
 
@@ -117,12 +116,11 @@ impl Driver {
             state.connection.failure = Some(why);
         }
         state.close(&self.shared.server);
-        let unused = (state.output.writer.take(), state.server.take());
+        let writer = state.output.writer.take();
+        self.ended = Some((ShutdownReport::without_process(), state.server.take()));
         mem::swap(&mut state.wakers, &mut self.wakers);
         drop(state);
-        // Dropping the process kills it and its descendants.
-        drop(unused);
-        self.report = Some(ShutdownReport::without_process());
+        drop(writer);
         self.run_callbacks();
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mcpwire_client::{Direction, PendingAnswers, Reader, ShutdownReport, catch_panic};
 use mcpwire_core::{Phase, Timestamp};
-use mcpwire_process::EndOfStream;
+use mcpwire_process::{EndOfStream, Process};
 
 use crate::connection::Shared;
 use crate::locked_state::{CloseIntent, Listeners, ServerRequestEvent, State, Wakers};
@@ -58,8 +58,8 @@ pub(crate) struct Driver {
     /// `None` for a connection over streams.
     #[cfg(feature = "http")]
     pub(crate) http: Option<Box<crate::http::Exchanges>>,
-    /// How the server was ended. `run_callbacks` moves it to the state.
-    report: Option<ShutdownReport>,
+    /// How the server was ended, and its process. `run_callbacks` drops the process and moves the report to the state.
+    ended: Option<(ShutdownReport, Option<Process>)>,
     /// Whether the connection and the server have ended.
     is_over: bool,
 }
@@ -94,7 +94,7 @@ impl Driver {
             answers,
             #[cfg(feature = "http")]
             http: None,
-            report: None,
+            ended: None,
             is_over: false,
         }
     }
@@ -261,13 +261,18 @@ impl Driver {
                 tracer.push(direction, &bytes);
             }
         }
+        let ended = self.ended.take().map(|(report, process)| {
+            // Kills a process that is still running, and its descendants.
+            drop(process);
+            report
+        });
         if let Some(hooks) = &self.shared.context.hooks {
-            if let Some(report) = &self.report {
+            if let Some(report) = &ended {
                 hooks.process_exited(report.exit);
             }
             hooks.deliver();
         }
-        if let Some(report) = self.report.take() {
+        if let Some(report) = ended {
             self.listeners.lines.flush();
             let mut state = self.shared.lock();
             // A restarted server uses the same callbacks.
