@@ -44,7 +44,8 @@ impl Client {
             None => Proxies::new(options.proxy.clone()),
         };
         let tls = Tls::new(&options.tls).map_err(HttpSetupError::Client)?;
-        Ok(Client { pool: Arc::new(Pool::new(Connector { net, proxies, tls, options })) })
+        let clock = net.clock();
+        Ok(Client { pool: Arc::new(Pool::new(Connector { net, clock, proxies, tls, options })) })
     }
 }
 

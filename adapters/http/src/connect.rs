@@ -22,6 +22,8 @@ use crate::tls::{Tls, bare};
 /// Opens connections for URLs, directly or through a proxy.
 pub(crate) struct Connector {
     pub(crate) net: Arc<dyn Net>,
+    /// The clock of `net`.
+    pub(crate) clock: Clock,
     pub(crate) proxies: Proxies,
     pub(crate) tls: Tls,
     pub(crate) options: ClientOptions,
@@ -53,7 +55,7 @@ impl Connector {
         };
         let handshakes = async {
             let meter = Meter::default();
-            let mut socket: Socket = Box::pin(MeteredSocket::new(socket, meter.clone()));
+            let mut socket: Socket = Box::pin(MeteredSocket::new(socket, meter.clone(), self.clock.clone()));
             if let Some(proxy) = &proxy {
                 match proxy.uri().scheme_str() {
                     Some("http") | None => {}
@@ -85,8 +87,7 @@ impl Connector {
     /// Resolves the host, and connects to one of its addresses, within the connect timeout.
     async fn connect_tcp(&self, host: &str, port: u16, public_only: bool) -> Result<Socket, Failure> {
         let name = format!("{host}:{port}");
-        let clock = self.net.clock();
-        let start = clock.now();
+        let start = self.clock.now();
         let resolved =
             within(&*self.net, self.options.connect_timeout, self.net.resolve(bare(host).to_owned(), port)).await;
         let addresses = match resolved {
@@ -105,7 +106,7 @@ impl Connector {
             });
         }
         let race = ConnectionRace::new(allowed, start, start + self.options.connect_timeout);
-        let (is_timeout, outcomes) = match self.run_race(race, &clock).await {
+        let (is_timeout, outcomes) = match self.run_race(race).await {
             Ok(socket) => return Ok(socket),
             Err(RaceFailure { is_timeout, outcomes }) => (is_timeout, outcomes),
         };
@@ -121,7 +122,7 @@ impl Connector {
     }
 
     /// Runs the attempts of a race until one of them connects. The other attempts are dropped, which closes their sockets.
-    async fn run_race(&self, mut race: ConnectionRace, clock: &Clock) -> Result<Socket, RaceFailure> {
+    async fn run_race(&self, mut race: ConnectionRace) -> Result<Socket, RaceFailure> {
         let mut running: Vec<(usize, ConnectFuture)> = Vec::new();
         let mut started = 0;
         let mut timer = self.net.timer();
@@ -132,13 +133,13 @@ impl Connector {
                     match connecting.as_mut().poll(cx) {
                         Poll::Ready(Ok(socket)) => return Poll::Ready(Ok(socket)),
                         Poll::Ready(Err(error)) => {
-                            race.failed(*attempt, error, clock.now());
+                            race.failed(*attempt, error, self.clock.now());
                             drop(running.remove(polled));
                         }
                         Poll::Pending => polled += 1,
                     }
                 }
-                let now = clock.now();
+                let now = self.clock.now();
                 let step = race.poll(now);
                 match step {
                     RaceStep::Start(address) => {

@@ -7,12 +7,13 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use futures_io::{AsyncRead, AsyncWrite};
 
 use mcpwire_client::lock;
+use mcpwire_driver::Clock;
 use mcpwire_driver::http::{Socket, Stream};
+use mcpwire_driver::protocol::Timestamp;
 
 /// Number of bytes that are read or written before the socket yields to other tasks. 32 KiB: 3,600 of the smallest HTTP/2 frames,
 /// which take about a millisecond. A yield costs less than a thousandth of that.
@@ -36,7 +37,7 @@ pub(crate) struct Meter(Arc<Mutex<Unused>>);
 struct Unused {
     bytes: u64,
     /// The time up to which bytes have been forgiven. `None` before the first bytes arrive.
-    forgiven_at: Option<Instant>,
+    forgiven_at: Option<Timestamp>,
 }
 
 impl Meter {
@@ -49,9 +50,9 @@ impl Meter {
     ///
     /// # Errors
     /// If the count exceeds [`MAX_UNUSED`].
-    pub(crate) fn add(&self, bytes: usize, now: Instant) -> io::Result<()> {
+    pub(crate) fn add(&self, bytes: usize, now: Timestamp) -> io::Result<()> {
         let mut unused = lock(&self.0);
-        let since = now.saturating_duration_since(*unused.forgiven_at.get_or_insert(now));
+        let since = now.duration_since(*unused.forgiven_at.get_or_insert(now));
         let milliseconds = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         if milliseconds > 0 {
             let forgiven = milliseconds.saturating_mul(FORGIVEN_PER_SECOND) / 1000;
@@ -74,13 +75,14 @@ impl Meter {
 pub(crate) struct MeteredSocket {
     socket: Socket,
     meter: Meter,
+    clock: Clock,
     /// Number of bytes until the next yield.
     left: usize,
 }
 
 impl MeteredSocket {
-    pub(crate) fn new(socket: Socket, meter: Meter) -> Self {
-        MeteredSocket { socket, meter, left: YIELD_AFTER }
+    pub(crate) fn new(socket: Socket, meter: Meter, clock: Clock) -> Self {
+        MeteredSocket { socket, meter, clock, left: YIELD_AFTER }
     }
 
     /// Reads or writes, or yields after [`YIELD_AFTER`] bytes. The count restarts when the socket is not ready.
@@ -108,7 +110,7 @@ impl AsyncRead for MeteredSocket {
         let this = self.get_mut();
         let polled = this.poll_or_yield(cx, |socket, cx| socket.poll_read(cx, buf));
         if let Poll::Ready(Ok(n)) = polled {
-            this.meter.add(n, Instant::now())?;
+            this.meter.add(n, this.clock.now())?;
         }
         polled
     }

@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use futures_io::AsyncRead;
@@ -28,6 +28,7 @@ use http_body::Body;
 use hyper::body::Incoming;
 use mcpwire_client::lock;
 use mcpwire_driver::http::{Net, error_chain};
+use mcpwire_driver::protocol::Timestamp;
 use mcpwire_driver::protocol::http::Failure;
 use tokio::sync::oneshot;
 
@@ -57,7 +58,7 @@ pub(crate) struct Pool {
 struct IdleEntry {
     origin: Origin,
     connection: HttpConnection,
-    since: Instant,
+    since: Timestamp,
 }
 
 /// The scheme and authority of a URL. A connection is reused for requests to the same origin only.
@@ -180,7 +181,7 @@ impl Pool {
         entries.retain(|entry| !entry.connection.is_closed());
         let at = entries.iter().rposition(|entry| entry.origin == *origin)?;
         if let Some(shared) = entries[at].connection.share() {
-            entries[at].since = Instant::now();
+            entries[at].since = self.connector.clock.now();
             return Some(shared);
         }
         Some(entries.remove(at).connection)
@@ -191,7 +192,7 @@ impl Pool {
         if entries.len() >= self.connector.options.max_connections && !entries.is_empty() {
             entries.remove(0);
         }
-        entries.push(IdleEntry { origin, connection, since: Instant::now() });
+        entries.push(IdleEntry { origin, connection, since: self.connector.clock.now() });
         drop(entries);
         self.start_sweeper();
     }
@@ -205,8 +206,8 @@ impl Pool {
 
     /// Closes the connections whose idle timeout has passed. Returns the time until the next timeout, or `None` if the pool is empty.
     fn close_expired(&self) -> Option<Duration> {
-        let now = Instant::now();
-        let age = |entry: &IdleEntry| now.saturating_duration_since(entry.since);
+        let now = self.connector.clock.now();
+        let age = |entry: &IdleEntry| now.duration_since(entry.since);
         let timeout = self.connector.options.idle_timeout;
         let mut entries = lock(&self.idle);
         // Requests in flight hold clones of an HTTP/2 connection, so removing it here does not close it.

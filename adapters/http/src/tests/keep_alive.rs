@@ -3,39 +3,9 @@
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_testkit::VirtualTime;
 
+use super::simulated_time::VirtualNet;
 use super::*;
 use crate::connection::{HttpConnection, SendFailure};
-
-/// A [`Net`] in virtual time.
-struct VirtualNet(Arc<dyn Runtime>);
-
-impl Runtime for VirtualNet {
-    fn spawn(&self, task: TaskFuture) {
-        self.0.spawn(task);
-    }
-
-    fn timer(&self) -> Box<dyn Timer> {
-        self.0.timer()
-    }
-
-    fn clock(&self) -> Clock {
-        self.0.clock()
-    }
-
-    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> std::io::Result<Streams> {
-        self.0.pipes(pipes, exit)
-    }
-}
-
-impl Net for VirtualNet {
-    fn resolve(&self, _: String, _: u16) -> ResolveFuture {
-        Box::pin(async { Ok(vec![SocketAddr::from(([127, 0, 0, 1], 80))]) })
-    }
-
-    fn connect_tcp(&self, _: SocketAddr) -> ConnectFuture {
-        Box::pin(async { Err(std::io::ErrorKind::Unsupported.into()) })
-    }
-}
 
 /// A socket that accepts all bytes, and on which nothing arrives.
 struct SilentSocket;
@@ -63,7 +33,7 @@ impl AsyncWrite for SilentSocket {
 #[test]
 fn a_dead_connection_fails_its_requests_before_their_default_timeout() {
     let time = VirtualTime::new();
-    let net: Arc<dyn Net> = Arc::new(VirtualNet(time.runtime()));
+    let net: Arc<dyn Net> = Arc::new(VirtualNet::new(&time));
     let failure = time.run(async {
         let io = Io { socket: Box::pin(SilentSocket), meter: Meter::default(), is_http2: true, is_proxied: false };
         let mut connection = HttpConnection::handshake(io, &net, 64 * 1024).await.map_err(SendFailure::Failed)?;

@@ -1,7 +1,6 @@
 //! Tests of the limit for unused bytes, and of yielding.
 
 use std::task::{Context, Wake, Waker};
-use std::time::Instant;
 
 use futures_io::{AsyncRead, AsyncWrite};
 
@@ -58,16 +57,16 @@ fn operations_before_yield(mut move_bytes: impl FnMut(&mut Context<'_>) -> Poll<
 fn a_socket_that_is_always_ready_yields_to_other_tasks() {
     let mut space = vec![0; 64 * 1024];
     for (at_once, moves) in [(8 * 1024, 4), (1024, 32), (1, 32)] {
-        let mut socket = MeteredSocket::new(Box::pin(ReadySocket(at_once)), Meter::default());
+        let mut socket = MeteredSocket::new(Box::pin(ReadySocket(at_once)), Meter::default(), Clock::system());
         assert_eq!(operations_before_yield(|cx| Pin::new(&mut socket).poll_read(cx, &mut space)), [moves; 3]);
-        let mut socket = MeteredSocket::new(Box::pin(ReadySocket(at_once)), Meter::default());
+        let mut socket = MeteredSocket::new(Box::pin(ReadySocket(at_once)), Meter::default(), Clock::system());
         assert_eq!(operations_before_yield(|cx| Pin::new(&mut socket).poll_write(cx, &space)), [moves; 3]);
     }
 }
 
 #[test]
 fn unused_bytes_are_limited() {
-    let (meter, now) = (Meter::default(), Instant::now());
+    let (meter, now) = (Meter::default(), Timestamp::ORIGIN);
     meter.add(4 * MIB, now).unwrap();
     let error = meter.add(1, now).unwrap_err().to_string();
     assert!(error.contains("4096 KiB"), "{error}");
@@ -77,7 +76,7 @@ fn unused_bytes_are_limited() {
 
 #[test]
 fn pings_on_a_connection_that_is_idle_for_months_are_allowed() {
-    let (meter, start) = (Meter::default(), Instant::now());
+    let (meter, start) = (Meter::default(), Timestamp::ORIGIN);
     let months = start + Duration::from_secs(5_000_000);
     // An HTTP/2 frame and its TLS record, twice a second.
     for ping in 0..10_000_000 {

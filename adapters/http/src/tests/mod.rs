@@ -5,6 +5,7 @@ mod happy_eyeballs;
 mod keep_alive;
 mod meter;
 mod pool;
+mod simulated_time;
 mod tls;
 
 use std::convert::Infallible;
