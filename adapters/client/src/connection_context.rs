@@ -43,7 +43,7 @@ pub struct ConnectionContext {
 pub struct EndDetails {
     /// The exit status and last output of the server's process, or `None` if there is no process.
     pub process: Option<Box<ProcessReport>>,
-    /// Why the client ended the connection, if a failure of the client did.
+    /// Why the connection failed. `None` if it has ended for another reason.
     pub failure: Option<Arc<str>>,
 }
 
@@ -113,10 +113,14 @@ impl ConnectionContext {
     #[cold]
     pub fn request_error(&self, error: RequestError, end: impl FnOnce() -> EndDetails) -> Error {
         match error {
-            RequestError::NotSent(error @ SendError::Closed) => match end() {
-                EndDetails { failure: Some(why), .. } => Error::new(&self.name, io::Error::other(&*why)),
-                EndDetails { process, .. } => Error::new(&self.name, error).with_process(process),
-            },
+            RequestError::NotSent(error @ SendError::Closed) => {
+                let EndDetails { process, failure } = end();
+                let error = match failure {
+                    Some(why) => Error::new(&self.name, io::Error::other(&*why)),
+                    None => Error::new(&self.name, error),
+                };
+                error.with_process(process)
+            }
             RequestError::NotSent(error) => Error::new(&self.name, error),
             RequestError::Failed(error @ CallError::Closed { .. }) => {
                 Error::new(&self.name, error).with_process(end().process)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcpwire_core::internal::{AnyEngine, ClientState, OpeningOutcome};
-use mcpwire_core::{Calls, CloseReason, Event};
+use mcpwire_core::{Calls, CloseReason, ConnectError, Event};
 
 #[cfg(feature = "http")]
 use crate::http::{AuthorizationContext, ContextWatch};
@@ -17,8 +17,6 @@ pub struct ConnectionState {
     pub invalid_messages: InvalidMessages,
     /// How the opening of the connection has ended. `None` before.
     pub opening: Option<OpeningOutcome>,
-    /// Why the client ended the connection, if a failure of the client did.
-    pub failure: Option<Arc<str>>,
     /// Why the connection has ended. `None` while it is open.
     pub close_reason: Option<CloseReason>,
     /// Finds out whether the authorization of the requests has changed. `None` without an authorizer.
@@ -46,6 +44,19 @@ impl ConnectionState {
             self.client.authorization_changed();
         }
         let _ = engine;
+    }
+
+    /// Returns why the connection failed. `None` if it is open or has ended for another reason.
+    pub fn failure(&self) -> Option<Arc<str>> {
+        let why = match self.close_reason.as_ref()? {
+            CloseReason::Failed(why) => why,
+            CloseReason::NotOpened(error) => match &**error {
+                ConnectError::Failed(why) => why,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(Arc::clone(why))
     }
 
     /// Updates the state for an event of the engine, and sends the messages that the event requires.

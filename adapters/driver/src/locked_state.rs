@@ -298,15 +298,6 @@ impl State {
         any
     }
 
-    /// Stores the error of a stream, with which the connection is going to end. The exit of a process is a better reason than the error
-    /// of its pipe.
-    #[cold]
-    pub(crate) fn stream_failed(&mut self, error: &std::io::Error) {
-        if self.server.process().is_none() {
-            self.connection.failure = Some(error.to_string().into());
-        }
-    }
-
     /// Closes the connection. All pending requests fail, and all waiting tasks are woken.
     pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>) {
         self.engine.close();
@@ -336,7 +327,7 @@ impl State {
 
     /// Returns the details of the end of the connection, for errors.
     pub(crate) fn end_details(&mut self) -> EndDetails {
-        EndDetails { process: self.server.report(), failure: self.connection.failure.clone() }
+        EndDetails { process: self.server.report(), failure: self.connection.failure() }
     }
 }
 

@@ -4,9 +4,11 @@
 //! stdout open, and a server may close stdout and keep running. The last messages and the exit status are worth a short wait,
 //! but not an unbounded one.
 
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_core::Timestamp;
+use mcpwire_core::{Timestamp, stdio};
 
 use crate::process::Process;
 
@@ -31,6 +33,8 @@ pub struct EndOfStream {
     has_stderr_ended: bool,
     /// Whether the process has exited, or there is none.
     has_exited: bool,
+    /// The error of a stream that broke.
+    failure: Option<Arc<str>>,
     stage: Stage,
     /// When to check again whether the process has exited. `None` if that is reported.
     next_exit_poll: Option<Timestamp>,
@@ -67,6 +71,7 @@ impl EndOfStream {
             has_output_ended: false,
             has_stderr_ended: false,
             has_exited: false,
+            failure: None,
             stage: Stage::Open,
             next_exit_poll: None,
         }
@@ -78,10 +83,11 @@ impl EndOfStream {
         EndOfStream { has_exited: true, has_stderr_ended: true, ..EndOfStream::of_process() }
     }
 
-    /// Records that the server's stdout has ended. Repeated calls have no effect.
-    pub fn output_ended(&mut self, now: Timestamp) {
+    /// Records that the server's stdout has ended, perhaps with an error. Repeated calls have no effect.
+    pub fn output_ended(&mut self, error: Option<&io::Error>, now: Timestamp) {
         if !self.has_output_ended {
             self.has_output_ended = true;
+            self.failure = error.map(|error| error.to_string().into()).or(self.failure.take());
             self.end_by(now + if self.has_exited { Self::LAST_WORDS } else { EXIT_GRACE });
         }
     }
@@ -98,7 +104,11 @@ impl EndOfStream {
 
     /// Records that writing to stdin failed. The connection ends 500 ms later, or earlier if stdout, stderr and the process end
     /// before that.
-    pub fn input_broke(&mut self, now: Timestamp) {
+    pub fn input_broke(&mut self, error: &io::Error, now: Timestamp) {
+        // A broken pipe means that the server has closed its end. The end of its stdout says that too.
+        if !self.has_output_ended && error.kind() != io::ErrorKind::BrokenPipe {
+            self.failure = Some(error.to_string().into());
+        }
         self.end_by(now + EXIT_GRACE);
     }
 
@@ -123,6 +133,16 @@ impl EndOfStream {
             self.stage = Stage::Over;
         }
         self.is_over()
+    }
+
+    /// Passes the end of the connection to the engine, or the error of the stream that broke. The exit of the process says more than
+    /// such an error.
+    pub fn deliver(&mut self, process: Option<&Process>, engine: &mut stdio::Engine, now: Timestamp) {
+        let exit = process.and_then(Process::exit);
+        match self.failure.take().filter(|_| exit.is_none()) {
+            Some(why) => engine.receive_error(why, now),
+            None => engine.receive_eof(now),
+        }
     }
 
     /// Returns whether the connection has ended.
@@ -198,7 +218,7 @@ mod tests {
     fn streams_end_with_what_is_read() {
         let mut ending = EndOfStream::of_streams();
         assert!(!ending.is_near() && !is_over(&mut ending, 1_000_000));
-        ending.output_ended(at(0));
+        ending.output_ended(None, at(0));
         assert!(is_over(&mut ending, 0));
         assert!(!is_over(&mut ending, 1) && ending.is_over(), "told once");
         assert_eq!(ending.deadline(), None);
@@ -217,7 +237,7 @@ mod tests {
     #[test]
     fn last_words_are_waited_for_but_not_for_long() {
         let mut ending = EndOfStream::of_process();
-        ending.output_ended(at(0));
+        ending.output_ended(None, at(0));
         ending.exited(at(10));
         assert!(!is_over(&mut ending, 109), "standard error is still open");
         assert!(is_over(&mut ending, 110), "somebody else holds it");
@@ -226,7 +246,7 @@ mod tests {
     #[test]
     fn a_server_that_reads_no_more_has_a_moment_to_say_why() {
         let mut ending = EndOfStream::of_process();
-        ending.input_broke(at(0));
+        ending.input_broke(&io::ErrorKind::BrokenPipe.into(), at(0));
         assert!(!is_over(&mut ending, 499));
         assert!(is_over(&mut ending, 500));
     }

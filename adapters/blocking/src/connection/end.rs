@@ -110,7 +110,7 @@ impl Connection {
 
 fn end_details(process: &mut Option<Process>, stderr: &Stderr, state: &ConnectionState) -> EndDetails {
     let report = |process: &mut Process| Box::new(ProcessReport::new(process.observe().copied(), stderr.tail()));
-    EndDetails { process: process.as_mut().map(report), failure: state.failure.clone() }
+    EndDetails { process: process.as_mut().map(report), failure: state.failure() }
 }
 
 impl Drop for Connection {

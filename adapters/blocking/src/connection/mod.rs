@@ -131,8 +131,10 @@ impl Connection {
             while let Some(event) = self.next_event() {
                 match event {
                     Event::Reply(reply) if reply.key() == key => {
-                        // After a timeout, the engine has a notification for the server to send.
+                        // After a timeout, the engine has a notification for the server to send. When the connection has ended,
+                        // the event that says why follows.
                         if reply.error().is_some() {
+                            self.handle_events();
                             self.flush();
                         }
                         return Ok(reply);

@@ -16,7 +16,6 @@ pub(crate) use threads::Threads;
 pub(crate) use web::Web;
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
@@ -24,7 +23,7 @@ use mcpwire_core::internal::AnyEngine;
 
 use crate::cancel::ThreadWaker;
 use mcpwire_client::{Clock, ConnectionContext, ConnectionState, Direction, Stderr, Tracer};
-use mcpwire_process::Process;
+use mcpwire_process::{EndOfStream, Process};
 
 /// The engine of a connection, the process of the server, and what both tell the program. A [`Transport`] connects the two.
 pub(crate) struct Io {
@@ -53,25 +52,17 @@ impl Io {
         }
     }
 
-    /// Passes the end of the stream to the engine, or the error that ended it. How a process has ended says more than the error
-    /// of a pipe.
-    fn end(&mut self, failure: Option<io::Error>, now: Timestamp) {
-        let Some(engine) = self.engine.stream() else { return };
-        match failure.filter(|_| self.process.is_none()) {
-            Some(error) => {
-                let why: Arc<str> = error.to_string().into();
-                self.state.failure = Some(Arc::clone(&why));
-                engine.receive_error(why, now);
-            }
-            None => engine.receive_eof(now),
+    /// Passes the end of the stream to the engine.
+    fn end(&mut self, end_of_stream: &mut EndOfStream, now: Timestamp) {
+        if let Some(engine) = self.engine.stream() {
+            end_of_stream.deliver(self.process.as_ref(), engine, now);
         }
     }
 
     /// Ends the connection because a stream panicked.
     fn fail(&mut self, message: String) {
         let why = self.context.panics.report_transport(message);
-        self.engine.close_failed(Arc::clone(&why));
-        self.state.failure = Some(why);
+        self.engine.close_failed(why);
     }
 }
 

@@ -111,27 +111,25 @@ impl Pipes {
         Ok(Readiness { stdin: ready(0), stdout: ready(1), stderr: ready(2), exit: ready(3), wake: ready(4) })
     }
 
-    fn read(&mut self, io: &mut Io, now: Timestamp) -> io::Result<()> {
-        let Some(stdout) = &mut self.stdout else { return Ok(()) };
-        let Some(space) = io.engine.stream().and_then(|engine| engine.space()) else { return Ok(()) };
-        match stdout.read(space) {
-            Ok(0) => self.stdout = None,
-            Ok(n) => {
+    fn read(&mut self, io: &mut Io, now: Timestamp) {
+        let Some(stdout) = &mut self.stdout else { return };
+        let Some(space) = io.engine.stream().and_then(|engine| engine.space()) else { return };
+        let error = match stdout.read(space) {
+            Ok(n) if n > 0 => {
                 io.has_read = true;
                 observe(&mut io.tracer, &io.context, Direction::Received, &space[..n]);
                 if let Some(engine) = io.engine.stream() {
                     engine.filled(n, now);
                 }
+                return;
             }
-            Err(error) if is_transient(&error) => {
-                // The pipe is empty after the exit: a child of the server may hold it open, so no end of the stream follows.
-                if io.has_exited() {
-                    self.stdout = None;
-                }
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
+            Err(error) if is_transient(&error) && !io.has_exited() => return,
+            // The pipe is empty after the exit: a child of the server may hold it open, so no end of the stream follows.
+            Err(error) if is_transient(&error) => None,
+            end => end.err(),
+        };
+        self.stdout = None;
+        self.end_of_stream.output_ended(error.as_ref(), now);
     }
 
     fn write(&mut self, io: &mut Io) {
@@ -153,10 +151,10 @@ impl Pipes {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // The server has closed its input. Its output or its exit shows whether it has ended.
-                Err(_) => {
+                // The output of the server or its exit shows whether it has ended.
+                Err(error) => {
                     self.stdin = None;
-                    self.end_of_stream.input_broke(io.clock.now());
+                    self.end_of_stream.input_broke(&error, io.clock.now());
                 }
             }
         }
@@ -180,9 +178,6 @@ impl Pipes {
 
     /// Reports the end of the stream to the engine, when the output, the exit and standard error are complete or overdue.
     fn check_end(&mut self, io: &mut Io, now: Timestamp) {
-        if self.stdout.is_none() {
-            self.end_of_stream.output_ended(now);
-        }
         if io.has_exited() {
             // The rest of standard error is in the pipe, and is read below.
             self.end_of_stream.stderr_ended();
@@ -190,7 +185,7 @@ impl Pipes {
         if self.end_of_stream.poll(io.process.as_mut(), self.exit_polling, now) {
             self.read_stderr(io);
             self.stdout = None;
-            io.end(None, now);
+            io.end(&mut self.end_of_stream, now);
         }
     }
 }
@@ -236,7 +231,7 @@ impl Transport for Pipes {
             io.observe_exit();
         }
         if ready.stdout || ready.exit || has_exited {
-            self.read(io, now)?;
+            self.read(io, now);
         }
         if ready.stdin {
             self.write(io);
@@ -321,9 +316,47 @@ fn is_transient(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::mem;
+    use std::sync::Arc;
+
+    use mcpwire_client::{Clock, ConnectOptions, Exit, McpServerDef, Transport as TransportKind};
+    use mcpwire_core::internal::AnyEngine;
+    use mcpwire_core::{CloseReason, ConnectError, stdio};
+    use mcpwire_process::RunningServer;
     use rustix::io::{FdFlags, fcntl_getfd};
 
     use super::*;
+    use crate::McpClient;
+    use crate::connection::Connection;
+    use crate::pending_replies::DroppedHandles;
+
+    /// Connects to a server that reads its input to the end. Its standard output is replaced by a directory, which cannot be read.
+    fn connect_with_broken_output() -> McpClient {
+        let def = McpServerDef::new("/bin/sh").args(["-c", "cat > /dev/null"]);
+        let Ok(RunningServer::Local(process, pipes)) = RunningServer::start(&def, None) else { panic!("it starts") };
+        let mut transport = Pipes::new(pipes, &process).unwrap();
+        transport.stdout = Some(File::open("/").unwrap());
+        let options = ConnectOptions::default();
+        let mut options = options.into_parts(Some(Arc::new(def)), TransportKind::Stdio, Clock::system());
+        let engine = AnyEngine::Stream(stdio::Engine::new(mem::take(&mut options.config)));
+        let connection = Connection::new(engine, Box::new(transport), Some(process), options);
+        McpClient { connection, dropped: DroppedHandles::default() }
+    }
+
+    #[test]
+    fn an_error_of_the_output_ends_the_connection_and_is_its_reason() {
+        let mut client = connect_with_broken_output();
+        let error = client.initialize().unwrap_err();
+        let Some(ConnectError::Failed(why)) = error.connect_error() else { panic!("{error}") };
+        assert!(why.contains("directory"), "{error}");
+        let end = client.connection_end().expect("the connection has ended");
+        let failed = CloseReason::NotOpened(ConnectError::Failed(Arc::clone(why)).into());
+        assert_eq!(end.reason, failed);
+        assert_eq!(end.process.expect("there is a process").exit(), None);
+        let later = client.ping().unwrap_err();
+        assert!(later.to_string().contains(&**why), "{later}");
+        assert_eq!(client.shutdown().unwrap().exit, Some(Exit::new(Some(0), None)));
+    }
 
     #[test]
     fn a_wake_pipe_never_blocks() {

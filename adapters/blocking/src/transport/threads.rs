@@ -49,8 +49,6 @@ pub(crate) struct Threads {
     unread: Vec<u8>,
     end_of_stream: EndOfStream,
     exit_polling: ExitPolling,
-    /// The error of a read or write.
-    failure: Option<io::Error>,
 }
 
 impl Threads {
@@ -92,7 +90,6 @@ impl Threads {
             unread: Vec::new(),
             end_of_stream,
             exit_polling: ExitPolling::Always,
-            failure: None,
         })
     }
 
@@ -143,7 +140,7 @@ impl Threads {
     fn check_end(&mut self, io: &mut Io, now: Timestamp) -> bool {
         let has_ended = self.end_of_stream.poll(io.process.as_mut(), self.exit_polling, now);
         if has_ended {
-            io.end(self.failure.take(), now);
+            io.end(&mut self.end_of_stream, now);
         }
         has_ended
     }
@@ -161,15 +158,10 @@ impl Threads {
                 self.unread = bytes;
                 self.feed(io, now);
             }
-            ThreadEvent::ReadEnd(error) => {
-                self.failure = error.or(self.failure.take());
-                self.end_of_stream.output_ended(now);
-            }
+            ThreadEvent::ReadEnd(error) => self.end_of_stream.output_ended(error.as_ref(), now),
             ThreadEvent::WriteError(error) => {
                 self.write = None;
-                // A broken pipe means that the server has closed its end. The end of its output says that too.
-                self.failure = Some(error).filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
-                self.end_of_stream.input_broke(now);
+                self.end_of_stream.input_broke(&error, now);
             }
             ThreadEvent::Wrote => self.is_writing = false,
             ThreadEvent::Stderr(bytes) => self.push_stderr(&bytes, io),

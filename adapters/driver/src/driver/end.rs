@@ -70,10 +70,7 @@ impl Driver {
             return false;
         }
         if let Some(engine) = state.engine.stream() {
-            match state.connection.failure.clone() {
-                Some(why) => engine.receive_error(why, now),
-                None => engine.receive_eof(now),
-            }
+            self.end_of_stream.deliver(state.server.process().map(|process| &*process), engine, now);
         }
         true
     }
@@ -112,8 +109,7 @@ impl Driver {
         self.is_over = true;
         let mut state = self.shared.lock();
         if let Some(why) = failure {
-            state.engine.close_failed(Arc::clone(&why));
-            state.connection.failure = Some(why);
+            state.engine.close_failed(why);
         }
         state.close(&self.shared.server);
         let writer = state.output.writer.take();

@@ -171,14 +171,8 @@ impl Driver {
             None => return written,
             // Reported where the panics of all streams are.
             Some(OutputFailure::Panic(message)) => resume_unwind(Box::new(message)),
-            // A broken pipe means that the server has closed its end. The end of its output says that too.
-            Some(OutputFailure::Error(error)) => {
-                if self.reader.is_some() && error.kind() != std::io::ErrorKind::BrokenPipe {
-                    state.stream_failed(&error);
-                }
-            }
+            Some(OutputFailure::Error(error)) => self.end_of_stream.input_broke(&error, now),
         }
-        self.end_of_stream.input_broke(now);
         true
     }
 
@@ -214,10 +208,7 @@ impl Driver {
             Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Poll::Ready(end) => {
                 self.reader = None;
-                if let Err(error) = &end {
-                    state.stream_failed(error);
-                }
-                self.end_of_stream.output_ended(now);
+                self.end_of_stream.output_ended(end.as_ref().err(), now);
             }
         }
         true
