@@ -5,7 +5,9 @@ use std::io;
 use std::sync::Arc;
 
 use mcpwire_core::internal::RequestError;
-use mcpwire_core::{CallError, CallToolResult, RequestOptions, SendError, ToolList, Validator};
+use mcpwire_core::{
+    CallError, CallToolResult, CloseReason, ConnectError, RequestOptions, SendError, ToolList, Validator,
+};
 
 use crate::hooks::ConnectionHooks;
 use crate::{
@@ -43,8 +45,8 @@ pub struct ConnectionContext {
 pub struct EndDetails {
     /// The exit status and last output of the server's process, or `None` if there is no process.
     pub process: Option<Box<ProcessReport>>,
-    /// Why the connection failed. `None` if it has ended for another reason.
-    pub failure: Option<Arc<str>>,
+    /// Why the connection has ended.
+    pub reason: Option<CloseReason>,
 }
 
 impl ConnectionContext {
@@ -114,10 +116,10 @@ impl ConnectionContext {
     pub fn request_error(&self, error: RequestError, end: impl FnOnce() -> EndDetails) -> Error {
         match error {
             RequestError::NotSent(error @ SendError::Closed) => {
-                let EndDetails { process, failure } = end();
-                let error = match failure {
-                    Some(why) => Error::new(&self.name, io::Error::other(&*why)),
-                    None => Error::new(&self.name, error),
+                let EndDetails { process, reason } = end();
+                let error = match reason.map(CloseReason::into_opening_error) {
+                    Some(ConnectError::Failed(why)) => Error::new(&self.name, io::Error::other(&*why)),
+                    _ => Error::new(&self.name, error),
                 };
                 error.with_process(process)
             }

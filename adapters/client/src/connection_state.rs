@@ -1,9 +1,9 @@
 //! [`ConnectionState`] and [`InvalidMessages`]: the state that a client stores for a connection.
 
-use std::sync::Arc;
+use mcpwire_core::internal::{AnyEngine, ClientState};
+use mcpwire_core::{Calls, Event};
 
-use mcpwire_core::internal::{AnyEngine, ClientState, OpeningOutcome};
-use mcpwire_core::{Calls, CloseReason, ConnectError, Event};
+use crate::Lifecycle;
 
 #[cfg(feature = "http")]
 use crate::http::{AuthorizationContext, ContextWatch};
@@ -15,10 +15,8 @@ pub struct ConnectionState {
     pub client: ClientState,
     /// The invalid messages that the server has sent.
     pub invalid_messages: InvalidMessages,
-    /// How the opening of the connection has ended. `None` before.
-    pub opening: Option<OpeningOutcome>,
-    /// Why the connection has ended. `None` while it is open.
-    pub close_reason: Option<CloseReason>,
+    /// How far the connection is.
+    pub lifecycle: Lifecycle,
     /// Finds out whether the authorization of the requests has changed. `None` without an authorizer.
     #[cfg(feature = "http")]
     authorization: Option<ContextWatch>,
@@ -46,19 +44,6 @@ impl ConnectionState {
         let _ = engine;
     }
 
-    /// Returns why the connection failed. `None` if it is open or has ended for another reason.
-    pub fn failure(&self) -> Option<Arc<str>> {
-        let why = match self.close_reason.as_ref()? {
-            CloseReason::Failed(why) => why,
-            CloseReason::NotOpened(error) => match &**error {
-                ConnectError::Failed(why) => why,
-                _ => return None,
-            },
-            _ => return None,
-        };
-        Some(Arc::clone(why))
-    }
-
     /// Updates the state for an event of the engine, and sends the messages that the event requires.
     ///
     /// Call this for each event. Replies and progress notifications may be omitted.
@@ -66,14 +51,9 @@ impl ConnectionState {
     pub fn handle_event(&mut self, event: &Event, calls: &mut Calls<'_>) {
         match event {
             Event::InvalidMessage { excerpt } => self.invalid_messages.push(excerpt),
-            Event::Connected => self.opening = Some(OpeningOutcome::Connected),
-            Event::Restart => self.opening = Some(OpeningOutcome::Restart),
-            Event::Closed(reason) => {
-                if !matches!(self.opening, Some(OpeningOutcome::Connected)) {
-                    self.opening = Some(OpeningOutcome::Closed(reason.clone()));
-                }
-                self.close_reason = Some(reason.clone());
-            }
+            Event::Connected => self.lifecycle = Lifecycle::Open,
+            Event::Restart => self.lifecycle = Lifecycle::Restart,
+            Event::Closed(reason) => self.lifecycle.end(reason.clone()),
             event => self.client.handle_event(event, calls),
         }
     }

@@ -46,6 +46,7 @@ mod hooks;
 #[cfg(feature = "http")]
 pub mod http;
 mod launcher;
+mod lifecycle;
 mod messages;
 mod observer;
 mod open;
@@ -83,6 +84,7 @@ pub use handler::{
 pub use hooks::ConnectionHooks;
 pub use launcher::{LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, ServerLaunch, launch};
 #[doc(hidden)]
+pub use lifecycle::Lifecycle;
 pub use mcpwire_core as protocol;
 pub use messages::{LinesToMessages, MessagesToLines};
 pub use observer::{ConnectionEvent, ConnectionInfo, Observer, RequestInfo, RequestOutcome, Transport};

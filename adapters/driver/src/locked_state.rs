@@ -8,9 +8,9 @@ use std::task::{Context, Waker};
 
 use mcpwire_client::{
     ConnectionContext, ConnectionEnd, ConnectionHooks, ConnectionState, Direction, EndDetails, EventConsumers,
-    ReplySlots, ShutdownReport, StderrLines, Tracer, Writer, lock, replace_waker,
+    Lifecycle, ReplySlots, ShutdownReport, StderrLines, Tracer, Writer, lock, replace_waker,
 };
-use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
+use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{
     CloseReason, Event, Notification, Phase, ServerInfo, ServerRequest, ServerRequestId, SubscriptionKey, Timestamp,
 };
@@ -40,8 +40,6 @@ pub(crate) struct State {
     pub(crate) wakers: Wakers,
     /// Whether a call of `initialize` has returned `Ok`.
     pub(crate) is_opening_reported: bool,
-    /// Whether a task is restarting the server. Other tasks wait for the outcome.
-    pub(crate) is_restarting: bool,
     pub(crate) server: ServerProcess,
     /// The state that also exists after the connection has ended.
     pub(crate) connection: ConnectionState,
@@ -119,7 +117,6 @@ impl State {
             driver: None,
             wakers: Wakers::default(),
             is_opening_reported: false,
-            is_restarting: false,
             server: ServerProcess::default(),
             connection: ConnectionState::default(),
             consumers: EventConsumers::default(),
@@ -302,11 +299,10 @@ impl State {
     pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>) {
         self.engine.close();
         while self.handle_events(server) {}
-        self.connection.opening.get_or_insert(OpeningOutcome::Closed(CloseReason::ByClient));
         // The streams of events continue with the restarted server.
-        if !self.will_restart() {
-            // The engine reports no end before the opening.
-            self.connection.close_reason.get_or_insert(CloseReason::ByClient);
+        if self.close_intent != CloseIntent::None || !matches!(self.connection.lifecycle, Lifecycle::Restart) {
+            // The engine reports no end of a connection that it wants to open again.
+            self.connection.lifecycle.end(CloseReason::ByClient);
             self.end_consumers();
         }
         self.wake_waiters();
@@ -314,7 +310,7 @@ impl State {
 
     /// Returns why the connection has ended, or `None` if it is open or will be restarted.
     pub(crate) fn connection_end(&mut self) -> Option<ConnectionEnd> {
-        let reason = self.connection.close_reason.clone().filter(|_| !self.will_restart())?;
+        let reason = self.connection.lifecycle.close_reason()?.clone();
         Some(ConnectionEnd::new(reason, self.server.report()))
     }
 
@@ -327,7 +323,7 @@ impl State {
 
     /// Returns the details of the end of the connection, for errors.
     pub(crate) fn end_details(&mut self) -> EndDetails {
-        EndDetails { process: self.server.report(), failure: self.connection.failure() }
+        EndDetails { process: self.server.report(), reason: self.connection.lifecycle.close_reason().cloned() }
     }
 }
 

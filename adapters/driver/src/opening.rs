@@ -1,12 +1,12 @@
 //! The opening of a connection, and the restart of a server that exits when it receives `server/discover`.
 
-use mcpwire_client::{ConnectionState, Writer};
+use mcpwire_client::{ConnectionState, Lifecycle, Writer};
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
 use mcpwire_core::{CloseReason, Phase, SendError, Timestamp};
 use mcpwire_process::Process;
 
 use crate::connection::Shared;
-use crate::locked_state::{CloseIntent, State};
+use crate::locked_state::State;
 use crate::output::Output;
 
 impl State {
@@ -19,59 +19,44 @@ impl State {
         self.report = None;
         self.driver = None;
         self.timer_deadline = None;
-        self.is_restarting = false;
-    }
-
-    /// Returns whether the server has exited when it received `server/discover`, and the client will restart it.
-    pub(crate) fn will_restart(&self) -> bool {
-        self.close_intent == CloseIntent::None && matches!(self.connection.opening, Some(OpeningOutcome::Restart))
     }
 
     /// Begins to open the connection, unless the opening has already begun.
     pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
-        match (&self.connection.opening, self.engine.session().phase()) {
-            (Some(OpeningOutcome::Restart | OpeningOutcome::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
+        match self.connection.lifecycle {
+            Lifecycle::Opening if self.engine.session().phase() == Phase::Connecting => {}
             // The call that began the opening was dropped before it returned.
-            (Some(OpeningOutcome::Connected), Phase::Ready) if !self.is_opening_reported => Ok(()),
+            Lifecycle::Open if !self.is_opening_reported => {}
+            Lifecycle::Restart | Lifecycle::Restarting | Lifecycle::Ended { was_open: false, .. } => {}
             _ => {
                 self.engine.calls().initialize(now)?;
                 if let Some(hooks) = &self.hooks {
                     hooks.connecting();
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
-    /// Returns the outcome of the opening. [`OpeningOutcome::Restart`] is returned to one task, after the server has exited.
+    /// Returns the outcome of the opening. [`OpeningOutcome::Restart`] is returned to one task, after the server has exited. Other tasks
+    /// wait for the outcome of the restart.
     pub(crate) fn opening_outcome(&mut self) -> Option<OpeningOutcome> {
-        if matches!(self.connection.opening, Some(OpeningOutcome::Restart)) {
-            if self.report.is_none() || self.is_restarting {
-                return None;
-            }
-            if self.close_intent == CloseIntent::None {
-                self.is_restarting = true;
-            } else {
-                self.fail_opening();
-            }
+        let lifecycle = &mut self.connection.lifecycle;
+        if !matches!(lifecycle, Lifecycle::Restart) {
+            return lifecycle.opening_outcome();
         }
-        self.connection.opening.clone()
+        self.report?;
+        *lifecycle = Lifecycle::Restarting;
+        Some(OpeningOutcome::Restart)
     }
 
-    /// Fails the opening if the server has exited and no task has restarted it. Then there is no driver that would do so.
+    /// Fails the opening if the server has exited and was not restarted. Call it when nobody will restart the server.
     pub(crate) fn abandon_restart(&mut self) {
-        if self.will_restart() && self.report.is_some() {
-            self.fail_opening();
+        if self.report.is_some() && matches!(self.connection.lifecycle, Lifecycle::Restart | Lifecycle::Restarting) {
+            self.connection.lifecycle.end(CloseReason::ByServer);
+            self.end_consumers();
+            self.wake_waiters();
         }
-    }
-
-    /// Fails the opening, because the server could not be restarted.
-    fn fail_opening(&mut self) {
-        self.is_restarting = false;
-        self.connection.opening = Some(OpeningOutcome::Closed(CloseReason::ByServer));
-        self.connection.close_reason.get_or_insert(CloseReason::ByServer);
-        self.end_consumers();
-        self.wake_waiters();
     }
 }
 
@@ -80,9 +65,6 @@ pub(crate) struct RestartAttempt<'s>(pub(crate) &'s Shared);
 
 impl Drop for RestartAttempt<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        if state.is_restarting {
-            state.fail_opening();
-        }
+        self.0.lock().abandon_restart();
     }
 }

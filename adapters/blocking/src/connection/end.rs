@@ -23,7 +23,7 @@ impl Connection {
             return None;
         }
         // The engine reports no end of a connection that it wants to open again.
-        let reason = self.io.state.close_reason.clone().unwrap_or(CloseReason::ByServer);
+        let reason = self.io.state.lifecycle.close_reason().cloned().unwrap_or(CloseReason::ByServer);
         Some(ConnectionEnd::new(reason, self.process_report()))
     }
 
@@ -110,7 +110,7 @@ impl Connection {
 
 fn end_details(process: &mut Option<Process>, stderr: &Stderr, state: &ConnectionState) -> EndDetails {
     let report = |process: &mut Process| Box::new(ProcessReport::new(process.observe().copied(), stderr.tail()));
-    EndDetails { process: process.as_mut().map(report), failure: state.failure() }
+    EndDetails { process: process.as_mut().map(report), reason: state.lifecycle.close_reason().cloned() }
 }
 
 impl Drop for Connection {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Context;
 
 use mcpwire_client::{
-    ConnectionHandlers, ConnectionState, Error, EventConsumers, OptionParts, PendingAnswers, ReplySlot,
+    ConnectionHandlers, ConnectionState, Error, EventConsumers, Lifecycle, OptionParts, PendingAnswers, ReplySlot,
     ReportCallbacks, Stderr, Tracer,
 };
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
@@ -97,8 +97,7 @@ impl Connection {
         }
         loop {
             self.handle_events();
-            if let Some(outcome) = &self.io.state.opening {
-                let outcome = outcome.clone();
+            if let Some(outcome) = self.io.state.lifecycle.opening_outcome() {
                 self.flush();
                 return Ok(outcome);
             }
@@ -253,7 +252,7 @@ impl Connection {
         self.io.process = Some(process);
         self.transport = transport;
         self.io.stderr = self.io.stderr.take_for_restart();
-        self.io.state.opening = None;
+        self.io.state.lifecycle = Lifecycle::Opening;
         self.process_started();
         Ok(())
     }

@@ -269,6 +269,9 @@ impl Driver {
             // A restarted server uses the same callbacks.
             state.listeners = mem::take(&mut self.listeners);
             state.report = Some(report);
+            if state.close_intent != CloseIntent::None {
+                state.abandon_restart();
+            }
             state.wake_waiters();
         }
         self.wakers.wake();
