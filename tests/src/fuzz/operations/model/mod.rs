@@ -230,6 +230,8 @@ impl Model {
 
     /// Time passes until something happens. An engine may wake up without a reason, and two builds at other times.
     pub(super) fn pass_to_deadline(&mut self) {
+        // What was written before.
+        self.look();
         let before = self.happened;
         for _ in 0..64 {
             let Some(next) = self.engine.poll_timeout() else { return };
