@@ -233,7 +233,7 @@ impl Model {
         // What was written before.
         self.look();
         let before = self.happened;
-        for _ in 0..64 {
+        for _ in 0..4096 {
             let Some(next) = self.engine.poll_timeout() else { return };
             let far = Duration::from_secs(1 << 32);
             self.pass(next.duration_since(self.now).min(far));
