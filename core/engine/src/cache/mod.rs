@@ -102,7 +102,7 @@ impl Cache {
         if self.limits.entries == 0 || weight > self.limits.bytes / 4 {
             return false;
         }
-        let hints = Hints::parse(message);
+        let hints = Hints::parse(response.result(message).unwrap_or_default());
         let ttl = hints.ttl.min(self.limits.ttl);
         if ttl.is_zero() || !hints.complete || !mcpwire_text::json::is_json(message) {
             return false;
@@ -163,17 +163,14 @@ struct Hints {
     ttl: Duration,
     /// Whether requests with any authorization may receive the cached result (`cacheScope` is `public`).
     public: bool,
-    /// Whether the response has a result, and this result is complete (`resultType` is `complete` or absent). No other
-    /// response may be cached.
+    /// Whether the result is complete (`resultType` is `complete` or absent). No other result may be cached.
     complete: bool,
 }
 
 impl Hints {
-    fn parse(message: &[u8]) -> Hints {
-        let mut hints = Hints { ttl: Duration::ZERO, public: false, complete: false };
-        let Some(result) = scan::members(message).find(|member| member.is("result")) else { return hints };
-        hints.complete = true;
-        for member in scan::members(result.value) {
+    fn parse(result: &[u8]) -> Hints {
+        let mut hints = Hints { ttl: Duration::ZERO, public: false, complete: true };
+        for member in scan::members(result) {
             if member.is("ttlMs") {
                 hints.ttl = parse_ttl(member.value);
             } else if member.is("cacheScope") {

@@ -15,9 +15,9 @@ use super::request_options::RequestOptions;
 use super::requests::Requests;
 use super::ticket::{Reply, ReplyOutcome};
 use crate::cache::{Cache, CacheKey, CachedAnswer, PendingEntry};
+use crate::rpc::Response;
 use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
-use mcpwire_text::json::scan;
 use mcpwire_types::Era;
 
 /// The result of looking up a request in the cache.
@@ -79,7 +79,7 @@ impl Cache {
     /// an error and the caller accepts stale responses.
     pub(super) fn fill(&mut self, entry: PendingEntry, reply: Reply, now: Timestamp) -> Reply {
         let ReplyOutcome::Answered { message, response } = &reply.outcome else { return self.stale_or(&entry, reply) };
-        if is_error(message) {
+        if is_error(message, *response) {
             // An error response to a request with a cursor invalidates all cached pages of the list ("Interaction
             // with Pagination").
             if entry.key.has_cursor() {
@@ -145,6 +145,6 @@ fn invalidate_pending(requests: &mut Requests, changed: &dyn Fn(&CacheKey) -> bo
 }
 
 /// Returns whether a JSON-RPC response has no `result`. The value `null` counts as no result.
-fn is_error(message: &[u8]) -> bool {
-    scan::members(message).all(|member| !member.is("result") || member.value == b"null")
+fn is_error(message: &[u8], response: Response) -> bool {
+    response.result(message).is_none_or(|result| result.trim_ascii_start().starts_with(b"null"))
 }
