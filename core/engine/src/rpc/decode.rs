@@ -1,6 +1,7 @@
 //! Decodes whole messages of the server in one pass, directly into the requested type. [`RequestFault`]: why there is no
 //! result.
 
+use super::received::usual_notification;
 use super::{PeerError, Response, RpcError, WireId, peer_error};
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
@@ -70,7 +71,16 @@ pub(crate) fn answer_with<'de, R>(
 /// Returns `None` if the message is not a valid JSON object, and `Some(Err(_))` if its `params` do not match the type
 /// `P`.
 pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>> {
-    let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
+    let text = core::str::from_utf8(message).ok()?;
+    if let Some((_, start)) = usual_notification(message) {
+        let mut reader = Reader::within_object(text, start);
+        if let Ok(params) = P::from_json(&mut reader)
+            && reader.ends_object()
+        {
+            return Some(params);
+        }
+    }
+    let mut reader = Reader::new(text);
     let mut params = Err(Mismatch::Type("null"));
     let members = object(&mut reader).ok()?.members(&mut |key, reader| {
         match key {
@@ -256,5 +266,18 @@ mod tests {
         let read = params::<Json>(br#"{"params":{"a":1},"method":"x"}"#);
         assert!(matches!(read, Some(Ok(json)) if json.get() == r#"{"a":1}"#));
         assert!(params::<Json>(br#"{"params":{"a":1},"method":}"#).is_none());
+    }
+
+    #[test]
+    fn params_in_the_usual_place_are_read_as_strictly_as_elsewhere() {
+        let text = |params: &str| alloc::format!(r#"{{"jsonrpc":"2.0","method":"x","params":{params}}}"#);
+        let read = |value: &str| params::<Json>(text(value).as_bytes());
+        assert!(matches!(read(r#"{"a":1}"#), Some(Ok(json)) if json.get() == r#"{"a":1}"#));
+        // The last of several members with the same key counts.
+        assert!(matches!(read(r#"1,"params":2"#), Some(Ok(json)) if json.get() == "2"));
+        for malformed in ["", "{", "{]", r#"{"a":1}}"#, r#"1,"b":"#, r#"1,"id":01"#] {
+            assert!(read(malformed).is_none(), "{malformed}");
+        }
+        assert!(params::<Json>(b"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":1,\"b\":\"\xff\"}").is_none());
     }
 }

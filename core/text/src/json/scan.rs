@@ -161,7 +161,7 @@ fn after(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
 
 /// Returns the byte range of the JSON value that follows the offset `at` after any white space. Returns `None` if there
 /// is no value, or if the value is truncated.
-fn value_range(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+pub fn value_range(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let start = skip_space(bytes, at);
     let end = match bytes.get(start)? {
         b'"' => lossy_string(bytes, start)?,
