@@ -65,23 +65,27 @@ impl<'de> Reader<'de> {
 
     /// Reads an object. Calls `each` with the key of each member; `each` must read or skip the member's value.
     pub fn members(&mut self, each: &mut dyn FnMut(&str, &mut Self) -> Result<()>) -> Result<()> {
-        self.enter()?;
-        let mut first = true;
-        while self.has_next(&mut first, b'}')? {
-            let key = self.key()?;
-            each(&key, self)?;
-        }
-        self.leave(b'}')
+        self.parts(b'}', |reader| {
+            let key = reader.key()?;
+            each(&key, reader)
+        })
     }
 
     /// Reads an array. Calls `each` for each element; `each` must read or skip the element.
     pub fn elements(&mut self, each: ReadPart<'_, 'de>) -> Result<()> {
+        self.parts(b']', each)
+    }
+
+    /// Reads the members of an object or the elements of an array, whose closing bracket is `close`. `each` must read or
+    /// skip one of them.
+    #[inline]
+    fn parts(&mut self, close: u8, mut each: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         self.enter()?;
         let mut first = true;
-        while self.has_next(&mut first, b']')? {
+        while self.has_next(&mut first, close)? {
             each(self)?;
         }
-        self.leave(b']')
+        self.leave(close)
     }
 
     /// Skips white space, and returns the next byte without reading it. Returns `None` at the end of the text.
@@ -124,8 +128,15 @@ impl<'de> Reader<'de> {
                 self.enter()?;
                 return self.key().map(drop);
             }
-            Some(b'{') => return self.members(&mut |_, reader| reader.skip()),
-            Some(b'[') => return self.elements(&mut Reader::skip),
+            Some(b'{') => {
+                return self.parts(b'}', |reader| {
+                    reader.start_key()?;
+                    reader.at = lex::string(reader.bytes(), reader.at)?;
+                    reader.end_key()?;
+                    reader.skip()
+                });
+            }
+            Some(b'[') => return self.parts(b']', Reader::skip),
             Some(b'-' | b'0'..=b'9') => self.at = lex::number(self.bytes(), self.at)?,
             Some(b't') => self.literal("true")?,
             Some(b'f') => self.literal("false")?,
@@ -168,17 +179,30 @@ impl<'de> Reader<'de> {
     /// Reads an object key and the colon after it.
     #[inline]
     fn key(&mut self) -> Result<Cow<'de, str>> {
-        match self.next_byte() {
-            Some(b'"') => {}
-            Some(_) => return Err(self.error("not a key")),
-            None => return Err(self.error("the text ends where a key should be")),
-        }
+        self.start_key()?;
         let key = self.string()?;
+        self.end_key()?;
+        Ok(key)
+    }
+
+    /// Skips white space up to the opening quote of an object key.
+    #[inline]
+    fn start_key(&mut self) -> Result<()> {
+        match self.next_byte() {
+            Some(b'"') => Ok(()),
+            Some(_) => Err(self.error("not a key")),
+            None => Err(self.error("the text ends where a key should be")),
+        }
+    }
+
+    /// Reads the colon after an object key.
+    #[inline]
+    fn end_key(&mut self) -> Result<()> {
         if self.next_byte() != Some(b':') {
             return Err(self.error("no `:` after a key"));
         }
         self.at += 1;
-        Ok(key)
+        Ok(())
     }
 
     /// Reads the opening bracket of an object or array. Returns an error if values are nested deeper than
