@@ -93,7 +93,12 @@ impl<T> ItemList<T> {
         let before = self.sent();
         self.is_truncated |= page.is_truncated;
         self.bytes = self.bytes.saturating_add(page.bytes);
-        self.items.append(&mut page.items);
+        if self.items.is_empty() {
+            // The first page becomes the list without a copy.
+            self.items = page.items;
+        } else {
+            self.items.append(&mut page.items);
+        }
         self.rejected.extend(
             page.rejected.into_iter().map(|rejected| InvalidItem { index: rejected.index + before, ..rejected }),
         );
