@@ -45,7 +45,7 @@ pub struct ConnectionContext {
 pub struct EndDetails {
     /// The exit status and last output of the server's process, or `None` if there is no process.
     pub process: Option<Box<ProcessReport>>,
-    /// Why the connection has ended.
+    /// Why the connection has ended. `None` if it has not, or if the client restarts the server.
     pub reason: Option<CloseReason>,
 }
 

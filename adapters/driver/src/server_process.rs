@@ -27,7 +27,7 @@ impl ServerProcess {
     }
 
     /// Removes and returns the process, and stores its exit status if it has exited. Dropping a running process kills it and
-    /// waits: release the lock of the connection before.
+    /// waits for its exit, so the caller must release the lock of the connection before it drops the process.
     pub(crate) fn take(&mut self) -> Option<Process> {
         let process = self.process.take()?;
         self.exit = process.exit().copied();

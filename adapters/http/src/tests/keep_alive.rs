@@ -1,41 +1,22 @@
 //! Tests of HTTP/2 connections whose server is silent.
 
-use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_testkit::VirtualTime;
 
-use super::simulated_time::VirtualNet;
+use super::simulated_time::{VirtualNet, VirtualSocket};
 use super::*;
 use crate::connection::{HttpConnection, SendFailure};
-
-/// A socket that accepts all bytes, and on which nothing arrives.
-struct SilentSocket;
-
-impl AsyncRead for SilentSocket {
-    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut [u8]) -> Poll<std::io::Result<usize>> {
-        Poll::Pending
-    }
-}
-
-impl AsyncWrite for SilentSocket {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
-        Poll::Ready(Ok(buf.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
 
 #[test]
 fn a_dead_connection_fails_its_requests_before_their_default_timeout() {
     let time = VirtualTime::new();
     let net: Arc<dyn Net> = Arc::new(VirtualNet::new(&time));
     let failure = time.run(async {
-        let io = Io { socket: Box::pin(SilentSocket), meter: Meter::default(), is_http2: true, is_proxied: false };
+        let io = Io {
+            socket: Box::pin(VirtualSocket::silent()),
+            meter: Meter::default(),
+            is_http2: true,
+            is_proxied: false,
+        };
         let mut connection = HttpConnection::handshake(io, &net, 64 * 1024).await.map_err(SendFailure::Failed)?;
         let mut request = http::Request::new(FullBody(Bytes::new()));
         *request.uri_mut() = http::Uri::from_static("https://localhost/mcp");

@@ -48,19 +48,29 @@ impl Net for VirtualNet {
     }
 
     fn connect_tcp(&self, _: SocketAddr) -> ConnectFuture {
-        let socket = AnsweringSocket { unread: Vec::new(), reader: None, _open: Arc::clone(&self.sockets) };
+        let response = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+        let socket = VirtualSocket { response, _open: Arc::clone(&self.sockets), ..VirtualSocket::silent() };
         Box::pin(async { Ok(Box::pin(socket) as Socket) })
     }
 }
 
-/// A socket to a server that answers the end of each request head.
-struct AnsweringSocket {
+/// A socket to a server that answers the end of each request head with the same bytes.
+pub(super) struct VirtualSocket {
+    response: &'static [u8],
     unread: Vec<u8>,
     reader: Option<Waker>,
+    /// A clone of the count of open sockets.
     _open: Arc<()>,
 }
 
-impl AsyncRead for AnsweringSocket {
+impl VirtualSocket {
+    /// Creates a socket to a server that accepts all bytes and sends none.
+    pub(super) fn silent() -> Self {
+        VirtualSocket { response: b"", unread: Vec::new(), reader: None, _open: Arc::default() }
+    }
+}
+
+impl AsyncRead for VirtualSocket {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<std::io::Result<usize>> {
         if self.unread.is_empty() {
             self.reader = Some(cx.waker().clone());
@@ -72,10 +82,11 @@ impl AsyncRead for AnsweringSocket {
     }
 }
 
-impl AsyncWrite for AnsweringSocket {
+impl AsyncWrite for VirtualSocket {
     fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
         if buf.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
-            self.unread.extend_from_slice(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+            let response = self.response;
+            self.unread.extend_from_slice(response);
             self.reader.take().into_iter().for_each(Waker::wake);
         }
         Poll::Ready(Ok(buf.len()))

@@ -4,10 +4,8 @@
 //! A [`Message`] is a line that a reply keeps.
 //! [`TransmitBuffer`] queues outgoing bytes until they are written.
 
-mod message;
 mod receive;
 mod transmit;
 
-pub(crate) use message::Message;
-pub(crate) use receive::{FrameInput, ReceiveBuffer};
+pub(crate) use receive::{FrameInput, Message, ReceiveBuffer};
 pub(crate) use transmit::TransmitBuffer;

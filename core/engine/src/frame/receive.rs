@@ -1,4 +1,4 @@
-//! The buffer of received bytes, which splits the bytes into lines.
+//! The buffer of received bytes, which splits the bytes into lines, and [`Message`], a line that shares its memory.
 //!
 //! ```text
 //!          start        scanned            end              data.len()      capacity
@@ -9,11 +9,10 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
-use core::ops::Range;
+use core::ops::{Deref, Range};
 
 use memchr::memchr;
 
-use super::Message;
 use mcpwire_text::BOM;
 
 /// Initial size of the receive buffer in bytes: 1 KiB, which saves memory if a program has many connections.
@@ -82,6 +81,44 @@ impl From<Line<'_>> for Message {
             buffer.lent = Some(Arc::clone(&memory));
         }
         Message::Lent { memory, range }
+    }
+}
+
+/// The bytes of a received message, which outlive the receive buffer's next read.
+#[derive(Clone, Debug)]
+pub(crate) enum Message {
+    /// A message in memory of its own.
+    Owned(Vec<u8>),
+    /// A large message in the memory of the receive buffer, which uses that memory again once the message is dropped.
+    Lent { memory: Arc<Vec<u8>>, range: Range<usize> },
+}
+
+impl Deref for Message {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Message::Owned(bytes) => bytes,
+            Message::Lent { memory, range } => memory.get(range.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+impl From<Vec<u8>> for Message {
+    fn from(bytes: Vec<u8>) -> Self {
+        Message::Owned(bytes)
+    }
+}
+
+impl From<&[u8]> for Message {
+    fn from(bytes: &[u8]) -> Self {
+        Message::Owned(bytes.to_vec())
+    }
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
     }
 }
 

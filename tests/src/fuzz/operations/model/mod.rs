@@ -230,7 +230,7 @@ impl Model {
 
     /// Time passes until something happens. An engine may wake up without a reason, and two builds at other times.
     pub(super) fn pass_to_deadline(&mut self) {
-        // What was written before.
+        // Messages that were written before are no effect of a wake-up.
         self.look();
         let before = self.happened;
         for _ in 0..4096 {
