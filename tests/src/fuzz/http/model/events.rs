@@ -43,6 +43,7 @@ impl Model {
             } else {
                 break;
             }
+            self.happened += 1;
             bound = bound.checked_sub(1).expect("events or commands without end");
         }
         self.trace_commands(&commands);

@@ -63,6 +63,8 @@ pub(super) struct Model {
     messages: usize,
     /// Bytes that may still become events.
     received: usize,
+    /// Number of events, and of exchanges that the engine has started or given up.
+    happened: usize,
     names: Names,
     trace: Trace,
     /// What was last traced of how the engine stands.
@@ -109,6 +111,7 @@ impl Model {
             over: false,
             messages: 0,
             received: 0,
+            happened: 0,
             names: Names::default(),
             trace: trace.clone(),
             stood: String::new(),
@@ -272,10 +275,17 @@ impl Model {
         }
     }
 
+    /// Time passes until something happens. An engine may wake up without a reason, and two builds at other times.
     pub(super) fn pass_to_deadline(&mut self) {
-        if let Some(next) = self.engine.poll_timeout() {
+        self.check();
+        let before = self.happened;
+        for _ in 0..4096 {
+            let Some(next) = self.engine.poll_timeout() else { return };
             let far = Duration::from_secs(1 << 32);
             self.pass(next.duration_since(self.now).min(far));
+            if self.happened > before {
+                return;
+            }
         }
     }
 
