@@ -20,20 +20,10 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
-pub mod config;
-mod disk;
-pub mod import;
-mod jsonc;
-
-pub mod launch;
 pub mod layout;
 pub mod logins;
 pub mod process_registry;
-
-pub mod redact;
-pub mod secrets;
 pub mod service;
-pub mod store;
 mod tasks;
 
 /// Functions that open files safely: an MCP configuration file that is a named pipe or a device cannot block the program.
@@ -55,6 +45,7 @@ pub mod runtime {
 
 pub use mcpwire_authorization as authorization;
 pub use mcpwire_client::McpServerDef;
+pub use mcpwire_config::{config, import, launch, redact, secrets, store};
 pub use mcpwire_core as protocol;
 pub use mcpwire_driver::ConnectOptions;
 pub use mcpwire_supervisor as supervisor;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mcpwire_authorization::{FileStore, LoginRequired, OAuth, Scopes};
 use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::{Error, McpServerDef};
-use mcpwire_hub::logins::LoginSettings;
+use mcpwire_hub::logins::{LoginSettings, login_secrets};
 use mcpwire_hub::redact::Redactor;
 
 use super::index::Index;
@@ -40,7 +40,7 @@ impl ServerLogin {
     /// Returns a redactor for the secrets of this login.
     pub(super) fn redactor(&self) -> Redactor {
         let redactor = Redactor::new(secrets_of(&self.def));
-        redactor.also_of(&self.oauth);
+        redactor.also(login_secrets(&self.oauth));
         redactor
     }
 

@@ -6,7 +6,7 @@ use mcpwire_blocking::McpServerDef;
 use mcpwire_blocking::http::{EnvToken, HttpOptions};
 use mcpwire_hub::import::is_secret;
 use mcpwire_hub::launch::{Instance, Launch};
-use mcpwire_hub::logins::LoginSettings;
+use mcpwire_hub::logins::{LoginSettings, login_secrets};
 use mcpwire_hub::redact::Redactor;
 use mcpwire_hub::secrets::{Secret, Secrets};
 use mcpwire_hub::store::Store;
@@ -95,7 +95,7 @@ impl Definition {
             // An error is one of the definition, which the connection reports, too.
             if let Ok(login) = LoginStore::new(layout).of_definition(&self.server, settings, name, account) {
                 self.http = login.authorize(self.http);
-                self.redactor.also_of(login.oauth());
+                self.redactor.also(login_secrets(login.oauth()));
                 self.login = Some(login);
             }
         }

@@ -3,8 +3,8 @@
 use mcpwire_authorization::oauth::Scopes;
 use mcpwire_authorization::{LoginError, LoginErrorKind, LoginRequired};
 use mcpwire_driver::Error;
+use serde::{Deserialize, Serialize};
 
-use super::required::RequiredLogin;
 use crate::redact::Redactor;
 use crate::{ErrorKind, HubError};
 
@@ -57,6 +57,20 @@ pub(crate) fn in_terms_of_configuration(text: &str) -> String {
 
 fn quoted(setting: &str) -> String {
     format!("`{setting}`")
+}
+
+/// The login that a server in the state `needs-login` waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RequiredLogin {
+    /// The URL of the server, without its query.
+    pub server_url: String,
+    /// The account of the user. Empty for the only one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub account: String,
+    /// The scopes that the server wants. Empty if it named none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
 }
 
 impl RequiredLogin {

@@ -1,8 +1,6 @@
 //! [`Logins`]: the OAuth logins of a program, one for each server and account.
 
 mod explain;
-mod required;
-mod settings;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,16 +9,15 @@ use futures_util::future::join_all;
 use mcpwire_authorization::oauth::{AuthMethod, Scopes, Secret as OAuthSecret};
 use mcpwire_authorization::{FileStore, MachineGrant, MemoryStore, OAuth, OAuthBuilder, TokenStore, login_document};
 use mcpwire_client::McpServerDef;
+pub use mcpwire_config::launch::LoginSettings;
 use mcpwire_driver::Runtime;
 use mcpwire_driver::http::HttpClient;
 
-pub use self::explain::login_error;
+pub use self::explain::{RequiredLogin, login_error};
 pub(crate) use self::explain::{find_login_error, in_terms_of_configuration};
-pub use self::required::RequiredLogin;
-pub(crate) use self::settings::LoginKey;
-pub use self::settings::LoginSettings;
 use crate::HubError;
 use crate::layout::Layout;
+use crate::secrets::Secret;
 
 /// The OAuth logins of a program. Cheap to clone.
 ///
@@ -194,4 +191,24 @@ impl fmt::Debug for Logins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Logins").field("client_name", &self.0.client_name).finish_non_exhaustive()
     }
+}
+
+/// Identifies a login: the server, and the account of the user there. Empty for the only account.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct LoginKey {
+    pub(crate) server_url: String,
+    pub(crate) account: String,
+}
+
+impl LoginKey {
+    pub(crate) fn new(def: &McpServerDef, settings: &LoginSettings) -> Self {
+        LoginKey { server_url: def.url.clone().unwrap_or_default(), account: settings.account().to_owned() }
+    }
+}
+
+/// Returns the function that lists the tokens and client secrets of a login, now and after each refresh, for
+/// [`Redactor::also`](crate::redact::Redactor::also).
+pub fn login_secrets(oauth: &OAuth) -> impl Fn() -> Vec<Secret> + Send + Sync + use<> {
+    let oauth = oauth.clone();
+    move || oauth.secrets().iter().map(|secret| Secret::new(secret.expose())).collect()
 }

@@ -24,12 +24,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mcpwire_config::disk::{check_version, unavailable};
 use mcpwire_files::{Fs, SystemFs, replace_for_now};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::HubError;
-use crate::disk::{check_version, unavailable};
 use crate::launch::Container;
 
 pub use host::Host;

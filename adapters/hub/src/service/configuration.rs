@@ -10,7 +10,7 @@ use super::available_tools::server_id;
 use super::config_changes::ConfigChanges;
 use super::logs::Logs;
 use super::options::Settings;
-use super::server_spec::{check_required_values, server_spec};
+use super::server_spec::server_spec;
 use super::state::State;
 use super::tool_cache::ToolCache;
 use crate::HubError;
@@ -267,5 +267,5 @@ impl Configuration {
 /// Checks that a configuration is valid and contains all required values, before it is saved.
 fn check(config: &McpConfig) -> Result<(), HubError> {
     config.validate()?;
-    check_required_values(config)
+    config.check_required_values()
 }

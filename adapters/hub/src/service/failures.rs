@@ -8,7 +8,6 @@ use mcpwire_core::{CallError, CloseReason, ConnectError, Json, RpcError, SendErr
 use mcpwire_driver::{Cause as ErrorCause, Error, ProcessReport, SpawnErrorKind};
 use mcpwire_supervisor::{Cause, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
-use super::server_spec::package_kind;
 use crate::config::McpConfig;
 use crate::logins::{RequiredLogin, find_login_error, in_terms_of_configuration};
 use crate::redact::Redactor;
@@ -20,7 +19,7 @@ use crate::{ErrorKind, HubError};
 pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor: &Redactor) -> Failure {
     let failure = of_login(error, redactor)
         .or_else(|| of_client(error, redactor).map(|error| Failure::new(error, Retry::Never)))
-        .unwrap_or_else(|| classify(error, stage, package_kind(config), redactor));
+        .unwrap_or_else(|| classify(error, stage, config.package_kind(), redactor));
     let mut reported = with_details(failure.error, error, redactor);
     if let ErrorCause::Spawn(_) = error.cause() {
         reported = reported.with_message(text_of(error, redactor));
@@ -31,7 +30,7 @@ pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor
 /// Returns the reason why the connection of `client` to its server has ended, as a failure for the supervisor.
 pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor) -> Failure {
     // After the connection has ended, sending a notification fails with the reason for the end.
-    let kind = package_kind(config);
+    let kind = config.package_kind();
     match client.notify_raw("notifications/cancelled", None) {
         Err(error) => of_login(&error, redactor).unwrap_or_else(|| classify(&error, Stage::Run, kind, redactor)),
         Ok(()) => Evidence::new(kind, Stage::Run, Cause::Closed).classify(),
@@ -59,7 +58,7 @@ fn of_failed_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Reda
         }
         // The arguments are not a JSON object, or are too large.
         ErrorCause::Send(cause) if *cause != SendError::Closed => HubError::new(ErrorKind::Usage, "").at("arguments"),
-        _ => classify(error, Stage::Call, package_kind(config), redactor).error,
+        _ => classify(error, Stage::Call, config.package_kind(), redactor).error,
     }
 }
 

@@ -133,9 +133,8 @@ impl Hub {
         ));
         let (configs, mut broken) = loaded.map(|loaded| (loaded.configs, loaded.broken)).unwrap_or_default();
         for (index, config) in configs.into_iter().enumerate() {
-            let (id, name) = (config.id, config.name.clone());
-            if let Err(error) = configuration.restore(config).await {
-                broken.push(BrokenEntry { index, id: Some(id), name: Some(name), error });
+            if let Err(error) = configuration.restore(config.clone()).await {
+                broken.push(BrokenEntry::unusable(index, &config, error));
             }
         }
         let calls = Arc::new(Calls::new(Arc::clone(&state), Arc::clone(&attempts), Arc::clone(&settings)));

@@ -230,6 +230,21 @@ mod tests {
         assert_eq!(logs.lines(), ["the lines in memory remain"]);
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn the_end_of_a_log_that_is_no_regular_file_is_empty() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        std::os::unix::fs::symlink(at("pipe"), at("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", at("device")).unwrap();
+        std::os::unix::fs::symlink("loop", at("loop")).unwrap();
+        drop(std::os::unix::net::UnixListener::bind(at("socket")).unwrap());
+        for name in ["pipe", "link", "device", "loop", "socket"] {
+            assert_eq!(tail(&at(name), 10), Vec::<String>::new(), "{name}");
+        }
+    }
+
     #[test]
     fn secrets_and_escapes_reach_neither_memory_nor_disk() {
         let directory = tempfile::tempdir().unwrap();

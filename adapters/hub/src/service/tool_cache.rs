@@ -8,13 +8,13 @@ use std::io;
 use std::ops::Not;
 use std::path::PathBuf;
 
+use mcpwire_config::disk::check_version;
 use mcpwire_core::{CacheHints, ItemList, Tool, ToolList};
 use mcpwire_files::{Fs as _, SystemFs, replace};
 use serde::{Deserialize, Serialize};
 
 use crate::HubError;
 use crate::config::{McpConfig, McpPackageType};
-use crate::disk::check_version;
 use crate::layout::Layout;
 
 /// The version of the file that this program writes.

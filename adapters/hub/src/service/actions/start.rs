@@ -18,11 +18,11 @@ use super::super::containers;
 use super::super::failures;
 use super::super::logs::Logs;
 use super::super::process_record::ProcessRecord;
-use super::super::server_spec::policy;
 use super::super::state::Servers;
 use super::Context;
 use crate::config::McpConfig;
 use crate::launch::{Container, Instance, Launch};
+use crate::logins::{LoginKey, login_secrets};
 use crate::process_registry::ServerProcess;
 use crate::tasks::{Client, panicked};
 use crate::{ErrorKind, HubError};
@@ -88,7 +88,7 @@ pub(super) fn launch(context: &Context, servers: &mut Servers, key: AttemptKey) 
 }
 
 fn start_client(context: &Context, key: AttemptKey, mut launch: Launch, config: &McpConfig, logs: &Logs) -> Event {
-    launch.def.connect_timeout = Some(launch.start_timeout.max(policy(config).first_start_timeout) + TIMEOUT_MARGIN);
+    launch.def.connect_timeout = Some(launch.start_timeout.max(config.policy().first_start_timeout) + TIMEOUT_MARGIN);
     watch_login(context, key.0, &launch);
     let options = match connect_options(context, &launch, config, logs) {
         Ok(options) => options,
@@ -172,7 +172,7 @@ fn authorized(context: &Context, launch: &Launch, options: ConnectOptions) -> Re
     };
     let client = options.http_options().own_client();
     let oauth = context.settings.logins.oauth(&launch.def, login, context.tasks().runtime(), client)?;
-    launch.redactor.also_of(&oauth);
+    launch.redactor.also(login_secrets(&oauth));
     let http = options.http_options().clone().authorizer(LoginOfServer(oauth));
     Ok(options.http(http))
 }
@@ -202,7 +202,7 @@ impl Authorizer for LoginOfServer {
 fn watch_login(context: &Context, id: ServerId, launch: &Launch) {
     // A program that logs in as itself does so whenever it has no token.
     let login = launch.login.as_ref().filter(|login| !login.config().client_credentials);
-    let key = login.map(|login| login.key(&launch.def));
+    let key = login.map(|login| LoginKey::new(&launch.def, login));
     // A revision that cannot be read counts as none. If a request needs the login, it reports the error.
     let login = key.map(|key| (key.clone(), context.settings.logins.revision(&key).unwrap_or_default()));
     let has_login = login.is_some();

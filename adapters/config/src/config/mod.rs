@@ -1,0 +1,297 @@
+//! [`McpConfig`]: the configuration of one server.
+//!
+//! In a file, a configuration is a JSON object whose members have the names of the fields. [`McpConfig::validate`] checks it.
+//!
+//! ```
+//! # mod mcpwire { pub mod hub { pub mod config { pub use mcpwire_config::config::{EnvVarConfig, McpConfig}; } pub mod secrets
+//! # { pub use mcpwire_config::secrets::SecretRef; } } }
+//! use mcpwire::hub::config::{EnvVarConfig, McpConfig};
+//! use mcpwire::hub::secrets::SecretRef;
+//!
+//! let mut config = McpConfig::npm("github", "@modelcontextprotocol/server-github@2025.4.8");
+//! let token = SecretRef::stored(config.id, "GITHUB_TOKEN")?;
+//! config.env_vars.insert("GITHUB_TOKEN".into(), EnvVarConfig::secret("GITHUB_TOKEN", token));
+//! config.validate()?;
+//! # Ok::<(), mcpwire_config::HubError>(())
+//! ```
+
+mod hash;
+mod oauth;
+mod package;
+mod problems;
+mod read;
+mod settings;
+mod shown;
+mod text;
+mod validate;
+mod value;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use crate::secrets::hide_in_args;
+
+pub use oauth::{OAuthConfig, Redirect};
+pub use package::{McpPackage, McpPackageType, McpSource, McpTransport};
+pub use settings::{Limits, Origin, RestartPolicy, Timeouts, ToolFilter};
+pub(crate) use text::{fill, is_address, names_in, shown_address};
+pub(crate) use validate::{check_literal, is_dangerous, runs, split_version};
+pub use value::{EnvVarConfig, EnvVarSpec, InputFormat};
+
+/// The configuration of one MCP server: its package or URL, its environment, and its limits.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[must_use = "a configuration has no effect until it is used"]
+#[non_exhaustive]
+pub struct McpConfig {
+    /// The permanent id of the server. It stays the same if the server is renamed.
+    pub id: Uuid,
+    /// The name of the server. It differs from the names of all other servers, ignoring case.
+    pub name: String,
+    /// Whether the server is enabled. A disabled server is never started.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// The registry that the configuration comes from, if any.
+    #[serde(default)]
+    pub source: McpSource,
+    /// The package, program or URL of the server.
+    pub package: McpPackage,
+    /// The transport of the server: HTTP if the type of the package is `http`, otherwise standard input and output.
+    pub transport: McpTransport,
+    /// The environment variables that the process of the server gets, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env_vars: BTreeMap<String, EnvVarConfig>,
+    /// Data of the program that embeds the hub. The hub stores the data, but does not read it. It must not contain secrets.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub config: Value,
+
+    /// The arguments of the server's program or package. `{name}` is replaced by the variable of that name in
+    /// [`McpConfig::variables`]; other braces stay as they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// The arguments of the program that runs the package, such as `--volume` and its value for `docker run`. They come before
+    /// the package or image.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runtime_args: Vec<String>,
+    /// The headers that are sent with each HTTP request to the server, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, EnvVarConfig>,
+    /// The variables, by name. The value of the variable `name` replaces `{name}` in arguments, in the URL, and in literal
+    /// values of environment variables and headers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, EnvVarConfig>,
+    /// The path of the Unix socket on which the HTTP server listens. The URL still supplies the path and the `Host` header of
+    /// requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unix_socket: Option<PathBuf>,
+    /// PEM file with CA certificates that may sign the certificate of this HTTP server, in addition to the default CA
+    /// certificates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<PathBuf>,
+    /// PEM file with the client certificate for mutual TLS with this HTTP server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_certificate: Option<PathBuf>,
+    /// PEM file with the private key of `client_certificate`. By default, the key is read from the file of the certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_key: Option<PathBuf>,
+    /// URL of the proxy for requests to this HTTP server, in place of the proxy in the environment variables. It must not
+    /// contain a password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+    /// How the client logs in to this HTTP server. A server with an `Authorization` header in [`headers`](McpConfig::headers)
+    /// needs no login.
+    #[serde(default, skip_serializing_if = "OAuthConfig::is_default")]
+    pub oauth: OAuthConfig,
+    /// Whether arguments may contain variables that are secret. Every user of the machine can read the arguments of a process.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub secrets_in_args: bool,
+    /// The names of environment variables of the hub's process that the server inherits, if they are set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inherit_env: Vec<String>,
+    /// The working directory of the server's process. By default, the working directory of the hub.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// The timeouts for starting the server, listing its tools and calling its tools.
+    #[serde(default, skip_serializing_if = "Timeouts::is_default")]
+    pub timeouts: Timeouts,
+    /// Selects which tools of the server the hub offers.
+    #[serde(default, skip_serializing_if = "ToolFilter::is_default")]
+    pub tools: ToolFilter,
+    /// Whether the hub restarts the server after the server has failed.
+    #[serde(default, skip_serializing_if = "RestartPolicy::is_default")]
+    pub restart: RestartPolicy,
+    /// Whether the server starts only when one of its tools is called.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lazy: bool,
+    /// Time without tool calls after which the hub stops the server until the next call. By default, the server keeps running.
+    /// In files: `idle_ms`, in milliseconds.
+    #[serde(default, rename = "idle_ms", with = "settings::millis", skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Duration>,
+    /// The limits for the number of calls to the server and for the size of their results.
+    #[serde(default, skip_serializing_if = "Limits::is_default")]
+    pub limits: Limits,
+    /// Who wrote the configuration: the user, another program, or a registry.
+    #[serde(default, skip_serializing_if = "Origin::is_default")]
+    pub origin: Origin,
+    /// The [`hash`](McpConfig::hash) of the configuration at the time when the user agreed to start it. Not needed if the user
+    /// wrote the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<String>,
+    /// The members of the JSON object that this version of the hub does not know. They are preserved.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+impl McpConfig {
+    /// Creates the configuration of an enabled server named `name`, with a random id and default settings.
+    pub fn new(name: impl Into<String>, package: McpPackage, transport: McpTransport) -> Self {
+        McpConfig {
+            id: Uuid::new_v4(),
+            name: name.into(),
+            enabled: true,
+            source: McpSource::Manual,
+            package,
+            transport,
+            env_vars: BTreeMap::new(),
+            config: Value::Null,
+            args: Vec::new(),
+            runtime_args: Vec::new(),
+            headers: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            unix_socket: None,
+            ca_file: None,
+            client_certificate: None,
+            client_key: None,
+            proxy: None,
+            oauth: OAuthConfig::default(),
+            secrets_in_args: false,
+            inherit_env: Vec::new(),
+            cwd: None,
+            timeouts: Timeouts::default(),
+            tools: ToolFilter::default(),
+            restart: RestartPolicy::default(),
+            lazy: false,
+            idle: None,
+            limits: Limits::default(),
+            origin: Origin::User,
+            consent: None,
+            other: Map::new(),
+        }
+    }
+
+    /// Creates the configuration of a server that is an npm package. `identifier` is the name of the package, and may contain a
+    /// version.
+    pub fn npm(name: impl Into<String>, identifier: impl Into<String>) -> Self {
+        McpConfig::new(name, McpPackage::new(McpPackageType::Npm, identifier), McpTransport::Stdio)
+    }
+
+    /// Creates the configuration of a server that is a `PyPI` package. `identifier` is the name of the package, and may contain
+    /// a version.
+    pub fn pypi(name: impl Into<String>, identifier: impl Into<String>) -> Self {
+        McpConfig::new(name, McpPackage::new(McpPackageType::Pypi, identifier), McpTransport::Stdio)
+    }
+
+    /// Creates the configuration of a server that runs in a container. `image` is the container image, and may contain a tag.
+    pub fn docker(name: impl Into<String>, image: impl Into<String>) -> Self {
+        McpConfig::new(name, McpPackage::new(McpPackageType::Docker, image), McpTransport::Stdio)
+    }
+
+    /// Creates the configuration of a server that is a local program. `program` is a path, or a name to look up in `PATH`.
+    pub fn binary(name: impl Into<String>, program: impl Into<String>) -> Self {
+        McpConfig::new(name, McpPackage::new(McpPackageType::Binary, program), McpTransport::Stdio)
+    }
+
+    /// Creates the configuration of a server that is reached over HTTP at `url`.
+    pub fn http(name: impl Into<String>, url: impl Into<String>) -> Self {
+        let url = url.into();
+        McpConfig::new(name, McpPackage::new(McpPackageType::Http, url.clone()), McpTransport::Http { url })
+    }
+
+    /// Adds arguments for the server's program to the configuration.
+    pub fn args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds an environment variable for the server's process to the configuration.
+    pub fn env(mut self, value: EnvVarConfig) -> Self {
+        self.env_vars.insert(value.name.clone(), value);
+        self
+    }
+
+    /// Adds a header for the HTTP requests to the server to the configuration.
+    pub fn header(mut self, value: EnvVarConfig) -> Self {
+        self.headers.insert(value.name.clone(), value);
+        self
+    }
+
+    /// Adds a variable to the configuration. Its value replaces `{name}` in arguments, URLs and literal values.
+    pub fn variable(mut self, value: EnvVarConfig) -> Self {
+        self.variables.insert(value.name.clone(), value);
+        self
+    }
+
+    /// Sets how the client logs in to the server.
+    pub fn oauth(mut self, oauth: OAuthConfig) -> Self {
+        self.oauth = oauth;
+        self
+    }
+
+    /// Returns the id that `Hub::upsert` gives to a new server with this name. The id depends only on the
+    /// name, so it is the same in each run and on each machine.
+    pub fn id_of_name(name: &str) -> Uuid {
+        let digest = Sha256::digest(format!("mcpwire server {}", folded(name)));
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        uuid::Builder::from_custom_bytes(bytes).into_uuid()
+    }
+
+    /// Returns the name of the server in the form in which names are compared: trimmed and in lower case.
+    pub fn folded_name(&self) -> String {
+        folded(&self.name)
+    }
+}
+
+/// Converts the name of a server to the form in which names are compared: trimmed and in lower case.
+pub fn folded(name: &str) -> String {
+    name.trim().to_lowercase()
+}
+
+impl fmt::Debug for McpConfig {
+    /// Formats the configuration without parts that may be secret: values of variables and headers, the data of the embedding
+    /// program, user and query of a URL, and arguments that are probably secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = match &self.transport {
+            McpTransport::Http { url } => Some(shown_address(url)),
+            McpTransport::Stdio => None,
+        };
+        let mut shown = f.debug_struct("McpConfig");
+        shown.field("id", &self.id).field("name", &self.name).field("enabled", &self.enabled);
+        shown.field("source", &self.source).field("package_type", &self.package.package_type.as_str());
+        match url {
+            Some(url) => shown.field("url", &url).field("unix_socket", &self.unix_socket),
+            None => shown.field("identifier", &self.package.identifier).field("version", &self.package.version),
+        };
+        shown
+            .field("args", &hide_in_args(&self.args))
+            .field("env_vars", &self.env_vars)
+            .field("headers", &self.headers);
+        shown.field("variables", &self.variables).field("cwd", &self.cwd).field("origin", &self.origin);
+        shown.finish_non_exhaustive()
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_false(value: &bool) -> bool {
+    !value
+}

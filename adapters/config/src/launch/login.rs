@@ -1,0 +1,61 @@
+//! [`LoginSettings`]: the OAuth settings of one server, with the secret of the client.
+
+use std::collections::BTreeSet;
+
+use crate::config::OAuthConfig;
+use crate::secrets::Secret;
+
+/// The OAuth settings of one server, with the secret of the client. [`Launch`](super::Launch) resolves them.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[must_use = "settings have no effect until they are used"]
+pub struct LoginSettings {
+    config: OAuthConfig,
+    client_secret: Option<Secret>,
+    secret_variables: BTreeSet<String>,
+}
+
+impl LoginSettings {
+    /// Creates settings without a secret of the client. [`OAuthConfig::client_secret`] is a reference, and is not used.
+    pub fn new(config: OAuthConfig) -> Self {
+        LoginSettings { config, ..LoginSettings::default() }
+    }
+
+    /// Sets the secret of the client.
+    pub fn with_secret(mut self, secret: Option<Secret>) -> Self {
+        self.client_secret = secret;
+        self
+    }
+
+    /// Sets the environment variables of this process that contain secrets of the server or of the client.
+    pub(crate) fn with_secret_variables(mut self, names: BTreeSet<String>) -> Self {
+        self.secret_variables = names;
+        self
+    }
+
+    /// Returns the names of the environment variables of this process that contain secrets of the server or of the client. A
+    /// program that opens a browser removes them from the browser's environment.
+    pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
+        self.secret_variables.iter().map(String::as_str)
+    }
+
+    /// Selects the account of the user in place of the configured one.
+    pub fn with_account(mut self, account: impl Into<String>) -> Self {
+        self.config.account = Some(account.into());
+        self
+    }
+
+    /// Returns the configured settings.
+    pub fn config(&self) -> &OAuthConfig {
+        &self.config
+    }
+
+    /// Returns the name of the user's account. Empty if none is configured.
+    pub fn account(&self) -> &str {
+        self.config.account.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the secret of the client.
+    pub fn secret(&self) -> Option<&Secret> {
+        self.client_secret.as_ref()
+    }
+}

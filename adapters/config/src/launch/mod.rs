@@ -1,0 +1,196 @@
+//! [`Launch`]: resolves a configuration and its secrets to a process or an address.
+//!
+//! A command is a list of arguments, and is not interpreted by a shell:
+//!
+//! | package | command |
+//! |---|---|
+//! | npm | `npx -y <identifier>[@version] <args>` |
+//! | `PyPI` | `uvx <identifier>[@version] <args>` |
+//! | Docker | `docker run --rm -i --init --name mcp-… --label … -e NAME … <runtime_args> <image> <args>` |
+//! | program | `<identifier> <args>` |
+//! | HTTP | none; the address with its headers |
+//!
+//! The values of variables are only in the environment of the process. The command of a container contains only their names.
+
+mod command;
+mod container;
+mod instance;
+mod login;
+mod preview;
+mod resolve;
+
+use std::fmt;
+use std::time::Duration;
+
+use mcpwire_client::McpServerDef;
+
+pub use container::Container;
+pub use instance::{Instance, MARK};
+pub use login::LoginSettings;
+pub(crate) use preview::argv;
+pub use preview::{Preview, Shown};
+
+use crate::config::{McpConfig, McpPackageType, McpTransport, Origin, Timeouts};
+use crate::redact::Redactor;
+use crate::secrets::{SecretStore, proxy_secrets};
+use crate::{ErrorKind, HubError};
+
+/// Everything that is needed to start a server or to connect to it, with all secrets resolved.
+#[non_exhaustive]
+pub struct Launch {
+    /// The command or the URL of the server. Environment and headers contain secrets in plain text. Arguments contain secrets
+    /// only if the configuration allows that.
+    pub def: McpServerDef,
+    /// The container that the command starts, or `None` if the server does not run in a container.
+    pub container: Option<Container>,
+    /// Maximum time from the start of the server until the MCP connection is open.
+    pub start_timeout: Duration,
+    /// Removes the secrets of the server from texts, such as the output and the errors of the server.
+    pub redactor: Redactor,
+    /// How the client logs in to the server, for `Logins::oauth` of the hub. `None` if it does not: for
+    /// servers with an `Authorization` header, with `"oauth": false`, on a Unix socket, or without HTTP.
+    pub login: Option<LoginSettings>,
+}
+
+impl fmt::Debug for Launch {
+    /// Formats this with `[secret]` in place of each secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let def = self.redactor.redact(&format!("{:?}", self.def));
+        f.debug_struct("Launch")
+            .field("def", &format_args!("{def}"))
+            .field("container", &self.container)
+            .field("start_timeout", &self.start_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Launch {
+    /// Reads the secrets that `config` refers to from the store `secrets`, and composes the command or the URL of the server.
+    ///
+    /// # Errors
+    ///
+    /// `VALIDATION_ERROR` if the configuration is not valid, or if required values are missing: `field` names the first missing
+    /// value, and the message names all of them. `CONFLICT` with the field `consent` if the user did not write the
+    /// configuration and has not agreed to it: see [`McpConfig::has_consent`]. `SERVICE_UNAVAILABLE` if the store of secrets
+    /// does not work.
+    pub fn compose(config: &McpConfig, secrets: &dyn SecretStore, instance: &Instance) -> Result<Launch, HubError> {
+        config.validate()?;
+        check_consent(config, &preview(config, secrets))?;
+        let mut resolved = resolve::resolve(config, secrets, resolve::Reads::All);
+        // These are the very values that are started, so a variable that has just changed is noticed too.
+        check_consent(config, &resolved.preview)?;
+        resolved.check()?;
+        let mut known = std::mem::take(&mut resolved.secrets);
+        if let McpTransport::Http { .. } = config.transport {
+            known.extend(proxy_secrets(config.proxy.as_deref()));
+        }
+        let redactor = Redactor::new(known);
+        let start_timeout = start_timeout(config, instance);
+        let (mut def, container) = match &config.transport {
+            McpTransport::Http { .. } => {
+                let mut def = McpServerDef::http(resolved.url.take().unwrap_or_default());
+                def.headers = instance::exposed(&resolved.headers);
+                def.unix_socket.clone_from(&config.unix_socket);
+                def.ca_file.clone_from(&config.ca_file);
+                def.client_certificate.clone_from(&config.client_certificate);
+                def.client_key.clone_from(&config.client_key);
+                def.proxy.clone_from(&config.proxy);
+                (def, None)
+            }
+            McpTransport::Stdio => definition(config, &resolved, instance),
+        };
+        let login = may_log_in(config, &def).then_some(resolved.login);
+        def.name = Some(config.name.trim().to_owned());
+        def.timeout = Some(config.timeouts.call.unwrap_or(Timeouts::CALL));
+        def.connect_timeout = Some(start_timeout);
+        Ok(Launch { def, container, start_timeout, redactor, login })
+    }
+
+    /// Returns the paths of the required values of `config` that are missing, such as `env_vars.TOKEN`. A program can ask the
+    /// user for them before it starts the server.
+    pub fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
+        resolve::missing(config, secrets)
+    }
+}
+
+/// Returns whether the client may log in to the server `def`.
+fn may_log_in(config: &McpConfig, def: &McpServerDef) -> bool {
+    let has_credentials = def.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+    // The authorization server of a server on a Unix socket is not on that socket.
+    config.oauth.enabled && def.url.is_some() && def.unix_socket.is_none() && !has_credentials
+}
+
+/// Returns the maximum time for a start of the server. The first start of a package has more time, because the package may have
+/// to be downloaded. That also applies to commands that run a package themselves, such as `npx`.
+pub fn start_timeout(config: &McpConfig, instance: &Instance) -> Duration {
+    if let Some(timeout) = config.timeouts.start {
+        return timeout;
+    }
+    let downloads = match config.package.package_type {
+        McpPackageType::Npm | McpPackageType::Pypi | McpPackageType::Docker => true,
+        McpPackageType::Binary => crate::config::runs(&config.package.identifier, DOWNLOADERS).is_some(),
+        McpPackageType::Http => false,
+    };
+    if downloads && instance.is_first { Timeouts::FIRST_START } else { Timeouts::START }
+}
+
+const DOWNLOADERS: &[&str] =
+    &["npx", "bunx", "pnpx", "pnpm", "yarn", "npm", "uvx", "uv", "pipx", "docker", "podman", "nerdctl", "dnx", "deno"];
+
+impl McpConfig {
+    /// Returns whether the user has agreed to start this configuration with the environment variables in `secrets`. That is so if
+    /// the user wrote it, or has agreed to it and what is started has not changed since then.
+    pub fn has_consent(&self, secrets: &dyn SecretStore) -> bool {
+        check_consent(self, &preview(self, secrets)).is_ok()
+    }
+
+    /// Records that the user has agreed to start this server, as `preview` shows it: its command, environment and URL. The consent
+    /// ends when one of these changes.
+    pub fn give_consent(&mut self, preview: &Preview) {
+        self.consent = Some(preview.hash.clone());
+    }
+}
+
+/// Returns an error that shows what would be started if the user has not agreed to it.
+fn check_consent(config: &McpConfig, preview: &Preview) -> Result<(), HubError> {
+    let consent = config.consent.as_deref().unwrap_or_default();
+    if config.origin == Origin::User || consent == preview.hash {
+        return Ok(());
+    }
+    let name = config.name.trim();
+    let why = match preview.changes_since(consent) {
+        Some(changed) => {
+            let changed: Vec<&str> = changed.into_iter().collect();
+            format!("`{name}` needs your approval again: since the last one, {} changed here", changed.join(", "))
+        }
+        None => format!("`{name}` was imported and needs your approval"),
+    };
+    Err(HubError::new(ErrorKind::NeedsConsent, format!("{why}. It starts: {preview}")).at("consent"))
+}
+
+/// Describes how the hub would start or contact the server that `config` configures. `secrets` contains the environment variables.
+/// Stored secrets are not read, except for variables that make programs load code.
+pub fn preview(config: &McpConfig, secrets: &dyn SecretStore) -> Preview {
+    resolve::resolve(config, secrets, resolve::Reads::Shown).preview
+}
+
+/// Returns the definition of the server with its values, and the container that its command starts.
+fn definition(
+    config: &McpConfig,
+    resolved: &resolve::Resolved,
+    instance: &Instance,
+) -> (McpServerDef, Option<Container>) {
+    let container = (config.package.package_type == McpPackageType::Docker).then(|| Container::of(config, instance));
+    let names = resolved.env.keys().map(String::as_str);
+    let mut command =
+        command::argv(config, &resolved.runtime_args, &resolved.args, container.as_ref(), names, instance).into_iter();
+    let mut def = McpServerDef::new(command.next().unwrap_or_default()).args(command);
+    def.env = instance::exposed(&resolved.env);
+    def.env.insert(MARK.to_owned(), format!("{}.{}.{}", config.id, instance.generation, instance.host));
+    def.inherit_env.clone_from(&config.inherit_env);
+    if container.is_some() {
+        def.inherit_env.extend(container::CLIENT_VARIABLES.iter().map(|name| (*name).to_owned()));
+    }
+    def.cwd.clone_from(&config.cwd);
+    (def, container)
+}

@@ -1,0 +1,66 @@
+//! What the supervisor of a server has to know of its configuration.
+
+use std::time::Duration;
+
+use mcpwire_supervisor::{Failure, PackageKind, Policy, Restart};
+
+use crate::HubError;
+use crate::config::{EnvVarConfig, McpConfig, McpPackageType, RestartPolicy, Timeouts};
+use crate::launch::{Instance, start_timeout};
+
+/// Idle timeout of a server that must never be stopped for being idle. One year is longer than any hub runs, and does not
+/// overflow a timestamp.
+const NEVER: Duration = Duration::from_secs(365 * 24 * 3_600);
+
+impl McpConfig {
+    /// Returns how the server is started, in the terms of the supervisor.
+    pub fn package_kind(&self) -> PackageKind {
+        match self.package.package_type {
+            McpPackageType::Npm => PackageKind::Npm,
+            McpPackageType::Pypi => PackageKind::Pypi,
+            McpPackageType::Docker => PackageKind::Docker,
+            McpPackageType::Http => PackageKind::Http,
+            McpPackageType::Binary => PackageKind::Binary,
+        }
+    }
+
+    /// Returns the policy of the server: timeouts, restarts and idle time.
+    pub fn policy(&self) -> Policy {
+        let mut policy = Policy::new(self.package_kind());
+        let times = &self.timeouts;
+        policy.negotiate_timeout = times.start.unwrap_or(Timeouts::START);
+        policy.first_start_timeout = start_timeout(self, &Instance { is_first: true, ..Instance::default() });
+        policy.list_timeout = times.list.unwrap_or(Timeouts::LIST);
+        policy.restart = match self.restart {
+            RestartPolicy::Never => Restart::Never,
+            RestartPolicy::OnFailure => Restart::OnFailure,
+        };
+        policy.lazy = self.lazy || self.idle.is_some();
+        policy.idle_after = self.idle.unwrap_or(NEVER);
+        policy
+    }
+
+    /// Checks that all values are configured that the server requires, such as an API key. A reference to a stored secret counts as
+    /// a value.
+    ///
+    /// # Errors
+    /// The first missing value is the error's field, and its message names all that are missing in the same part of the
+    /// configuration.
+    pub fn check_required_values(&self) -> Result<(), HubError> {
+        let is_missing = |value: &&EnvVarConfig| {
+            let required = value.spec.as_ref().is_some_and(|spec| spec.is_required);
+            required && value.secret_ref.is_none() && value.literal().is_none_or(str::is_empty)
+        };
+        for (group, values) in
+            [("env_vars", &self.env_vars), ("headers", &self.headers), ("variables", &self.variables)]
+        {
+            let missing = values.iter().filter(|(_, value)| is_missing(value));
+            let names: Vec<&str> = missing.map(|(name, _)| name.as_str()).collect();
+            if let Some(first) = names.first() {
+                let field = format!("{group}.{first}");
+                return Err(Failure::missing_credentials(names).error.at(field));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! The rules for configurations, and the fields that their errors name.
+
+use std::time::Duration;
+
+use mcpwire_config::config::{
+    EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, McpPackageType, McpSource, McpTransport, Origin,
+};
+use mcpwire_config::secrets::SecretRef;
+use mcpwire_config::{ErrorCode, Uuid};
+
+#[track_caller]
+fn assert_wrong(config: &McpConfig, field: &str) -> String {
+    let error = config.validate().expect_err("it is valid");
+    assert_eq!((error.code(), error.field()), (ErrorCode::ValidationError, field), "{error}");
+    error.message().to_owned()
+}
+
+fn server() -> McpConfig {
+    McpConfig::binary("a", "a")
+}
+
+fn spec(change: impl FnOnce(&mut EnvVarSpec)) -> EnvVarSpec {
+    let mut spec = EnvVarSpec::default();
+    change(&mut spec);
+    spec
+}
+
+#[test]
+fn the_rules_of_the_requirement_hold_with_their_messages() {
+    let mut config = server();
+    config.name = "  ".into();
+    assert_eq!(assert_wrong(&config, "name"), "Name is required");
+    assert_eq!(assert_wrong(&McpConfig::npm("a", " "), "package.identifier"), "Package identifier required");
+    let mut config = McpConfig::http("a", "http://a");
+    config.transport = McpTransport::Http { url: " ".into() };
+    assert_eq!(assert_wrong(&config, "transport"), "Transport required");
+    let config = server().env(EnvVarConfig::unset("TOKEN").is_secret(true));
+    assert_eq!(assert_wrong(&config, "env_vars.TOKEN"), "Missing required credentials: TOKEN");
+}
+
+#[test]
+fn certificates_and_a_proxy_are_for_servers_over_http_and_part_of_what_is_approved() {
+    let web = || McpConfig::http("a", "https://a.example/mcp");
+    let mut config = web();
+    config.ca_file = Some("/ca.pem".into());
+    config.client_certificate = Some("/client.pem".into());
+    config.proxy = Some("http://proxy:3128".into());
+    config.validate().unwrap();
+    assert_ne!(config.hash(), web().hash(), "others could read along");
+    let shown =
+        mcpwire_config::launch::preview(&config, &mcpwire_config::secrets::EnvSecrets::from_fn(|_| None)).to_string();
+    assert!(
+        ["ca_file /ca.pem", "client_certificate /client.pem", "proxy http://proxy:3128"]
+            .iter()
+            .all(|part| shown.contains(part)),
+        "{shown}"
+    );
+    assert_eq!(McpConfig::from_json(&config.to_json()).unwrap(), config);
+
+    config.proxy = Some("http://user:password@proxy".into());
+    assert_wrong(&config, "proxy");
+    let mut config = web();
+    config.ca_file = Some("ca.pem".into());
+    assert_wrong(&config, "ca_file");
+    let mut config = web();
+    config.client_key = Some("/key.pem".into());
+    assert_wrong(&config, "client_key");
+    let mut config = server();
+    config.ca_file = Some("/ca.pem".into());
+    assert_wrong(&config, "ca_file");
+    let mut config = server();
+    config.proxy = Some("http://proxy".into());
+    assert_wrong(&config, "proxy");
+}
+
+#[test]
+fn what_is_missing_in_a_file_is_named() {
+    for (text, field, message) in [
+        (
+            r#"{"package":{"package_type":"npm","identifier":"a"},"transport":{"type":"stdio"}}"#,
+            "name",
+            "Name is required",
+        ),
+        (
+            r#"{"name":"a","package":{"package_type":"npm"},"transport":{"type":"stdio"}}"#,
+            "package.identifier",
+            "Package identifier required",
+        ),
+        (r#"{"name":"a","package":{"package_type":"npm","identifier":"a"}}"#, "transport", "Transport required"),
+    ] {
+        let error = McpConfig::from_json(&serde_json::from_str(text).unwrap()).unwrap_err();
+        assert_eq!((error.field(), error.message()), (field, message));
+    }
+    let mut value = server().to_json();
+    value["timeouts"] = serde_json::json!({"call_ms": "soon"});
+    assert_eq!(McpConfig::from_json(&value).unwrap_err().field(), "timeouts");
+}
+
+#[test]
+fn a_configuration_survives_a_round_trip_and_unknown_members_are_kept() {
+    let mut config = McpConfig::docker("a", "img").env(EnvVarConfig::value("A", "b")).args(["{x}"]);
+    config.source = McpSource::Official { name: "a/b".into(), version: "1".into() };
+    config.timeouts.call = Some(Duration::from_millis(1500));
+    config.idle = Some(Duration::from_secs(5));
+    config.tools.allow = Some(vec!["t".into()]);
+    config.origin = Origin::Imported { from: "zed".into() };
+    config.other.insert("x-mine".into(), serde_json::json!({"a": [1.5, null]}));
+    let value = config.to_json();
+    assert_eq!(value["timeouts"]["call_ms"], 1500);
+    assert_eq!(McpConfig::from_json(&value).unwrap(), config);
+    let short = r#"{"id":"67e55044-10b1-426f-9247-bb680e5fe0c8","name":"a","env_vars":{"A":"b"},"args":null,
+        "package":{"package_type":"binary","identifier":"x"},"transport":{"type":"stdio"}}"#;
+    let config = McpConfig::from_json(&serde_json::from_str(short).unwrap()).unwrap();
+    assert_eq!(config.env_vars["A"], EnvVarConfig::value("A", "b"));
+    assert!(config.enabled);
+}
+
+#[test]
+fn names_that_nobody_sees_are_none() {
+    for name in ["", " ", "\u{a0}", "\u{200b}", "\t\n", "\0", "\u{3000}\u{feff}"] {
+        let mut config = server();
+        config.name = name.into();
+        assert_eq!(assert_wrong(&config, "name"), "Name is required", "{name:?}");
+    }
+    let mut config = server();
+    config.name = "a\u{1b}[31m".into();
+    assert_wrong(&config, "name");
+}
+
+#[test]
+fn the_transport_has_to_fit_the_package() {
+    let mut config = McpConfig::docker("a", "img");
+    config.transport = McpTransport::Http { url: "http://a".into() };
+    assert_wrong(&config, "transport");
+    let mut config = McpConfig::http("a", "http://a");
+    config.transport = McpTransport::Stdio;
+    assert_wrong(&config, "transport");
+}
+
+#[test]
+fn addresses_that_are_none() {
+    for url in
+        ["ftp://a", "http://u:p@a/", "https://", "a", "http://a:b", "http://a b", "http:///x", "http://a\r\nX: y"]
+    {
+        let message = assert_wrong(&McpConfig::http("a", url), "transport");
+        assert!(!message.contains("u:p"), "{message}");
+    }
+    McpConfig::http("a", "https://{host}:{port}/mcp?x={key}")
+        .variable(EnvVarConfig::value("host", "a"))
+        .variable(EnvVarConfig::value("port", "1"))
+        .variable(EnvVarConfig::value("key", "b"))
+        .validate()
+        .unwrap();
+}
+
+#[test]
+fn variables_and_headers_that_no_system_takes() {
+    for name in ["", "A=B", "A\0"] {
+        let config = server().env(EnvVarConfig::value(name, "x"));
+        assert_wrong(&config, &format!("env_vars.{name}"));
+    }
+    assert_wrong(&server().env(EnvVarConfig::value("A", "x\0y")), "env_vars.A");
+    let http = || McpConfig::http("a", "http://a");
+    assert_wrong(&http().header(EnvVarConfig::value("A B", "x")), "headers.A B");
+    assert_wrong(&http().header(EnvVarConfig::value("A", "x\r\nB: y")), "headers.A");
+    assert_wrong(&http().env(EnvVarConfig::value("A", "x")), "env_vars");
+    assert_wrong(&server().header(EnvVarConfig::value("A", "x")), "headers");
+    assert_wrong(&server().args(["a\0"]), "args.0");
+}
+
+#[test]
+fn a_value_is_given_in_one_way() {
+    let config = server();
+    let reference = SecretRef::stored(config.id, "A").unwrap();
+    let mut value = EnvVarConfig::secret("A", &reference);
+    value.value = Some("x".into());
+    assert_wrong(&config.env(value), "env_vars.A");
+}
+
+#[test]
+fn choices_and_formats_of_the_registry_hold() {
+    let of = |format| spec(|spec| spec.format = format);
+    let choice = spec(|spec| spec.choices = vec!["a".into(), "b".into()]);
+    for (spec, good, bad) in [
+        (choice, "b", "c"),
+        (of(InputFormat::Number), "-1.5e3", "1x"),
+        (of(InputFormat::Number), "0", "inf"),
+        (of(InputFormat::Number), "7", "NaN"),
+        (of(InputFormat::Boolean), "true", "TRUE"),
+        (of(InputFormat::Filepath), "/a b", " "),
+    ] {
+        server().env(EnvVarConfig::value("A", good).spec(spec.clone())).validate().unwrap();
+        let message = assert_wrong(&server().env(EnvVarConfig::value("A", bad).spec(spec)), "env_vars.A");
+        assert!(!message.contains(bad) || bad == " ", "{message}");
+    }
+}
+
+#[test]
+fn what_the_registry_fixes_cannot_be_another() {
+    let fixed = || spec(|spec| spec.value = Some("fixed".into()));
+    server().env(EnvVarConfig::unset("A").spec(fixed())).validate().unwrap();
+    assert_wrong(&server().env(EnvVarConfig::value("A", "other").spec(fixed())), "env_vars.A");
+    assert_wrong(&server().env(EnvVarConfig::secret("A", "env:A").spec(fixed())), "env_vars.A");
+}
+
+#[test]
+fn mc_nt4_a_required_variable_of_the_registry_blocks_saving() {
+    let required = || spec(|spec| spec.is_required = true);
+    let with = |value: EnvVarConfig| server().env(value.spec(required()));
+    let absent = || EnvVarConfig::unset("KEY");
+    assert_eq!(assert_wrong(&with(absent()), "env_vars.KEY"), "Missing required credentials: KEY");
+    assert_wrong(&with(EnvVarConfig::value("KEY", "")), "env_vars.KEY");
+    with(EnvVarConfig::value("KEY", "x")).validate().unwrap();
+    server().env(absent().spec(EnvVarSpec::default())).validate().expect("it is not required");
+
+    let directory = tempfile::TempDir::new().unwrap();
+    let store = mcpwire_config::store::Store::new(directory.path().join("servers.json"));
+    assert_eq!(store.create(&with(absent())).unwrap_err().code(), ErrorCode::ValidationError);
+    assert!(!store.path().exists());
+}
+
+#[test]
+fn a_reference_that_nobody_replaces_is_an_error_here() {
+    let message = assert_wrong(&server().env(EnvVarConfig::value("A", "x ${TOKEN}")), "env_vars.A");
+    assert!(message.contains("env:TOKEN"), "{message}");
+    assert_wrong(&McpConfig::http("a", "http://a/${X}"), "transport");
+}
+
+#[test]
+fn secrets_are_where_references_can_point() {
+    for reference in ["../../etc/passwd", "mcp_../x#A", "hunter2"] {
+        let message = assert_wrong(&server().env(EnvVarConfig::secret("A", reference)), "env_vars.A");
+        assert!(!message.contains("hunter2"), "{message}");
+    }
+    let of_another = SecretRef::stored(Uuid::new_v4(), "A").unwrap();
+    assert_wrong(&server().env(EnvVarConfig::secret("A", of_another)), "env_vars.A");
+}
+
+#[test]
+fn packages_are_named_as_packages_are() {
+    for (kind, good, bad) in [
+        (McpPackageType::Npm, "@scope/name@1.2.3", "--eval=x"),
+        (McpPackageType::Npm, "name", "a b"),
+        (McpPackageType::Pypi, "name[extra]==1.0", "name; x"),
+        (McpPackageType::Docker, "host:5000/a/b:tag", "-v/:/host"),
+        (McpPackageType::Docker, "a@sha256:0123456789abcdef", "a$b"),
+        (McpPackageType::Binary, "C:\\Program Files\\a.exe", "a\0b"),
+    ] {
+        let mut config = server();
+        config.package.package_type = kind;
+        config.package.identifier = good.into();
+        config.validate().unwrap_or_else(|error| panic!("{good}: {error}"));
+        config.package.identifier = bad.into();
+        assert_wrong(&config, "package.identifier");
+    }
+    let mut config = McpConfig::npm("a", "b@1");
+    config.package.version = Some("2".into());
+    assert_wrong(&config, "package.version");
+    config.package.identifier = "b".into();
+    config.package.version = Some("1 --eval".into());
+    assert_wrong(&config, "package.version");
+    let mut config = McpConfig::npm("a", "b");
+    config.package.runtime_hint = Some("/opt/bin/npx".into());
+    config.validate().unwrap();
+    config.package.runtime_hint = Some("sh".into());
+    assert_wrong(&config, "package.runtime_hint");
+}
+
+#[test]
+fn a_registry_may_not_change_what_programs_load() {
+    for name in ["LD_PRELOAD", "NODE_OPTIONS", "path", "DYLD_INSERT_LIBRARIES", "PYTHONPATH"] {
+        let mut config = server().env(EnvVarConfig::value(name, "x"));
+        config.validate().expect("the user may");
+        config.origin = Origin::Registry;
+        assert_wrong(&config, &format!("env_vars.{name}"));
+    }
+    let mut config = McpConfig::npm("a", "b");
+    config.origin = Origin::Registry;
+    config.package.runtime_hint = Some("/tmp/npx".into());
+    assert_wrong(&config, "package.runtime_hint");
+}
+
+#[test]
+fn a_secret_in_an_argument_is_refused_unless_it_is_allowed() {
+    let mut config = server().args(["--token", "{token}"]).variable(EnvVarConfig::secret("token", "env:T"));
+    assert_wrong(&config, "args.1");
+    config.secrets_in_args = true;
+    config.validate().unwrap();
+}
+
+#[test]
+fn all_problems_are_found_and_none_shows_a_value() {
+    let mut config = server().env(EnvVarConfig::value("A", "hunter2\0")).args(["hunter2\0"]);
+    config.name = String::new();
+    config.timeouts.call = Some(Duration::ZERO);
+    let problems = config.problems();
+    let fields: Vec<&str> = problems.iter().map(mcpwire_config::HubError::field).collect();
+    assert_eq!(fields, ["name", "env_vars.A", "args.0", "timeouts.call_ms"]);
+    assert!(!format!("{problems:?} {:?}", config.env_vars).contains("hunter2"));
+}
