@@ -41,7 +41,7 @@ fn is_running(pid: u32) -> bool {
 /// Starts this program again as a hub with servers, and kills it. What it wrote about its processes is returned.
 fn killed_hub(directory: &Path, servers: &str) -> Vec<u32> {
     let mut hub = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "leftovers_are_reaped::a_hub_that_is_killed", "--nocapture"])
+        .args(["--exact", "a_hub_that_is_killed", "--nocapture"])
         .env("DIRECTORY_OF_HUB", directory)
         .env("SERVERS_OF_HUB", servers)
         .stdout(Stdio::null())
@@ -193,7 +193,7 @@ fn in_another_namespace(test: &str, directory: &TempDir) -> Option<Command> {
     let mut command = unshare(way);
     command.arg(std::env::current_exe().unwrap()).args([
         "--exact",
-        &format!("leftovers_are_reaped::{test}"),
+        &format!("{test}"),
         "--nocapture",
     ]);
     command.env("DIRECTORY_OF_NAMESPACE", directory.path());
