@@ -1,20 +1,18 @@
 //! [`isolate`]: separates a server from the process group and the terminal of this process.
 
-#[cfg(all(unix, feature = "setsid"))]
+#[cfg(feature = "setsid")]
 pub(crate) use session::isolate;
 
-/// Makes the command start in a new process group, on systems that have process groups.
-#[cfg(not(all(unix, feature = "setsid")))]
-#[cfg_attr(not(unix), expect(unused_variables, reason = "there are no process groups"))]
+/// Makes the command start in a new process group.
+#[cfg(not(feature = "setsid"))]
 #[expect(clippy::unnecessary_wraps, reason = "the signature is the same as with the feature `setsid`")]
 pub(crate) fn isolate(command: &mut std::process::Command, _def: &mcpwire_client::McpServerDef) -> std::io::Result<()> {
-    #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     Ok(())
 }
 
 /// Starts servers in a session of their own, without a terminal.
-#[cfg(all(unix, feature = "setsid"))]
+#[cfg(feature = "setsid")]
 mod session {
     use std::io;
     use std::os::unix::process::CommandExt as _;

@@ -8,12 +8,16 @@
 //!
 //! # Which processes are ended
 //!
-//! | process | Linux | other Unix systems | other systems |
-//! |---|---|---|---|
-//! | the server, even if it has moved to another process group | yes | yes | yes |
-//! | a descendant in the server's process group | yes | yes | no |
-//! | a descendant that has left the group (`setpgid`, `setsid`), while its parents run | yes | no | no |
-//! | a descendant that has left the group, and whose parent has exited before (a daemon) | no | no | no |
+//! | process | Linux | other Unix systems | Windows | other systems |
+//! |---|---|---|---|---|
+//! | the server, even if it has moved to another process group | yes | yes | yes | yes |
+//! | a descendant in the server's process group | yes | yes | yes | no |
+//! | a descendant that has left the group (`setpgid`, `setsid`), while its parents run | yes | no | yes | no |
+//! | a descendant that has left the group, and whose parent has exited before (a daemon) | no | no | yes | no |
+//! | all of them, if this program is killed | no | no | yes | no |
+//!
+//! On Windows, a server and its descendants are in a job object. A process cannot leave it, and the system ends the job when the last
+//! handle to it is closed.
 //!
 //! On Linux, a shutdown lists the children of each process (`/proc/<pid>/task/<tid>/children`) before it closes the server's
 //! input and before each signal. When a process exits, its children become children of the init process, and nothing shows
@@ -38,13 +42,15 @@
 // |---|---|
 // | `process` | `Process`: a server's process, or what a launcher has started |
 // | `local`, `procfs` | detects the exit of a process, and signals it and its descendants |
-// | `spawn`, `program_file`, `isolation` | starts a server in a new process group or session; `check_descriptors` |
+// | `spawn`, `program_file`, `isolation`, `pipes` | starts a server in a new process group, session or job; `check_descriptors` |
 // | `end_of_stream` | `EndOfStream`: decides when the connection to a server has ended |
 // | `shutdown` | `ProcessShutdown`: ends a server step by step |
 
 mod end_of_stream;
+#[cfg(unix)]
 mod isolation;
 mod local;
+mod pipes;
 mod process;
 #[cfg(target_os = "linux")]
 pub mod procfs;
@@ -54,6 +60,7 @@ mod spawn;
 
 pub use end_of_stream::{EndOfStream, ExitPolling};
 pub use local::{kill_children, kill_tree};
-pub use process::{ExitHandle, Pipes, Process, RunningServer};
+pub use pipes::Pipes;
+pub use process::{ExitHandle, Process, RunningServer};
 pub use shutdown::{ProcessShutdown, ShutdownAction};
 pub use spawn::check_descriptors;

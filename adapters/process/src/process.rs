@@ -1,16 +1,12 @@
 //! [`Process`]: a server's process and its descendants.
 
 #[cfg(unix)]
-use std::fs::File;
-#[cfg(unix)]
-use std::io;
-#[cfg(unix)]
 use std::os::fd::OwnedFd;
-use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use crate::local::LocalProcess;
-use crate::spawn;
+use crate::pipes::Pipes;
+use crate::spawn::spawn;
 use mcpwire_client::{
     Exit, LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, McpServerDef, SpawnError, launch,
 };
@@ -36,32 +32,6 @@ pub enum RunningServer {
     Local(Process, Pipes),
     /// A server that a launcher has started in another way.
     Launched(Box<LaunchedServer>),
-}
-
-/// The standard streams of a process. An adapter converts them to streams of its runtime.
-#[derive(Debug)]
-pub struct Pipes {
-    /// Standard input of the server.
-    pub stdin: ChildStdin,
-    /// Standard output of the server.
-    pub stdout: ChildStdout,
-    /// Standard error of the server.
-    pub stderr: ChildStderr,
-}
-
-#[cfg(unix)]
-impl Pipes {
-    /// Converts the pipes to non-blocking files: standard input, output and error.
-    ///
-    /// # Errors
-    /// If the system cannot make a pipe non-blocking.
-    pub fn into_files(self) -> io::Result<[File; 3]> {
-        let files = [OwnedFd::from(self.stdin), self.stdout.into(), self.stderr.into()].map(File::from);
-        for file in &files {
-            rustix::io::ioctl_fionbio(file, true)?;
-        }
-        Ok(files)
-    }
 }
 
 /// A file descriptor that becomes readable when a process exits. Only Linux has such descriptors. It contains no data to read.
@@ -106,17 +76,14 @@ impl RunningServer {
 }
 
 impl Process {
-    /// Starts a server without a shell, in a new process group, or in a new session with the feature `setsid`.
+    /// Starts a server without a shell: on Unix in a new process group, or in a new session with the feature `setsid`, and on
+    /// Windows in a job object and without a window.
     ///
     /// # Errors
     /// If the system cannot start the command of the definition.
     pub fn spawn(def: &McpServerDef) -> Result<(Process, Pipes), SpawnError> {
-        let mut child = spawn::spawn(def)?;
-        let pipes = match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
-            (Some(stdin), Some(stdout), Some(stderr)) => Pipes { stdin, stdout, stderr },
-            _ => unreachable!("`spawn` creates all three pipes"),
-        };
-        Ok((Process { kind: Kind::Local(LocalProcess::from(child)), exit: None }, pipes))
+        let (local, pipes) = spawn(def)?;
+        Ok((Process { kind: Kind::Local(local), exit: None }, pipes))
     }
 
     /// Wraps a server that a launcher has started.
@@ -189,7 +156,7 @@ impl Process {
         }
     }
 
-    /// Sends `SIGTERM` to the process and its descendants. On systems other than Unix, kills the process.
+    /// Sends `SIGTERM` to the process and its descendants. On Windows, kills them.
     ///
     /// Does nothing for a server that a launcher has started.
     pub fn terminate(&mut self) {

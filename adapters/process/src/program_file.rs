@@ -8,26 +8,125 @@ use mcpwire_client::McpServerDef;
 #[cfg(all(unix, feature = "setsid"))]
 pub(crate) use native_format::has_native_format;
 
+#[cfg(unix)]
+use unix as system;
+#[cfg(windows)]
+use windows as system;
+
+#[cfg(not(any(unix, windows)))]
+use other as system;
+
+pub(crate) use system::{is_executable, program};
+
 /// Returns the file that the command refers to, even if it is not executable.
 pub(crate) fn find_program(def: &McpServerDef) -> Option<PathBuf> {
     let command = Path::new(&def.command);
     if command.components().count() > 1 {
-        let file = def.cwd.as_ref().map(|cwd| cwd.join(command)).filter(|file| file.exists());
-        return file.or_else(|| command.exists().then(|| command.to_path_buf()));
+        let existing = |path: PathBuf| system::files(path).find(|file| file.exists());
+        let in_directory = def.cwd.as_ref().and_then(|cwd| existing(cwd.join(command)));
+        return in_directory.or_else(|| existing(command.to_path_buf()));
     }
-    let path = def.env.get("PATH").map(Into::into).or_else(|| env::var_os("PATH"))?;
-    env::split_paths(&path).map(|directory| directory.join(command)).find(|file| file.is_file())
+    let path = system::path_variable(def).or_else(|| env::var_os("PATH"))?;
+    env::split_paths(&path).flat_map(|directory| system::files(directory.join(command))).find(|file| file.is_file())
 }
 
 #[cfg(unix)]
-pub(crate) fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+mod unix {
+    use std::ffi::OsString;
+    use std::iter;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::{Path, PathBuf};
+
+    use mcpwire_client::McpServerDef;
+
+    /// Returns the program to start. The system searches for it.
+    pub(crate) fn program(def: &McpServerDef) -> &str {
+        &def.command
+    }
+
+    pub(crate) fn is_executable(file: &Path) -> bool {
+        file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    }
+
+    /// Returns the files that `path` may refer to.
+    pub(super) fn files(path: PathBuf) -> impl Iterator<Item = PathBuf> {
+        iter::once(path)
+    }
+
+    /// Returns the value of `PATH` that the definition sets, or `None` if it sets none.
+    pub(super) fn path_variable(def: &McpServerDef) -> Option<OsString> {
+        def.env.get("PATH").map(Into::into)
+    }
 }
 
-#[cfg(not(unix))]
-pub(crate) fn is_executable(file: &Path) -> bool {
-    file.is_file()
+/// Finds the programs that a shell of Windows finds. The system itself finds only `.exe` files, but `npx` is the script `npx.cmd`.
+#[cfg(windows)]
+mod windows {
+    use std::env;
+    use std::ffi::OsString;
+    use std::path::{Path, PathBuf};
+
+    use mcpwire_client::McpServerDef;
+
+    /// The extensions of programs, if the variable `PATHEXT` does not list them.
+    const EXTENSIONS: &str = ".COM;.EXE;.BAT;.CMD";
+
+    /// Returns the program to start: the file that the command refers to. If it is a script (`.cmd`, `.bat`), std starts `cmd.exe`,
+    /// quotes the arguments for it, and refuses those that `cmd.exe` would change.
+    pub(crate) fn program(def: &McpServerDef) -> OsString {
+        super::find_program(def).map_or_else(|| def.command.clone().into(), PathBuf::into_os_string)
+    }
+
+    pub(crate) fn is_executable(file: &Path) -> bool {
+        file.is_file()
+    }
+
+    /// Returns the files that `path` may refer to: with each extension of a program, and first the path itself if it has an
+    /// extension. A file without an extension is no program here: npm puts a script for other systems beside `npx.cmd`.
+    pub(super) fn files(path: PathBuf) -> impl Iterator<Item = PathBuf> {
+        let extensions = env::var("PATHEXT").unwrap_or_else(|_| EXTENSIONS.to_owned());
+        let with_extension: Vec<PathBuf> = extensions
+            .split(';')
+            .filter(|extension| !extension.is_empty())
+            .map(|extension| {
+                let mut file = path.clone().into_os_string();
+                file.push(extension);
+                file.into()
+            })
+            .collect();
+        path.extension().is_some().then_some(path.clone()).into_iter().chain(with_extension)
+    }
+
+    /// Returns the value of `PATH` that the definition sets, or `None` if it sets none. Names of variables are the same in upper and
+    /// lower case.
+    pub(super) fn path_variable(def: &McpServerDef) -> Option<OsString> {
+        def.env.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH")).map(|(_, value)| value.into())
+    }
+}
+
+#[cfg(not(any(unix, windows)))]
+mod other {
+    use std::ffi::OsString;
+    use std::iter;
+    use std::path::{Path, PathBuf};
+
+    use mcpwire_client::McpServerDef;
+
+    pub(crate) fn program(def: &McpServerDef) -> &str {
+        &def.command
+    }
+
+    pub(crate) fn is_executable(file: &Path) -> bool {
+        file.is_file()
+    }
+
+    pub(super) fn files(path: PathBuf) -> impl Iterator<Item = PathBuf> {
+        iter::once(path)
+    }
+
+    pub(super) fn path_variable(def: &McpServerDef) -> Option<OsString> {
+        def.env.get("PATH").map(Into::into)
+    }
 }
 
 /// Finds out whether the system can execute a file without a shell.

@@ -2,25 +2,24 @@
 
 use std::env;
 use std::io;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use crate::isolation::isolate;
-use crate::program_file::{find_program, is_executable};
+use crate::local::LocalProcess;
+use crate::pipes::Pipes;
+use crate::program_file::{find_program, is_executable, program};
 use mcpwire_client::{EnvPolicy, McpServerDef, SpawnError, SpawnErrorKind, inherited_env_names};
 
-pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
+pub(crate) fn spawn(def: &McpServerDef) -> Result<(LocalProcess, Pipes), SpawnError> {
     let fail = |kind, error: io::Error| SpawnError::new(def, kind, error);
     if def.command.is_empty() {
         let empty = io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
         return Err(fail(SpawnErrorKind::Invalid, empty));
     }
-    let mut command = command(def);
-    let spawned = isolate(&mut command, def).and_then(|()| command.spawn());
-    spawned.map_err(|error| fail(spawn_error_kind(def, &error), error))
+    LocalProcess::start(command(def), def).map_err(|error| fail(spawn_error_kind(def, &error), error))
 }
 
 fn command(def: &McpServerDef) -> Command {
-    let mut command = Command::new(&def.command);
+    let mut command = Command::new(program(def));
     command.args(&def.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if def.env_policy != EnvPolicy::Inherit {
         command.env_clear();

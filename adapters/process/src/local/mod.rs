@@ -1,15 +1,18 @@
 //! [`LocalProcess`]: a server's process on this machine.
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 mod other;
 #[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
-#[cfg(not(unix))]
-pub(crate) use other::LocalProcess;
-#[cfg(not(unix))]
-pub use other::{kill_children, kill_tree};
+#[cfg(not(any(unix, windows)))]
+use other as system;
 #[cfg(unix)]
-pub(crate) use unix::LocalProcess;
-#[cfg(unix)]
-pub use unix::{kill_children, kill_tree};
+use unix as system;
+#[cfg(windows)]
+use windows as system;
+
+pub(crate) use system::LocalProcess;
+pub use system::{kill_children, kill_tree};

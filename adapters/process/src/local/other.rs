@@ -1,22 +1,25 @@
-//! Processes of systems without process groups. Only the server's own process can be ended.
+//! Processes of systems with neither process groups nor job objects. Only the server's own process can be ended.
 
-use std::process::Child;
+use std::io;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use mcpwire_client::Exit;
+use mcpwire_client::{Exit, McpServerDef};
+
+use crate::pipes::Pipes;
 
 /// A server's process on this machine.
 #[derive(Debug)]
 pub(crate) struct LocalProcess(Child);
 
-impl From<Child> for LocalProcess {
-    fn from(child: Child) -> Self {
-        LocalProcess(child)
-    }
-}
-
 #[expect(clippy::unused_self, reason = "the signatures are the same as on Unix")]
 impl LocalProcess {
+    pub(crate) fn start(mut command: Command, _: &McpServerDef) -> io::Result<(Self, Pipes)> {
+        let mut child = command.spawn()?;
+        let pipes = Pipes::of(&mut child);
+        Ok((LocalProcess(child), pipes))
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }

@@ -3,12 +3,13 @@
 #[cfg(target_os = "linux")]
 mod linux;
 
+use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::process::Child;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcpwire_client::Exit;
+use mcpwire_client::{Exit, McpServerDef};
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, test_kill_process_group, waitid,
     waitpid,
@@ -18,6 +19,9 @@ use rustix::process::{
 use linux::{Strays, has_only_zombies, leads_its_group};
 #[cfg(not(target_os = "linux"))]
 use unlisted::{Strays, has_only_zombies, leads_its_group};
+
+use crate::isolation::isolate;
+use crate::pipes::Pipes;
 
 /// Maximum number of searches for strays before a kill. Each search finds the processes that were started before the previous
 /// search stopped their parents, so two or three are usually enough.
@@ -47,14 +51,15 @@ enum State {
     Ended,
 }
 
-impl From<Child> for LocalProcess {
-    /// Wraps a child that leads its process group.
-    fn from(child: Child) -> Self {
-        LocalProcess::new(Pid::from_child(&child))
-    }
-}
-
 impl LocalProcess {
+    /// Starts the command of `def`, whose standard streams are pipes.
+    pub(crate) fn start(mut command: Command, def: &McpServerDef) -> io::Result<(Self, Pipes)> {
+        isolate(&mut command, def)?;
+        let mut child = command.spawn()?;
+        let pipes = Pipes::of(&mut child);
+        Ok((LocalProcess::new(Pid::from_child(&child)), pipes))
+    }
+
     fn new(server: Pid) -> Self {
         #[cfg(target_os = "linux")]
         let descriptor = rustix::process::pidfd_open(server, rustix::process::PidfdFlags::empty()).ok();
@@ -225,7 +230,6 @@ mod unlisted {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::os::unix::process::CommandExt as _;
-    use std::process::Command;
 
     use super::*;
     use crate::procfs::ProcessStat;
@@ -233,7 +237,7 @@ mod tests {
     #[test]
     fn a_process_that_exits_after_the_wait_for_it_is_no_zombie() {
         let child = Command::new("sleep").arg("0.2").process_group(0).spawn().expect("sleep starts");
-        let mut process = LocalProcess::from(child);
+        let mut process = LocalProcess::new(Pid::from_child(&child));
         let pid = process.pid();
         process.reap_all(Duration::ZERO);
         drop(process);

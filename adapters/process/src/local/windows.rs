@@ -1,0 +1,126 @@
+//! Processes of Windows: a server's process and its descendants, in a job object.
+
+use std::io;
+use std::os::windows::io::AsRawHandle as _;
+use std::os::windows::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use mcpwire_client::{Exit, McpServerDef};
+use process_wrap::std::{ChildWrapper, CommandWrap, JobObject};
+use win32job::{ExtendedLimitInfo, Job};
+
+use crate::pipes::Pipes;
+
+/// The process starts suspended, so that it cannot start another process before it is in the job.
+const CREATE_SUSPENDED: u32 = 0x0000_0004;
+
+/// A program without a console, such as an editor, would show a window for each server.
+const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+
+/// How often to check whether the killed server and its descendants have exited.
+const KILL_POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A server's process on this machine, and its descendants.
+#[derive(Debug)]
+pub(crate) struct LocalProcess {
+    server: Box<dyn ChildWrapper>,
+    /// Contains the server and all processes that the server or its descendants start. The system kills them when the last handle of
+    /// the job is closed, so they also end if this program is killed.
+    job: Job,
+}
+
+impl LocalProcess {
+    /// Starts the command, whose standard streams are pipes.
+    pub(crate) fn start(command: Command, _: &McpServerDef) -> io::Result<(Self, Pipes)> {
+        check_script_arguments(&command)?;
+        let mut limits = ExtendedLimitInfo::new();
+        limits.limit_kill_on_job_close();
+        let job = Job::create_with_limit_info(&limits).map_err(io::Error::other)?;
+        // `JobObject` lets the process run, and ends the tree at once. Its own job does not end the tree when this program is killed.
+        let mut command = CommandWrap::from(command);
+        command.wrap(JobObject);
+        let mut pipes = None;
+        let server = command.spawn_with(|command| {
+            let mut child = command.creation_flags(CREATE_SUSPENDED | CREATE_NO_WINDOW).spawn()?;
+            if let Err(error) = job.assign_process(child.as_raw_handle() as isize) {
+                let _ = child.kill();
+                return Err(io::Error::other(error));
+            }
+            pipes = Some(Pipes::of(&mut child));
+            Ok(child)
+        })?;
+        Ok((LocalProcess { server, job }, pipes.expect("the process was started")))
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.server.id()
+    }
+
+    pub(crate) fn observe(&mut self) -> Option<Exit> {
+        let status: ExitStatus = self.server.try_wait().ok()??;
+        Some(Exit::new(status.code(), None))
+    }
+
+    /// Does nothing: the process is gone when its handle is closed.
+    pub(crate) fn reap(&mut self) {}
+
+    pub(crate) fn has_processes(&mut self) -> bool {
+        // An error means that there are too many processes to list.
+        self.job.query_process_id_list().map_or(true, |ids| !ids.is_empty())
+    }
+
+    /// Does nothing: no process can leave the job.
+    pub(crate) fn find_strays(&mut self) -> bool {
+        false
+    }
+
+    /// Kills all processes, because Windows has no signal that asks a process to end.
+    pub(crate) fn terminate(&mut self) {
+        self.kill();
+    }
+
+    /// Kills all processes.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.server.start_kill();
+    }
+
+    /// Blocks until the killed server and its descendants have exited, at most for `timeout`.
+    pub(crate) fn reap_all(&mut self, timeout: Duration) {
+        let until = Instant::now() + timeout;
+        while self.has_processes() && Instant::now() < until {
+            std::thread::sleep(KILL_POLL_INTERVAL);
+        }
+    }
+}
+
+/// Refuses arguments that a script may not get unchanged. `cmd.exe` replaces `%NAME%` by the value of a variable, also within quotes.
+/// Std quotes all else, or refuses it.
+fn check_script_arguments(command: &Command) -> io::Result<()> {
+    let script = Path::new(command.get_program());
+    let is_script = script
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("cmd") || extension.eq_ignore_ascii_case("bat"));
+    let with_percent = command.get_args().position(|argument| argument.as_encoded_bytes().contains(&b'%'));
+    match with_percent {
+        Some(index) if is_script => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!(
+                "argument {} contains `%`, which the script {} would not get unchanged. Put the value into an environment \
+                 variable, or start the program that the script starts",
+                index + 1,
+                script.display()
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Does nothing: the processes of servers end with this program. On Linux, kills all child processes of this program, with their
+/// descendants.
+pub fn kill_children() {}
+
+/// Does nothing: the process of a server ends with the program that has started it. On Unix, kills a process that leads a process
+/// group, with its descendants.
+pub fn kill_tree(_: u32) {}
