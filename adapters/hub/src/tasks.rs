@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt as _;
-use futures_util::future::{AbortHandle, abortable};
+use futures_util::future::{AbortHandle, Either, abortable, select};
 use futures_util::task::AtomicWaker;
 
 use mcpwire_client::catch_panic;
@@ -57,7 +57,7 @@ impl Tasks {
         receiver.map(|ended| match ended {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(message)) => Err(panicked("an operation of the hub", &message)),
-            Err(_) => Err(HubError::new(ErrorKind::ShuttingDown, "the hub has ended")),
+            Err(_) => Err(hub_has_ended()),
         })
     }
 
@@ -70,12 +70,10 @@ impl Tasks {
     pub(crate) async fn within<T>(&self, time: Duration, future: impl Future<Output = T>) -> Option<T> {
         let mut timer = self.timer();
         timer.reset(time);
-        let mut future = pin!(future);
-        poll_fn(|cx| match future.as_mut().poll(cx) {
-            Poll::Ready(value) => Poll::Ready(Some(value)),
-            Poll::Pending => timer.poll(cx).map(|()| None),
-        })
-        .await
+        match select(pin!(future), poll_fn(|cx| timer.poll(cx))).await {
+            Either::Left((value, _)) => Some(value),
+            Either::Right(_) => None,
+        }
     }
 
     pub(crate) fn runtime(&self) -> &Arc<dyn Runtime> {
@@ -98,6 +96,10 @@ impl Tasks {
 /// Creates an error that reports a panic. `what` names the code that panicked, and `message` is the message of the panic.
 pub(crate) fn panicked(what: &str, message: &str) -> HubError {
     HubError::unavailable(format!("{what} panicked: {message}"))
+}
+
+pub(crate) fn hub_has_ended() -> HubError {
+    HubError::new(ErrorKind::ShuttingDown, "the hub has ended")
 }
 
 /// Wakes a single task that waits for the alarm. If no task is waiting, the next wait returns at once.

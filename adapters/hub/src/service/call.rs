@@ -1,6 +1,5 @@
 //! [`Call`] is a tool call with its options, before it is sent.
 
-use std::any::Any;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use mcpwire_tool_client::CallOptions;
 use serde::Serialize;
 
 use super::call_hooks::arguments_to_json;
-use super::calls::Calls;
+use super::hub_state::OpenHub;
 use super::mcp_service::ServiceFuture;
 use super::outcome::ToolOutcome;
 use crate::HubError;
@@ -23,9 +22,8 @@ use crate::HubError;
 /// whatever the name and the arguments were borrowed from: `set.spawn(hub.call(&name, &arguments).send())`.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<'c> {
-    calls: Arc<Calls>,
     /// The hub, which must not end while the call is pending.
-    hub: Arc<dyn Any + Send + Sync>,
+    hub: Arc<OpenHub>,
     name: Box<str>,
     /// The serialized arguments, or why they could not be serialized.
     arguments: Result<Json, HubError>,
@@ -33,13 +31,8 @@ pub struct Call<'c> {
 }
 
 impl<'c> Call<'c> {
-    pub(super) fn new(
-        calls: Arc<Calls>,
-        hub: Arc<dyn Any + Send + Sync>,
-        name: &str,
-        arguments: &impl Serialize,
-    ) -> Self {
-        Call { calls, hub, name: name.into(), arguments: arguments_to_json(arguments), options: CallOptions::new() }
+    pub(super) fn new(hub: Arc<OpenHub>, name: &str, arguments: &impl Serialize) -> Self {
+        Call { hub, name: name.into(), arguments: arguments_to_json(arguments), options: CallOptions::new() }
     }
 
     /// Replaces all options of the call, such as its timeouts and its callback for progress.
@@ -87,12 +80,11 @@ impl<'c> Call<'c> {
     /// Dropping the future before its end cancels the call, and notifies the server. The tool may have run or may still
     /// run. A server that the call has started keeps starting.
     pub fn send(self) -> ServiceFuture<'c, ToolOutcome> {
-        let Call { calls, hub, name, arguments, options } = self;
+        let Call { hub, name, arguments, options } = self;
         Box::pin(async move {
-            let arguments = arguments.map_err(|error| calls.not_sent_by_name(&name, error))?;
-            let outcome = calls.call_by_name(&name, arguments, options).await;
-            drop(hub);
-            outcome
+            let hub = &hub.state;
+            let arguments = arguments.map_err(|error| hub.not_sent_by_name(&name, error))?;
+            hub.call(None, &name, arguments, options).await
         })
     }
 

@@ -1,39 +1,31 @@
-//! [`Calls`] makes tool calls: finds the server of a tool, sends the call, and returns the outcome.
+//! Makes tool calls: finds the server of a tool, sends the call, and returns the outcome.
 
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use mcpwire_core::{CallError, CallToolResult, ContentBlock, Json, Timestamp, printable};
 use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId};
-use mcpwire_tool_client::{CallOptions, CancelSignal, ToolError};
+use mcpwire_tool_client::{CallOptions, ToolError};
 
-use super::attempts::{Attempts, Connection};
+use super::attempt::Connection;
 use super::available_tools::{AvailableTools, uuid};
 use super::call_hooks::{ToolCall, pairs_to_object};
 use super::failures;
-use super::login_watch;
-use super::options::Settings;
+use super::hub_state::HubState;
 use super::outcome::ToolOutcome;
-use super::state::{State, hub_has_ended};
+use super::servers::Servers;
 use crate::config::{McpConfig, Timeouts};
 use crate::redact::Redactor;
+use crate::tasks::hub_has_ended;
 use crate::{ErrorKind, HubError};
 
 /// Maximum number of times that a tool call waits for its server to start. A server may stop again before the call is
 /// sent, but rarely twice in a row.
 const MAX_WAITS: usize = 2;
 
-/// Makes the tool calls of a hub: finds the server, applies the callbacks of the program, and sends the call.
-pub(super) struct Calls {
-    state: Arc<State>,
-    attempts: Arc<Attempts>,
-    settings: Arc<Settings>,
-}
-
-/// The name of a tool in a call: an exposed name (`<server>__<tool>`) or the name that the server uses.
+/// The name of a tool in a call.
 #[derive(Clone, Copy)]
 enum ToolName<'a> {
     /// The exposed name of the tool (`<server>__<tool>`), or the name that the server uses for the tool.
@@ -42,48 +34,47 @@ enum ToolName<'a> {
     OfServer(&'a str),
 }
 
-impl Calls {
-    pub(super) fn new(state: Arc<State>, attempts: Arc<Attempts>, settings: Arc<Settings>) -> Self {
-        Calls { state, attempts, settings }
+impl HubState {
+    /// Returns a snapshot of the tools that can be called. Requests expired tool lists again, but does not wait for
+    /// them.
+    pub(super) fn available_tools(self: &Arc<Self>) -> AvailableTools {
+        self.refresh_expired();
+        AvailableTools::new(self.catalogue())
     }
 
-    /// Finds the server of the tool `name`, and calls the tool. The name is an exposed name (`<server>__<tool>`), or a
-    /// name that only one server uses.
-    pub(super) async fn call_by_name(
-        &self,
+    /// Calls the tool `name` of the server `server`. If `server` is `None`, the name is an exposed name (`<server>__<tool>`), or a name
+    /// that only one server uses, and the server is found by it.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        server: Option<ServerId>,
         name: &str,
         arguments: Json,
         mut options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
         let (cancel, total) = (options.take_cancel(), options.take_total_timeout());
         let call = async {
-            let (id, of_server) = self.find(name, total.unwrap_or(Timeouts::CALL_MAX)).await?;
-            let tool = of_server.as_deref().map_or(ToolName::Any(name), ToolName::OfServer);
-            self.call_server(id, tool, arguments, total, options).await
+            let (id, tool) = match server {
+                Some(id) => (id, None),
+                None => self.find_tool(name, total.unwrap_or(Timeouts::CALL_MAX)).await?,
+            };
+            let config = self.config(id)?;
+            let total = total.or(config.timeouts.call_max).unwrap_or(Timeouts::CALL_MAX);
+            let name = tool.as_deref().map_or(ToolName::Any(name), ToolName::OfServer);
+            let call = ServerCall { hub: self, id, config: &config, name, total };
+            call.run(arguments, options).await.map_err(|error| error.with_server(config.name.trim()))
         };
-        unless_cancelled(cancel, || self.cancelled(self.server_of(name), name), call).await
-    }
-
-    /// Calls the tool `name` of the server `id`.
-    pub(super) async fn call(
-        &self,
-        id: ServerId,
-        name: &str,
-        arguments: Json,
-        mut options: CallOptions<'_>,
-    ) -> Result<ToolOutcome, HubError> {
-        let (cancel, total) = (options.take_cancel(), options.take_total_timeout());
-        let call = self.call_server(id, ToolName::Any(name), arguments, total, options);
-        unless_cancelled(cancel, || self.cancelled(Some(id), name), call).await
+        let Some(cancel) = cancel else { return call.await };
+        match select(pin!(call), cancel).await {
+            Either::Left((result, _)) => result,
+            Either::Right(_) => Err(self.cancelled(server.or_else(|| self.server_of(name)), name)),
+        }
     }
 
     /// Adds the names of the server and the tool to the error of a call whose arguments could not be serialized.
     pub(super) fn not_sent_by_name(&self, name: &str, error: HubError) -> HubError {
-        let Some(id) = self.server_of(name) else { return not_sent(name, error) };
-        let error = self.not_sent(id, ToolName::Any(name), error);
-        match self.state.read(|servers| servers.config(id)) {
-            Ok(config) => error.with_server(config.name.trim()),
-            Err(_) => error,
+        match self.server_of(name) {
+            Some(id) => self.with_server(id, not_sent(&self.name_of_server(id, ToolName::Any(name)), error)),
+            None => not_sent(name, error),
         }
     }
 
@@ -92,9 +83,16 @@ impl Calls {
         let tool = id.map_or_else(|| name.to_owned(), |id| self.name_of_server(id, ToolName::Any(name)));
         let text = CallError::Cancelled { method: "tools/call".into() }.of_tool(&tool).to_string();
         let error = HubError::new(ErrorKind::Cancelled, text).with_tool(&tool);
-        match id.and_then(|id| self.state.read(|servers| servers.config(id)).ok()) {
-            Some(config) => error.with_server(config.name.trim()),
+        match id {
+            Some(id) => self.with_server(id, error),
             None => error,
+        }
+    }
+
+    fn with_server(&self, id: ServerId, error: HubError) -> HubError {
+        match self.config(id) {
+            Ok(config) => error.with_server(config.name.trim()),
+            Err(_) => error,
         }
     }
 
@@ -104,18 +102,12 @@ impl Calls {
         self.find_now(name).map(|(id, _)| id)
     }
 
-    /// Returns the server to which a tool name belongs. Waits for at most `limit` for servers that are starting,
-    /// because they may have the tool.
-    pub(super) async fn find_server(&self, name: &str, limit: Duration) -> Result<ServerId, HubError> {
-        self.find(name, limit).await.map(|(id, _)| id)
-    }
-
     /// Returns the server to which a tool name belongs, without waiting for servers that are starting. The second value
     /// is the name that the server uses for the tool, or `None` if the tools of the server are not known.
     fn find_now(&self, name: &str) -> Option<(ServerId, Option<String>)> {
-        let catalogue = self.state.catalogue();
+        let catalogue = self.catalogue();
         let found = catalogue.find(name).map(|offered| (offered.server, Some(offered.tool.name.clone())));
-        found.or_else(|| Some((self.state.server_of_tool(name)?, None)))
+        found.or_else(|| Some((self.lock().supervisor.server_of_tool(name)?, None)))
     }
 
     /// Returns the server to which a tool name belongs. The second value is the name that the server uses for the tool,
@@ -127,12 +119,12 @@ impl Calls {
     /// # Errors
     /// [`ErrorKind::ToolNotFound`] if no server has the tool, or [`ErrorKind::Starting`] if a server that is still
     /// starting may have the tool.
-    pub(super) async fn find(&self, name: &str, limit: Duration) -> Result<(ServerId, Option<String>), HubError> {
+    pub(super) async fn find_tool(&self, name: &str, limit: Duration) -> Result<(ServerId, Option<String>), HubError> {
         if let Some(found) = self.find_now(name) {
             return Ok(found);
         }
-        let mut events = self.state.events();
-        let starting = || self.state.read(super::state::Servers::starting);
+        let mut events = self.events();
+        let starting = || Servers::starting(&self.lock());
         if let Some(longest) = starting().into_iter().map(|(_, wait)| wait).max().filter(|wait| !wait.is_zero()) {
             let found = async {
                 loop {
@@ -153,7 +145,7 @@ impl Calls {
 
     fn unknown_tool(&self, name: &str, starting: &[(String, Duration)]) -> HubError {
         let error = HubError::unknown_tool(name);
-        let catalogue = self.state.catalogue();
+        let catalogue = self.catalogue();
         let same: Vec<&str> =
             catalogue.tools().filter(|offered| offered.tool.name == name).map(|offered| offered.exposed).collect();
         if !same.is_empty() {
@@ -170,74 +162,6 @@ impl Calls {
         error
     }
 
-    async fn call_server(
-        &self,
-        id: ServerId,
-        name: ToolName<'_>,
-        arguments: Json,
-        total: Option<Duration>,
-        options: CallOptions<'_>,
-    ) -> Result<ToolOutcome, HubError> {
-        let config = self.state.read(|servers| servers.config(id))?;
-        let result = self.call_configured(id, &config, name, arguments, total, options).await;
-        result.map_err(|error| error.with_server(config.name.trim()))
-    }
-
-    async fn call_configured(
-        &self,
-        id: ServerId,
-        config: &McpConfig,
-        name: ToolName<'_>,
-        arguments: Json,
-        total: Option<Duration>,
-        options: CallOptions<'_>,
-    ) -> Result<ToolOutcome, HubError> {
-        let total = total.or(config.timeouts.call_max).unwrap_or(Timeouts::CALL_MAX);
-        let deadline = self.state.now() + total;
-        let hooks = &self.settings.call_hooks;
-        if hooks.is_empty() {
-            let call = self.begin(id, name, deadline).await.map_err(|error| self.not_sent(id, name, error))?;
-            return call.send(config, &arguments, options, total).await;
-        }
-        let describe = async {
-            let arguments = pairs_to_object(arguments)?;
-            self.describe(id, config, name, arguments, deadline).await
-        };
-        let call = describe.await.map_err(|error| self.not_sent(id, name, error))?;
-        hooks.before(&call).await?;
-        // The callback may have asked a person, who may have taken longer than the timeout of the call. So the time
-        // starts again.
-        let deadline = self.state.now() + total;
-        let outcome = match self.begin(id, ToolName::OfServer(&call.tool), deadline).await {
-            Ok(begun) => begun.send(config, &call.arguments, options, total).await,
-            Err(error) => Err(not_sent(&call.tool, error)),
-        };
-        hooks.after(&call, outcome).await
-    }
-
-    /// Adds the name of the tool to the error of a call that was not sent.
-    fn not_sent(&self, id: ServerId, name: ToolName<'_>, error: HubError) -> HubError {
-        not_sent(&self.name_of_server(id, name), error)
-    }
-
-    /// Describes a tool call for the callbacks of the application that embeds the hub, such as
-    /// [`HubOptions::before_call`](super::HubOptions::before_call).
-    async fn describe(
-        &self,
-        id: ServerId,
-        config: &McpConfig,
-        name: ToolName<'_>,
-        arguments: Json,
-        deadline: Timestamp,
-    ) -> Result<ToolCall, HubError> {
-        self.prepare(id, deadline).await?;
-        let tool = self.name_of_server(id, name);
-        let catalogue = self.state.catalogue();
-        let definition = catalogue.tools_of(id).find(|offered| offered.tool.name == tool);
-        let definition = definition.map(|offered| offered.tool.clone());
-        Ok(ToolCall { server: uuid(id), server_name: config.name.trim().to_owned(), tool, definition, arguments })
-    }
-
     /// Returns the name that the server `id` uses for a tool. A name that is neither an exposed name of this server, nor begins
     /// with its prefix, is returned unchanged.
     fn name_of_server(&self, id: ServerId, name: ToolName<'_>) -> String {
@@ -245,76 +169,48 @@ impl Calls {
             ToolName::OfServer(name) => return name.to_owned(),
             ToolName::Any(name) => name,
         };
-        let catalogue = self.state.catalogue();
+        let catalogue = self.catalogue();
         let is_of_server = catalogue.tools_of(id).any(|offered| offered.tool.name == name);
         let exposed = catalogue.find(name).filter(|offered| offered.server == id && !is_of_server);
         if let Some(offered) = exposed {
             return offered.tool.name.clone();
         }
         // A server that does not have the tool does not have it under the name without the prefix.
-        let is_prefixed = !is_of_server && self.state.server_of_tool(name) == Some(id);
+        let is_prefixed = !is_of_server && self.lock().supervisor.server_of_tool(name) == Some(id);
         let without_prefix = name.split_once("__").filter(|_| is_prefixed).map(|(_, tool)| tool);
         without_prefix.unwrap_or(name).to_owned()
     }
 
     /// Waits for at most `timeout` until the server runs.
-    pub(super) async fn wait_for_server(&self, id: ServerId, timeout: Duration) -> Result<(), HubError> {
-        self.prepare(id, self.state.now() + timeout).await
+    pub(super) async fn wait_for_server(self: &Arc<Self>, id: ServerId, timeout: Duration) -> Result<(), HubError> {
+        self.prepare(id, self.now() + timeout).await
     }
 
     /// Waits until the server runs. If the server waits for a login, looks first whether the login is stored now.
-    async fn prepare(&self, id: ServerId, deadline: Timestamp) -> Result<(), HubError> {
-        let prepare = || self.state.command(id, Command::PrepareCall { by: deadline });
+    async fn prepare(self: &Arc<Self>, id: ServerId, deadline: Timestamp) -> Result<(), HubError> {
+        let prepare = || self.command(id, Command::PrepareCall { by: deadline });
         let error = match prepare().await {
             Err(error) if matches!(error.kind(), ErrorKind::LoginRequired | ErrorKind::Unauthorized) => error,
             result => return result,
         };
-        if !login_watch::look_at(&self.state, &self.settings, id).await {
+        if !self.look_at_login(id).await {
             return Err(error);
         }
-        let limit = deadline.duration_since(self.state.now());
+        let limit = deadline.duration_since(self.now());
         // If the server does not start, `prepare` says why.
-        let _ = self.settings.tasks.within(limit, self.state.command(id, Command::Boot)).await;
+        let _ = self.settings.tasks.within(limit, self.command(id, Command::Boot)).await;
         prepare().await
     }
+}
 
-    /// Waits until the server runs, and counts the tool call as in flight. Fails if the server does not accept the
-    /// call.
-    async fn begin(&self, id: ServerId, name: ToolName<'_>, deadline: Timestamp) -> Result<BegunCall, HubError> {
-        let mut waits = 0;
-        loop {
-            // The name is looked up after each wait, because exposed names are known only once the server has run.
-            let tool = self.name_of_server(id, name);
-            let begun = self.state.update(|servers, now| {
-                let generation = servers.begin_call(id, &tool, now)?;
-                let connection = self.attempts.connection((id, generation));
-                if connection.is_none() {
-                    servers.end_call(id, generation, now);
-                }
-                Ok((generation, connection))
-            });
-            match begun {
-                Ok((generation, Some(connection))) => {
-                    let deadline = (waits > 0).then_some(deadline);
-                    let counted = CountedCall { state: Arc::clone(&self.state), id, generation };
-                    return Ok(BegunCall { counted, tool, connection, deadline });
-                }
-                Ok((_, None)) => return Err(hub_has_ended()),
-                Err(CallRejection::NotRunning) if waits < MAX_WAITS => {
-                    waits += 1;
-                    self.prepare(id, deadline).await?;
-                }
-                Err(rejection) => return Err(rejection.to_hub_error()),
-            }
-        }
-    }
-
-    /// Returns a snapshot of the tools that can be called. Requests expired tool lists again, but does not wait for
-    /// them.
-    pub(super) fn available_tools(&self) -> AvailableTools {
-        self.state.refresh_expired();
-        AvailableTools::new(self.state.catalogue())
-    }
+/// A tool call whose server is known.
+struct ServerCall<'a> {
+    hub: &'a Arc<HubState>,
+    id: ServerId,
+    config: &'a McpConfig,
+    name: ToolName<'a>,
+    /// Maximum duration of the call, with the time in which it waits for its server to start.
+    total: Duration,
 }
 
 /// A tool call that counts as in flight, and can now be sent to the server.
@@ -328,40 +224,81 @@ struct BegunCall {
     deadline: Option<Timestamp>,
 }
 
-/// Counts a tool call as in flight until this value is dropped.
-struct CountedCall {
-    state: Arc<State>,
-    id: ServerId,
-    generation: Generation,
-}
-
-impl CountedCall {
-    /// Ends the call, and has the server probed. The server may want a login for this tool alone, for example with more scopes.
-    fn end_and_probe(self) {
-        let (state, id, generation) = (Arc::clone(&self.state), self.id, self.generation);
-        drop(self);
-        state.event(id, generation, Event::ConnectionSuspect);
+impl ServerCall<'_> {
+    /// Applies the callbacks of the program, and makes the call.
+    async fn run(&self, arguments: Json, options: CallOptions<'_>) -> Result<ToolOutcome, HubError> {
+        let not_sent_here = |error| not_sent(&self.hub.name_of_server(self.id, self.name), error);
+        let hooks = &self.hub.settings.callbacks.calls;
+        if hooks.is_empty() {
+            let begun = self.begin(self.name).await.map_err(not_sent_here)?;
+            return self.send(begun, &arguments, options).await;
+        }
+        let call = self.describe(arguments).await.map_err(not_sent_here)?;
+        hooks.before(&call).await?;
+        // The callback may have asked a person, who may have taken longer than the timeout of the call. So the time
+        // starts again.
+        let outcome = match self.begin(ToolName::OfServer(&call.tool)).await {
+            Ok(begun) => self.send(begun, &call.arguments, options).await,
+            Err(error) => Err(not_sent(&call.tool, error)),
+        };
+        hooks.after(&call, outcome).await
     }
-}
 
-impl Drop for CountedCall {
-    fn drop(&mut self) {
-        let (id, generation) = (self.id, self.generation);
-        self.state.update(|servers, now| servers.end_call(id, generation, now));
+    /// Describes the tool call for the callbacks of the application that embeds the hub, such as
+    /// [`HubOptions::before_call`](super::HubOptions::before_call).
+    async fn describe(&self, arguments: Json) -> Result<ToolCall, HubError> {
+        let deadline = self.hub.now() + self.total;
+        let arguments = pairs_to_object(arguments)?;
+        self.hub.prepare(self.id, deadline).await?;
+        let tool = self.hub.name_of_server(self.id, self.name);
+        let catalogue = self.hub.catalogue();
+        let definition = catalogue.tools_of(self.id).find(|offered| offered.tool.name == tool);
+        let definition = definition.map(|offered| offered.tool.clone());
+        let server_name = self.config.name.trim().to_owned();
+        Ok(ToolCall { server: uuid(self.id), server_name, tool, definition, arguments })
     }
-}
 
-impl BegunCall {
+    /// Waits until the server runs, and counts the call of the tool `name` as in flight. Fails if the server does not accept the
+    /// call.
+    async fn begin(&self, name: ToolName<'_>) -> Result<BegunCall, HubError> {
+        let (hub, id, deadline) = (self.hub, self.id, self.hub.now() + self.total);
+        let mut waits = 0;
+        loop {
+            // The name is looked up after each wait, because exposed names are known only once the server has run.
+            let tool = hub.name_of_server(id, name);
+            let begun = hub.update(|servers, now| {
+                let generation = servers.supervisor.begin_call(id, &tool, now)?;
+                let connection = servers.attempt(id, generation).and_then(|attempt| attempt.connection());
+                if connection.is_none() {
+                    servers.supervisor.end_call(id, generation, now);
+                }
+                Ok(connection.map(|connection| (generation, connection)))
+            });
+            match begun {
+                Ok(Some((generation, connection))) => {
+                    let deadline = (waits > 0).then_some(deadline);
+                    let counted = CountedCall { hub: Arc::clone(hub), id, generation };
+                    return Ok(BegunCall { counted, tool, connection, deadline });
+                }
+                Ok(None) => return Err(hub_has_ended()),
+                Err(CallRejection::NotRunning) if waits < MAX_WAITS => {
+                    waits += 1;
+                    hub.prepare(id, deadline).await?;
+                }
+                Err(rejection) => return Err(rejection.to_hub_error()),
+            }
+        }
+    }
+
     async fn send(
-        self,
-        config: &McpConfig,
+        &self,
+        begun: BegunCall,
         arguments: &Json,
         mut options: CallOptions<'_>,
-        total: Duration,
     ) -> Result<ToolOutcome, HubError> {
-        let BegunCall { counted, tool, connection, deadline } = self;
-        let timeout = options.take_timeout().or(config.timeouts.call).unwrap_or(Timeouts::CALL);
-        let total = deadline.map_or(total, |deadline| deadline.duration_since(counted.state.now()));
+        let BegunCall { counted, tool, connection, deadline } = begun;
+        let timeout = options.take_timeout().or(self.config.timeouts.call).unwrap_or(Timeouts::CALL);
+        let total = deadline.map_or(self.total, |deadline| deadline.duration_since(self.hub.now()));
         let mut call = connection.client.call_tool(&tool, arguments).timeout(timeout).total_timeout(total);
         if let Some(progress) = options.take_on_progress() {
             call = call.on_progress(progress);
@@ -371,19 +308,13 @@ impl BegunCall {
         }
         let unsupported = |error: ToolError| HubError::new(error.kind(), error.to_string()).with_tool(&tool);
         options.check_all_taken(&tool).map_err(unsupported)?;
-        let mut call = pin!(call.send());
-        let mut calls_failed = connection.calls_failed.clone();
-        let result = poll_fn(|cx| {
-            // The call is polled first, because its own error is more precise.
-            if let Poll::Ready(result) = call.as_mut().poll(cx) {
-                let failure = |error| failures::of_call(&error, &tool, config, &connection.redactor);
-                return Poll::Ready(result.map_err(failure));
+        // The call comes first, because its own error is more precise.
+        let result = match select(pin!(call.send()), connection.calls_failed).await {
+            Either::Left((result, _)) => {
+                result.map_err(|error| failures::of_call(&error, &tool, self.config, &connection.redactor))
             }
-            Pin::new(&mut calls_failed)
-                .poll(cx)
-                .map(|error| Err(no_answer(&tool, error.unwrap_or_else(|_| hub_has_ended()))))
-        });
-        let result = result.await;
+            Either::Right((error, _)) => Err(no_answer(&tool, error.unwrap_or_else(|_| hub_has_ended()))),
+        };
         if matches!(&result, Err(error) if error.kind() == ErrorKind::LoginRequired) {
             counted.end_and_probe();
         }
@@ -391,7 +322,30 @@ impl BegunCall {
         if result.is_error {
             redact_error(&mut result, &connection.redactor);
         }
-        Ok(ToolOutcome::within(result, &config.limits).of_tool(config.name.trim(), &tool))
+        Ok(ToolOutcome::within(result, &self.config.limits).of_tool(self.config.name.trim(), &tool))
+    }
+}
+
+/// Counts a tool call as in flight until this value is dropped.
+struct CountedCall {
+    hub: Arc<HubState>,
+    id: ServerId,
+    generation: Generation,
+}
+
+impl CountedCall {
+    /// Ends the call, and has the server probed. The server may want a login for this tool alone, for example with more scopes.
+    fn end_and_probe(self) {
+        let (hub, id, generation) = (Arc::clone(&self.hub), self.id, self.generation);
+        drop(self);
+        hub.event(id, generation, Event::ConnectionSuspect);
+    }
+}
+
+impl Drop for CountedCall {
+    fn drop(&mut self) {
+        let (id, generation) = (self.id, self.generation);
+        self.hub.update(|servers, now| servers.supervisor.end_call(id, generation, now));
     }
 }
 
@@ -429,21 +383,4 @@ fn redact_error(result: &mut CallToolResult, redactor: &Redactor) {
         // If a number was a secret, its replacement is not valid JSON, and the value is removed.
         *json = json.take().and_then(|json| Json::parse(redactor.redact(json.get())).ok());
     }
-}
-
-/// Waits for the result of `call`. If the future `cancel` completes first, returns the error `cancelled`.
-async fn unless_cancelled<T>(
-    cancel: Option<CancelSignal<'_>>,
-    cancelled: impl Fn() -> HubError,
-    call: impl Future<Output = Result<T, HubError>>,
-) -> Result<T, HubError> {
-    let Some(mut cancel) = cancel else { return call.await };
-    let mut call = pin!(call);
-    poll_fn(|cx| {
-        if let Poll::Ready(result) = call.as_mut().poll(cx) {
-            return Poll::Ready(result);
-        }
-        cancel.as_mut().poll(cx).map(|()| Err(cancelled()))
-    })
-    .await
 }

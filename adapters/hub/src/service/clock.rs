@@ -5,8 +5,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use mcpwire_driver::Timer;
 
-use super::state::{Servers, State};
-use crate::tasks::Alarm;
+use super::hub_state::HubState;
+use super::servers::Servers;
 
 /// Maximum time between two comparisons of the wall clock with the monotonic clock. So a sleep of the machine is
 /// detected at most 60 s after the machine wakes up.
@@ -18,28 +18,30 @@ const MAX_DRIFT: Duration = Duration::from_secs(10);
 
 /// Calls the supervisor whenever one of its timeouts expires, and when the machine was asleep. Returns when the hub has
 /// ended.
-pub(super) async fn run(state: Weak<State>, alarm: Arc<Alarm>, mut timer: Box<dyn Timer>) {
+pub(super) async fn run(hub: Weak<HubState>, mut timer: Box<dyn Timer>) {
     let (mut monotonic, mut wall) = (Instant::now(), SystemTime::now());
     loop {
-        let rest = {
-            let Some(state) = state.upgrade() else { return };
-            if has_slept(monotonic.elapsed(), wall.elapsed().ok()) {
-                state.update(Servers::suspect_connections);
-            }
-            (monotonic, wall) = (Instant::now(), SystemTime::now());
-            let (is_ended, timeout) = state.read(|servers| (servers.is_ended(), servers.poll_timeout()));
-            if is_ended {
-                return;
-            }
-            let rest = timeout.map_or(MAX_REST, |at| at.duration_since(state.now()));
-            if rest.is_zero() {
-                state.update(Servers::handle_timeout);
-                continue;
-            }
-            rest.min(MAX_REST)
+        let Some(hub) = hub.upgrade() else { return };
+        if has_slept(monotonic.elapsed(), wall.elapsed().ok()) {
+            hub.update(Servers::suspect_connections);
+        }
+        (monotonic, wall) = (Instant::now(), SystemTime::now());
+        let (is_ended, timeout) = {
+            let servers = hub.lock();
+            (servers.is_ended(), servers.supervisor.poll_timeout())
         };
+        if is_ended {
+            return;
+        }
+        let rest = timeout.map_or(MAX_REST, |at| at.duration_since(hub.now()));
+        if rest.is_zero() {
+            hub.update(|servers, now| servers.supervisor.handle_timeout(now));
+            continue;
+        }
         // The alarm rings when the next timeout becomes earlier, or when the hub ends.
-        alarm.wait(&mut *timer, rest).await;
+        let alarm = Arc::clone(&hub.alarm);
+        drop(hub);
+        alarm.wait(&mut *timer, rest.min(MAX_REST)).await;
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_core::Era;
@@ -13,20 +13,17 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::actions::{Actions, Context};
-use super::attempts::Attempts;
+use super::attempt::Attempt;
 use super::available_tools::{AvailableTools, server_id, uuid};
 use super::call::Call;
 use super::call_hooks::arguments_to_json;
-use super::calls::Calls;
-use super::configuration::Configuration;
 use super::events::Events;
+use super::hub_state::{HubState, OpenHub};
 use super::mcp_service::{McpService, McpStatus, ServiceFuture};
 use super::options::{HubOptions, Settings};
 use super::outcome::ToolOutcome;
-use super::state::{BootReport, State};
+use super::servers::BootReport;
 use super::status::{StatusDetail, Usage, millis, usage_of_groups};
-use super::tool_cache::ToolCache;
 use super::{clock, containers, login_watch};
 use crate::HubError;
 use crate::config::McpConfig;
@@ -49,32 +46,7 @@ const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 /// When the last clone is dropped, the hub kills all servers and the processes that the servers have started;
 /// [`shutdown_all`](McpService::shutdown_all) stops the servers gracefully. The [module](super) contains an example.
 #[derive(Clone)]
-pub struct Hub(pub(super) Arc<Parts>);
-
-/// The parts of a hub, which all clones of [`Hub`] share. Background tasks hold some of the parts, but never this
-/// struct. So dropping the last `Hub` drops this struct, which kills the servers.
-pub(super) struct Parts {
-    pub(super) state: Arc<State>,
-    attempts: Arc<Attempts>,
-    configuration: Arc<Configuration>,
-    calls: Arc<Calls>,
-    pub(super) settings: Arc<Settings>,
-    /// Keeps the [`Actions`] alive, because [`State`] holds only a weak reference to them.
-    _actions: Arc<Actions>,
-    reaped: Reaped,
-    broken: Vec<BrokenEntry>,
-}
-
-impl Drop for Parts {
-    fn drop(&mut self) {
-        // The state must end first. A process that finishes its launch later is then killed at once, and not stored in
-        // `attempts`.
-        self.state.end();
-        for container in self.attempts.end() {
-            containers::remove_detached(&container);
-        }
-    }
-}
+pub struct Hub(pub(super) Arc<OpenHub>);
 
 impl Hub {
     /// Opens a hub: reads the configurations of the servers, and ends the server processes that a killed hub has left.
@@ -89,7 +61,7 @@ impl Hub {
     ///
     /// Outside of a tokio runtime, unless [`HubOptions::on`] has set a runtime.
     pub async fn open(options: HubOptions) -> Result<Hub, HubError> {
-        let settings = Arc::new(Settings::from(options));
+        let settings = Settings::from(options);
         let (store, registry) = (settings.store.clone(), settings.process_registry.clone());
         let loaded = settings.tasks.block(move || {
             let loaded = store.map(|store| store.load()).transpose()?;
@@ -109,37 +81,17 @@ impl Hub {
             // If the records cannot be removed, the next hub removes them.
             let _ = settings.tasks.block(move || registry.forget_reaped(&reaped)).await;
         }
-        let seed = RandomState::new().build_hasher().finish();
-        let state = State::new(settings.supervisor.clone(), seed, settings.tasks.clock());
-        let attempts = Arc::new(Attempts::default());
-        let tool_cache = Arc::new(ToolCache::new(settings.layout.clone()));
-        let configuration =
-            Arc::new(Configuration::new(Arc::clone(&state), Arc::clone(&settings), Arc::clone(&tool_cache)));
-        let context = Context {
-            state: Arc::clone(&state),
-            attempts: Arc::clone(&attempts),
-            settings: Arc::clone(&settings),
-            tool_cache,
-        };
-        let actions = Arc::new(Actions::new(context, Arc::clone(&configuration)));
-        let performer: Weak<Actions> = Arc::downgrade(&actions);
-        state.set_performer(performer);
-        settings.tasks.spawn(clock::run(Arc::downgrade(&state), state.alarm(), settings.tasks.timer()));
-        settings.tasks.spawn(login_watch::run(
-            Arc::downgrade(&state),
-            Arc::clone(&settings),
-            state.login_alarm(),
-            settings.tasks.timer(),
-        ));
+        let state = HubState::new(settings, RandomState::new().build_hasher().finish());
+        let tasks = &state.settings.tasks;
+        tasks.spawn(clock::run(Arc::downgrade(&state), tasks.timer()));
+        tasks.spawn(login_watch::run(Arc::downgrade(&state), tasks.timer()));
         let (configs, mut broken) = loaded.map(|loaded| (loaded.configs, loaded.broken)).unwrap_or_default();
         for (index, config) in configs.into_iter().enumerate() {
-            if let Err(error) = configuration.restore(config.clone()).await {
+            if let Err(error) = state.restore(config.clone()).await {
                 broken.push(BrokenEntry::unusable(index, &config, error));
             }
         }
-        let calls = Arc::new(Calls::new(Arc::clone(&state), Arc::clone(&attempts), Arc::clone(&settings)));
-        let parts = Parts { state, attempts, configuration, calls, settings, _actions: actions, reaped, broken };
-        Ok(Hub(Arc::new(parts)))
+        Ok(Hub(Arc::new(OpenHub { state, reaped, broken })))
     }
 
     /// Starts all enabled servers, a few at a time, and waits until each server has started or failed. The failure of
@@ -183,8 +135,7 @@ impl Hub {
     /// [`HubError::kind`] tells why the call has no result. A tool that ran and failed has a result, and is not an
     /// error.
     pub fn call<'c>(&self, name: impl AsRef<str>, arguments: impl Serialize) -> Call<'c> {
-        let hub = Arc::clone(&self.0);
-        Call::new(Arc::clone(&hub.calls), hub, name.as_ref(), &arguments)
+        Call::new(Arc::clone(&self.0), name.as_ref(), &arguments)
     }
 
     /// Adds a server, or replaces the configuration of the server with the same name. Returns the id of the server.
@@ -203,7 +154,7 @@ impl Hub {
     /// Returns the errors of [`McpService::create`] and [`McpService::update`].
     pub async fn upsert(&self, config: McpConfig) -> Result<Uuid, HubError> {
         // Boxed, because the future contains several configurations.
-        Box::pin(self.0.configuration.upsert(config)).await
+        Box::pin(self.0.state.upsert(config)).await
     }
 
     /// Returns the id of the server to which a tool name belongs. Uses the same search as [`call`](Self::call).
@@ -217,7 +168,7 @@ impl Hub {
     /// [`ErrorKind::ToolNotFound`](crate::ErrorKind::ToolNotFound) if no server has the tool, or
     /// [`ErrorKind::Starting`](crate::ErrorKind::Starting) if a server that is still starting may have the tool.
     pub async fn wait_for_tool_server(&self, tool_name: &str, timeout: Duration) -> Result<Uuid, HubError> {
-        self.0.calls.find_server(tool_name, timeout).await.map(uuid)
+        self.0.state.find_tool(tool_name, timeout).await.map(|(id, _)| uuid(id))
     }
 
     /// Waits until a server runs and can be called. If the server sleeps, starts it, as a call does.
@@ -228,7 +179,7 @@ impl Hub {
     /// [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start), that is
     /// [`ErrorKind::Starting`](crate::ErrorKind::Starting).
     pub async fn wait_for_server(&self, id: Uuid, timeout: Duration) -> Result<(), HubError> {
-        self.0.calls.wait_for_server(server_id(id), timeout).await
+        self.0.state.wait_for_server(server_id(id), timeout).await
     }
 
     /// Returns a report about the server processes that an earlier hub had left. They were ended when this hub was
@@ -245,7 +196,7 @@ impl Hub {
 
     /// Returns the store that contains the secrets of the servers.
     pub fn secrets(&self) -> Arc<dyn SecretStore> {
-        Arc::clone(&self.0.settings.secrets)
+        Arc::clone(&self.0.state.settings.secrets)
     }
 
     /// Returns the memory and the number of processes that each server uses, in the order of [`McpService::list`].
@@ -260,44 +211,31 @@ impl Hub {
 
     /// Returns the detailed state of all servers, in the order of the configuration file.
     pub fn details(&self) -> Vec<StatusDetail> {
-        let ids = self.0.state.read(super::state::Servers::ids);
-        ids.into_iter().filter_map(|id| self.status_detail(uuid(id))).collect()
+        let ids: Vec<Uuid> = self.0.state.lock().iter().map(|server| server.config.id).collect();
+        ids.into_iter().filter_map(|id| self.status_detail(id)).collect()
     }
 
     /// Marks the changed tools of a server as reviewed by the user, and removes them from
     /// [`StatusDetail::changed_tools`].
     pub fn acknowledge_changes(&self, id: Uuid) {
-        self.0.state.update(|servers, _| servers.acknowledge_changes(server_id(id)));
-    }
-
-    /// Calls a tool of the server with the id `server`. `tool` is the exposed name of the tool (`<server>__<tool>`), or
-    /// the name that the server uses.
-    async fn call_server(
-        &self,
-        server: Uuid,
-        tool: &str,
-        arguments: &Value,
-        options: CallOptions<'_>,
-    ) -> Result<ToolOutcome, HubError> {
-        let arguments = arguments_to_json(arguments)?;
-        self.0.calls.call(server_id(server), tool, arguments, options).await
+        self.0.state.update(|servers, _| servers.supervisor.acknowledge_changes(server_id(id)));
     }
 }
 
 impl fmt::Debug for Hub {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let servers = self.0.state.read(|servers| servers.ids().len());
+        let servers = self.0.state.lock().iter().count();
         f.debug_struct("Hub").field("servers", &servers).field("tools", &self.available_tools()).finish()
     }
 }
 
 impl McpService for Hub {
     fn list(&self) -> Vec<McpConfig> {
-        self.0.state.read(|servers| servers.configs().map(|config| (**config).clone()).collect())
+        self.0.state.lock().iter().map(|server| (*server.config).clone()).collect()
     }
 
     fn available_tools(&self) -> AvailableTools {
-        self.0.calls.available_tools()
+        self.0.state.available_tools()
     }
 
     fn call_tool_full<'a>(
@@ -307,31 +245,35 @@ impl McpService for Hub {
         arguments: &'a Value,
         options: CallOptions<'a>,
     ) -> ServiceFuture<'a, ToolOutcome> {
-        Box::pin(self.call_server(mcp_id, tool_name, arguments, options))
+        Box::pin(async move {
+            let arguments = arguments_to_json(arguments)?;
+            self.0.state.call(Some(server_id(mcp_id)), tool_name, arguments, options).await
+        })
     }
 
     fn get(&self, id: Uuid) -> Option<McpConfig> {
-        let config = self.0.state.read(|servers| servers.config(server_id(id))).ok()?;
-        Some((*config).clone())
+        Some((*self.0.state.config(server_id(id)).ok()?).clone())
     }
 
     fn status(&self, id: Uuid) -> McpStatus {
         let id = server_id(id);
-        let status = self.0.state.read(|servers| servers.status(id));
+        let status = self.0.state.lock().supervisor.status(id);
         status.unwrap_or_else(|| McpStatus::Error { message: HubError::unknown_server(id).message().to_owned() })
     }
 
     fn status_detail(&self, id: Uuid) -> Option<StatusDetail> {
         let server = server_id(id);
         let now = self.0.state.now();
-        let (detail, changed_tools, config, logs, client, login) = self.0.state.read(|servers| {
-            let detail = servers.detail(server)?;
+        let (detail, changed_tools, config, logs, client, login) = {
+            let servers = self.0.state.lock();
+            let (server, detail) = (servers.get(server)?, servers.supervisor.detail(server)?);
             let needs_login = detail.state == Lifecycle::NeedsLogin;
-            let login = servers.login_state(server).filter(|_| needs_login).and_then(|watch| watch.required.clone());
-            let client = self.0.attempts.client((server, detail.generation));
-            let logs = servers.logs(server)?.clone();
-            Some((detail, servers.tool_changes(server), servers.config(server).ok()?, logs, client, login))
-        })?;
+            let login = server.login.as_ref().filter(|_| needs_login).and_then(|login| login.required.clone());
+            let launched = server.attempts.get(&detail.generation).and_then(Attempt::launched);
+            let client = launched.map(|launched| launched.client.clone());
+            let changed_tools = servers.supervisor.changes(server.id());
+            (detail, changed_tools, Arc::clone(&server.config), server.logs.clone(), client, login)
+        };
         let era = client.as_ref().and_then(Client::protocol_version).map(|version| match version.era() {
             Era::Modern => "modern".to_owned(),
             Era::Legacy => "legacy".to_owned(),
@@ -371,34 +313,36 @@ impl McpService for Hub {
     }
 
     fn find_tool_server(&self, tool_name: &str) -> Option<Uuid> {
-        self.0.calls.server_of(tool_name).map(uuid)
+        self.0.state.server_of(tool_name).map(uuid)
     }
 
     fn create(&self, config: McpConfig) -> ServiceFuture<'_, ()> {
-        Box::pin(self.0.configuration.create(config))
+        Box::pin(self.0.state.create(config))
     }
 
     fn create_all(&self, configs: Vec<McpConfig>) -> ServiceFuture<'_, Vec<Result<(), HubError>>> {
-        Box::pin(self.0.configuration.create_all(configs))
+        Box::pin(self.0.state.create_all(configs))
     }
 
     fn update(&self, config: McpConfig) -> ServiceFuture<'_, ()> {
-        Box::pin(self.0.configuration.update(config))
+        Box::pin(self.0.state.replace(config))
     }
 
     fn delete(&self, id: Uuid) -> ServiceFuture<'_, ()> {
-        Box::pin(self.0.configuration.delete(id))
+        Box::pin(self.0.state.delete(id))
     }
 
     fn reload(&self) -> ServiceFuture<'_, ()> {
-        Box::pin(self.0.configuration.reload())
+        Box::pin(self.0.state.reload())
     }
 
     fn shutdown_all(&self) -> ServiceFuture<'_, ()> {
         Box::pin(async {
-            let ended = self.0.state.shutdown(self.0.settings.shutdown_within).await;
-            let settled = self.logins().settle().await;
-            ended.and(settled)
+            let hub = &self.0.state;
+            let within = hub.settings.shutdown_within;
+            let shutdown = hub.request(|supervisor, command, now| supervisor.shutdown(command, now + within, now));
+            let ended = shutdown.await;
+            ended.and(self.logins().settle().await)
         })
     }
 
@@ -407,23 +351,21 @@ impl McpService for Hub {
     }
 
     fn logs(&self, id: Uuid) -> Vec<String> {
-        let logs = self.0.state.read(|servers| servers.logs(server_id(id)).cloned());
-        logs.map(|logs| logs.lines()).unwrap_or_default()
+        self.0.state.logs(server_id(id)).map(|logs| logs.lines()).unwrap_or_default()
     }
 
     fn preview_command(&self, id: Uuid) -> Option<Preview> {
-        self.get(id).map(|config| preview(&config, &*self.0.settings.secrets))
+        self.get(id).map(|config| preview(&config, &*self.0.state.settings.secrets))
     }
 
     fn consent<'a>(&'a self, id: Uuid, hash: &'a str) -> ServiceFuture<'a, ()> {
-        Box::pin(self.0.configuration.consent(server_id(id), hash))
+        Box::pin(self.0.state.consent(server_id(id), hash))
     }
 
     fn secrets_status(&self, id: Uuid) -> ServiceFuture<'_, Vec<String>> {
         Box::pin(async move {
-            let config = self.0.state.read(|servers| servers.config(server_id(id)))?;
-            let secrets = self.secrets();
-            let missing = self.0.settings.tasks.block(move || Launch::missing(&config, &*secrets));
+            let (config, secrets) = (self.0.state.config(server_id(id))?, self.secrets());
+            let missing = self.0.state.settings.tasks.block(move || Launch::missing(&config, &*secrets));
             missing.await?
         })
     }

@@ -11,72 +11,78 @@ use mcpwire_core::Timestamp;
 use mcpwire_driver::Timer;
 use mcpwire_supervisor::{Command, ServerId};
 
+use super::hub_state::HubState;
 use super::login_state::{INTERVAL, Reaction};
-use super::options::Settings;
-use super::state::{Servers, State};
+use super::servers::Servers;
 use crate::logins::LoginKey;
-use crate::tasks::Alarm;
 
 /// Time until the next look while no server has a login. The alarm rings earlier.
 const REST: Duration = Duration::from_secs(3_600);
 
 /// Looks at the stored logins of all servers once per second. Returns when the hub has ended.
-pub(super) async fn run(state: Weak<State>, settings: Arc<Settings>, alarm: Arc<Alarm>, mut timer: Box<dyn Timer>) {
+pub(super) async fn run(hub: Weak<HubState>, mut timer: Box<dyn Timer>) {
     loop {
-        let watched = {
-            let Some(state) = state.upgrade() else { return };
-            let (is_ended, watched) = state.read(|servers| (servers.is_ended(), servers.watched_logins()));
-            if is_ended {
-                return;
-            }
-            watched
+        let Some(hub) = hub.upgrade() else { return };
+        let (is_ended, watched) = {
+            let servers = hub.lock();
+            (servers.is_ended(), servers.watched_logins())
         };
+        if is_ended {
+            return;
+        }
         let rest = if watched.is_empty() { REST } else { INTERVAL };
-        look(&state, &settings, watched).await;
+        hub.look_at_logins(watched).await;
         // The alarm rings when a server with a login is started or has failed, and when the hub ends.
+        let alarm = Arc::clone(&hub.login_alarm);
+        drop(hub);
         alarm.wait(&mut *timer, rest).await;
     }
 }
 
-/// Looks at the stored login of one server. Returns whether the server is started because of it.
-pub(super) async fn look_at(state: &Arc<State>, settings: &Arc<Settings>, id: ServerId) -> bool {
-    let Some(key) = state.read(|servers| servers.login_state(id).map(|watch| watch.key.clone())) else { return false };
-    look(&Arc::downgrade(state), settings, vec![(id, key)]).await
-}
-
-/// Compares the stored logins of these servers with what the hub knows. Returns whether a server is started or restarted.
-async fn look(state: &Weak<State>, settings: &Arc<Settings>, watched: Vec<(ServerId, LoginKey)>) -> bool {
-    if watched.is_empty() {
-        return false;
+impl HubState {
+    /// Looks at the stored login of one server. Returns whether the server is started because of it.
+    pub(super) async fn look_at_login(self: &Arc<Self>, id: ServerId) -> bool {
+        let key = self.lock().get(id).and_then(|server| Some(server.login.as_ref()?.key.clone()));
+        match key {
+            Some(key) => self.look_at_logins(vec![(id, key)]).await,
+            None => false,
+        }
     }
-    let logins = settings.logins.clone();
-    let read = settings.tasks.block(move || {
-        // A login that cannot be read does not change anything: a request of the server reports the error.
-        let revision = |(id, key): (ServerId, LoginKey)| Some((id, logins.revision(&key).ok()?));
-        watched.into_iter().filter_map(revision).collect::<Vec<_>>()
-    });
-    let (Ok(revisions), Some(state)) = (read.await, state.upgrade()) else { return false };
-    state.update(|servers, now| {
-        let mut has_reacted = false;
-        for (id, revision) in revisions {
-            has_reacted |= react(servers, settings, id, revision, now);
-        }
-        has_reacted
-    })
-}
 
-fn react(servers: &mut Servers, settings: &Settings, id: ServerId, revision: Option<u64>, now: Timestamp) -> bool {
-    let Some(lifecycle) = servers.detail(id).map(|detail| detail.state) else { return false };
-    let Some(watch) = servers.login_state_mut(id) else { return false };
-    let command = match watch.reaction(lifecycle, revision, now) {
-        None => return false,
-        Some(Reaction::Start) => Command::Boot,
-        Some(Reaction::Restart) => {
-            settings.logins.forget(&watch.key);
-            Command::Restart
+    /// Compares the stored logins of these servers with what the hub knows. Returns whether a server is started or restarted.
+    async fn look_at_logins(self: &Arc<Self>, watched: Vec<(ServerId, LoginKey)>) -> bool {
+        if watched.is_empty() {
+            return false;
         }
-    };
-    // Nobody waits for the outcome: the state of the server shows it.
-    drop(servers.request(|supervisor, command_id| supervisor.command(id, command_id, command, now)));
-    true
+        let logins = self.settings.logins.clone();
+        let read = self.settings.tasks.block(move || {
+            // A login that cannot be read does not change anything: a request of the server reports the error.
+            let revision = |(id, key): (ServerId, LoginKey)| Some((id, logins.revision(&key).ok()?));
+            watched.into_iter().filter_map(revision).collect::<Vec<_>>()
+        });
+        let Ok(revisions) = read.await else { return false };
+        self.update(|servers, now| {
+            let mut has_reacted = false;
+            for (id, revision) in revisions {
+                has_reacted |= self.react(servers, id, revision, now);
+            }
+            has_reacted
+        })
+    }
+
+    fn react(&self, servers: &mut Servers, id: ServerId, revision: Option<u64>, now: Timestamp) -> bool {
+        let Some(lifecycle) = servers.supervisor.detail(id).map(|detail| detail.state) else { return false };
+        let Some(login) = servers.get_mut(id).and_then(|server| server.login.as_mut()) else { return false };
+        let command = match login.reaction(lifecycle, revision, now) {
+            None => return false,
+            Some(Reaction::Start) => Command::Boot,
+            Some(Reaction::Restart) => {
+                self.settings.logins.forget(&login.key);
+                Command::Restart
+            }
+        };
+        // Nobody waits for the outcome: the state of the server shows it.
+        drop(servers.request(|supervisor, command_id| supervisor.command(id, command_id, command, now)));
+        true
+    }
 }

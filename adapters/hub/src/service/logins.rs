@@ -3,23 +3,20 @@
 use std::sync::Arc;
 
 use mcpwire_authorization::{LoggedOut, LoginPrompt, LoginRequest, LoginStatus, OAuth};
-use mcpwire_client::catch_panic;
 use mcpwire_supervisor::Command;
 use uuid::Uuid;
 
 use super::available_tools::server_id;
 use super::hub::Hub;
-use super::login_watch;
 use crate::HubError;
 use crate::launch::{Instance, Launch};
 use crate::logins::{Logins, login_error};
-use crate::tasks::panicked;
 
 /// The logins of HTTP servers.
 impl Hub {
     /// Returns the logins of the hub's HTTP servers.
     pub fn logins(&self) -> &Logins {
-        &self.0.settings.logins
+        &self.0.state.settings.logins
     }
 
     /// Returns the authorizer of an HTTP server, which the connections of the hub to this server use. Its methods show the stored
@@ -30,19 +27,17 @@ impl Hub {
     /// Returns the errors of [`Launch::compose`], and [`ErrorKind::InvalidConfiguration`](crate::ErrorKind) if the server has
     /// no login: see [`Launch::login`].
     pub async fn oauth(&self, id: Uuid) -> Result<OAuth, HubError> {
-        let config = self.0.state.read(|servers| servers.config(server_id(id)))?;
-        let settings = Arc::clone(&self.0.settings);
-        let oauth = self.0.settings.tasks.block(move || {
+        let (hub, config) = (Arc::clone(&self.0.state), self.0.state.config(server_id(id))?);
+        let oauth = self.0.state.settings.tasks.block(move || {
+            let settings = &hub.settings;
             let launch = Launch::compose(&config, &*settings.secrets, &Instance::default())?;
             let Some(login) = &launch.login else {
                 let message = "this server has no login: it is not reached over HTTP, has an `Authorization` header, or has \
                                `oauth` set to `false`";
                 return Err(HubError::validation("oauth", message));
             };
-            let connect = settings.connect.as_ref();
-            let options = catch_panic(|| connect.map(|connect| connect(&config)).unwrap_or_default())
-                .map_err(|message| panicked("`HubOptions::connect`", &launch.redactor.redact(&message)))?;
-            settings.logins.oauth(&launch.def, login, settings.tasks.runtime(), options.http_options().own_client())
+            let client = settings.connect_options(&config, &launch.redactor)?.http_options().own_client();
+            settings.logins.oauth(&launch.def, login, settings.tasks.runtime(), client)
         });
         oauth.await?
     }
@@ -92,10 +87,10 @@ impl Hub {
 
     /// Starts or restarts a server whose login has changed, and waits until it runs or has failed.
     async fn settle(&self, id: Uuid) {
-        let (state, id) = (&self.0.state, server_id(id));
-        if login_watch::look_at(state, &self.0.settings, id).await {
+        let (hub, id) = (&self.0.state, server_id(id));
+        if hub.look_at_login(id).await {
             // The server is being started already. Whether it starts is shown by its state: the login itself has succeeded.
-            let _ = state.command(id, Command::Boot).await;
+            let _ = hub.command(id, Command::Boot).await;
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use mcpwire_core::printable;
 use mcpwire_driver::CallbackPanic;
-use mcpwire_files::{Links, check_own_file, open_regular, read_regular};
+use mcpwire_files::{Fs as _, Links, SystemFs, check_own_file, open_regular, read_regular};
 
 use crate::redact::Redactor;
 
@@ -30,7 +30,7 @@ const FILES: usize = 3;
 #[derive(Clone, Debug)]
 pub(super) struct Logs(Arc<Mutex<Inner>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inner {
     lines: VecDeque<String>,
     bytes: usize,
@@ -40,7 +40,7 @@ struct Inner {
 
 impl Logs {
     pub(super) fn new(path: Option<PathBuf>) -> Self {
-        Logs(Arc::new(Mutex::new(Inner { lines: VecDeque::new(), bytes: 0, path, file: None })))
+        Logs(Arc::new(Mutex::new(Inner { path, ..Inner::default() })))
     }
 
     /// Returns a callback for the standard error of a server process. The callback removes secrets and terminal escapes
@@ -95,13 +95,7 @@ impl Logs {
         inner.bytes = 0;
         inner.file = None;
         let Some(path) = inner.path.take() else { return Ok(()) };
-        for at in 0..FILES {
-            match fs::remove_file(numbered(&path, at)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
+        (0..FILES).try_for_each(|at| if_found(fs::remove_file(numbered(&path, at))))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
@@ -143,13 +137,15 @@ fn numbered(path: &Path, at: usize) -> PathBuf {
 }
 
 fn rotate(path: &Path) -> io::Result<()> {
-    for at in (1..FILES).rev() {
-        match fs::rename(numbered(path, at - 1), numbered(path, at)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+    (1..FILES).rev().try_for_each(|at| if_found(fs::rename(numbered(path, at - 1), numbered(path, at))))
+}
+
+/// Returns the result of an operation on a file, which is no error if the file does not exist.
+pub(super) fn if_found(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
     }
-    Ok(())
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -158,11 +154,7 @@ fn open(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     if let Some(directory) = path.parent() {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(directory)?;
+        SystemFs.create_directory(directory)?;
     }
     let (file, metadata) = open_regular(path, options, Links::Refuse)?;
     check_own_file(&metadata)?;

@@ -23,36 +23,39 @@
 //! # }
 //! ```
 
-//   hub ──▶ calls ─────────────────────▶ attempts    the client, process and tasks of each attempt to run a server
-//    │        └──────────┐                  ▲
-//    ├───▶ actions ──────┼──────────────────┘        perform what the supervisor requests
-//    │        │          ▼
-//    └───▶ configuration ─▶ state                    the supervisor and the servers, behind one lock
+//   hub ──▶ calls, configuration, reload, login_watch, clock     methods of `HubState`, one file for each thing that a hub does
+//                 │
+//                 ▼
+//             hub_state ──▶ servers ──▶ managed_server ──▶ attempt     what is known of a server, behind one lock
+//                 ▲
+//   perform ──▶ session ──▶ attempt_task                         what the supervisor requests, in tasks
 
-mod actions;
-mod attempts;
+mod attempt;
+mod attempt_task;
 mod available_tools;
 mod call;
 mod call_hooks;
 mod calls;
 mod clock;
-mod config_changes;
 mod configuration;
 mod containers;
 mod events;
 mod failures;
 mod hub;
 mod hub_methods;
+mod hub_state;
 mod login_state;
 mod login_watch;
 mod logins;
 mod logs;
+mod managed_server;
 mod mcp_service;
 mod options;
 mod outcome;
-mod process_record;
-mod server_spec;
-mod state;
+mod perform;
+mod reload;
+mod servers;
+mod session;
 mod status;
 mod tool_cache;
 mod tool_client;
@@ -67,5 +70,5 @@ pub use mcp_service::{McpService, McpStatus, ServiceFuture};
 pub use mcpwire_tool_client::CallOptions;
 pub use options::HubOptions;
 pub use outcome::ToolOutcome;
-pub use state::BootReport;
+pub use servers::BootReport;
 pub use status::{StatusDetail, Usage};

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcpwire_client::catch_panic;
 use mcpwire_driver::{ConnectOptions, Runtime};
 use mcpwire_supervisor::{Policy, SupervisorSettings};
 
@@ -15,9 +16,10 @@ use crate::config::McpConfig;
 use crate::layout::Layout;
 use crate::logins::Logins;
 use crate::process_registry::{Host, ProcessRegistry};
+use crate::redact::Redactor;
 use crate::secrets::{MemorySecrets, SecretStore, Secrets};
 use crate::store::Store;
-use crate::tasks::Tasks;
+use crate::tasks::{Tasks, panicked};
 
 type Connect = dyn Fn(&McpConfig) -> ConnectOptions + Send + Sync;
 type FindRuntime = dyn FnOnce() -> Arc<dyn Runtime> + Send + Sync;
@@ -31,13 +33,19 @@ const CLIENT_NAME: &str = "mcpwire";
 pub struct HubOptions {
     layout: Option<Layout>,
     runtime: Box<FindRuntime>,
-    secrets: Option<Box<dyn SecretStore>>,
+    secrets: Option<Arc<dyn SecretStore>>,
     logins: Option<Logins>,
-    connect: Option<Box<Connect>>,
-    adjust_policy: Option<Box<AdjustPolicy>>,
-    call_hooks: CallHooks,
+    callbacks: Callbacks,
     supervisor: SupervisorSettings,
     shutdown_within: Duration,
+}
+
+/// The callbacks of the program.
+#[derive(Default)]
+pub(super) struct Callbacks {
+    connect: Option<Box<Connect>>,
+    adjust_policy: Option<Box<AdjustPolicy>>,
+    pub(super) calls: CallHooks,
 }
 
 impl HubOptions {
@@ -62,6 +70,7 @@ impl HubOptions {
     /// `layout`.
     ///
     /// ```no_run
+    /// # #[cfg(feature = "smol")]
     /// # mod mcpwire { pub mod hub { pub use mcpwire_hub::{Hub, HubOptions}; pub mod runtime { pub use
     /// # mcpwire_hub::runtime::Smol; } } }
     /// # #[cfg(feature = "smol")]
@@ -88,9 +97,7 @@ impl HubOptions {
             runtime,
             secrets: None,
             logins: None,
-            connect: None,
-            adjust_policy: None,
-            call_hooks: CallHooks::default(),
+            callbacks: Callbacks::default(),
             supervisor: SupervisorSettings::default(),
             shutdown_within: Duration::from_secs(6),
         }
@@ -99,7 +106,7 @@ impl HubOptions {
     /// Sets the store that contains the secrets of the servers. If the store panics, the operation that needed a secret
     /// fails with the message of the panic.
     pub fn secrets(mut self, secrets: impl SecretStore + 'static) -> Self {
-        self.secrets = Some(Box::new(secrets));
+        self.secrets = Some(Arc::new(secrets));
         self
     }
 
@@ -146,7 +153,7 @@ impl HubOptions {
     /// A panic in a handler or callback of these options does not end the connection
     /// ([`ConnectOptions`](mcpwire_driver::ConnectOptions#panics)). The hub writes the panic to the logs of the server.
     pub fn connect(mut self, connect: impl Fn(&McpConfig) -> ConnectOptions + Send + Sync + 'static) -> Self {
-        self.connect = Some(Box::new(connect));
+        self.callbacks.connect = Some(Box::new(connect));
         self
     }
 
@@ -156,7 +163,7 @@ impl HubOptions {
     /// panic. If it panics while the hub is opened, the entry of the server counts as broken
     /// ([`Hub::broken`](super::Hub::broken)).
     pub fn policy(mut self, adjust: impl Fn(&McpConfig, &mut Policy) + Send + Sync + 'static) -> Self {
-        self.adjust_policy = Some(Box::new(adjust));
+        self.callbacks.adjust_policy = Some(Box::new(adjust));
         self
     }
 
@@ -181,7 +188,7 @@ impl HubOptions {
     /// # }
     /// ```
     pub fn before_call(mut self, f: impl Fn(&ToolCall) -> CallDecision + Send + Sync + 'static) -> Self {
-        self.call_hooks.before = Some(Box::new(f));
+        self.callbacks.calls.before = Some(Box::new(f));
         self
     }
 
@@ -192,7 +199,7 @@ impl HubOptions {
         mut self,
         f: impl Fn(&ToolCall, Result<&ToolOutcome, &HubError>) -> CallDecision + Send + Sync + 'static,
     ) -> Self {
-        self.call_hooks.after = Some(Box::new(f));
+        self.callbacks.calls.after = Some(Box::new(f));
         self
     }
 
@@ -205,7 +212,7 @@ impl HubOptions {
     where
         F: Future<Output = bool> + Send + 'static,
     {
-        self.call_hooks.on_ask = Some(Box::new(move |question| Box::pin(f(question))));
+        self.callbacks.calls.on_ask = Some(Box::new(move |question| Box::pin(f(question))));
         self
     }
 
@@ -238,9 +245,7 @@ pub(super) struct Settings {
     pub(super) process_registry: Option<Arc<ProcessRegistry>>,
     pub(super) secrets: Arc<dyn SecretStore>,
     pub(super) logins: Logins,
-    pub(super) connect: Option<Box<Connect>>,
-    pub(super) adjust_policy: Option<Box<AdjustPolicy>>,
-    pub(super) call_hooks: CallHooks,
+    pub(super) callbacks: Callbacks,
     pub(super) supervisor: SupervisorSettings,
     pub(super) shutdown_within: Duration,
     /// A text that identifies this process, to distinguish its servers and containers from the servers and containers
@@ -248,21 +253,35 @@ pub(super) struct Settings {
     pub(super) host: String,
 }
 
+impl Settings {
+    /// Returns the policy of a server: its timeouts and restarts.
+    ///
+    /// # Errors
+    /// Fails if the callback of [`HubOptions::policy`] panics.
+    pub(super) fn policy(&self, config: &McpConfig) -> Result<Policy, HubError> {
+        let mut policy = config.policy();
+        if let Some(adjust) = &self.callbacks.adjust_policy {
+            catch_panic(|| adjust(config, &mut policy))
+                .map_err(|message| panicked("`HubOptions::policy`", &message))?;
+        }
+        Ok(policy)
+    }
+
+    /// Returns the options of the program for the connection to a server.
+    ///
+    /// # Errors
+    /// Fails if the callback of [`HubOptions::connect`] panics. `redactor` removes secrets from its message.
+    pub(super) fn connect_options(&self, config: &McpConfig, redactor: &Redactor) -> Result<ConnectOptions, HubError> {
+        let Some(connect) = &self.callbacks.connect else { return Ok(ConnectOptions::default()) };
+        catch_panic(|| connect(config)).map_err(|message| panicked("`HubOptions::connect`", &redactor.redact(&message)))
+    }
+}
+
 impl From<HubOptions> for Settings {
     fn from(options: HubOptions) -> Self {
-        let HubOptions {
-            layout,
-            runtime,
-            secrets,
-            logins,
-            connect,
-            adjust_policy,
-            call_hooks,
-            supervisor,
-            shutdown_within,
-        } = options;
+        let HubOptions { layout, runtime, secrets, logins, callbacks, supervisor, shutdown_within } = options;
         let secrets = match (secrets, &layout) {
-            (Some(secrets), _) => Arc::from(secrets),
+            (Some(secrets), _) => secrets,
             (None, Some(layout)) => Arc::new(Secrets::in_directory(layout.secrets())) as Arc<dyn SecretStore>,
             (None, None) => Arc::new(Secrets::new(MemorySecrets::default())),
         };
@@ -277,9 +296,7 @@ impl From<HubOptions> for Settings {
             tasks: Tasks::new(runtime()),
             secrets,
             logins,
-            connect,
-            adjust_policy,
-            call_hooks,
+            callbacks,
             supervisor,
             shutdown_within,
             host: Host::current().token(),

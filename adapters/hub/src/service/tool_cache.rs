@@ -3,6 +3,7 @@
 //! If a server starts only when it is called, the hub offers the cached tools until then. When a server lists its
 //! tools, the hub compares the list with the cached definitions, to detect changed definitions.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Not;
@@ -13,6 +14,7 @@ use mcpwire_core::{CacheHints, ItemList, Tool, ToolList};
 use mcpwire_files::{Fs as _, SystemFs, replace};
 use serde::{Deserialize, Serialize};
 
+use super::logs::if_found;
 use crate::HubError;
 use crate::config::{McpConfig, McpPackageType};
 use crate::layout::Layout;
@@ -33,48 +35,32 @@ pub(super) struct ToolCache {
     layout: Option<Layout>,
 }
 
-/// The tools of one server, as read from its cache file.
-pub(super) struct CachedTools {
-    /// The tools in the last list that the server sent.
-    tools: Vec<Tool>,
-    /// The last known definitions of tools that the server has removed from its list. The most recently removed tools
-    /// come first.
-    removed: Vec<Tool>,
+/// The cache file of a server.
+#[derive(Serialize, Deserialize)]
+pub(super) struct CachedTools<'a> {
+    #[serde(default)]
+    version: u64,
+    /// The hash of the program or address that has sent the tools.
+    config_hash: String,
     /// Whether the server declares that its tool list may be shared between users (2026-07-28,
     /// server/utilities/caching, "Cache Scope Field").
+    #[serde(default)]
     is_public: bool,
     /// Whether the list was requested with the login of a user.
+    #[serde(default, skip_serializing_if = "Not::not")]
     has_login: bool,
+    /// The tools in the last list that the server sent.
+    tools: Cow<'a, [Tool]>,
+    /// The last known definitions of tools that the server has removed from its list. The most recently removed tools
+    /// come first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<Tool>,
 }
 
 /// The version of the file, which is read before the rest. Files of the first versions of this program have none.
 #[derive(Deserialize)]
 struct Header {
     version: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct FileToWrite<'a> {
-    version: u64,
-    config_hash: String,
-    is_public: bool,
-    #[serde(skip_serializing_if = "Not::not")]
-    has_login: bool,
-    tools: &'a [Tool],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    removed: Vec<Tool>,
-}
-
-#[derive(Deserialize)]
-struct FileToRead {
-    config_hash: String,
-    #[serde(default)]
-    is_public: bool,
-    #[serde(default)]
-    has_login: bool,
-    tools: Vec<Tool>,
-    #[serde(default)]
-    removed: Vec<Tool>,
 }
 
 impl ToolCache {
@@ -93,22 +79,25 @@ impl ToolCache {
     /// # Errors
     /// If a later version of this program has written the file.
     pub(super) fn check(&self, config: &McpConfig) -> Result<(), HubError> {
-        let Some(path) = self.path(config) else { return Ok(()) };
-        // A file that cannot be read is written anew.
-        let Ok(Some(bytes)) = SystemFs.read(&path) else { return Ok(()) };
-        match serde_json::from_slice(&bytes) {
-            Ok(Header { version: Some(version) }) => check_version(&path, version, VERSION),
-            _ => Ok(()),
+        self.read_bytes(config).map(drop)
+    }
+
+    /// Returns the bytes of the cache file, or `None` if the file cannot be read: then it is written anew.
+    fn read_bytes(&self, config: &McpConfig) -> Result<Option<Vec<u8>>, HubError> {
+        let Some(path) = self.path(config) else { return Ok(None) };
+        let bytes = SystemFs.read(&path).ok().flatten();
+        let header = bytes.as_ref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+        if let Some(Header { version: Some(version) }) = header {
+            check_version(&path, version, VERSION)?;
         }
+        Ok(bytes)
     }
 
     /// Reads the cached tools of a server. Returns `None` if no tools are cached, or if they belong to a different
     /// program or address than `config`.
-    pub(super) fn read(&self, config: &McpConfig) -> Option<CachedTools> {
-        self.check(config).ok()?;
-        let bytes = SystemFs.read(&self.path(config)?).ok()??;
-        let FileToRead { config_hash, is_public, has_login, tools, removed } = serde_json::from_slice(&bytes).ok()?;
-        (config_hash == config.hash()).then_some(CachedTools { tools, removed, is_public, has_login })
+    pub(super) fn read(&self, config: &McpConfig) -> Option<CachedTools<'static>> {
+        let cached: CachedTools<'_> = serde_json::from_slice(&self.read_bytes(config).ok()??).ok()?;
+        (cached.config_hash == config.hash()).then_some(cached)
     }
 
     /// Replaces the cached tools of a server with `list`, which was requested with a login if `has_login`. Definitions that are cached but no longer in `list` are kept
@@ -121,18 +110,15 @@ impl ToolCache {
         }
         let tools = &list.listed().items;
         let removed = self.read(config).map_or_else(Vec::new, |cached| cached.removed_by(tools));
-        let is_public = list.hints().is_public;
-        let file = FileToWrite { version: VERSION, config_hash: config.hash(), is_public, has_login, tools, removed };
+        let (is_public, tools) = (list.hints().is_public, Cow::from(tools));
+        let file = CachedTools { version: VERSION, config_hash: config.hash(), is_public, has_login, tools, removed };
         replace(&SystemFs, &path, &serde_json::to_vec(&file)?, None)
     }
 
     /// Deletes the cache file of a server that was deleted from the configuration.
     pub(super) fn remove(&self, id: uuid::Uuid) -> io::Result<()> {
         let Some(layout) = &self.layout else { return Ok(()) };
-        match std::fs::remove_file(layout.catalog(id)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        if_found(std::fs::remove_file(layout.catalog(id)))
     }
 
     fn path(&self, config: &McpConfig) -> Option<PathBuf> {
@@ -140,7 +126,7 @@ impl ToolCache {
     }
 }
 
-impl CachedTools {
+impl CachedTools<'_> {
     /// Returns the definitions of all cached tools, including removed tools, for the comparison with the server's next
     /// list.
     pub(super) fn known(&self) -> ToolList {
@@ -154,14 +140,14 @@ impl CachedTools {
     pub(super) fn into_offered(self, config: &McpConfig) -> Option<ToolList> {
         let is_http = config.package.package_type == McpPackageType::Http;
         let knows_user = self.has_login || (is_http && !config.headers.is_empty());
-        (self.is_public || !knows_user).then(|| list_of(self.tools, self.is_public))
+        (self.is_public || !knows_user).then(|| list_of(self.tools.into_owned(), self.is_public))
     }
 
     /// Returns the cached tools that are missing in `latest`, the new tool list of the server. Returns at most
     /// `MAX_REMOVED` tools with together at most `MAX_REMOVED_BYTES` of JSON.
     fn removed_by(self, latest: &[Tool]) -> Vec<Tool> {
         let listed: BTreeSet<&str> = latest.iter().map(|tool| tool.name.as_str()).collect();
-        let known = self.tools.into_iter().chain(self.removed);
+        let known = self.tools.into_owned().into_iter().chain(self.removed);
         let removed = known.filter(|tool| !listed.contains(tool.name.as_str())).take(MAX_REMOVED);
         let mut bytes = 0;
         let fits = |tool: &Tool| {

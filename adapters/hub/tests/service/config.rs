@@ -9,14 +9,13 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use futures_channel::oneshot;
-use mcpwire_hub::config::{EnvVarConfig, McpConfig, Origin};
+use mcpwire_hub::config::{EnvVarConfig, Origin};
 use mcpwire_hub::secrets::{Secret, SecretRef, SecretStore};
 use mcpwire_hub::store::Store;
 use mcpwire_hub::{Hub, HubError, HubOptions, McpService, Uuid};
-use mcpwire_supervisor::{ErrorCode, State};
-use serde_json::Value;
+use mcpwire_supervisor::ErrorCode;
 
-use crate::support::{Place, good, pid, server, soon, state, until};
+use crate::support::{Place, good, server, soon};
 
 #[tokio::test]
 async fn ids_and_names_are_taken_once() {
@@ -119,124 +118,6 @@ async fn a_change_is_compared_with_the_file_and_not_with_what_the_hub_read() {
     soon(hub.update(config.clone())).await.unwrap();
     let saved = Store::new(place.layout().servers()).load().unwrap();
     assert_eq!(saved.get(config.id).unwrap().enabled, config.enabled);
-}
-
-#[tokio::test]
-async fn a_reload_touches_only_what_has_changed() {
-    let place = Place::new();
-    let (same, renamed, replaced, removed) = (good("same"), good("renamed"), good("replaced"), good("removed"));
-    let hub = Box::pin(place.hub_with([same.clone(), renamed.clone(), replaced.clone(), removed.clone()])).await;
-    soon(hub.boot()).await.unwrap();
-    let mut events = hub.events();
-    let before = [&same, &renamed, &replaced].map(|config| pid(&hub, config.id));
-
-    let file = place.layout().servers();
-    let mut json: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    let servers = json["servers"].as_array_mut().unwrap();
-    servers.retain(|server| server["name"] != "removed");
-    servers[1]["name"] = "new name".into();
-    servers[2]["env_vars"]["HUB_TEST_SERVER"]["value"] = "modern".into();
-    let added = good("added");
-    servers.push(added.to_json());
-    fs::write(&file, json.to_string()).unwrap();
-    soon(hub.reload()).await.unwrap();
-
-    until(&mut events, replaced.id, State::Running).await;
-    assert_eq!(pid(&hub, same.id), before[0]);
-    assert_eq!(pid(&hub, renamed.id), before[1], "a name is no reason to start anew");
-    assert!(hub.resolve("new_name__echo").is_some_and(|tool| tool.mcp_id == renamed.id));
-    assert_ne!(pid(&hub, replaced.id), before[2]);
-    assert!(hub.get(removed.id).is_none());
-    if state(&hub, added.id) != State::Running {
-        until(&mut events, added.id, State::Running).await;
-    }
-}
-
-/// Sets the names of the servers in the configuration file, as an editor would.
-fn rename_in_file(place: &Place, names: &[(&McpConfig, &str)]) {
-    let file = place.layout().servers();
-    let mut json: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    for server in json["servers"].as_array_mut().unwrap() {
-        if let Some((_, name)) = names.iter().find(|(config, _)| server["id"] == config.id.to_string()) {
-            server["name"] = (*name).into();
-        }
-    }
-    fs::write(&file, json.to_string()).unwrap();
-}
-
-#[tokio::test]
-async fn a_reload_lets_servers_exchange_their_names() {
-    let place = Place::new();
-    let all = ["a", "b", "c", "d", "e"].map(good);
-    let hub = Box::pin(place.hub_with(all.clone())).await;
-    soon(hub.boot()).await.unwrap();
-    let pids = || all.iter().map(|config| pid(&hub, config.id)).collect::<Vec<_>>();
-    let before = pids();
-    // Two servers swap their names, and three pass theirs on in a circle.
-    let names = ["b", "a", "d", "e", "c"];
-    let renames: Vec<_> = all.iter().zip(names).collect();
-    rename_in_file(&place, &renames);
-    soon(hub.reload()).await.unwrap();
-    for (config, name) in renames {
-        assert_eq!(hub.get(config.id).unwrap().name, name);
-        assert_eq!(hub.resolve(&format!("{name}__echo")).unwrap().mcp_id, config.id);
-    }
-    assert_eq!(pids(), before, "a name is no reason to start anew");
-    for config in &all {
-        let mut changed = hub.get(config.id).unwrap();
-        changed.enabled = false;
-        soon(hub.update(changed.clone())).await.unwrap();
-        changed.enabled = true;
-        soon(hub.update(changed)).await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn a_reload_gives_a_free_name_to_another_server() {
-    let place = Place::new();
-    let (renamed, removed, heir) = (good("renamed"), good("removed"), good("heir"));
-    let hub = Box::pin(place.hub_with([heir.clone(), renamed.clone(), removed.clone()])).await;
-    soon(hub.boot()).await.unwrap();
-    let added = good("renamed");
-    let store = Store::new(place.layout().servers());
-    store.delete(removed.id).unwrap();
-    rename_in_file(&place, &[(&renamed, "new name"), (&heir, "removed")]);
-    store.create(&added).unwrap();
-    // The new server stands before the server whose earlier name it has.
-    let file = place.layout().servers();
-    let mut json: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    json["servers"].as_array_mut().unwrap().reverse();
-    fs::write(&file, json.to_string()).unwrap();
-    soon(hub.reload()).await.unwrap();
-    let names = [&renamed, &heir, &added].map(|config| hub.get(config.id).unwrap().name);
-    assert_eq!(names, ["new name", "removed", "renamed"]);
-    assert!(hub.get(removed.id).is_none());
-}
-
-#[tokio::test]
-async fn a_reload_with_one_name_for_two_servers_changes_nothing() {
-    let place = Place::new();
-    let configs = ["a", "b", "c"].map(good);
-    let [a, b, c] = &configs;
-    let hub = place.hub_with(configs.clone()).await;
-    rename_in_file(&place, &[(a, "renamed"), (b, "same"), (c, " SAME")]);
-    for _ in 0..2 {
-        let error = soon(hub.reload()).await.unwrap_err();
-        assert_eq!((error.code(), error.field()), (ErrorCode::Conflict, "name"));
-        assert_eq!(hub.list(), configs);
-    }
-    // The hub keeps a server whose entry is unreadable, so the name of this server is not free.
-    let file = place.layout().servers();
-    let mut json: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    json["servers"][1]["package"] = 1.into();
-    json["servers"][2]["name"] = "b".into();
-    fs::write(&file, json.to_string()).unwrap();
-    assert_eq!(soon(hub.reload()).await.unwrap_err().field(), "name");
-    assert_eq!(hub.list(), configs);
-    rename_in_file(&place, &[(c, "free")]);
-    soon(hub.reload()).await.unwrap();
-    let names: Vec<_> = hub.list().into_iter().map(|config| config.name).collect();
-    assert_eq!(names, ["renamed", "b", "free"]);
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ mod one_language;
 mod panics;
 mod process_registry;
 mod redefined;
+mod reload;
 mod required;
 mod secrets;
 mod secrets_everywhere;

@@ -1,24 +1,60 @@
-//! [`ConfigChanges`]: the difference between the servers of the hub and the configuration file.
+//! Applies the changes of the configuration file to the running hub, all or none.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use mcpwire_supervisor::Command;
 use uuid::Uuid;
 
+use super::available_tools::server_id;
+use super::hub_state::HubState;
+use super::managed_server::{CheckedConfig, ManagedServer};
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::store::Loaded;
 
+impl HubState {
+    /// Reads the configuration file again, and applies its changes to the running servers. A server whose entry in the
+    /// file is unreadable is not changed.
+    pub(super) async fn reload(self: &Arc<Self>) -> Result<(), HubError> {
+        let Some(store) = self.settings.store.clone() else { return Ok(()) };
+        let _changing = self.changing.lock().await;
+        let file = self.settings.tasks.block(move || store.load()).await??;
+        let before: Vec<Arc<McpConfig>> = self.lock().iter().map(|server| Arc::clone(&server.config)).collect();
+        let ConfigChanges { removed, changed, added } = ConfigChanges::new(&before, file)?;
+        // The last check calls a callback of the program.
+        let check = |configs: Vec<McpConfig>| -> Result<Vec<CheckedConfig>, HubError> {
+            configs.into_iter().map(|config| CheckedConfig::new(config, &self.settings)).collect()
+        };
+        let (changed, added) = (check(changed)?, check(added)?);
+        // The names of removed servers are free for the other servers once the removed servers have stopped.
+        for id in removed {
+            self.command(server_id(id), Command::Delete).await?;
+        }
+        let enabled: Vec<_> = added.iter().filter(|added| added.config.enabled).map(CheckedConfig::id).collect();
+        let added: Vec<_> = added.into_iter().map(|checked| ManagedServer::new(checked, &self.settings)).collect();
+        self.update(|servers, now| {
+            servers.replace(changed, now)?;
+            added.into_iter().try_for_each(|server| servers.add(server, now))
+        })?;
+        for id in enabled {
+            let hub = Arc::clone(self);
+            self.settings.tasks.spawn(async move { drop(hub.command(id, Command::Boot).await) });
+        }
+        Ok(())
+    }
+}
+
 /// The changes that make the servers of the hub equal to the configuration file. Servers are compared by their ids, so
 /// a new name is a change of the same server.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct ConfigChanges {
+struct ConfigChanges {
     /// The ids of the servers that the file no longer contains.
-    pub(super) removed: Vec<Uuid>,
+    removed: Vec<Uuid>,
     /// The new configurations of servers that the hub already has.
-    pub(super) changed: Vec<McpConfig>,
+    changed: Vec<McpConfig>,
     /// The configurations of servers that the hub does not have yet.
-    pub(super) added: Vec<McpConfig>,
+    added: Vec<McpConfig>,
 }
 
 impl ConfigChanges {
@@ -29,7 +65,7 @@ impl ConfigChanges {
     ///
     /// `VALIDATION_ERROR` if a configuration in the file is invalid, and `CONFLICT` with the field `name` if two servers
     /// would have the same name.
-    pub(super) fn new(before: &[Arc<McpConfig>], file: Loaded) -> Result<Self, HubError> {
+    fn new(before: &[Arc<McpConfig>], file: Loaded) -> Result<Self, HubError> {
         let mut changes = ConfigChanges::default();
         let mut names = HashMap::new();
         for config in before.iter().filter(|config| file.get(config.id).is_none()) {

@@ -1,0 +1,271 @@
+//! [`AttemptTask`]: an operation of an attempt to run a server. The operations of this file start and stop the server.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpwire_authorization::OAuth;
+use mcpwire_client::catch_panic;
+use mcpwire_driver::ConnectOptions;
+use mcpwire_driver::http::{
+    AuthorizationContext, AuthorizeFuture, AuthorizedRequest, Authorizer, Refusal, RefusalFuture, ResponseHead,
+};
+use mcpwire_supervisor::{Event, Failure, Generation, Retry, ServerId, Stage};
+
+use super::attempt::{Attempt, Launched, ProcessRecord, Remains};
+use super::containers;
+use super::failures;
+use super::hub_state::HubState;
+use super::login_state::LoginState;
+use super::logs::Logs;
+use super::managed_server::ManagedServer;
+use crate::config::McpConfig;
+use crate::launch::{Instance, Launch};
+use crate::logins::{LoginKey, login_secrets};
+use crate::process_registry::ServerProcess;
+use crate::tasks::{Tasks, panicked};
+use crate::{ErrorKind, HubError};
+
+/// Extra time that a connection has to open, beyond the timeout of the supervisor. So the supervisor times out first,
+/// and its error is more precise.
+const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
+
+/// Maximum time to wait until a killed server process has ended. The kernel ends a process within milliseconds.
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// An operation of an attempt to run a server, in a task or on a thread. [`Session`](super::session::Session)
+/// has the operations of a server that runs.
+#[derive(Clone)]
+pub(super) struct AttemptTask {
+    pub(super) hub: Arc<HubState>,
+    pub(super) id: ServerId,
+    pub(super) generation: Generation,
+    /// The configuration of the server at the start of the operation.
+    pub(super) config: Arc<McpConfig>,
+    pub(super) logs: Logs,
+}
+
+impl AttemptTask {
+    pub(super) fn new(hub: &Arc<HubState>, server: &ManagedServer, generation: Generation) -> Self {
+        let (config, logs) = (Arc::clone(&server.config), server.logs.clone());
+        AttemptTask { hub: Arc::clone(hub), id: server.id(), generation, config, logs }
+    }
+
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.hub.settings.tasks
+    }
+
+    /// Reports the outcome of the operation to the supervisor.
+    pub(super) fn report(&self, event: Event) {
+        self.hub.event(self.id, self.generation, event);
+    }
+
+    /// Calls `f` with the attempt under the lock of the hub's state. Returns `None` if the attempt was removed.
+    pub(super) fn with<T>(&self, f: impl FnOnce(&mut Attempt) -> T) -> Option<T> {
+        self.hub.lock().attempt(self.id, self.generation).map(f)
+    }
+
+    /// Resolves the secrets, the variables and the command of the server on a thread, and reports the outcome to the
+    /// supervisor. If `compares`, also reads the tools that the server had in an earlier run, to detect changed definitions.
+    pub(super) fn resolve(self, compares: bool) {
+        self.tasks().clone().block_detached(move || {
+            let AttemptTask { hub, id, generation, config, .. } = self;
+            let (settings, tool_cache) = (&hub.settings, &hub.tool_cache);
+            let is_first = !tool_cache.contains(&config);
+            let instance = Instance { generation: generation.0, host: settings.host.clone(), is_first };
+            let launch = catch_panic(|| Launch::compose(&config, &*settings.secrets, &instance))
+                .unwrap_or_else(|message| Err(panicked("the store of secrets", &message)))
+                .and_then(|launch| tool_cache.check(&config).map(|()| launch));
+            let cached = if compares { tool_cache.read(&config) } else { None };
+            hub.update(|servers, now| {
+                if let Some(cached) = cached {
+                    servers.supervisor.set_known_tools(id, &cached.known());
+                }
+                let event = match launch {
+                    Ok(launch) => {
+                        if let Some(attempt) = servers.attempt(id, generation) {
+                            attempt.resolved(launch);
+                        }
+                        Event::Resolved
+                    }
+                    // The user must correct the configuration or the secrets before the server can start.
+                    Err(error) => Event::Failed(Failure::new(error, Retry::Input)),
+                };
+                servers.supervisor.event(id, generation, event, now);
+            });
+        });
+    }
+
+    /// Starts the process of the server, or opens the connection to an HTTP server, on a thread. Reports the outcome to the
+    /// supervisor.
+    pub(super) fn launch(self, launch: Option<Launch>) {
+        self.tasks().clone().block_detached(move || {
+            let unknown = || HubError::new(ErrorKind::Conflict, "the command to start is not known");
+            let started = match launch {
+                Some(launch) => self.start_client(launch),
+                None => Err(Failure::new(unknown(), Retry::Never)),
+            };
+            let event = started.map_or_else(Event::Failed, |pid| Event::Launched { pid });
+            self.report(event);
+        });
+    }
+
+    /// Returns the process id of the server, if the server is a process.
+    fn start_client(&self, mut launch: Launch) -> Result<Option<u32>, Failure> {
+        let start_timeout = launch.start_timeout.max(self.config.policy().first_start_timeout);
+        launch.def.connect_timeout = Some(start_timeout + TIMEOUT_MARGIN);
+        self.watch_login(&launch);
+        let options = self.connect_options(&launch).map_err(|error| {
+            drop(self.take_attempt());
+            Failure::new(error, Retry::Never)
+        })?;
+        let (id, generation, container) = (self.config.id, self.generation.0, launch.container.clone());
+        let child = ServerProcess { id, generation, pid: 0, container: launch.container };
+        let record = ProcessRecord::new(self.hub.settings.process_registry.clone(), child);
+        // The process is recorded before and after its start. A hub that is killed in between leaves no unrecorded process.
+        if launch.def.url.is_none() {
+            record.record(Some(0), &self.logs);
+        }
+        let launched = catch_panic(|| self.tasks().connect(&launch.def, options)).unwrap_or_else(|message| {
+            let error = io::Error::other(format!("the runtime panicked: {message}"));
+            Err(mcpwire_driver::Error::new(launch.def.display_name(), error))
+        });
+        let client = launched.map_err(|error| {
+            record.remove();
+            drop(self.take_attempt());
+            failures::of_start(&error, Stage::Launch, &self.config, &launch.redactor)
+        })?;
+        let pid = client.pid();
+        record.record(pid, &self.logs);
+        let server = Launched::new(client, record);
+        if self.with(|attempt| attempt.set_launched(&server)).is_none() {
+            // The attempt or the hub has ended meanwhile.
+            server.kill();
+            if let Some(container) = container {
+                containers::remove_detached(&container);
+            }
+            server.record.remove();
+        }
+        Ok(pid)
+    }
+
+    fn connect_options(&self, launch: &Launch) -> Result<ConnectOptions, HubError> {
+        let options = self.hub.settings.connect_options(&self.config, &launch.redactor)?;
+        let options = self.authorized(launch, options)?.on_panic(self.logs.panics(launch.redactor.clone()));
+        let (mut to_logs, of_program) = (self.logs.follower(launch.redactor.clone()), options.stderr_callback());
+        let redactor = launch.redactor.clone();
+        Ok(options.follow_tasks().stderr(move |line| {
+            to_logs(line);
+            if let Some(of_program) = &of_program {
+                of_program(&redactor.redact(line));
+            }
+        }))
+    }
+
+    /// Lets the client log in to the server, if the program has not set its own authorizer.
+    fn authorized(&self, launch: &Launch, options: ConnectOptions) -> Result<ConnectOptions, HubError> {
+        let Some(login) = launch.login.as_ref().filter(|_| !options.http_options().has_authorizer()) else {
+            return Ok(options);
+        };
+        let client = options.http_options().own_client();
+        let oauth = self.hub.settings.logins.oauth(&launch.def, login, self.tasks().runtime(), client)?;
+        launch.redactor.also(login_secrets(&oauth));
+        let http = options.http_options().clone().authorizer(LoginOfServer(oauth));
+        Ok(options.http(http))
+    }
+
+    /// Begins to watch the stored login of the server, which is being started.
+    fn watch_login(&self, launch: &Launch) {
+        // A program that logs in as itself does so whenever it has no token.
+        let login = launch.login.as_ref().filter(|login| !login.config().client_credentials);
+        let key = login.map(|login| LoginKey::new(&launch.def, login));
+        // A revision that cannot be read counts as none. If a request needs the login, it reports the error.
+        let login = key.map(|key| (self.hub.settings.logins.revision(&key).unwrap_or_default(), key));
+        let has_login = login.is_some();
+        let now = self.hub.now();
+        if let Some(server) = self.hub.lock().get_mut(self.id) {
+            let before = server.login.take();
+            server.login = login.map(|(seen, key)| LoginState::new(key, seen, before, now));
+        }
+        if has_login {
+            self.hub.login_alarm.ring();
+        }
+    }
+
+    /// Stops the process and the container of the server gracefully in a background task, and reports to the supervisor when
+    /// they have ended.
+    pub(super) fn stop(self, remains: Option<Remains>) {
+        self.tasks().clone().spawn(async move {
+            if let Some(Remains { server, container }) = remains {
+                if let Some(server) = server {
+                    // Errors are ignored: the state machine needs to know only that the process has ended.
+                    let _ = server.client.shutdown().await;
+                }
+                if let Some(container) = container {
+                    containers::stop(container, self.tasks()).await;
+                }
+            }
+            if self.with(|attempt| attempt.is_killed()) != Some(true) {
+                self.removed().await;
+            }
+        });
+    }
+
+    /// Kills the process and the container of the server at once, and reports to the supervisor when they have ended.
+    ///
+    /// The caller holds the lock of the hub's state. The process is killed on another thread, because that may block.
+    pub(super) fn kill(self, remains: Option<Remains>) {
+        self.tasks().clone().spawn(async move {
+            if let Some(Remains { server, container }) = remains {
+                if let Some(server) = server {
+                    let killed = Arc::clone(&server);
+                    let _ = self.tasks().block(move || killed.kill()).await;
+                    let _ = self.tasks().within(KILL_TIMEOUT, server.client.shutdown()).await;
+                }
+                if let Some(container) = container {
+                    containers::remove(container, self.tasks()).await;
+                }
+            }
+            self.removed().await;
+        });
+    }
+
+    /// Removes the attempt after the server process has ended, and reports the end to the supervisor.
+    async fn removed(self) {
+        if let Some(attempt) = self.take_attempt() {
+            let removing = self.tasks().block(move || {
+                if let Some(server) = attempt.launched() {
+                    server.record.remove();
+                }
+            });
+            let _ = removing.await;
+        }
+        self.report(Event::Removed);
+    }
+
+    /// Removes the attempt.
+    fn take_attempt(&self) -> Option<Attempt> {
+        self.hub.lock().get_mut(self.id)?.attempts.remove(&self.generation)
+    }
+}
+
+/// The login of a server. The end of the server waits for no token refresh, because the hub goes on: the end of the hub waits.
+struct LoginOfServer(OAuth);
+
+impl Authorizer for LoginOfServer {
+    fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
+        self.0.authorize(request)
+    }
+
+    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> RefusalFuture<'a> {
+        self.0.refused(refusal)
+    }
+
+    fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
+        self.0.responded(request, response);
+    }
+
+    fn context(&self) -> Option<AuthorizationContext> {
+        self.0.context()
+    }
+}

@@ -1,0 +1,248 @@
+//! [`Servers`]: the part of a hub's state that is behind its lock.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use futures_channel::oneshot;
+use mcpwire_core::Timestamp;
+use mcpwire_supervisor::{CommandId, Event, Generation, ServerId, Supervisor, SupervisorSettings};
+
+use super::attempt::Attempt;
+use super::available_tools::uuid;
+use super::events::HubEvent;
+use super::managed_server::{CheckedConfig, ManagedServer};
+use crate::HubError;
+use crate::config::McpConfig;
+use crate::logins::LoginKey;
+
+/// The servers of a hub, their supervisor, and the commands that wait for its replies.
+pub(super) struct Servers {
+    /// The state of each server in `managed`. Only the methods of this struct add, rename and remove servers.
+    pub(super) supervisor: Supervisor,
+    /// All configured servers, in the order of the configuration file. Hubs have few of them, so they are searched one by one.
+    managed: Vec<ManagedServer>,
+    /// For each command that the supervisor has not answered yet, the sender for the result of the command.
+    pending: HashMap<CommandId, ReplySender>,
+    boot_waiters: Vec<oneshot::Sender<BootReport>>,
+    last_command: u64,
+    /// What the current update of the hub's state delivers after it has released the lock.
+    pub(super) deliveries: Deliveries,
+    /// The time of the supervisor's next timeout after the last update of the hub's state. `None` if no timeout is
+    /// pending.
+    next_timeout: Option<Timestamp>,
+    /// Whether the last [`Hub`](crate::Hub) was dropped. No server is started after this.
+    is_ended: bool,
+}
+
+type ReplySender = oneshot::Sender<Result<(), HubError>>;
+
+/// The outcome of [`Hub::boot`](crate::Hub::boot): how many servers are ready, failed or were cancelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BootReport {
+    /// Number of servers that run, or sleep until one of their tools is called.
+    pub ready: usize,
+    /// Number of servers that failed to start. Servers that may recover are restarted automatically.
+    pub failed: usize,
+    /// Number of servers whose start was cancelled by another command, for example to stop the server.
+    pub cancelled: usize,
+}
+
+/// The events, results and wakers that an update of the hub's state delivers after it has released the lock.
+#[derive(Default)]
+pub(super) struct Deliveries {
+    /// The events of the update, in order.
+    pub(super) events: Vec<HubEvent>,
+    pub(super) wakers: Vec<Waker>,
+    replies: Vec<(ReplySender, Result<(), HubError>)>,
+    reports: Vec<(oneshot::Sender<BootReport>, BootReport)>,
+}
+
+impl Deliveries {
+    /// Delivers all but the events.
+    pub(super) fn deliver(self) {
+        // If the receiver was dropped, nobody needs the result.
+        for (reply, result) in self.replies {
+            let _ = reply.send(result);
+        }
+        for (sender, report) in self.reports {
+            let _ = sender.send(report);
+        }
+        self.wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Servers {
+    /// Creates an empty list of servers. `seed` must be a random number that servers do not know: the hashes that
+    /// detect changed tool definitions depend on it.
+    pub(super) fn new(settings: SupervisorSettings, seed: u64) -> Self {
+        Servers {
+            supervisor: Supervisor::new(settings, seed),
+            managed: Vec::new(),
+            pending: HashMap::new(),
+            boot_waiters: Vec::new(),
+            last_command: 0,
+            deliveries: Deliveries::default(),
+            next_timeout: None,
+            is_ended: false,
+        }
+    }
+
+    /// Iterates over all servers, in the order of the configuration file.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ManagedServer> {
+        self.managed.iter()
+    }
+
+    pub(super) fn get(&self, id: ServerId) -> Option<&ManagedServer> {
+        self.managed.iter().find(|server| server.id() == id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: ServerId) -> Option<&mut ManagedServer> {
+        self.managed.iter_mut().find(|server| server.id() == id)
+    }
+
+    pub(super) fn attempt(&mut self, id: ServerId, generation: Generation) -> Option<&mut Attempt> {
+        self.get_mut(id)?.attempts.get_mut(&generation)
+    }
+
+    /// Calls `f` to send a command to the supervisor under a new command id. Returns the receiver for the result of the
+    /// command.
+    pub(super) fn request(
+        &mut self,
+        f: impl FnOnce(&mut Supervisor, CommandId),
+    ) -> oneshot::Receiver<Result<(), HubError>> {
+        self.last_command += 1;
+        let (id, (sender, reply)) = (CommandId(self.last_command), oneshot::channel());
+        self.pending.insert(id, sender);
+        f(&mut self.supervisor, id);
+        reply
+    }
+
+    /// Delivers the result of a command.
+    pub(super) fn reply(&mut self, command: CommandId, result: Result<(), HubError>) {
+        self.deliveries.replies.extend(self.pending.remove(&command).map(|reply| (reply, result)));
+    }
+
+    /// Starts all enabled servers. Returns the receiver for the report that follows when each server has started or
+    /// failed.
+    pub(super) fn boot(&mut self, now: Timestamp) -> oneshot::Receiver<BootReport> {
+        let (sender, report) = oneshot::channel();
+        self.boot_waiters.push(sender);
+        self.supervisor.boot(now);
+        report
+    }
+
+    /// Delivers the report of all starts that [`boot`](Self::boot) has requested.
+    pub(super) fn booted(&mut self, report: BootReport) {
+        let BootReport { ready, failed, cancelled } = report;
+        self.emit(HubEvent::Booted { ready, failed, cancelled });
+        self.deliveries.reports.extend(self.boot_waiters.drain(..).map(|waiter| (waiter, report)));
+    }
+
+    /// Adds an event, which the listeners receive at the end of the current update of the hub's state.
+    pub(super) fn emit(&mut self, event: HubEvent) {
+        self.deliveries.events.push(event);
+    }
+
+    /// Adds a server without starting it.
+    pub(super) fn add(&mut self, server: ManagedServer, now: Timestamp) -> Result<(), HubError> {
+        self.supervisor.add(server.id(), server.spec.clone(), now)?;
+        self.emit(HubEvent::Configured { id: server.config.id });
+        self.managed.push(server);
+        Ok(())
+    }
+
+    /// Replaces the configurations of servers, which may exchange their names. A running server is restarted if its program or
+    /// address has changed.
+    ///
+    /// # Errors
+    /// If a server is unknown, or a name would belong to two servers. Then nothing is changed.
+    pub(super) fn replace(&mut self, servers: Vec<CheckedConfig>, now: Timestamp) -> Result<(), HubError> {
+        let names: Vec<_> = servers.iter().map(|checked| (checked.id(), checked.spec.name.as_str())).collect();
+        self.supervisor.rename(&names)?;
+        for checked in servers {
+            let (id, CheckedConfig { config, mut spec }) = (checked.id(), checked);
+            // `rename` has found the server.
+            let Some(server) = self.managed.iter_mut().find(|server| server.id() == id) else { continue };
+            spec.revision = server.spec.revision + 1;
+            let is_replaced = server.config.hash() != config.hash();
+            self.supervisor.update(id, spec.clone(), is_replaced, now)?;
+            (server.config, server.spec) = (Arc::new(config), spec);
+            self.emit(HubEvent::Configured { id: uuid(id) });
+        }
+        Ok(())
+    }
+
+    /// Reports the outcome of [`Action::Persist`](mcpwire_supervisor::Action::Persist) to the supervisor. `result` is the saved
+    /// configuration, or the error that prevented the save.
+    pub(super) fn saved(&mut self, id: ServerId, result: Result<McpConfig, HubError>, now: Timestamp) {
+        let result = result.map(|config| {
+            let Some(server) = self.get_mut(id) else { return 0 };
+            server.config = Arc::new(config);
+            server.spec.revision += 1;
+            let revision = server.spec.revision;
+            self.emit(HubEvent::Configured { id: uuid(id) });
+            revision
+        });
+        self.supervisor.persisted(id, result, now);
+    }
+
+    /// Removes a server that the supervisor has removed.
+    pub(super) fn remove(&mut self, id: ServerId) -> Option<ManagedServer> {
+        self.emit(HubEvent::Removed { id: uuid(id) });
+        let at = self.managed.iter().position(|server| server.id() == id)?;
+        Some(self.managed.remove(at))
+    }
+
+    /// Marks the hub as ended. Returns all attempts to run servers, and the senders for all pending results: when the caller drops
+    /// the senders, the operations that wait for these results fail.
+    pub(super) fn end(&mut self) -> (Vec<Attempt>, impl Sized + use<>) {
+        self.is_ended = true;
+        let attempts = self.managed.iter_mut().flat_map(|server| std::mem::take(&mut server.attempts).into_values());
+        (attempts.collect(), (std::mem::take(&mut self.pending), std::mem::take(&mut self.boot_waiters)))
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// Returns the login of each server that waits for a login, runs with one, or is being started or stopped.
+    pub(super) fn watched_logins(&self) -> Vec<(ServerId, LoginKey)> {
+        let watched = self.managed.iter().filter_map(|server| {
+            let login = server.login.as_ref()?;
+            let id = server.id();
+            login.is_watched(self.supervisor.detail(id)?.state).then(|| (id, login.key.clone()))
+        });
+        watched.collect()
+    }
+
+    /// Returns the name of each server that is starting, with the maximum time that a tool call waits for that server.
+    pub(super) fn starting(&self) -> Vec<(String, Duration)> {
+        let is_starting = |server: &&ManagedServer| {
+            self.supervisor.detail(server.id()).is_some_and(|detail| detail.state.is_starting())
+        };
+        let starting = self.managed.iter().filter(is_starting);
+        starting.map(|server| (server.name().to_owned(), server.spec.policy.call_wait_start)).collect()
+    }
+
+    /// Stores the time of the supervisor's next timeout. Returns whether this time is earlier than the time that the
+    /// previous call stored.
+    pub(super) fn is_timeout_earlier(&mut self) -> bool {
+        let next = self.supervisor.poll_timeout();
+        let before = std::mem::replace(&mut self.next_timeout, next);
+        next.is_some_and(|next| before.is_none_or(|before| next < before))
+    }
+
+    /// Reports to the supervisor that the connections of all servers may be lost because the machine was asleep. The
+    /// supervisor then probes the running servers.
+    pub(super) fn suspect_connections(&mut self, now: Timestamp) {
+        for server in &self.managed {
+            let id = server.id();
+            if let Some(detail) = self.supervisor.detail(id) {
+                self.supervisor.event(id, detail.generation, Event::ConnectionSuspect, now);
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! [`Session`] negotiates with a started server, lists its tools, probes it, and listens to its notifications.
+
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+
+use mcpwire_core::{Era, Event as ConnectionEvent, Notification, SubscriptionEvent, SubscriptionFilter, ToolList};
+use mcpwire_driver::{Error, ErrorKind, Events};
+use mcpwire_supervisor::{Event, Failure, Retry, Stage};
+
+use super::attempt::Launched;
+use super::attempt_task::AttemptTask;
+use super::failures;
+use super::managed_server::ManagedServer;
+use crate::HubError;
+use crate::logins::RequiredLogin;
+use crate::redact::Redactor;
+use crate::tasks::Client;
+
+/// The use of a started server during one attempt to run it. Its tasks are aborted when the attempt ends.
+#[derive(Clone)]
+pub(super) struct Session {
+    task: AttemptTask,
+    client: Client,
+    redactor: Redactor,
+}
+
+impl AttemptTask {
+    /// Begins `operation` with the client of the server, in a task. If there is no client, reports the event that `failed` returns.
+    pub(super) fn begin<F: Future<Output = ()> + Send + 'static>(
+        self,
+        server: &mut ManagedServer,
+        operation: impl FnOnce(Session) -> F,
+        failed: impl FnOnce(Failure) -> Event,
+    ) {
+        let tasks = self.tasks().clone();
+        let attempt = server.attempts.get_mut(&self.generation);
+        if let Some((connection, attempt)) = attempt.and_then(|attempt| Some((attempt.connection()?, attempt))) {
+            let session = Session { task: self, client: connection.client, redactor: connection.redactor };
+            attempt.add_task(tasks.spawn_abortable(operation(session)));
+            return;
+        }
+        let event = failed(Failure::new(HubError::network("transport", "there is no connection"), Retry::Backoff));
+        tasks.spawn(async move { self.report(event) });
+    }
+}
+
+impl Session {
+    /// Negotiates the protocol version with the server, then begins to listen to its notifications. Reports the outcome to
+    /// the supervisor.
+    pub(super) async fn negotiate(self) {
+        // If the attempt was removed meanwhile, there is no server left to negotiate with.
+        let Some(server) = self.task.with(|attempt| attempt.launched().cloned()).flatten() else { return };
+        let event = match self.initialize(&server).await {
+            Ok(()) => {
+                let version = self.client.protocol_version().map(|version| version.to_string()).unwrap_or_default();
+                let events = self.client.events();
+                self.spawn(self.clone().listen(events));
+                self.spawn(self.clone().subscribe());
+                Event::Negotiated { version }
+            }
+            Err(error) => self.failed(&error, Stage::Negotiate),
+        };
+        self.task.report(event);
+    }
+
+    /// Opens the connection. A server that exits when the client asks for its protocol version is started again as a new process, whose
+    /// id is recorded.
+    async fn initialize(&self, server: &Arc<Launched>) -> Result<(), Error> {
+        let mut pid = self.client.pid();
+        let mut opening = Box::pin(self.client.initialize());
+        let opened = poll_fn(|cx| {
+            let opened = opening.as_mut().poll(cx);
+            let current = self.client.pid();
+            if pid != current {
+                pid = current;
+                let (server, logs) = (Arc::clone(server), self.task.logs.clone());
+                self.task.tasks().block_detached(move || server.record.record(current, &logs));
+            }
+            opened
+        });
+        opened.await.map(drop)
+    }
+
+    /// Runs a task until the attempt ends.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let handle = self.task.tasks().spawn_abortable(task);
+        if self.task.with(|attempt| attempt.add_task(handle.clone())).is_none() {
+            handle.abort();
+        }
+    }
+
+    /// Listens to the server, and reports to the supervisor when its tools change and when the connection ends.
+    async fn listen(self, mut events: Events) {
+        while let Some(event) = events.next().await {
+            if matches!(
+                event,
+                // The server may offer other tools to another login.
+                ConnectionEvent::Notification(Notification::ToolsChanged) | ConnectionEvent::AuthorizationChanged
+            ) {
+                self.task.report(Event::ListChanged);
+            }
+        }
+        let Session { task, client, redactor } = self;
+        let failure = failures::of_closed(&client, &task.config, &redactor);
+        drop(client);
+        task.report(Event::Closed(failure));
+    }
+
+    /// Subscribes to changes of the server's tools, and reports them to the supervisor. Only modern servers (from revision
+    /// 2026-07-28 on) require a subscription.
+    async fn subscribe(self) {
+        let is_modern = self.client.protocol_version().is_some_and(|version| version.era() == Era::Modern);
+        if !is_modern || !self.notifies_of_tools() {
+            return;
+        }
+        let Session { task, client, .. } = self;
+        let Ok(mut changes) = client.subscribe(&SubscriptionFilter::new().tools()).await else { return };
+        drop(client);
+        while let Some(change) = changes.next().await {
+            // A later acknowledgement means that the subscription was interrupted and renewed. The tools may have changed
+            // meanwhile.
+            if matches!(change, SubscriptionEvent::Acknowledged(_)) {
+                task.report(Event::ListChanged);
+            }
+        }
+    }
+
+    /// Requests the tool list of the server for the first time, and reports the list or the failure to the supervisor.
+    pub(super) async fn list(self) {
+        let event = self.list_tools().await.unwrap_or_else(|error| self.failed(&error, Stage::List));
+        self.task.report(event);
+    }
+
+    /// Requests the tool list of the running server again, and reports the outcome to the supervisor.
+    pub(super) async fn refresh(self) {
+        let listed = self.list_tools().await;
+        let event = listed.unwrap_or_else(|error| self.unless_login(&error, Event::RefreshFailed));
+        self.task.report(event);
+    }
+
+    async fn list_tools(&self) -> Result<Event, Error> {
+        let has_tools = self.client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some());
+        let tools: Arc<ToolList> =
+            if has_tools { Arc::clone(self.client.list_tools().await?.list()) } else { Arc::default() };
+        let (hub, config, list) = (Arc::clone(&self.task.hub), Arc::clone(&self.task.config), Arc::clone(&tools));
+        let has_login = hub.lock().get(self.task.id).is_some_and(ManagedServer::has_login);
+        // Errors are ignored: if the list cannot be cached, the next hub requests it again.
+        let _ = self.task.tasks().block(move || hub.tool_cache.write(&config, &list, has_login)).await;
+        let ttl = tools.hints().stale_after(self.notifies_of_tools());
+        Ok(Event::Listed { tools, ttl })
+    }
+
+    /// Checks that the server responds to a ping, and reports the outcome to the supervisor. An error is a response too.
+    pub(super) async fn probe(self) {
+        let event = match self.client.ping().await {
+            Err(error) if error.kind() != ErrorKind::Server => self.unless_login(&error, Event::ProbeFailed),
+            _ => Event::Probed,
+        };
+        self.task.report(event);
+    }
+
+    /// Returns the event that ends the attempt because of `error`. If the server wants a login, stores which one.
+    fn failed(&self, error: &Error, stage: Stage) -> Event {
+        let required = RequiredLogin::find(error).map(|required| required.redacted(&self.redactor));
+        if let Some(login) = self.task.hub.lock().get_mut(self.task.id).and_then(|server| server.login.as_mut()) {
+            login.required = required;
+        }
+        Event::Failed(failures::of_start(error, stage, &self.task.config, &self.redactor))
+    }
+
+    /// Returns `otherwise`, or the event that ends the attempt if the server wants a login. Then repeating the request is of no use.
+    fn unless_login(&self, error: &Error, otherwise: Event) -> Event {
+        if error.kind() == ErrorKind::LoginRequired { self.failed(error, Stage::Run) } else { otherwise }
+    }
+
+    fn notifies_of_tools(&self) -> bool {
+        self.client.capabilities().and_then(|all| all.tools.as_ref()).is_some_and(|tools| tools.list_changed)
+    }
+}
