@@ -77,9 +77,8 @@ impl CallHooks {
     /// Decides with the callbacks whether a tool call may be made. Returns an error if the call is denied.
     pub(super) async fn before(&self, call: &ToolCall) -> Result<(), HubError> {
         let Some(before) = &self.before else { return Ok(()) };
-        let decision = catch_panic(|| before(call))
-            .map_err(|message| denied(call, &panicked_callback("before_call", &message)))?;
-        self.decide(decision, call, || CallQuestion { call: call.clone(), outcome: None }).await
+        let decision = run("before_call", call, || before(call))?;
+        self.decide(decision, call, None).await
     }
 
     /// Decides with the callbacks whether the caller gets the outcome of a tool call. The error of a failed call is
@@ -90,10 +89,9 @@ impl CallHooks {
         outcome: Result<ToolOutcome, HubError>,
     ) -> Result<ToolOutcome, HubError> {
         let Some(after) = &self.after else { return outcome };
-        let decision = catch_panic(|| after(call, outcome.as_ref()));
+        let decision = run("after_call", call, || after(call, outcome.as_ref()));
         let outcome = outcome?;
-        let decision = decision.map_err(|message| denied(call, &panicked_callback("after_call", &message)))?;
-        self.decide(decision, call, || CallQuestion { call: call.clone(), outcome: Some(outcome.clone()) }).await?;
+        self.decide(decision?, call, Some(&outcome)).await?;
         Ok(outcome)
     }
 
@@ -101,24 +99,23 @@ impl CallHooks {
         &self,
         decision: CallDecision,
         call: &ToolCall,
-        question: impl FnOnce() -> CallQuestion,
+        outcome: Option<&ToolOutcome>,
     ) -> Result<(), HubError> {
-        let reason = match decision {
-            CallDecision::Allow => return Ok(()),
-            CallDecision::Deny(reason) => reason,
-            CallDecision::Ask => match &self.on_ask {
-                None => "it needs approval, and nobody can be asked; set `HubOptions::on_ask`".into(),
-                Some(on_ask) => {
-                    let question = question();
-                    let asked = catch_panic(|| on_ask(question));
-                    let answer = asked.map_err(|message| denied(call, &panicked_callback("on_ask", &message)))?;
-                    match AssertUnwindSafe(answer).catch_unwind().await {
-                        Ok(true) => return Ok(()),
-                        Ok(false) => "it was not approved".into(),
-                        Err(_) => panicked_callback("on_ask", "the answer could not be obtained"),
-                    }
+        let reason = match (decision, &self.on_ask) {
+            (CallDecision::Allow, _) => return Ok(()),
+            (CallDecision::Deny(reason), _) => reason,
+            (CallDecision::Ask, None) => {
+                "it needs approval, and nobody can be asked; set `HubOptions::on_ask`".to_owned()
+            }
+            (CallDecision::Ask, Some(on_ask)) => {
+                let question = CallQuestion { call: call.clone(), outcome: outcome.cloned() };
+                let answer = run("on_ask", call, || on_ask(question))?;
+                match AssertUnwindSafe(answer).catch_unwind().await {
+                    Ok(true) => return Ok(()),
+                    Ok(false) => "it was not approved".to_owned(),
+                    Err(_) => has_panicked("on_ask", "the answer could not be obtained"),
                 }
-            },
+            }
         };
         Err(denied(call, &reason))
     }
@@ -129,8 +126,13 @@ fn denied(call: &ToolCall, reason: &str) -> HubError {
     HubError::new(ErrorKind::Denied, message).at("tool_name").with_tool(&call.tool)
 }
 
+/// Runs a callback of the program. If it panics, the call is denied.
+fn run<T>(callback: &str, call: &ToolCall, f: impl FnOnce() -> T) -> Result<T, HubError> {
+    catch_panic(f).map_err(|message| denied(call, &has_panicked(callback, &message)))
+}
+
 /// Returns why a call is denied whose callback has panicked.
-fn panicked_callback(callback: &str, message: &str) -> String {
+fn has_panicked(callback: &str, message: &str) -> String {
     panicked(&format!("`HubOptions::{callback}`"), message).message().to_owned()
 }
 

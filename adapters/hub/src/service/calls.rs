@@ -151,15 +151,16 @@ impl HubState {
         if !same.is_empty() {
             let message = format!("{}; several servers have a tool of this name: {}", error.message(), same.join(", "));
             return error.with_message(message);
-        } else if !starting.is_empty() {
-            let names: Vec<&str> = starting.iter().map(|(name, _)| name.as_str()).collect();
-            let message = format!(
-                "the tool `{name}` is not known yet: servers that may have it are still starting: {}; try again in a moment",
-                names.join(", ")
-            );
-            return HubError::new(ErrorKind::Starting, message).at("tool_name").with_tool(name);
         }
-        error
+        if starting.is_empty() {
+            return error;
+        }
+        let names: Vec<&str> = starting.iter().map(|(name, _)| name.as_str()).collect();
+        let message = format!(
+            "the tool `{name}` is not known yet: servers that may have it are still starting: {}; try again in a moment",
+            names.join(", ")
+        );
+        HubError::new(ErrorKind::Starting, message).at("tool_name").with_tool(name)
     }
 
     /// Returns the name that the server `id` uses for a tool. A name that is neither an exposed name of this server, nor begins

@@ -1,6 +1,7 @@
 //! Converts errors of the MCP client to errors for users: removes secrets, and finds the likely cause of each error.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use mcpwire_authorization::LoginRequired;
 use mcpwire_core::http::HttpError;
@@ -124,63 +125,49 @@ fn of_client(error: &Error, redactor: &Redactor) -> Option<HubError> {
 }
 
 fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor) -> Failure {
-    let without_secrets = |text: String| Cow::Owned(redactor.redact(&text));
+    let text = |text: &dyn Display| Cow::Owned(redactor.redact(&text.to_string()));
     let process = error.process();
     let cause = match error.cause() {
         ErrorCause::Spawn(error) => Cause::Spawn(match error.kind() {
             SpawnErrorKind::NotFound | SpawnErrorKind::InterpreterNotFound => SpawnFailure::NotFound,
             SpawnErrorKind::NotPermitted => SpawnFailure::NotPermitted,
             SpawnErrorKind::NotExecutable => SpawnFailure::NotExecutable,
-            _ => SpawnFailure::Other(without_secrets(error.to_string())),
+            _ => SpawnFailure::Other(text(error)),
         }),
-        ErrorCause::Connect(error) => match error {
-            ConnectError::UnsupportedVersion { server, .. } => {
-                Cause::NoCommonVersion(without_secrets(server.join(", ")))
+        ErrorCause::Connect(ConnectError::UnsupportedVersion { server, .. }) => {
+            Cause::NoCommonVersion(text(&server.join(", ")))
+        }
+        ErrorCause::Connect(ConnectError::Refused { error, .. })
+        | ErrorCause::Call(CallError::Server { error, .. }) => {
+            Cause::Rpc { code: error.code, message: text(&error.message) }
+        }
+        ErrorCause::Connect(ConnectError::Timeout { after }) | ErrorCause::Call(CallError::Timeout { after, .. }) => {
+            Cause::Timeout(*after)
+        }
+        ErrorCause::Connect(ConnectError::Cancelled) | ErrorCause::Call(CallError::Cancelled { .. }) => {
+            Cause::Cancelled
+        }
+        ErrorCause::Connect(ConnectError::Http { error, .. }) | ErrorCause::Call(CallError::Http { error, .. }) => {
+            match &**error {
+                HttpError::Status { status, .. } | HttpError::Unauthorized { status, .. } => {
+                    Cause::Http { status: *status, retry_after: error.retry_after() }
+                }
+                HttpError::Failed(_) | HttpError::SessionLost => Cause::Network(text(error)),
+                _ => Cause::Unreadable(text(error)),
             }
-            ConnectError::Refused { error, .. } => {
-                Cause::Rpc { code: error.code, message: without_secrets(error.message.clone()) }
-            }
-            ConnectError::Timeout { after } => Cause::Timeout(*after),
-            ConnectError::Closed => closed(process, kind),
-            ConnectError::Cancelled => Cause::Cancelled,
-            ConnectError::Failed(_) => Cause::Network(without_secrets(error.to_string())),
-            ConnectError::Http { error, .. } => http(error, without_secrets),
-            other => Cause::Unreadable(without_secrets(other.to_string())),
+        }
+        cause @ (ErrorCause::Connect(ConnectError::Failed(_))
+        | ErrorCause::Call(CallError::Closed { reason: CloseReason::Failed(_), .. })) => Cause::Network(text(cause)),
+        ErrorCause::Connect(ConnectError::Closed)
+        | ErrorCause::Call(CallError::Closed { .. })
+        | ErrorCause::Send(_) => match process.and_then(ProcessReport::exit) {
+            Some(exit) => Cause::Exit { code: exit.code, signal: exit.signal },
+            None if kind == PackageKind::Http => Cause::Network("the server closed the connection".into()),
+            None => Cause::Closed,
         },
-        ErrorCause::Send(_) => closed(process, kind),
-        ErrorCause::Call(error) => match error {
-            CallError::Server { error, .. } => {
-                Cause::Rpc { code: error.code, message: without_secrets(error.message.clone()) }
-            }
-            CallError::Timeout { after, .. } => Cause::Timeout(*after),
-            CallError::Closed { reason: CloseReason::Failed(_), .. } => {
-                Cause::Network(without_secrets(error.to_string()))
-            }
-            CallError::Closed { .. } => closed(process, kind),
-            CallError::Cancelled { .. } => Cause::Cancelled,
-            CallError::Http { error, .. } => http(error, without_secrets),
-            other => Cause::Unreadable(without_secrets(other.to_string())),
-        },
-        _ => Cause::Network(without_secrets(error.to_string())),
+        cause @ (ErrorCause::Connect(_) | ErrorCause::Call(_)) => Cause::Unreadable(text(cause)),
+        _ => Cause::Network(text(error)),
     };
     let stderr = process.map(|process| redactor.redact(process.stderr_tail())).unwrap_or_default();
     Evidence::new(kind, stage, cause).stderr(&stderr).classify()
-}
-
-fn closed<'a>(process: Option<&ProcessReport>, kind: PackageKind) -> Cause<'a> {
-    match process.and_then(ProcessReport::exit) {
-        Some(exit) => Cause::Exit { code: exit.code, signal: exit.signal },
-        None if kind == PackageKind::Http => Cause::Network("the server closed the connection".into()),
-        None => Cause::Closed,
-    }
-}
-
-fn http<'a>(error: &HttpError, without_secrets: impl Fn(String) -> Cow<'a, str>) -> Cause<'a> {
-    match error {
-        HttpError::Status { status, .. } | HttpError::Unauthorized { status, .. } => {
-            Cause::Http { status: *status, retry_after: error.retry_after() }
-        }
-        HttpError::Failed(_) | HttpError::SessionLost => Cause::Network(without_secrets(error.to_string())),
-        other => Cause::Unreadable(without_secrets(other.to_string())),
-    }
 }

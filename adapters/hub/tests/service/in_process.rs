@@ -11,12 +11,14 @@ use mcpwire_core::{ElicitResult, Json, ServerInfo, Tool};
 use mcpwire_driver::{ConnectionInfo, Exit, McpServerDef, Observer, ServerLaunch};
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::secrets::{Secret, SecretRef};
-use mcpwire_hub::service::{AvailableTools, CallOptions, ServiceFuture, ToolOutcome};
+use mcpwire_hub::service::{AvailableTools, CallDecision, CallOptions, ServiceFuture, ToolOutcome};
 use mcpwire_hub::{ConnectOptions, ErrorCode, ErrorKind, Hub, HubOptions, McpService, McpStatus, Uuid};
 use mcpwire_supervisor::State;
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, duplex};
 use mcpwire_tokio::Tokio;
+use serde::{Serialize, Serializer, ser};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::support::{PATIENCE, good, soon, state};
 
@@ -323,4 +325,46 @@ async fn a_service_for_tests_needs_three_methods() {
     assert_eq!((error.kind(), error.code()), (ErrorKind::Unsupported, ErrorCode::ServiceUnavailable));
     mock.shutdown_all().await.unwrap();
     assert!(mock.events().try_next().is_none());
+}
+
+#[tokio::test]
+async fn a_call_outlives_what_it_was_made_of() {
+    let hub = hub(HubOptions::in_memory(), echo()).await;
+    let mut calls = JoinSet::new();
+    for number in 0..10 {
+        // As a model names its tools: both are gone before the call is sent.
+        let (name, arguments) = (String::from("a__echo"), json!({"message": number.to_string()}));
+        calls.spawn(hub.call(&name, &arguments).send());
+    }
+    // The pending calls keep the hub.
+    drop(hub);
+    let mut texts = Vec::new();
+    while let Some(call) = soon(calls.join_next()).await {
+        texts.push(call.expect("it does not panic").expect("it answers").text());
+    }
+    texts.sort();
+    assert_eq!(texts, ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+}
+
+/// Arguments that do not serialize.
+struct Broken;
+
+impl Serialize for Broken {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(ser::Error::custom("the disk is gone"))
+    }
+}
+
+#[tokio::test]
+async fn the_error_of_serializing_arguments_is_that_of_sending() {
+    for hooks in [false, true] {
+        let options = HubOptions::in_memory();
+        let options = if hooks { options.before_call(|_| CallDecision::Allow) } else { options };
+        let hub = hub(options, echo()).await;
+        let call = hub.call("a__echo", Broken);
+        let error = soon(call.send()).await.expect_err("it cannot be sent");
+        assert_eq!((error.kind(), error.field()), (ErrorKind::Usage, "arguments"), "{error}");
+        assert!(error.message().contains("the disk is gone"), "{error}");
+        assert_eq!((error.server(), error.tool()), (Some("a"), Some("echo")), "{error}");
+    }
 }

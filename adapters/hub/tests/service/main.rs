@@ -16,7 +16,6 @@ mod secrets;
 mod secrets_everywhere;
 mod server;
 mod snapshot;
-mod spawned_calls;
 mod support;
 mod tools;
 mod worker;

@@ -50,9 +50,10 @@ async fn check_that_nothing_is_crossed(hub: &Hub, expected: &[(Uuid, &str)]) {
     for (id, name) in expected {
         assert_eq!(hub.get(*id).unwrap().name, *name);
         assert_eq!(hub.status_detail(*id).unwrap().name, *name);
-        assert_eq!(hub.find_tool_server(&format!("{name}__echo")), Some(*id), "{name}");
-        assert_eq!(hub.resolve(&format!("{name}__echo")).map(|tool| tool.mcp_id), Some(*id), "{name}");
-        let answered = call(hub, *id, &format!("{name}__echo"), json!({"message": name})).await;
+        let exposed = format!("{}__echo", name.to_lowercase());
+        assert_eq!(hub.find_tool_server(&exposed), Some(*id), "{name}");
+        assert_eq!(hub.resolve(&exposed).map(|tool| tool.mcp_id), Some(*id), "{name}");
+        let answered = call(hub, *id, &exposed, json!({"message": name})).await;
         assert_eq!(answered.as_deref(), Ok(*name));
     }
     let mut ids: Vec<Uuid> = hub.list().iter().map(|config| config.id).collect();

@@ -1,23 +1,24 @@
-//! [`Logins`]: the OAuth logins of a program, one for each server and account.
-
-mod explain;
+//! [`Logins`]: the OAuth logins of a program, one for each server and account, and their errors in the terms of the configuration.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
 use mcpwire_authorization::oauth::{AuthMethod, Scopes, Secret as OAuthSecret};
-use mcpwire_authorization::{FileStore, MachineGrant, MemoryStore, OAuth, OAuthBuilder, TokenStore, login_document};
+use mcpwire_authorization::{
+    FileStore, LoginError, LoginErrorKind, LoginRequired, MachineGrant, MemoryStore, OAuth, OAuthBuilder, TokenStore,
+    login_document,
+};
 use mcpwire_client::McpServerDef;
 pub use mcpwire_config::launch::LoginSettings;
-use mcpwire_driver::Runtime;
 use mcpwire_driver::http::HttpClient;
+use mcpwire_driver::{Error, Runtime};
+use serde::{Deserialize, Serialize};
 
-pub use self::explain::{RequiredLogin, login_error};
-pub(crate) use self::explain::{find_login_error, in_terms_of_configuration};
-use crate::HubError;
 use crate::layout::Layout;
+use crate::redact::Redactor;
 use crate::secrets::Secret;
+use crate::{ErrorKind, HubError};
 
 /// The OAuth logins of a program. Cheap to clone.
 ///
@@ -34,25 +35,23 @@ struct Inner {
 
 /// The authorizer of one server and account.
 struct SharedLogin {
-    target: Target,
+    key: LoginKey,
+    /// How the server is reached: its URL, and the parts of its definition that requests of the login use, too.
+    server: McpServerDef,
     settings: LoginSettings,
     oauth: OAuth,
 }
 
-/// How the server of a login is reached: its URL, and the parts of the definition that requests of the login use, too.
-#[derive(PartialEq)]
-struct Target(McpServerDef);
+/// Identifies a login: the server, and the account of the user there. Empty for the only account.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct LoginKey {
+    server_url: String,
+    account: String,
+}
 
-impl Target {
-    fn new(def: &McpServerDef) -> Self {
-        let mut own = McpServerDef::http(def.url.clone().unwrap_or_default());
-        own.ca_file.clone_from(&def.ca_file);
-        own.proxy.clone_from(&def.proxy);
-        Target(own)
-    }
-
-    fn url(&self) -> &str {
-        self.0.url.as_deref().unwrap_or_default()
+impl LoginKey {
+    pub(crate) fn new(def: &McpServerDef, settings: &LoginSettings) -> Self {
+        LoginKey { server_url: def.url.clone().unwrap_or_default(), account: settings.account().to_owned() }
     }
 }
 
@@ -89,9 +88,12 @@ impl Logins {
         runtime: &Arc<dyn Runtime>,
         client: Option<Arc<dyn HttpClient>>,
     ) -> Result<OAuth, HubError> {
-        let target = Target::new(def);
+        let key = LoginKey::new(def, settings);
+        let mut server = McpServerDef::http(&key.server_url);
+        server.ca_file.clone_from(&def.ca_file);
+        server.proxy.clone_from(&def.proxy);
         let mut shared = self.shared();
-        let is_same = |login: &&SharedLogin| login.target == target && login.settings == *settings;
+        let is_same = |login: &&SharedLogin| login.server == server && login.settings == *settings;
         if let Some(login) = shared.iter().find(is_same) {
             return Ok(login.oauth.clone());
         }
@@ -101,13 +103,13 @@ impl Logins {
             None => runtime
                 .process_runtime()
                 .unwrap_or_else(|| Arc::clone(runtime))
-                .http_client(&target.0)
+                .http_client(&server)
                 .map_err(|error| HubError::validation("transport", error.to_string()))?,
         };
         let oauth = self.build(def, settings).build(Arc::clone(runtime), client);
         // An authorizer with other settings keeps the same login. Connections that still have it go on with it.
-        shared.retain(|login| login.target.url() != target.url() || login.settings.account() != settings.account());
-        shared.push(SharedLogin { target, settings: settings.clone(), oauth: oauth.clone() });
+        shared.retain(|login| login.key != key);
+        shared.push(SharedLogin { key, server, settings: settings.clone(), oauth: oauth.clone() });
         Ok(oauth)
     }
 
@@ -130,9 +132,7 @@ impl Logins {
 
     /// Drops the authorizer of a login that another process has deleted, because it still has the token.
     pub(crate) fn forget(&self, key: &LoginKey) {
-        let is_it =
-            |login: &SharedLogin| login.target.url() == key.server_url && login.settings.account() == key.account;
-        let forgotten: Vec<SharedLogin> = self.shared().extract_if(.., |login| is_it(login)).collect();
+        let forgotten: Vec<SharedLogin> = self.shared().extract_if(.., |login| login.key == *key).collect();
         drop(forgotten);
     }
 
@@ -193,22 +193,90 @@ impl fmt::Debug for Logins {
     }
 }
 
-/// Identifies a login: the server, and the account of the user there. Empty for the only account.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct LoginKey {
-    pub(crate) server_url: String,
-    pub(crate) account: String,
-}
-
-impl LoginKey {
-    pub(crate) fn new(def: &McpServerDef, settings: &LoginSettings) -> Self {
-        LoginKey { server_url: def.url.clone().unwrap_or_default(), account: settings.account().to_owned() }
-    }
-}
-
 /// Returns the function that lists the tokens and client secrets of a login, now and after each refresh, for
 /// [`Redactor::also`](crate::redact::Redactor::also).
 pub fn login_secrets(oauth: &OAuth) -> impl Fn() -> Vec<Secret> + Send + Sync + use<> {
     let oauth = oauth.clone();
     move || oauth.secrets().iter().map(|secret| Secret::new(secret.expose())).collect()
+}
+
+/// The settings that an error names as its cure: the name in the error, and the path in the configuration.
+const SETTINGS: [(&str, &str); 8] = [
+    ("auth_method", "oauth.auth_method"),
+    ("scopes", "oauth.scopes"),
+    ("omit_resource", "oauth.omit_resource"),
+    ("assume_pkce", "oauth.assume_pkce"),
+    ("lenient_issuer", "oauth.lenient_issuer"),
+    ("accept_parent_resource", "oauth.accept_parent_resource"),
+    ("allow_private_addresses", "oauth.allow_private_addresses"),
+    ("client_issuer", "oauth.issuer"),
+];
+
+/// Converts the error of a login to an error for the user.
+///
+/// If a setting of the server cures the error, the field is the path of this setting, such as `oauth.assume_pkce`. The message
+/// contains no secrets.
+pub fn login_error(error: &LoginError) -> HubError {
+    let (kind, field) = match error.kind() {
+        LoginErrorKind::Temporary | LoginErrorKind::Store => (ErrorKind::Unavailable, ""),
+        LoginErrorKind::LoginRequired => (ErrorKind::LoginRequired, "login"),
+        LoginErrorKind::NotCompleted => (ErrorKind::Cancelled, ""),
+        LoginErrorKind::ClientIdRequired => (ErrorKind::InvalidConfiguration, "oauth.client_id"),
+        LoginErrorKind::ClientIssuerRequired => (ErrorKind::InvalidConfiguration, "oauth.issuer"),
+        LoginErrorKind::Misconfigured => (ErrorKind::InvalidConfiguration, "oauth"),
+        _ => (ErrorKind::Unauthorized, "authorization"),
+    };
+    let is_temporary = error.kind() == LoginErrorKind::Temporary;
+    let text = error.to_string();
+    let setting = SETTINGS.into_iter().find(|(setting, _)| text.contains(&quoted(setting)));
+    let message = in_terms_of_configuration(&text);
+    match setting {
+        Some((_, path)) => HubError::validation(path, message),
+        None => HubError::new(kind, message).at(field).with_retryable(is_temporary),
+    }
+}
+
+/// Returns the error of a login that a client's error reports, as an error for the user. Returns `None` if there is none.
+pub(crate) fn find_login_error(error: &Error) -> Option<HubError> {
+    error.authorization_error()?.downcast_ref().map(login_error)
+}
+
+/// Names settings by their paths in the configuration: `oauth.assume_pkce` instead of `assume_pkce`.
+pub(crate) fn in_terms_of_configuration(text: &str) -> String {
+    let with_path = |text: String, (setting, path): (&str, &str)| text.replace(&quoted(setting), &quoted(path));
+    SETTINGS.into_iter().fold(text.to_owned(), with_path)
+}
+
+fn quoted(setting: &str) -> String {
+    format!("`{setting}`")
+}
+
+/// The login that a server in the state `needs-login` waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RequiredLogin {
+    /// The URL of the server, without its query.
+    pub server_url: String,
+    /// The account of the user. Empty for the only one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub account: String,
+    /// The scopes that the server wants. Empty if it named none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<String>,
+}
+
+impl RequiredLogin {
+    /// Returns the login that a request of a client needs, or `None` if `error` is not about a login.
+    pub(crate) fn find(error: &Error) -> Option<RequiredLogin> {
+        let required = LoginRequired::find(error)?;
+        let server_url = required.server_url.split(['?', '#']).next().unwrap_or_default().to_owned();
+        let scopes = required.scopes.iter().flat_map(Scopes::iter).map(str::to_owned).collect();
+        Some(RequiredLogin { server_url, account: required.account.clone(), scopes })
+    }
+
+    /// Replaces secrets in the scopes, which the server has named.
+    pub(crate) fn redacted(mut self, redactor: &Redactor) -> Self {
+        self.scopes = self.scopes.iter().map(|scope| redactor.redact(scope)).collect();
+        self
+    }
 }
