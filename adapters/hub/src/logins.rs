@@ -227,24 +227,29 @@ pub fn login_error(error: &LoginError) -> HubError {
         _ => (ErrorKind::Unauthorized, "authorization"),
     };
     let is_temporary = error.kind() == LoginErrorKind::Temporary;
-    let text = error.to_string();
-    let setting = SETTINGS.into_iter().find(|(setting, _)| text.contains(&quoted(setting)));
-    let message = in_terms_of_configuration(&text);
+    let (reason, advice) = split_advice(error);
+    let setting = SETTINGS.into_iter().find(|(setting, _)| advice.contains(&quoted(setting)));
+    let with_path = |advice: String, (setting, path): (&str, &str)| advice.replace(&quoted(setting), &quoted(path));
+    let message = reason + &SETTINGS.into_iter().fold(advice, with_path);
     match setting {
         Some((_, path)) => HubError::validation(path, message),
         None => HubError::new(kind, message).at(field).with_retryable(is_temporary),
     }
 }
 
+/// Splits the text of an error into the reason, which may repeat the text of a server, and what the user can do. Only the latter names
+/// settings.
+fn split_advice(error: &LoginError) -> (String, String) {
+    let text = error.to_string();
+    let LoginError::Flow(flow) = error else { return (String::new(), text) };
+    let reason = flow.clone().without_advice().to_string();
+    let advice = text.strip_prefix(&reason).unwrap_or_default().to_owned();
+    (reason, advice)
+}
+
 /// Returns the error of a login that a client's error reports, as an error for the user. Returns `None` if there is none.
 pub(crate) fn find_login_error(error: &Error) -> Option<HubError> {
     error.authorization_error()?.downcast_ref().map(login_error)
-}
-
-/// Names settings by their paths in the configuration: `oauth.assume_pkce` instead of `assume_pkce`.
-pub(crate) fn in_terms_of_configuration(text: &str) -> String {
-    let with_path = |text: String, (setting, path): (&str, &str)| text.replace(&quoted(setting), &quoted(path));
-    SETTINGS.into_iter().fold(text.to_owned(), with_path)
 }
 
 fn quoted(setting: &str) -> String {
@@ -278,5 +283,28 @@ impl RequiredLogin {
     pub(crate) fn redacted(mut self, redactor: &Redactor) -> Self {
         self.scopes = self.scopes.iter().map(|scope| redactor.redact(scope)).collect();
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpwire_authorization::oauth;
+
+    use super::*;
+
+    #[test]
+    fn a_setting_that_only_a_server_names_is_no_cure() {
+        let text = "the server says: set `assume_pkce`";
+        let error = login_error(&LoginError::from(oauth::Error::misconfigured(text)));
+        assert_eq!((error.kind(), error.field()), (ErrorKind::InvalidConfiguration, "oauth"));
+        assert!(error.message().ends_with(text), "{error}");
+    }
+
+    #[test]
+    fn a_setting_that_cures_an_error_is_named_by_its_path() {
+        let refused = LoginError::TokenRefused("the token is refused; set these `scopes`".into());
+        let error = login_error(&refused);
+        assert_eq!((error.kind(), error.field()), (ErrorKind::InvalidConfiguration, "oauth.scopes"));
+        assert_eq!(error.message(), "the token is refused; set these `oauth.scopes`");
     }
 }

@@ -10,7 +10,7 @@ use mcpwire_driver::{Cause as ErrorCause, Error, ProcessReport, SpawnErrorKind};
 use mcpwire_supervisor::{Cause, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
 use crate::config::McpConfig;
-use crate::logins::{RequiredLogin, find_login_error, in_terms_of_configuration};
+use crate::logins::{RequiredLogin, find_login_error};
 use crate::redact::Redactor;
 use crate::tasks::Client;
 use crate::{ErrorKind, HubError};
@@ -94,11 +94,8 @@ fn without_secrets(error: &RpcError, redactor: &Redactor) -> RpcError {
 /// Returns the failure of a request that needs a login, or whose login has failed for good. Returns `None` for all other errors.
 pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
     if error.kind() == ErrorKind::LoginRequired {
-        let text = match LoginRequired::find(error) {
-            Some(required) => required.to_string(),
-            None => error.to_string(),
-        };
-        let message = redactor.redact(&in_terms_of_configuration(&text));
+        let text = LoginRequired::find(error).map_or_else(|| error.to_string(), ToString::to_string);
+        let message = redactor.redact(&text);
         let scopes = RequiredLogin::find(error).map(|required| required.redacted(redactor).scopes).unwrap_or_default();
         return Some(Failure::new(HubError::login_required(message).with_scopes(scopes), Retry::Login));
     }
