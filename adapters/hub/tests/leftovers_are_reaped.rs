@@ -191,11 +191,7 @@ fn in_another_namespace(test: &str, directory: &TempDir) -> Option<Command> {
         return None;
     };
     let mut command = unshare(way);
-    command.arg(std::env::current_exe().unwrap()).args([
-        "--exact",
-        &format!("{test}"),
-        "--nocapture",
-    ]);
+    command.arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]);
     command.env("DIRECTORY_OF_NAMESPACE", directory.path());
     Some(command)
 }
