@@ -1,13 +1,11 @@
 //! `mcpwire`: talk to MCP servers from the command line.
 
 mod args;
-mod arguments;
 mod commands;
 mod console;
 mod failure;
 mod hub;
 mod input;
-mod log;
 mod login;
 mod lost_logins;
 mod process_end;
@@ -20,9 +18,13 @@ mod text;
 mod time;
 
 use std::process::ExitCode;
+use std::{env, io};
+
+use tracing_subscriber::EnvFilter;
 
 use crate::args::Args;
 use crate::console::Console;
+use crate::time::LocalTime;
 
 fn main() -> ExitCode {
     let args = match Args::from_env() {
@@ -33,11 +35,24 @@ fn main() -> ExitCode {
             return ExitCode::from(failure.exit());
         }
     };
-    log::start();
+    start_log();
     if args.options.no_color {
         anstream::ColorChoice::Never.write_global();
     }
     let status = commands::run(&args.command, &args.options);
     process_end::settle(&Console::new(&args.options));
     ExitCode::from(status)
+}
+
+/// Environment variable that turns on the output of `tracing`. Its value is a filter with the syntax of `RUST_LOG`, such as
+/// `debug` or `mcpwire::request=debug`.
+const VARIABLE: &str = "MCPWIRE_LOG";
+
+/// Starts writing `tracing` spans and events to standard error if the environment variable `MCPWIRE_LOG` is set. Invalid parts
+/// of the filter in the variable are ignored.
+fn start_log() {
+    let Some(filter) = env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) else { return };
+    let filter = EnvFilter::builder().parse_lossy(filter);
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_timer(LocalTime);
+    subscriber.with_writer(io::stderr).with_ansi(false).init();
 }

@@ -28,12 +28,17 @@ pub(crate) fn cut(text: &mut String, most: usize) {
     }
 }
 
+/// Returns the text on one line, as [`line`] does, and shortened to at most `most` characters.
+pub(crate) fn short(text: &str, most: usize) -> String {
+    let mut short = line(text);
+    cut(&mut short, most);
+    short
+}
+
 /// Prepares a name for the terminal: on one line, without control characters, and shortened to [`LONGEST_NAME`] characters. The
 /// name may come from a server or a file.
 pub(crate) fn name(text: &str) -> String {
-    let mut name = line(text);
-    cut(&mut name, LONGEST_NAME);
-    name
+    short(text, LONGEST_NAME)
 }
 
 /// Maximum length of a name on the terminal, in characters. Valid names of configured servers have at most 100 characters.

@@ -1,4 +1,5 @@
-//! The arguments of the commands that manage configured servers: `server`, `secret` and `hub`.
+//! The arguments of the commands that manage configured servers and logins: `server`, `secret`, `hub`, `login`, `logout` and
+//! `whoami`.
 
 use std::path::PathBuf;
 
@@ -6,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Subcommand};
 use mcpwire_hub::import::Dialect;
 
-use super::target::TlsArgs;
+use super::target::{Place, TlsArgs};
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ServerCommand {
@@ -40,10 +41,7 @@ pub(crate) enum ServerCommand {
     /// List the configured servers
     List,
     /// Show the configuration of a server, with the command or URL that it uses
-    Show {
-        /// Name or id of the server
-        server: String,
-    },
+    Show(ServerName),
     /// Approve and enable servers, and check that they start
     #[command(after_help = "Examples:\n  mcpwire server enable notes\n  mcpwire server enable --all --trust")]
     Enable {
@@ -64,25 +62,13 @@ pub(crate) enum ServerCommand {
         servers: Vec<String>,
     },
     /// Start a server of the running hub
-    Start {
-        /// Name or id of the server
-        server: String,
-    },
+    Start(ServerName),
     /// Stop a server of the running hub
-    Stop {
-        /// Name or id of the server
-        server: String,
-    },
+    Stop(ServerName),
     /// Restart a server of the running hub
-    Restart {
-        /// Name or id of the server
-        server: String,
-    },
+    Restart(ServerName),
     /// Remove a server with its secrets and logs
-    Remove {
-        /// Name or id of the server
-        server: String,
-    },
+    Remove(ServerName),
     /// Show what a server wrote on stderr
     Logs {
         /// Name or id of the server
@@ -93,6 +79,14 @@ pub(crate) enum ServerCommand {
     },
     /// Start all enabled servers, and explain what is wrong with the servers that fail
     Doctor,
+}
+
+/// The argument that selects a configured server.
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+pub(crate) struct ServerName {
+    /// Name or id of the server
+    pub(crate) server: String,
 }
 
 /// The arguments of `mcpwire server add`.
@@ -157,10 +151,7 @@ pub(crate) enum SecretCommand {
         name: String,
     },
     /// List the names of a server's stored secrets, and of its missing secrets
-    List {
-        /// Name or id of the server
-        server: String,
-    },
+    List(ServerName),
     /// Remove a secret of a server
     Remove {
         /// Name or id of the server
@@ -176,4 +167,74 @@ pub(crate) enum HubCommand {
     Run,
     /// Read servers.json again, and restart the servers whose configuration has changed
     Reload,
+}
+
+/// The server and the account of a login.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(skip)]
+pub(crate) struct LoginPlace {
+    /// Name or id of a configured server
+    #[arg(id = "configured", value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Use the server at this URL, over HTTP
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Name the account, to keep several logins to one server [default: the account in the server's configuration, or none]
+    #[arg(long, value_name = "ACCOUNT")]
+    pub(crate) account: Option<String>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// The arguments of `mcpwire login`.
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+pub(crate) struct LoginArgs {
+    /// Open no browser: print the address, and read the address that the browser is sent to at the end
+    #[arg(long, conflicts_with = "device")]
+    pub(crate) no_browser: bool,
+    /// Print a code to enter on another device, and wait
+    #[arg(long)]
+    pub(crate) device: bool,
+    /// Start over: forget a login that was interrupted, and register with the authorization server again
+    #[arg(long)]
+    pub(crate) restart: bool,
+    /// Request this scope instead of those that the server asks for; can be repeated
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub(crate) scopes: Vec<String>,
+    #[command(flatten)]
+    pub(crate) client: ClientArgs,
+    // At the end, because its heading applies to all options that follow.
+    #[command(flatten)]
+    pub(crate) login: LoginPlace,
+}
+
+/// The client that a login uses at the authorization server, if the command line names one.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(skip)]
+pub(crate) struct ClientArgs {
+    /// Send the browser to this address of this machine at the end
+    #[arg(
+        long,
+        value_name = "URI",
+        conflicts_with = "device",
+        help = "Send the browser to this address of this machine at the end, such as http://localhost:3118/callback; \
+            without a port, a free one [default: the address in the server's configuration, or http://127.0.0.1/callback]"
+    )]
+    pub(crate) redirect_uri: Option<String>,
+    /// Use this client, which is registered with the authorization server, instead of registering one
+    #[arg(long, value_name = "ID", requires = "url")]
+    pub(crate) client_id: Option<String>,
+    /// Read the secret of --client-id from this environment variable
+    #[arg(long, value_name = "NAME", requires = "client_id")]
+    pub(crate) client_secret_env: Option<String>,
+    /// Send the secret of --client-id by this method [default: the first that the authorization server lists]
+    #[arg(long, value_name = "METHOD", requires = "client_secret_env", value_parser = ["client_secret_basic", "client_secret_post"])]
+    pub(crate) client_auth_method: Option<String>,
+    /// Send the secret of the client to this authorization server only: the one that has issued it. For a configured server, it
+    /// is stored as `oauth.issuer`
+    #[arg(long, value_name = "URL")]
+    pub(crate) issuer: Option<String>,
 }

@@ -1,12 +1,8 @@
 //! The definition of the command line.
 
 mod configured;
-mod header;
-mod login;
 mod options;
-mod place;
 mod target;
-mod values;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -15,13 +11,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use self::configured::{AddServer, HubCommand, SecretCommand, ServerCommand};
-pub(crate) use self::login::{LoginArgs, LoginPlace};
-pub(crate) use self::options::{Completed, Options, Saving, Stderr, TaskAction};
-pub(crate) use self::place::Place;
-pub(crate) use self::target::{Target, TlsArgs};
-use self::values::parse_pair;
-pub(crate) use self::values::{Pair, Variable};
+pub(crate) use self::configured::{
+    AddServer, ClientArgs, HubCommand, LoginArgs, LoginPlace, SecretCommand, ServerCommand, ServerName,
+};
+use self::options::parse_pair;
+pub(crate) use self::options::{Completed, Options, Pair, Saving, Stderr, TaskAction, Variable};
+pub(crate) use self::target::{Place, Target, TlsArgs};
 use crate::failure::Failure;
 
 /// Talk to MCP servers: inspect them, list and call their tools, and keep many of them running
@@ -57,10 +52,7 @@ pub(crate) enum Command {
         override_usage = "mcpwire info [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
         after_help = "Examples:\n  mcpwire info --demo\n  mcpwire info -- npx -y @modelcontextprotocol/server-everything"
     )]
-    Info {
-        #[command(flatten)]
-        target: Target,
-    },
+    Info(Target),
     /// List the tools of a server, or of all configured servers, with their arguments
     #[command(
         override_usage = "mcpwire tools [OPTIONS] [--demo | --server NAME | --url URL | -- COMMAND [ARG]...]",
@@ -69,10 +61,7 @@ pub(crate) enum Command {
             mcpwire tools --server things\n  \
             mcpwire tools --url https://example.com/mcp --bearer-env TOKEN"
     )]
-    Tools {
-        #[command(flatten)]
-        target: Target,
-    },
+    Tools(Target),
     /// Call a tool and print its result
     ///
     /// A tool of a configured server is called by the name that `mcpwire tools` lists.
@@ -121,10 +110,7 @@ pub(crate) enum Command {
         override_usage = "mcpwire resources [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
         after_help = "Example:\n  mcpwire resources --server things"
     )]
-    Resources {
-        #[command(flatten)]
-        target: Target,
-    },
+    Resources(Target),
     /// Read a resource and print it
     ///
     /// Binary content is written unchanged to a pipe or file. On a terminal, its size is shown.
@@ -147,10 +133,7 @@ pub(crate) enum Command {
         override_usage = "mcpwire prompts [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
         after_help = "Example:\n  mcpwire prompts --server things"
     )]
-    Prompts {
-        #[command(flatten)]
-        target: Target,
-    },
+    Prompts(Target),
     /// Get a prompt with its arguments filled in
     #[command(
         override_usage = "mcpwire prompt [OPTIONS] NAME [JSON|@FILE|-] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
@@ -195,10 +178,7 @@ pub(crate) enum Command {
         override_usage = "mcpwire ping [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
         after_help = "Example:\n  mcpwire ping --url https://example.com/mcp"
     )]
-    Ping {
-        #[command(flatten)]
-        target: Target,
-    },
+    Ping(Target),
     /// Print notifications and log messages of a server as they arrive
     #[command(
         override_usage = "mcpwire listen [OPTIONS] [--resource URI]... (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
@@ -248,10 +228,7 @@ pub(crate) enum Command {
         group = ArgGroup::new("server").args(["configured", "url"]),
         after_help = "Examples:\n  mcpwire whoami\n  mcpwire whoami notes --json"
     )]
-    Whoami {
-        #[command(flatten)]
-        login: Box<LoginPlace>,
-    },
+    Whoami(Box<LoginPlace>),
     /// Configure servers, to use them by name
     Server {
         #[command(subcommand)]

@@ -1,11 +1,13 @@
-//! [`Target`]: the arguments that select the server of a command.
+//! [`Target`]: the arguments that select the server of a command. [`Place`]: the directory of its configuration.
 
+use std::convert::Infallible;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::ArgGroup;
 
-use super::header::Header;
-use super::place::Place;
+use crate::failure::Failure;
 
 /// Ids of the arguments that select a server without a URL. Options for servers at a URL, such as `--header`, conflict with
 /// these arguments.
@@ -84,5 +86,52 @@ impl Target {
     /// Returns the arguments that select the demo server, as `--demo` does.
     pub(crate) fn to_demo() -> Self {
         Self { demo: true, ..Self::default() }
+    }
+}
+
+/// The option for the directory of the configuration.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Place {
+    /// Keep configuration, secrets and logs below DIR [default: the user's directories]
+    #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
+    pub(crate) config_dir: Option<PathBuf>,
+}
+
+/// An HTTP header from `--header`. The value may be a secret, so `Debug` shows only the name of the header.
+#[derive(Clone)]
+pub(crate) struct Header {
+    /// The name and the value of the header. `None` if the argument of `--header` has no colon, in which case the whole
+    /// argument may be a secret.
+    parts: Option<(String, String)>,
+}
+
+impl Header {
+    /// Returns the name and the value of the header.
+    ///
+    /// # Errors
+    /// If the argument of `--header` is not `NAME:VALUE`. The error does not contain the argument, which may be a secret.
+    pub(crate) fn parts(&self) -> Result<(&str, &str), Failure> {
+        match &self.parts {
+            Some((name, value)) if !name.is_empty() => Ok((name, value)),
+            _ => Err(Failure::usage("header", "a header is NAME:VALUE, as in --header 'X-Team: blue'")),
+        }
+    }
+}
+
+impl FromStr for Header {
+    /// Parsing never fails. [`Header::parts`] reports invalid headers later, because errors of clap would show the text, which
+    /// may be a secret.
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let parts = text.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+        Ok(Header { parts })
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Header").field(&self.parts.as_ref().map(|(name, _)| name)).finish()
     }
 }

@@ -8,18 +8,11 @@ use crate::args::{LoginArgs, Options};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::hub::{HubHandle, Previews, Request, find_in, layout};
-use crate::login::{ClientArgs, LoginStore, Way};
+use crate::login::{LoginStore, Way};
 
 pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failure> {
     let LoginArgs { login: place, no_browser, device, scopes, .. } = arguments;
-    let client = ClientArgs {
-        client_id: arguments.client_id.clone(),
-        secret_env: arguments.client_secret_env.clone(),
-        auth_method: arguments.client_auth_method.clone(),
-        redirect_uri: arguments.redirect_uri.clone(),
-        issuer: arguments.issuer.clone(),
-    };
-    let login = LoginStore::new(layout(&place.place)?).of_place(place, &client)?;
+    let login = LoginStore::new(layout(&place.place)?).of_place(place, &arguments.client)?;
     let way = match (device, no_browser) {
         (true, _) => Way::Device,
         (_, true) => Way::Paste,
@@ -43,13 +36,13 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
 /// Writes the issuer of a login with a configured client to the configuration, so that the secret of the client goes nowhere else
 /// on other machines either.
 fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Options) -> Result<(), Failure> {
-    let LoginArgs { login: place, issuer, .. } = arguments;
+    let LoginArgs { login: place, client, .. } = arguments;
     let Some(name) = &place.server else { return Ok(()) };
     let layout = layout(&place.place)?;
     let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
     let mut config = find_in(configs, name).map_err(Failure::from_hub)?;
     let is_client_of_login = config.oauth.client_id.is_some() && config.oauth.client_id == status.client_id;
-    let is_asked_for = issuer.is_some() || config.oauth.client_secret.is_some();
+    let is_asked_for = client.issuer.is_some() || config.oauth.client_secret.is_some();
     if !is_client_of_login || !is_asked_for || config.oauth.issuer.as_ref() == Some(&status.issuer) {
         return Ok(());
     }

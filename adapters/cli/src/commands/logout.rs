@@ -4,11 +4,11 @@ use std::io::Write as _;
 
 use mcpwire_authorization::RevocationOutcome;
 
-use crate::args::{LoginPlace, Options};
+use crate::args::{ClientArgs, LoginPlace, Options};
 use crate::console::{Console, output};
 use crate::failure::Failure;
 use crate::hub::layout;
-use crate::login::{ClientArgs, LoginStore};
+use crate::login::LoginStore;
 use crate::text;
 
 pub(super) fn run(place: &LoginPlace, revoke: bool, options: &Options) -> Result<u8, Failure> {

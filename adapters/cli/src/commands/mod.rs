@@ -27,9 +27,9 @@ use self::complete::Question;
 use self::listen::Printer;
 use self::report::report;
 use crate::args::{Command, Options, Target};
-use crate::arguments;
 use crate::console::Console;
 use crate::failure::{Failure, LOGIN_REQUIRED};
+use crate::input::read_arguments;
 use crate::process_end::settle_during;
 use crate::session::{CallMode, Direct, Listener, Session};
 
@@ -46,14 +46,14 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         Command::Secret { command, place } => secret::run(command, place, options),
         Command::Login(arguments) => login::run(arguments, options),
         Command::Logout { login, revoke } => logout::run(login, *revoke, options),
-        Command::Whoami { login } => whoami::run(login, options),
+        Command::Whoami(login) => whoami::run(login, options),
         Command::Status { watch, place } => status::run(*watch, place, options),
         Command::Hub { command, place } => hub::run(command, place, options),
         Command::Completions { shell } => completions::run(*shell),
         Command::Demo => demo::run(options),
-        Command::Tools { target } => with_session(target, options, tools::run),
+        Command::Tools(target) => with_session(target, options, tools::run),
         Command::Call { tool, arguments, task, detach, save, target } => {
-            let arguments = arguments::read(arguments.as_deref())?;
+            let arguments = read_arguments(arguments.as_deref())?;
             let mode = match (task, detach) {
                 (_, true) => CallMode::Detach,
                 (true, false) => CallMode::Task,
@@ -62,26 +62,26 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
             let save = save.directory.as_deref();
             with_session(target, options, |session, options| call::run(session, tool, &arguments, mode, save, options))
         }
-        Command::Info { target } => with_server(target, options, || None, |session, info| info::run(session, &info)),
+        Command::Info(target) => with_server(target, options, || None, |session, info| info::run(session, &info)),
         Command::Task { action, task, target } => {
             let handle = task::handle(task)?;
             with_server(target, options, || None, |session, _| task::run(session, *action, &handle))
         }
-        Command::Resources { target } => with_server(target, options, || None, |session, _| resources::list(session)),
+        Command::Resources(target) => with_server(target, options, || None, |session, _| resources::list(session)),
         Command::Read { uri, save, target } => {
             let save = save.directory.as_deref();
             with_server(target, options, || None, |session, _| resources::read(session, uri, save))
         }
-        Command::Prompts { target } => with_server(target, options, || None, |session, _| prompts::list(session)),
+        Command::Prompts(target) => with_server(target, options, || None, |session, _| prompts::list(session)),
         Command::Prompt { name, arguments, save, target } => {
-            let (arguments, save) = (arguments::read(arguments.as_deref())?, save.directory.as_deref());
+            let (arguments, save) = (read_arguments(arguments.as_deref())?, save.directory.as_deref());
             with_server(target, options, || None, |session, _| prompts::get(session, name, &arguments, save))
         }
         Command::Complete { kind, name, argument, prefix, context, target } => {
             let question = Question { kind: *kind, name, argument, prefix, context };
             with_server(target, options, || None, |session, _| complete::run(session, &question))
         }
-        Command::Ping { target } => with_server(target, options, || None, |session, _| ping::run(session)),
+        Command::Ping(target) => with_server(target, options, || None, |session, _| ping::run(session)),
         Command::Listen { resources, target } => {
             let printer = Printer::new(options.json);
             let listener = || {

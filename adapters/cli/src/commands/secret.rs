@@ -7,7 +7,7 @@ use mcpwire_hub::launch::Launch;
 use mcpwire_hub::secrets::{Secret, SecretRef, SecretStore as _, Secrets};
 use mcpwire_hub::store::Store;
 
-use crate::args::{Options, Place, SecretCommand};
+use crate::args::{Options, Place, SecretCommand, ServerName};
 use crate::console::{Console, output, read_secret};
 use crate::failure::Failure;
 use crate::hub::{HubHandle, find_in, layout, restart_command, word};
@@ -36,7 +36,7 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
                 console.warn(&format!("{shown} does not use the secret yet: no variable refers to {reference}"));
             }
         }
-        SecretCommand::List { server } => {
+        SecretCommand::List(ServerName { server }) => {
             let config = find_in(configs, server).map_err(Failure::from_hub)?;
             let names = secrets.names(config.id).map_err(Failure::from_hub)?;
             let missing = Launch::missing(&config, &secrets).map_err(Failure::from_hub)?;

@@ -4,9 +4,9 @@ use mcpwire_blocking::protocol::{TaskHandle, TaskProtocol};
 use serde::Serialize;
 
 use crate::args::TaskAction;
-use crate::arguments;
 use crate::console::output;
 use crate::failure::{Failure, TOOL_ERROR};
+use crate::input::read_arguments;
 use crate::session::Direct;
 use crate::show::{self, Layout};
 use crate::text;
@@ -17,7 +17,7 @@ pub(super) fn handle(meant: &str) -> Result<TaskHandle, Failure> {
     if !meant.starts_with(['{', '@']) && meant != "-" {
         return Ok(TaskHandle::new(meant, TaskProtocol::Extension));
     }
-    let stored = arguments::read(Some(meant))?;
+    let stored = read_arguments(Some(meant))?;
     stored.decode().map_err(|error| Failure::usage("TASK", format!("TASK is not the handle of a task: {error}; give the id of the task, or the JSON that `mcpwire call --task --detach` printed")))
 }
 

@@ -6,11 +6,11 @@ use mcpwire_authorization::LoginStatus;
 use mcpwire_authorization::oauth::{ClientSource, TokenType};
 use serde::Serialize;
 
-use crate::args::{LoginPlace, Options};
+use crate::args::{ClientArgs, LoginPlace, Options};
 use crate::console::{Console, output};
 use crate::failure::Failure;
 use crate::hub::layout;
-use crate::login::{ClientArgs, LoginStore, ServerLogin};
+use crate::login::{LoginStore, ServerLogin};
 use crate::show::{self, Layout};
 use crate::time::utc_of_unix;
 

@@ -8,6 +8,6 @@ mod server_login;
 mod steps;
 mod wait;
 
-pub(crate) use self::open::{ClientArgs, LoginStore};
+pub(crate) use self::open::LoginStore;
 pub(crate) use self::server_login::ServerLogin;
 pub(crate) use self::steps::Way;

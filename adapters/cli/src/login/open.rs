@@ -14,7 +14,7 @@ use mcpwire_smol::{Runtime, Smol};
 
 use super::index::Index;
 use super::server_login::ServerLogin;
-use crate::args::{LoginPlace, TlsArgs};
+use crate::args::{ClientArgs, LoginPlace, TlsArgs};
 use crate::console::Console;
 use crate::failure::{Failure, hub_message};
 use crate::hub::{find_in, not_started};
@@ -28,19 +28,6 @@ pub(crate) struct LoginStore {
     layout: Layout,
     logins: Logins,
     files: FileStore,
-}
-
-/// The client that a login uses at the authorization server, if the command line names one.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ClientArgs {
-    pub(crate) client_id: Option<String>,
-    /// The environment variable that contains the secret of the client.
-    pub(crate) secret_env: Option<String>,
-    /// How the client sends its secret.
-    pub(crate) auth_method: Option<String>,
-    pub(crate) redirect_uri: Option<String>,
-    /// The authorization server that has issued the secret.
-    pub(crate) issuer: Option<String>,
 }
 
 impl LoginStore {
@@ -186,7 +173,7 @@ fn at_url(url: &str, tls: &TlsArgs) -> Result<McpConfig, Failure> {
 
 /// Sets the client of the command line.
 fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failure> {
-    let ClientArgs { client_id, secret_env, auth_method, redirect_uri, issuer } = client;
+    let ClientArgs { client_id, client_secret_env, client_auth_method, redirect_uri, issuer } = client;
     if let Some(client_id) = client_id {
         if oauth.client_id.as_ref() != Some(client_id) {
             // They are those of the configured client.
@@ -195,7 +182,7 @@ fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failur
         }
         oauth.client_id = Some(client_id.clone());
     }
-    if let Some(name) = secret_env {
+    if let Some(name) = client_secret_env {
         if std::env::var_os(name).is_none_or(|value| value.is_empty()) {
             let message = format!("environment variable {} (for the secret) is not set or empty", text::line(name));
             return Err(Failure::usage("client-secret-env", message));
@@ -211,7 +198,7 @@ fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failur
         }
         oauth.issuer = Some(issuer.clone());
     }
-    if let Some(method) = auth_method {
+    if let Some(method) = client_auth_method {
         oauth.auth_method = Some(method.clone());
     }
     if let Some(uri) = redirect_uri {

@@ -104,7 +104,5 @@ fn described(out: &mut impl Write, description: Option<&str>, layout: Layout) ->
 }
 
 fn short(text: &str) -> String {
-    let mut line = text::line(text);
-    text::cut(&mut line, LONGEST);
-    line
+    text::short(text, LONGEST)
 }

@@ -4,24 +4,20 @@
 //! written; the output stream removes them if colors are off.
 
 mod lists;
-mod login;
 mod result;
 mod schema;
 mod server;
 mod signature;
 mod status;
-mod tasks;
 mod tools;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::lists::{completion, messages, prompts, rejected, resources};
-pub(crate) use self::login::login;
-pub(crate) use self::result::{contents, result, saved_line};
-pub(crate) use self::server::{full_name, server};
+pub(crate) use self::result::{contents, result, saved_line, task, task_line};
+pub(crate) use self::server::{full_name, login, server};
 pub(crate) use self::status::{fitting, server_list, status_row, status_table};
-pub(crate) use self::tasks::{task, task_line};
 pub(crate) use self::tools::{tool, tools};
 
 use std::io::{self, Write};

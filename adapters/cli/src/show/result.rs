@@ -1,12 +1,14 @@
-//! Formats results of tool calls and contents of resources.
+//! Formats results and tasks of tool calls, and contents of resources.
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::protocol::{CallToolResult, ContentBlock, ResourceContents, ToolText, printable};
+use mcpwire_blocking::protocol::{CallToolResult, ContentBlock, ResourceContents, Task, ToolText, printable};
+use owo_colors::OwoColorize;
 
-use super::size;
+use super::{Layout, size};
 use crate::save::Saved;
 use crate::text;
+use crate::time::local;
 
 /// Writes the result of a tool call: its text, and one line for each binary content block.
 ///
@@ -56,8 +58,7 @@ pub(crate) fn contents(out: &mut impl Write, contents: &[ResourceContents]) -> i
 
 /// Returns the line that reports a saved file, such as `saved out/image.png (image/png, 12.3 KiB)`.
 pub(crate) fn saved_line(saved: &Saved) -> String {
-    let mut facts = text::line(&saved.mime_type);
-    text::cut(&mut facts, LONGEST_FACT);
+    let mut facts = text::short(&saved.mime_type, LONGEST_FACT);
     if !facts.is_empty() {
         facts.push_str(", ");
     }
@@ -84,11 +85,7 @@ fn paragraph(out: &mut impl Write, text: &str) -> io::Result<()> {
 
 /// Writes a line that describes a content block, such as `[image: image/png, 12.3 KiB]`.
 fn named(out: &mut impl Write, kind: &str, facts: &[&str], length: Option<u64>) -> io::Result<()> {
-    let facts = facts.iter().map(|fact| {
-        let mut fact = text::line(fact);
-        text::cut(&mut fact, LONGEST_FACT);
-        fact
-    });
+    let facts = facts.iter().map(|fact| text::short(fact, LONGEST_FACT));
     let facts = facts.chain(length.map(size)).filter(|fact| !fact.is_empty()).collect::<Vec<_>>();
     let separator = if facts.is_empty() { "" } else { ": " };
     writeln!(out, "[{kind}{separator}{}]", facts.join(", "))
@@ -101,4 +98,35 @@ const LONGEST_FACT: usize = 300;
 fn decoded(base64: &str) -> u64 {
     let padding = base64.bytes().rev().take_while(|byte| *byte == b'=').count();
     (base64.len() - padding) as u64 * 3 / 4
+}
+
+/// Writes the status of a task, without the result of the task.
+pub(crate) fn task(out: &mut impl Write, task: &Task, layout: Layout) -> io::Result<()> {
+    writeln!(out, "{} {}", text::line(&task.task_id).bold(), text::line(task.status.as_str()))?;
+    if let Some(message) = task.status_message.as_deref() {
+        layout.lines(out, message, 2)?;
+    }
+    for (name, time) in [("created", &task.created_at), ("updated", &task.last_updated_at)] {
+        if let Some(time) = time {
+            let time = local(time).unwrap_or_else(|| text::line(time));
+            writeln!(out, "  {} {time}", name.dimmed())?;
+        }
+    }
+    if let Some(ttl) = task.ttl() {
+        writeln!(out, "  {} {} s", "kept for".dimmed(), ttl.as_secs_f64())?;
+    }
+    if let Some(error) = &task.error {
+        writeln!(out, "  {} {}", "error".dimmed(), text::json_for_terminals(error.get()))?;
+    }
+    Ok(())
+}
+
+/// Returns the status of a task as one line of text.
+pub(crate) fn task_line(task: &Task) -> String {
+    let mut line = format!("task {}: {}", text::line(&task.task_id), text::line(task.status.as_str()));
+    if let Some(message) = task.status_message.as_deref().filter(|message| !message.is_empty()) {
+        line.push_str(", ");
+        line.push_str(&text::line(message));
+    }
+    line
 }

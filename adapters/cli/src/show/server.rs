@@ -1,13 +1,16 @@
-//! Formats a server's name, version and capabilities.
+//! Formats what a server says about itself, and the login of a user to a server, without its tokens.
 
 use std::io::{self, Write};
 
+use mcpwire_authorization::LoginStatus;
+use mcpwire_authorization::oauth::ClientSource;
 use mcpwire_blocking::protocol::{Implementation, Json, ServerCapabilities, ServerInfo};
 use owo_colors::OwoColorize;
 
 use super::Layout;
 use super::schema::Node;
 use crate::text;
+use crate::time::local_of_unix;
 
 /// Maximum length of the name of a server together with its title and version, in characters. Longer texts are cut.
 const LONGEST_NAME: usize = 200;
@@ -36,7 +39,7 @@ pub(crate) fn server(out: &mut impl Write, info: &ServerInfo, layout: Layout) ->
 const NAMES: usize = "capabilities".len() + 2;
 
 /// Writes a line with a name and a value. The value is wrapped and indented.
-pub(super) fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Result<()> {
+fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Result<()> {
     let column = 2 + NAMES;
     let mut lines = text::wrap(value, layout.width, column, column).into_iter();
     writeln!(out, "  {:NAMES$}{}", name.dimmed(), lines.next().unwrap_or_default())?;
@@ -52,9 +55,7 @@ pub(crate) fn full_name(implementation: Option<&Implementation>) -> String {
         Some(title) if title != server.name => format!("{title} ({} {})", server.name, server.version),
         _ => format!("{} {}", server.name, server.version),
     };
-    let mut name = text::line(&name);
-    text::cut(&mut name, LONGEST_NAME);
-    name
+    text::short(&name, LONGEST_NAME)
 }
 
 /// Returns the capabilities of a server as text. Options of a capability that are not `false` follow in parentheses: `tools
@@ -76,4 +77,51 @@ fn capabilities(capabilities: Option<&ServerCapabilities>) -> String {
         shown.push("none".to_owned());
     }
     shown.join(", ")
+}
+
+/// Writes the server of a login, the account, the issuer, the client, the scopes, the expiry, and where the login is kept.
+///
+/// `name` is the name of a configured server.
+pub(crate) fn login(
+    out: &mut impl Write,
+    name: Option<&str>,
+    url: &str,
+    status: &LoginStatus,
+    kept_in: &str,
+    layout: Layout,
+) -> io::Result<()> {
+    match name {
+        Some(name) => {
+            writeln!(out, "{}", text::name(name).bold())?;
+            fact(out, layout, "server", url)?;
+        }
+        None => writeln!(out, "{}", text::line(url).bold())?,
+    }
+    if !status.account.is_empty() {
+        fact(out, layout, "account", &status.account)?;
+    }
+    fact(out, layout, "issuer", &status.issuer)?;
+    fact(out, layout, "client", &client(status))?;
+    let scopes = if status.scopes.is_empty() { "not known".to_owned() } else { status.scopes.to_string() };
+    fact(out, layout, "scopes", &scopes)?;
+    fact(out, layout, "expires", &expiry(status))?;
+    fact(out, layout, "kept in", kept_in)
+}
+
+fn client(status: &LoginStatus) -> String {
+    let source = match status.client_source {
+        Some(ClientSource::Registered) => " (registered by this program)",
+        Some(ClientSource::MetadataDocument) => " (its metadata document)",
+        Some(ClientSource::PreRegistered) => " (configured)",
+        _ => "",
+    };
+    format!("{}{source}", status.client_id.as_deref().unwrap_or("none"))
+}
+
+fn expiry(status: &LoginStatus) -> String {
+    let renewal = if status.can_refresh { "; renewed automatically" } else { "; then log in again" };
+    match status.expires_at {
+        Some(time) => format!("{}{renewal}", local_of_unix(time.as_secs())),
+        None => "not known".to_owned(),
+    }
 }

@@ -335,8 +335,7 @@ fn range(schema: &Node) -> String {
 
 /// Formats a name from a JSON Schema for the terminal, in quotes unless the name is one word.
 fn shown_name(name: &str) -> String {
-    let mut shown = text::line(name);
-    text::cut(&mut shown, LONGEST_NAME);
+    let shown = text::short(name, LONGEST_NAME);
     let plain = |c: char| c.is_alphanumeric() || "_-.$@…".contains(c);
     if shown.is_empty() || !shown.chars().all(plain) { format!("{shown:?}") } else { shown }
 }

@@ -29,8 +29,8 @@ pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidIte
 
 /// Writes the name, title, description and parameters of a tool, and the type of its result.
 pub(crate) fn tool(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Result<()> {
-    let name = short(&tool.name);
-    let title = short(tool.display_name());
+    let name = text::short(&tool.name, LONGEST_NAME);
+    let title = text::short(tool.display_name(), LONGEST_NAME);
     // A title that only repeats the name in another spelling, such as `Add` for `add`, is left out.
     let plain = |text: &str| text.to_lowercase().replace(['_', '-', '.', ' '], "");
     if plain(&title) == plain(&name) {
@@ -81,10 +81,4 @@ fn parameter(out: &mut impl Write, parameter: &Parameter, layout: Layout) -> io:
         _ => writeln!(out)?,
     }
     lines.try_for_each(|line| writeln!(out, "{:BELOW$}{}", "", line.dimmed()))
-}
-
-fn short(name: &str) -> String {
-    let mut name = text::line(name);
-    text::cut(&mut name, LONGEST_NAME);
-    name
 }

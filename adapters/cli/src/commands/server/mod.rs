@@ -14,7 +14,7 @@ use owo_colors::OwoColorize as _;
 
 use self::approval::approves;
 use super::hub::of_running_hub;
-use crate::args::{Options, Place, ServerCommand};
+use crate::args::{Options, Place, ServerCommand, ServerName};
 use crate::console::output;
 use crate::failure::{Failure, hub_message};
 use crate::hub::{HubHandle, Previews, Request, find_in, layout, not_started};
@@ -29,15 +29,19 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
             return import::run(file, *from, folder.as_deref(), *trust, place, options);
         }
         ServerCommand::List => list(place, options)?,
-        ServerCommand::Show { server } => show(server, place, options)?,
+        ServerCommand::Show(ServerName { server }) => show(server, place, options)?,
         ServerCommand::Enable { servers, all, trust } => enable(servers, *all, *trust, place, options)?,
         ServerCommand::Disable { servers } => disable(servers, place, options)?,
-        ServerCommand::Start { server } => of_running_hub(Request::Start { server: server.clone() }, place, options)?,
-        ServerCommand::Stop { server } => of_running_hub(Request::Stop { server: server.clone() }, place, options)?,
-        ServerCommand::Restart { server } => {
+        ServerCommand::Start(ServerName { server }) => {
+            of_running_hub(Request::Start { server: server.clone() }, place, options)?
+        }
+        ServerCommand::Stop(ServerName { server }) => {
+            of_running_hub(Request::Stop { server: server.clone() }, place, options)?
+        }
+        ServerCommand::Restart(ServerName { server }) => {
             of_running_hub(Request::Restart { server: server.clone() }, place, options)?;
         }
-        ServerCommand::Remove { server } => {
+        ServerCommand::Remove(ServerName { server }) => {
             let mut handle = HubHandle::open(place, options)?;
             let removed = handle.ask::<()>(Request::Remove { server: server.clone() });
             handle.close();

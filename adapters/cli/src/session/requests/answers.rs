@@ -13,8 +13,10 @@
 //!
 //! An entry answers requests whose message contains the `message` of the entry. An entry without `message` answers any request.
 //! The first matching entry is used, once, or any number of times if it has `repeat`. A request without a matching entry is
-//! dismissed.
+//! dismissed. The roots of `--root` are read here, too.
 
+use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 
 use mcpwire_blocking::protocol::{
@@ -22,7 +24,6 @@ use mcpwire_blocking::protocol::{
 };
 use serde::Deserialize;
 
-use super::roots;
 use crate::failure::Failure;
 use crate::input;
 use crate::text;
@@ -46,7 +47,7 @@ struct File {
     roots: Vec<Json>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Elicitation {
     message: Option<String>,
@@ -65,7 +66,7 @@ enum Action {
 }
 
 /// An entry of the answers file for sampling requests. The answer is a text, a complete result, or a rejection.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sampling {
     message: Option<String>,
@@ -76,32 +77,6 @@ struct Sampling {
     result: Option<CreateMessageResult>,
     #[serde(default)]
     reject: bool,
-}
-
-/// Common methods of the entries for elicitation and the entries for sampling in the answers file.
-trait Entry {
-    fn message(&self) -> Option<&str>;
-    fn is_repeated(&self) -> bool;
-}
-
-impl Entry for Elicitation {
-    fn message(&self) -> Option<&str> {
-        self.message.as_deref()
-    }
-
-    fn is_repeated(&self) -> bool {
-        self.repeat
-    }
-}
-
-impl Entry for Sampling {
-    fn message(&self) -> Option<&str> {
-        self.message.as_deref()
-    }
-
-    fn is_repeated(&self) -> bool {
-        self.repeat
-    }
 }
 
 impl Answers {
@@ -134,42 +109,36 @@ impl Answers {
     /// Returns the answer to an elicitation request from the first entry that matches its `message`, or `None` if no entry
     /// matches. Removes the entry, unless it has `repeat`.
     pub(super) fn elicitation(&mut self, message: &str) -> Option<ElicitResult> {
-        next(&mut self.elicitation, message, |entry| {
-            let mut result = ElicitResult::of(match entry.action {
-                Action::Accept => ElicitAction::Accept,
-                Action::Decline => ElicitAction::Decline,
-                Action::Cancel => ElicitAction::Cancel,
-            });
-            result.content.clone_from(&entry.content);
-            result
-        })
+        let entry = take(&mut self.elicitation, message, |entry| (entry.message.as_deref(), entry.repeat))?;
+        let mut result = ElicitResult::of(match entry.action {
+            Action::Accept => ElicitAction::Accept,
+            Action::Decline => ElicitAction::Decline,
+            Action::Cancel => ElicitAction::Cancel,
+        });
+        result.content = entry.content;
+        Some(result)
     }
 
     /// Returns the answer to a sampling request from the first entry that matches, or `None` if no entry matches. Entries are
     /// compared with the text of the last message in `params`.
     pub(super) fn sampling(&mut self, params: &CreateMessageParams) -> Option<Result<CreateMessageResult, RpcError>> {
         let last = params.messages.items.last().map(|message| message.content.text()).unwrap_or_default();
-        next(&mut self.sampling, &last, |entry| {
-            let model = entry.model.as_deref().unwrap_or("mcpwire-answers");
-            match (&entry.result, &entry.text) {
-                (Some(result), _) => Ok(result.clone()),
-                (None, Some(text)) => Ok(CreateMessageResult::text(model, text)),
-                (None, None) => Err(RpcError::new(RpcError::USER_REJECTED, "the user rejected the request")),
+        let entry = take(&mut self.sampling, &last, |entry| (entry.message.as_deref(), entry.repeat))?;
+        Some(match (entry.result, entry.text) {
+            (Some(result), _) => Ok(result),
+            (None, Some(text)) => {
+                Ok(CreateMessageResult::text(entry.model.as_deref().unwrap_or("mcpwire-answers"), &text))
             }
+            (None, None) => Err(RpcError::new(RpcError::USER_REJECTED, "the user rejected the request")),
         })
     }
 }
 
-/// Returns the answer of the first entry that matches `message`, or `None`. Removes the entry from `entries`, unless it has
-/// `repeat`.
-fn next<E: Entry, A>(entries: &mut Vec<E>, message: &str, answer: impl FnOnce(&E) -> A) -> Option<A> {
-    let fits = |entry: &E| entry.message().is_none_or(|part| message.contains(part));
-    let at = entries.iter().position(fits)?;
-    let answer = answer(&entries[at]);
-    if !entries[at].is_repeated() {
-        entries.remove(at);
-    }
-    Some(answer)
+/// Returns the first entry that matches `message`, or `None` if no entry matches. Removes the entry from `entries`, unless it has
+/// `repeat`. `of` returns the `message` and the `repeat` of an entry.
+fn take<E: Clone>(entries: &mut Vec<E>, message: &str, of: impl Fn(&E) -> (Option<&str>, bool)) -> Option<E> {
+    let at = entries.iter().position(|entry| of(entry).0.is_none_or(|part| message.contains(part)))?;
+    Some(if of(&entries[at]).1 { entries[at].clone() } else { entries.remove(at) })
 }
 
 /// Parses an entry of `roots` in the answers file: a path, a URI, or a `Root` object.
@@ -178,7 +147,45 @@ fn root(json: &Json) -> Result<Root, String> {
         return json.decode().map_err(|error| error.to_string());
     }
     let text: String = json.decode().map_err(|_| "a root must be a path, an address or an object".to_owned())?;
-    roots::of_text(&text)
+    root_of_text(&text)
+}
+
+/// Parses the value of `--root`: the path of an existing folder, or a URI that starts with `file://`.
+pub(super) fn root_of_argument(argument: &str) -> Result<Root, Failure> {
+    root_of_text(argument).map_err(|message| Failure::usage("root", message))
+}
+
+/// Parses a folder or a `file:` URI as [`root_of_argument`] does, but returns an error as text.
+fn root_of_text(text: &str) -> Result<Root, String> {
+    if text.starts_with("file://") {
+        return Ok(Root::new(text));
+    }
+    let path = fs::canonicalize(text).map_err(|error| format!("the root {text} cannot be found: {error}"))?;
+    let mut root = Root::new(uri(&path));
+    root.name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    Ok(root)
+}
+
+/// Returns the `file:` URI of an absolute path (RFC 8089).
+fn uri(path: &Path) -> String {
+    let mut uri = String::from("file://");
+    let path = path.as_os_str().as_encoded_bytes();
+    // `canonicalize` adds this prefix on Windows.
+    let path = path.strip_prefix(br"\\?\").unwrap_or(path);
+    if path.first() != Some(&b'/') {
+        uri.push('/');
+    }
+    for byte in path {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(*byte)),
+            b'\\' | b':' if cfg!(windows) => uri.push(if *byte == b':' { ':' } else { '/' }),
+            other => {
+                // Writing to a string cannot fail.
+                let _ = write!(uri, "%{other:02X}");
+            }
+        }
+    }
+    uri
 }
 
 #[cfg(test)]
@@ -256,5 +263,21 @@ mod tests {
             let error = Answers::parse(text).err().unwrap_or_default();
             assert!(error.contains(what), "{text}: {error}");
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn addresses_of_files_are_escaped() {
+        assert_eq!(uri(Path::new("/home/me/my project/ä#1%")), "file:///home/me/my%20project/%C3%A4%231%25");
+        assert_eq!(uri(Path::new("/")), "file:///");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_root_is_a_folder_or_an_address() {
+        let root = root_of_text("/usr/../usr").expect("it is there");
+        assert_eq!((root.uri.as_str(), root.name.as_deref()), ("file:///usr", Some("usr")));
+        assert_eq!(root_of_text("file:///not/there").expect("it is an address").uri, "file:///not/there");
+        assert!(root_of_text("/not/there").is_err());
     }
 }

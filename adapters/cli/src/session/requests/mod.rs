@@ -4,9 +4,7 @@
 //! terminal, requests are dismissed, so that a script never hangs.
 
 mod answers;
-mod dialogue;
-mod roots;
-mod visit;
+mod elicitation;
 
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +14,7 @@ use mcpwire_blocking::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root, RpcError,
 };
 
-use self::answers::Answers;
+use self::answers::{Answers, root_of_argument};
 use crate::args::Options;
 use crate::console::{Console, Interrupt, Prompt, is_at_terminal};
 use crate::failure::Failure;
@@ -33,7 +31,7 @@ impl Handlers {
     /// Creates the handlers from the command-line options. Reads the file of `--answers`, and checks the folders of `--root`.
     pub(super) fn new(options: &Options) -> Result<Self, Failure> {
         let answers = options.answers.as_deref().map(Answers::read).transpose()?;
-        let mut roots = options.roots.iter().map(|root| roots::of_argument(root)).collect::<Result<Vec<_>, _>>()?;
+        let mut roots = options.roots.iter().map(|root| root_of_argument(root)).collect::<Result<Vec<_>, _>>()?;
         roots.extend(answers.iter().flat_map(|answers| answers.roots.iter().cloned()));
         let has_sampling = answers.as_ref().is_some_and(Answers::has_sampling);
         Ok(Self { answers: Arc::new(Mutex::new(answers)), has_sampling, roots })
@@ -83,7 +81,7 @@ impl User {
             Some(answers) => answers.elicitation(&form.message).unwrap_or_else(|| self.dismiss(&form.message)),
             None if is_at_terminal() => {
                 let mut terminal = Prompt::new(self.interrupt.clone());
-                self.console.aside(|| dialogue::form(&mut terminal, &self.server, form))
+                self.console.aside(|| elicitation::form(&mut terminal, &self.server, form))
             }
             None => self.dismiss(&form.message),
         }
@@ -94,7 +92,7 @@ impl User {
             Some(answers) => answers.elicitation(&url.message).unwrap_or_else(|| self.dismiss(&url.message)).action,
             None if is_at_terminal() => {
                 let mut terminal = Prompt::new(self.interrupt.clone());
-                self.console.aside(|| visit::url(&mut terminal, &self.server, url))
+                self.console.aside(|| elicitation::url(&mut terminal, &self.server, url))
             }
             None => {
                 self.console.note(&format!("{} wants you to visit a URL: {}", self.server, text::line(&url.url)));

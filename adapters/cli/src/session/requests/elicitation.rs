@@ -1,16 +1,15 @@
-//! Elicitation forms of servers. The user fills in a form at the terminal, field by field, and confirms before the values are
-//! sent.
+//! Elicitation at the terminal. The user fills in a form of a server field by field, and confirms before the values are sent. A
+//! URL that the user is asked to visit is shown with its host, and never opened.
 //!
 //! Control characters are removed from all text of the server.
 
 use std::fmt::Write as _;
 
 use mcpwire_blocking::protocol::{
-    ElicitAction, ElicitForm, ElicitResult, FieldSchema, FormField, Json, NumberKind, printable,
+    ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Extra, FieldSchema, FormField, Json, NumberKind, printable,
 };
 use owo_colors::OwoColorize;
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use url::Url;
 
 use crate::console::{Terminal, Typed};
 use crate::text;
@@ -19,10 +18,7 @@ use crate::text;
 const MOST_CHOICES: usize = 50;
 
 /// Error for a form or question that the user has left early. Contains the answer for the server: decline or cancel.
-pub(super) struct Left(pub(super) ElicitAction);
-
-/// The values that the user has entered in a form, each with the name of its field.
-struct Filled<'f>(Vec<(&'f str, Json)>);
+struct Left(ElicitAction);
 
 /// Asks the user to fill in a form of the server `server`. Returns the answer for the server.
 pub(super) fn form(terminal: &mut dyn Terminal, server: &str, form: &ElicitForm) -> ElicitResult {
@@ -37,13 +33,13 @@ pub(super) fn form(terminal: &mut dyn Terminal, server: &str, form: &ElicitForm)
 }
 
 fn fill_in(terminal: &mut dyn Terminal, form: &ElicitForm) -> Result<ElicitResult, Left> {
-    let mut filled = Filled(Vec::new());
+    let mut filled = Extra::default();
     loop {
-        let mut answers = Filled(Vec::new());
+        let mut answers = Extra::default();
         for (field, is_required) in form.requested_schema.fields() {
-            let before = filled.get(&field.name).or_else(|| field.schema.default_value());
+            let before = filled.get(&field.name).cloned().or_else(|| field.schema.default_value());
             if let Some(value) = one(terminal, field, is_required, before.as_ref())? {
-                answers.0.push((&field.name, value));
+                answers.push(&*field.name, value);
             }
         }
         filled = answers;
@@ -102,7 +98,7 @@ fn agrees(terminal: &mut dyn Terminal, result: &ElicitResult) -> Result<bool, Le
 
 /// Reads a line that the user types. The inputs `!decline` and `!cancel` end the dialogue with the error [`Left`]. At the start
 /// of a line, `!!` stands for `!`.
-pub(super) fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
+fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
     match terminal.read() {
         Typed::End => Err(Left(ElicitAction::Cancel)),
         Typed::Line(line) => match line.trim() {
@@ -116,7 +112,7 @@ pub(super) fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
 
 /// Formats a message of a server for the user. The first line is the name of the server and `does`, such as `calc asks:`. The
 /// message follows below, indented.
-pub(super) fn introduction(server: &str, does: &str, message: &str) -> String {
+fn introduction(server: &str, does: &str, message: &str) -> String {
     let mut page = format!("{} {} {does}:\n", "?".green(), server.bold());
     for line in printable(message).to_string().lines() {
         let _ = writeln!(page, "  {}", text::line(line));
@@ -195,21 +191,65 @@ fn shown(schema: &FieldSchema, value: &Json) -> String {
     }
 }
 
-impl Filled<'_> {
-    fn get(&self, name: &str) -> Option<Json> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+/// Shows a URL that a server asks the user to visit, and asks whether the user will visit it.
+pub(super) fn url(terminal: &mut dyn Terminal, server: &str, url: &ElicitUrl) -> ElicitAction {
+    let mut page = introduction(server, "asks you to visit a URL", &url.message);
+    let parsed = Url::parse(&url.url).ok();
+    let host = parsed.as_ref().and_then(Url::host_str).map_or_else(|| "none".to_owned(), text::line);
+    let _ = write!(page, "  address: {}\n  host:    {}\n", text::line(&url.url), host.bold());
+    for warning in warnings(url, parsed.as_ref()) {
+        let _ = writeln!(page, "  {} {warning}", "careful:".red());
+    }
+    page.push_str("  It is not opened for you. Open it in a browser yourself, if you trust it.\n");
+    terminal.show(&page);
+    loop {
+        terminal.show("  Will you visit it? yes, no or cancel: ");
+        match word(terminal) {
+            Err(Left(action)) => return action,
+            Ok(line) => match line.trim().to_lowercase().as_str() {
+                "y" | "yes" => return ElicitAction::Accept,
+                "n" | "no" | "d" | "decline" => return ElicitAction::Decline,
+                "c" | "cancel" => return ElicitAction::Cancel,
+                _ => {}
+            },
+        }
     }
 }
 
-impl Serialize for Filled<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in &self.0 {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
+/// Returns warnings if the URL of an elicitation request is suspicious (MCP 2026-07-28, client/elicitation, "Safe URL
+/// Handling").
+///
+/// `parsed` is the URL as browsers parse it (WHATWG URL standard), or `None` if the URL is invalid. If a browser would open
+/// another host than the text of the URL shows, a warning names that host.
+fn warnings(url: &ElicitUrl, parsed: Option<&Url>) -> Vec<String> {
+    let text = url.url.as_str();
+    let Some(parsed) = parsed else { return vec!["it is not a valid URL".to_owned()] };
+    let host = parsed.host_str().unwrap_or_default();
+    let is_local = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
+    let written = url.host().unwrap_or_default();
+    let authority =
+        text.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    let has_user = !parsed.username().is_empty() || parsed.password().is_some() || authority.contains('@');
+    [
+        (host.is_empty(), "it names no host".to_owned()),
+        (parsed.scheme() != "https" && !is_local, "it is not https: others can read along".to_owned()),
+        (
+            host.split('.').any(|label| label.starts_with("xn--")),
+            "its host is spelled in other letters (punycode)".to_owned(),
+        ),
+        (!text.is_ascii(), "it has letters that may look like others".to_owned()),
+        (text.contains(['\t', '\n', '\r']), "it contains tabs or line breaks, which browsers ignore".to_owned()),
+        (authority.contains('\\'), "it contains a backslash, which browsers read as a slash".to_owned()),
+        (has_user, "what stands before the @ is not its host".to_owned()),
+        (
+            !host.is_empty() && !written.eq_ignore_ascii_case(host),
+            format!("its host is written in a misleading way: a browser opens {}", text::line(host)),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(is_suspicious, warning)| is_suspicious.then_some(warning))
+    .collect()
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

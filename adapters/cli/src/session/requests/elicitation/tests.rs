@@ -1,19 +1,19 @@
-//! Fills in forms with scripted input instead of a user.
+//! Fills in forms and visits URLs with scripted input instead of a user.
 
 use std::collections::VecDeque;
 
-use mcpwire_blocking::protocol::{ElicitForm, Json};
+use mcpwire_blocking::protocol::Json;
 
-use crate::console::{Terminal, Typed};
+use super::*;
 
 /// A terminal at which a user types the given lines, and then ends the input.
-pub(crate) struct Script {
+struct Script {
     typed: VecDeque<&'static str>,
-    pub(crate) shown: String,
+    shown: String,
 }
 
 impl Script {
-    pub(crate) fn new(typed: &[&'static str]) -> Self {
+    fn new(typed: &[&'static str]) -> Self {
         Script { typed: typed.iter().copied().collect(), shown: String::new() }
     }
 }
@@ -118,4 +118,62 @@ fn what_a_server_calls_its_fields_is_made_safe() {
         r#"{"properties":{"a\u001b]0;x\u0007\nb":{"type":"string","title":"T\u001b[2J","default":"d\u0008\u202e"}}}"#;
     let (_, shown) = fill_in(form, &["", ""]);
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{8}', '\u{202e}']), "{shown:?}");
+}
+
+fn visit(url: &str, typed: &[&'static str]) -> (ElicitAction, String) {
+    let text = format!(r#"{{"mode":"url","message":"Log in","url":"{url}"}}"#);
+    let url: ElicitUrl = Json::parse(text).expect("it is JSON").decode().expect("it is an address");
+    let mut script = Script::new(typed);
+    let action = super::url(&mut script, "server", &url);
+    (action, script.shown)
+}
+
+#[test]
+fn an_address_is_shown_whole_and_its_host_alone() {
+    let (action, shown) = visit("https://login.example:8443/a/b?c=d#e", &["", "hm", "yes"]);
+    assert_eq!(action, ElicitAction::Accept);
+    assert!(shown.contains("address: https://login.example:8443/a/b?c=d#e\n  host:    login.example\n"), "{shown}");
+    assert!(!shown.contains("careful"), "{shown}");
+    assert_eq!(visit("https://a.b", &["no"]).0, ElicitAction::Decline);
+    assert_eq!(visit("https://a.b", &["!decline"]).0, ElicitAction::Decline);
+    assert_eq!(visit("https://a.b", &["cancel"]).0, ElicitAction::Cancel);
+    assert_eq!(visit("https://a.b", &[]).0, ElicitAction::Cancel);
+}
+
+#[test]
+fn what_is_suspicious_in_an_address_is_said() {
+    for (url, warning) in [
+        ("https://good.example@evil.example/", "host:    evil.example"),
+        ("https://good.example@evil.example/", "before the @"),
+        ("http://plain.example/", "not https"),
+        ("https://xn--pypal-4ve.example/", "punycode"),
+        ("https://p\u{430}ypal.example/", "look like others"),
+        ("mailto:a@b.example", "names no host"),
+        ("not a url", "not a valid URL"),
+        (r"https://good.example\tx.evil.example/", "tabs or line breaks"),
+        (r"https://good\n.example/", "a browser opens good.example"),
+        (r"https://good.example\t@evil.example/", "host:    evil.example"),
+        ("https://evil%2eexample/", "a browser opens evil.example"),
+        ("https://evil%2eexample/", "host:    evil.example"),
+        ("https://good.example%2f.evil.example/", "not a valid URL"),
+        ("https://2130706433/", "a browser opens 127.0.0.1"),
+        ("https://good.example\u{3002}evil.example/", "a browser opens good.example.evil.example"),
+        ("https://0x7f.1/", "a browser opens 127.0.0.1"),
+        ("https:/evil.example/", "a browser opens evil.example"),
+        ("https:evil.example/", "a browser opens evil.example"),
+        (r"https://good.example\\.evil.example/", "backslash"),
+    ] {
+        let (_, shown) = visit(url, &[]);
+        assert!(shown.contains(warning), "{warning} in {shown}");
+    }
+    for url in [
+        "http://localhost:3000/",
+        "http://127.0.0.1/",
+        "http://[::1]:8/",
+        "https://EXAMPLE.com/",
+        "https://a.example/%2e?x=%09",
+    ] {
+        let (_, shown) = visit(url, &[]);
+        assert!(!shown.contains("careful"), "{shown}");
+    }
 }
