@@ -5,11 +5,9 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::mpsc;
-use std::thread;
 
-use mcpwire_blocking::protocol::Json;
 use mcpwire_hub::files::{read_file_or_pipe, read_to_end};
+use mcpwire_tokio::protocol::Json;
 
 use crate::console::Interrupt;
 use crate::failure::Failure;
@@ -32,20 +30,13 @@ pub(crate) fn read_stdin(field: &str) -> Result<String, Failure> {
     })
 }
 
-/// Calls `read` on another thread, because a blocking read cannot be interrupted. After an interrupt, that thread stays until this
-/// process ends.
+/// Calls `read`, and decodes the bytes as text. Ctrl-C ends the wait.
 fn read(
     field: &str,
     source: &str,
     read: impl FnOnce() -> io::Result<Vec<u8>> + Send + 'static,
 ) -> Result<String, Failure> {
-    let (sender, receiver) = mpsc::channel();
-    let (interrupt, interrupted) = (Interrupt::install(), sender.clone());
-    interrupt.on_press(move |_| drop(interrupted.send(None)));
-    thread::spawn(move || sender.send(Some(read())));
-    let done = receiver.recv().ok().flatten();
-    interrupt.forget();
-    let bytes = done.ok_or_else(Failure::interrupted)?;
+    let bytes = Interrupt::install().read(read).ok_or_else(Failure::interrupted)?;
     let text = bytes.and_then(|bytes| {
         String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
     });

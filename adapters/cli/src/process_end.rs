@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use mcpwire_authorization::{SETTLE_TIMEOUT, settle_logins};
 
-use crate::console::{Console, Interrupt};
-use crate::lost_logins::warn;
+use crate::console::{Console, Interrupt, warn_of_lost_logins};
 use crate::text;
 
 /// Time after which the user is told what the process waits for.
@@ -28,7 +27,7 @@ fn settle_once(console: &Console) {
     if settle_logins(Duration::ZERO).is_empty() {
         return;
     }
-    Interrupt::install().forget();
+    Interrupt::install();
     let start = Instant::now();
     if let [login, ..] = &*settle_logins(SOON)
         && start.elapsed() >= SOON
@@ -37,7 +36,7 @@ fn settle_once(console: &Console) {
         console.note(&format!("waiting for the answer to {} of {}", login.request, text::name(title)));
     }
     let reason = format!("no answer came within {} s", SETTLE_TIMEOUT.as_secs());
-    warn(&settle_logins(SETTLE_TIMEOUT.saturating_sub(SOON)), &reason);
+    warn_of_lost_logins(&settle_logins(SETTLE_TIMEOUT.saturating_sub(SOON)), &reason);
 }
 
 /// Runs the shutdown of a hub or a client, and waits at the same time as [`settle`] does: both wait for the same tokens.

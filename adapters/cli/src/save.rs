@@ -5,8 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use mcpwire_blocking::protocol::{Base64Error, ContentBlock, ResourceContents};
 use mcpwire_hub::files::check_link;
+use mcpwire_tokio::protocol::{Base64Error, ContentBlock, ResourceContents};
 
 use crate::failure::Failure;
 use crate::text;

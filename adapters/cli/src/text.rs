@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use mcpwire_blocking::http::disguised_ipv4;
-use mcpwire_blocking::protocol::{is_invisible, printable};
+use mcpwire_tokio::http::disguised_ipv4;
+use mcpwire_tokio::protocol::{is_invisible, printable};
 use textwrap::{Options, WordSplitter};
 use unicode_width::UnicodeWidthStr;
 
@@ -63,6 +63,21 @@ pub(crate) fn word(name: &str) -> String {
     let name = line(name);
     let is_plain = |c: char| c.is_alphanumeric() || "@%+=:,./_-".contains(c);
     if !name.is_empty() && name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+/// Returns the command line that logs in to a server: `mcpwire login NAME`, or `mcpwire login --url URL` for a server that is not
+/// configured.
+pub(crate) fn login_command(server: Option<&str>, url: &str, account: Option<&str>, scopes: &[String]) -> String {
+    let mut command = match server {
+        Some(name) => format!("mcpwire login {}", word(name)),
+        None => format!("mcpwire login --url {}", word(&url_without_query(url))),
+    };
+    let scopes = scopes.iter().map(|scope| ("scope", scope.as_str()));
+    for (option, value) in account.map(|account| ("account", account)).into_iter().chain(scopes) {
+        // Writing to a string cannot fail.
+        let _ = write!(command, " --{option} {}", word(value));
+    }
+    command
 }
 
 /// Returns the candidate whose name is most similar to `name`. Returns `None` if no name is so similar that `name` may be a

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use mcpwire_blocking::protocol::{Negotiate, ProtocolVersion};
+use mcpwire_tokio::protocol::{Negotiate, ProtocolVersion};
 
 /// The option for the directory in which to save binary content.
 #[derive(Clone, Debug, clap::Args)]

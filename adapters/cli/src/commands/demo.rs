@@ -1,18 +1,20 @@
-//! `mcpwire demo`: starts the demo server, calls its tools, and shows each step.
+//! `mcpwire demo`: starts the demo server, calls its tools, and shows each step. `mcpwire demo-server` is that server.
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use mcpwire_blocking::ShutdownReport;
-use mcpwire_blocking::protocol::{CallToolResult, Json};
+use mcpwire_demo::{HttpServer, Log};
+use mcpwire_tokio::ShutdownReport;
+use mcpwire_tokio::protocol::{CallToolResult, Json};
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
-use super::info::Introduction;
-use super::report::report;
+use super::features::Introduction;
+use super::report;
 use crate::args::{Options, Target};
 use crate::console::{Console, output};
-use crate::failure::{Failure, TOOL_ERROR};
+use crate::failure::{Failure, SERVER_FAILED, TOOL_ERROR};
 use crate::session::{CallMode, Direct};
 use crate::show;
 use crate::text;
@@ -33,8 +35,8 @@ Now you:
 ";
 
 pub(super) fn run(options: &Options) -> Result<u8, Failure> {
-    let mut session = Direct::start(&Target::to_demo(), options, Console::new(options), None)?;
-    let done = if options.json { as_json(&mut session) } else { for_people(&mut session) };
+    let session = Direct::start(&Target::to_demo(), options, Console::new(options), None)?;
+    let done = if options.json { as_json(&session) } else { for_people(&session) };
     let exit = done.unwrap_or_else(|failure| report(&failure, options));
     let ended = session.close();
     if exit == 0 && !options.json {
@@ -43,7 +45,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Failure> {
     Ok(exit)
 }
 
-fn for_people(session: &mut Direct<'_>) -> Result<u8, Failure> {
+fn for_people(session: &Direct<'_>) -> Result<u8, Failure> {
     let started = Instant::now();
     let info = session.open()?;
     let connected = time(started.elapsed());
@@ -51,8 +53,8 @@ fn for_people(session: &mut Direct<'_>) -> Result<u8, Failure> {
     step("started", "mcpwire demo-server, a small MCP server, as a child process")?;
     step("connected", &format!("to {name}: {} era, protocol {}, in {connected}", info.era, info.protocol_version))?;
 
-    session.request(|client| client.list_tools().map(drop))?;
-    let names: Vec<String> = session.client.tools().iter().map(|tool| text::line(&tool.name)).collect();
+    let tools = session.list_tools()?.tools;
+    let names: Vec<String> = tools.iter().map(|tool| text::line(&tool.name)).collect();
     step("listed", &format!("{} tools: {}", names.len(), names.join(", ")))?;
 
     let mut failed = false;
@@ -115,7 +117,7 @@ fn parsed(arguments: &str) -> Json {
     Json::parse(arguments).unwrap_or_default()
 }
 
-fn as_json(session: &mut Direct<'_>) -> Result<u8, Failure> {
+fn as_json(session: &Direct<'_>) -> Result<u8, Failure> {
     let info = session.open()?;
     let mut calls = Vec::new();
     for (tool, arguments) in CALLS {
@@ -138,4 +140,29 @@ struct Called {
     tool: &'static str,
     arguments: Json,
     result: Json,
+}
+
+/// Runs the demo server until the end of standard input or, over HTTP, until the process is killed. Returns the exit status of
+/// the process.
+pub(super) fn serve(http: Option<SocketAddr>) -> u8 {
+    let log = Log::new("mcpwire demo-server", io::stderr());
+    let served = match http {
+        Some(address) => serve_http(address, log),
+        None => mcpwire_demo::serve_stdio(log).map_err(|error| error.to_string()),
+    };
+    match served {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("mcpwire demo-server: {error}");
+            SERVER_FAILED
+        }
+    }
+}
+
+/// Runs the demo server over HTTP at `address`. Prints the URL of the server on the first line of standard output.
+fn serve_http(address: SocketAddr, log: Log) -> Result<(), String> {
+    let server = HttpServer::bind(address, log).map_err(|error| error.to_string())?;
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{}", server.url()).and_then(|()| stdout.flush()).map_err(|error| error.to_string())?;
+    server.run().map_err(|error| error.to_string())
 }

@@ -1,8 +1,13 @@
-//! `mcpwire hub`: runs the configured servers for other commands.
+//! `mcpwire hub` and `mcpwire status`: runs the configured servers for other commands, and shows their state.
+
+use std::io::{self, IsTerminal as _, Write as _};
 
 use crate::args::{HubCommand, Options, Place};
+use crate::console::output;
 use crate::failure::Failure;
-use crate::hub::{HubHandle, Request};
+use crate::hub::{HubHandle, Request, Row};
+use crate::session::warn_of_changes;
+use crate::show::{self, Layout};
 
 pub(super) fn run(command: &HubCommand, place: &Place, options: &Options) -> Result<u8, Failure> {
     match command {
@@ -14,15 +19,12 @@ pub(super) fn run(command: &HubCommand, place: &Place, options: &Options) -> Res
 
 #[cfg(unix)]
 fn run_hub(place: &Place, options: &Options) -> Result<(), Failure> {
-    use crate::console::Console;
-    use crate::hub::{hub_options, layout, runtime, serve};
+    use crate::console::{Console, Foreground};
+    use crate::hub::{hub_options, layout, serve};
 
     let layout = layout(place)?;
-    let served = runtime().and_then(|runtime| {
-        let hub_options = hub_options(&layout, options, None);
-        runtime.block_on(serve(&layout, hub_options, &Console::new(options)))
-    });
-    served.map_err(Failure::from_hub)
+    let hub_options = hub_options(&layout, options, None);
+    Ok(Foreground::start()?.finish(serve(&layout, hub_options, &Console::new(options)))?)
 }
 
 #[cfg(not(unix))]
@@ -36,5 +38,70 @@ pub(super) fn of_running_hub(request: Request, place: &Place, options: &Options)
     if !handle.is_remote() {
         return Err(Failure::no_hub());
     }
-    handle.ask::<()>(request).map_err(Failure::from_hub)
+    Ok(handle.ask::<()>(request)?)
+}
+
+/// Shows a table of all configured servers, once or until Ctrl-C.
+pub(super) fn status(watch: bool, place: &Place, options: &Options) -> Result<u8, Failure> {
+    let mut handle = HubHandle::open(place, options)?;
+    if watch {
+        let mut screen = Screen::new(options);
+        return handle.follow(|rows| screen.show(rows)).map(|()| 0);
+    }
+    handle.boot()?;
+    handle.wait_until_stopped();
+    let rows = handle.rows(Request::Status)?;
+    warn_of_changes(&handle.console, rows.iter().map(|row| &row.detail));
+    output::show(options, &rows, |out| table(&rows).iter().try_for_each(|line| writeln!(out, "{line}")))?;
+    Ok(0)
+}
+
+fn table(rows: &[Row]) -> Vec<String> {
+    show::status_table(rows.iter().map(|row| (&row.detail, row.usage)), Layout::of_stdout())
+}
+
+/// Shows the status of the servers again and again. On a terminal, the status table is redrawn in place. Elsewhere, only
+/// servers that have changed are written.
+struct Screen<'a> {
+    options: &'a Options,
+    in_place: bool,
+    drawn: usize,
+    /// For each server, its name and the status that was written last.
+    before: Vec<(String, String)>,
+}
+
+impl<'a> Screen<'a> {
+    fn new(options: &'a Options) -> Self {
+        let in_place = io::stdout().is_terminal() && !options.json;
+        Screen { options, in_place, drawn: 0, before: Vec::new() }
+    }
+
+    fn show(&mut self, rows: &[Row]) -> Result<(), Failure> {
+        if self.in_place {
+            let lines = table(rows);
+            let up = if self.drawn > 0 { format!("\x1b[{}A\x1b[J", self.drawn) } else { String::new() };
+            let width = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into());
+            self.drawn = lines.len();
+            return output::page(|out| {
+                write!(out, "{up}")?;
+                lines.iter().try_for_each(|line| writeln!(out, "{}", show::fitting(line, width)))
+            });
+        }
+        for row in rows {
+            // Times and memory change all the time, so they are not compared.
+            let news = format!("{:?} {} {:?}", row.detail.state, row.detail.tools, row.detail.last_error);
+            let name = row.detail.name.clone();
+            match self.before.iter_mut().find(|(before, _)| *before == name) {
+                Some((_, before)) if *before == news => continue,
+                Some((_, before)) => *before = news,
+                None => self.before.push((name, news)),
+            }
+            if self.options.json {
+                output::json(row)?;
+            } else {
+                output::line(&show::status_row(&row.detail, row.usage)).map_err(|error| Failure::output(&error))?;
+            }
+        }
+        Ok(())
+    }
 }

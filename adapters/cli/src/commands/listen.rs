@@ -4,59 +4,57 @@
 //! if the subscription fails.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use mcpwire_blocking::protocol::{
-    CallError, Json, LogMessage, Notification, RpcError, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
-    printable,
+use mcpwire_tokio::Error;
+use mcpwire_tokio::protocol::{
+    CallError, Json, Notification, RpcError, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, printable,
 };
-use mcpwire_blocking::{Error, McpClient};
 use owo_colors::OwoColorize;
 use serde::Serialize;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::console::output;
 use crate::failure::Failure;
-use crate::session::Direct;
+use crate::session::{Direct, Listener};
+use crate::show::{self, LONGEST_MESSAGE};
 use crate::text;
 
-/// Maximum length of a printed log message or notification, in characters. With `--json`, messages are not cut.
-const LONGEST_MESSAGE: usize = 2_000;
-
-/// Duration of one call of `McpClient::listen`. The call is repeated until the command ends.
-const A_WHILE: Duration = Duration::from_secs(3600);
+/// Receives the errors that occur when notifications are printed.
+type Broken = UnboundedReceiver<io::Error>;
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
-pub(super) fn run(session: &mut Direct<'_>, resources: &[String], printer: &Printer) -> Result<u8, Failure> {
+/// Runs until the server ends the subscription, or until an interrupt such as Ctrl-C. `broken` receives the error of standard output
+/// if a notification cannot be printed.
+pub(super) fn run(session: &Direct<'_>, resources: &[String], broken: &mut Broken) -> Result<u8, Failure> {
     let wanted = SubscriptionFilter::new().tools().prompts().resources();
     let wanted = resources.iter().fold(wanted, SubscriptionFilter::resource);
-    let mut subscription = match session.request(|client| Ok(client.subscribe(&wanted)))? {
-        Err(error) if is_unknown_method(&error) => return logs_only(session, printer),
-        subscribed => session.request(|_| subscribed)?,
+    let subscribed = session.request(async { Ok(session.client.subscribe(&wanted).await) })?;
+    let mut subscription = match subscribed {
+        Err(error) if is_unknown_method(&error) => {
+            session.console.note("the server does not report changes; listening: log messages only (Ctrl-C ends it)");
+            let closed = until_stopped(session, broken, async { drop(session.client.closed().await) })?;
+            return closed.map_or(Ok(0), |()| end_of_connection(session));
+        }
+        subscribed => subscribed.map_err(|error| session.failure(&error))?,
     };
     tell_agreed(session, subscription.acknowledged(), resources);
-    loop {
-        match subscription.next(&mut session.client) {
-            Ok(Some(SubscriptionEvent::Acknowledged(_))) => {
+    let ended = until_stopped(session, broken, async {
+        // The listener of the connection has printed the other events.
+        while let Some(event) = subscription.next().await {
+            if let SubscriptionEvent::Acknowledged(_) = event {
                 session.console.note("listening again; some may have been missed");
             }
-            // The listener of the connection has printed the notification.
-            Ok(Some(_)) => {}
-            Ok(None) => break,
-            Err(error) => {
-                subscription.close(&mut session.client);
-                return stopped(session, printer).unwrap_or_else(|| Err(session.failure(&error)));
-            }
         }
-    }
-    match subscription.end() {
+    })?;
+    match subscription.end().filter(|_| ended.is_some()) {
+        None => Ok(0),
         Some(SubscriptionEnd::Failed(error)) => {
             let error = Error::new(session.client.server_name(), (**error).clone());
             Err(session.failure(&error))
         }
-        // The connection has ended. A ping fails with the reason.
-        Some(SubscriptionEnd::Dropped(_)) => session.request(McpClient::ping).map(|()| 0),
+        Some(SubscriptionEnd::Dropped(_)) => end_of_connection(session),
         _ => {
             session.console.note("the server ended the subscription");
             Ok(0)
@@ -64,32 +62,29 @@ pub(super) fn run(session: &mut Direct<'_>, resources: &[String], printer: &Prin
     }
 }
 
+/// Waits for a future. Returns `None` after an interrupt such as Ctrl-C, and an error if standard output is closed.
+fn until_stopped<T>(
+    session: &Direct<'_>,
+    broken: &mut Broken,
+    future: impl Future<Output = T>,
+) -> Result<Option<T>, Failure> {
+    let done = session.wait(async {
+        tokio::select! {
+            biased;
+            Some(error) = broken.recv() => Err(Failure::output(&error)),
+            done = future => Ok(done),
+        }
+    });
+    done.transpose()
+}
+
+/// Returns the reason why the connection has ended: a ping fails with it.
+fn end_of_connection(session: &Direct<'_>) -> Result<u8, Failure> {
+    session.request(session.client.ping()).map(|()| 0)
+}
+
 fn is_unknown_method(error: &Error) -> bool {
     matches!(error.call_error(), Some(CallError::Server { error, .. }) if error.code == RpcError::METHOD_NOT_FOUND)
-}
-
-/// Prints only the log messages of a server, because this server cannot report changes in a subscription.
-fn logs_only(session: &mut Direct<'_>, printer: &Printer) -> Result<u8, Failure> {
-    session.console.note("the server does not report changes; listening: log messages only (Ctrl-C ends it)");
-    loop {
-        let listened = session.client.listen(A_WHILE);
-        if let Some(stopped) = stopped(session, printer) {
-            return stopped;
-        }
-        listened.map_err(|error| session.failure(&error))?;
-        if !session.client.is_running() {
-            return session.request(McpClient::ping).map(|()| 0);
-        }
-    }
-}
-
-/// Returns the outcome of the command if an interrupt such as Ctrl-C or a closed standard output has stopped it. Returns `None`
-/// if neither has happened.
-fn stopped(session: &Direct<'_>, printer: &Printer) -> Option<Result<u8, Failure>> {
-    match printer.broken() {
-        Some(error) => Some(Err(Failure::output(&error))),
-        None => session.was_interrupted().then_some(Ok(0)),
-    }
 }
 
 /// Prints which changes the server has agreed to report, and which URIs in `resources` the server will not report.
@@ -108,36 +103,18 @@ fn tell_agreed(session: &Direct<'_>, agreed: &SubscriptionFilter, resources: &[S
     }
 }
 
-/// Prints notifications of the server, one per line: as text, or as JSON documents with `--json`.
-#[derive(Clone)]
-pub(super) struct Printer {
-    json: bool,
-    /// The error that occurred when a notification was printed, for example because the reader has closed the pipe.
-    broken: Arc<Mutex<Option<io::Error>>>,
-}
-
-impl Printer {
-    pub(super) fn new(json: bool) -> Self {
-        Self { json, broken: Arc::default() }
-    }
-
-    /// Prints a notification of the server. Returns `false` if standard output cannot be written to, so that the command stops
-    /// listening.
-    pub(super) fn print(&self, notification: &Notification) -> bool {
+/// Returns a listener that prints the notifications of a server, one per line: as text, or as JSON documents. Also returns what
+/// receives the errors of standard output, for example because the reader has closed the pipe.
+pub(super) fn printer(as_json: bool) -> (Listener, Broken) {
+    let (sender, broken) = unbounded_channel();
+    let print = move |notification: &Notification| {
         let printed =
-            if self.json { json(notification) } else { line(notification).map_or(Ok(()), |line| output::line(&line)) };
-        match printed {
-            Ok(()) => true,
-            Err(error) => {
-                *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                false
-            }
+            if as_json { json(notification) } else { line(notification).map_or(Ok(()), |line| output::line(&line)) };
+        if let Err(error) = printed {
+            let _ = sender.send(error);
         }
-    }
-
-    fn broken(&self) -> Option<io::Error> {
-        self.broken.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
+    };
+    (Arc::new(print), broken)
 }
 
 fn json(notification: &Notification) -> io::Result<()> {
@@ -166,19 +143,11 @@ fn line(notification: &Notification) -> Option<String> {
         Notification::PromptsChanged => "prompts changed".to_owned(),
         Notification::ResourcesChanged => "resources changed".to_owned(),
         Notification::ResourceUpdated(updated) => format!("updated {}", text::line(&updated.uri).cyan()),
-        Notification::Log(message) => log(message),
+        Notification::Log(message) => format!("[{}] {}", message.level, show::log_message(message)),
         Notification::Other { method, params } if method != ACKNOWLEDGED => {
-            let mut params = params.as_ref().map_or(String::new(), |params| text::line(params.get()));
-            text::cut(&mut params, LONGEST_MESSAGE);
+            let params = params.as_ref().map_or(String::new(), |params| text::short(params.get(), LONGEST_MESSAGE));
             format!("{} {params}", printable(method))
         }
         _ => return None,
     })
-}
-
-fn log(message: &LogMessage) -> String {
-    let logger = message.logger.as_deref().map(|logger| format!("{}: ", text::line(logger))).unwrap_or_default();
-    let mut said = text::line(&message.text());
-    text::cut(&mut said, LONGEST_MESSAGE);
-    format!("[{}] {logger}{said}", message.level)
 }

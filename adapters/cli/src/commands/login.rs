@@ -1,18 +1,25 @@
-//! `mcpwire login`: logs the user in to a server.
+//! `mcpwire login`, `mcpwire logout` and `mcpwire whoami`: logs the user in to a server, deletes a login, and shows the logins on this
+//! machine, without their tokens.
 
-use mcpwire_authorization::{LoginRequest, LoginStatus};
-use mcpwire_hub::store::Store;
+use std::io::{self, Write};
 
-use super::whoami::show;
-use crate::args::{LoginArgs, Options};
-use crate::console::Console;
+use mcpwire_authorization::oauth::{ClientSource, TokenType};
+use mcpwire_authorization::{LoginRequest, LoginStatus, RevocationOutcome};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::args::{ClientArgs, LoginArgs, LoginPlace, Options};
+use crate::console::{Console, Foreground, output};
 use crate::failure::Failure;
-use crate::hub::{HubHandle, Previews, Request, find_in, layout};
-use crate::login::{LoginStore, Way};
+use crate::hub::{HubHandle, Previews, Request, find_configured, layout};
+use crate::login::{LoginStore, ServerLogin, Way};
+use crate::show::{self, Layout};
+use crate::text;
+use crate::time::utc_of_unix;
 
-pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failure> {
+pub(super) fn log_in(arguments: &LoginArgs, options: &Options) -> Result<u8, Failure> {
     let LoginArgs { login: place, no_browser, device, scopes, .. } = arguments;
-    let login = LoginStore::new(layout(&place.place)?).of_place(place, &arguments.client)?;
+    let login = login_of(place, &arguments.client)?;
     let way = match (device, no_browser) {
         (true, _) => Way::Device,
         (_, true) => Way::Paste,
@@ -30,7 +37,7 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
     if !options.json {
         console.note(&format!("logged in to {}", login.title()));
     }
-    show(&login, &status, options).map(|()| 0)
+    show(&login, &status, options)
 }
 
 /// Writes the issuer of a login with a configured client to the configuration, so that the secret of the client goes nowhere else
@@ -38,15 +45,13 @@ pub(super) fn run(arguments: &LoginArgs, options: &Options) -> Result<u8, Failur
 fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Options) -> Result<(), Failure> {
     let LoginArgs { login: place, client, .. } = arguments;
     let Some(name) = &place.server else { return Ok(()) };
-    let layout = layout(&place.place)?;
-    let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
-    let mut config = find_in(configs, name).map_err(Failure::from_hub)?;
+    let mut config = find_configured(&layout(&place.place)?, name)?;
     let is_client_of_login = config.oauth.client_id.is_some() && config.oauth.client_id == status.client_id;
     let is_asked_for = client.issuer.is_some() || config.oauth.client_secret.is_some();
     if !is_client_of_login || !is_asked_for || config.oauth.issuer.as_ref() == Some(&status.issuer) {
         return Ok(());
     }
-    let mut previews = Previews::open(&place.place)?;
+    let mut previews = Previews::open(&place.place, options)?;
     let was_approved = previews.preview(&config)?.is_approved;
     config.oauth.issuer = Some(status.issuer.clone());
     let preview = previews.preview(&config)?;
@@ -55,7 +60,135 @@ fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Optio
         preview.approve(&mut config);
     }
     let mut handle = HubHandle::open(&place.place, options)?;
-    let updated = handle.ask::<()>(Request::Update { config: config.to_json() });
-    handle.close();
-    updated.map_err(Failure::from_hub)
+    Ok(handle.ask(Request::Update { config: config.to_json() })?)
+}
+
+pub(super) fn log_out(place: &LoginPlace, revoke: bool, options: &Options) -> Result<u8, Failure> {
+    let login = login_of(place, &ClientArgs::default())?;
+    let done = login.log_out(revoke, options.timeout)?;
+    let (revocation, note) = match &done.revocation {
+        RevocationOutcome::NotRequested => ("not_requested", None),
+        RevocationOutcome::Revoked => ("revoked", None),
+        RevocationOutcome::RefreshTokenOnly(error) => {
+            let error = text::line(&error.to_string());
+            let note = format!(
+                "the refresh token was revoked, but not the access token, which may be valid until it expires: {error}"
+            );
+            ("refresh_token_only", Some(note))
+        }
+        RevocationOutcome::Unsupported => (
+            "unsupported",
+            Some("the authorization server cannot revoke tokens, so they are valid until they expire".into()),
+        ),
+        RevocationOutcome::Failed(error) => {
+            let error = text::line(&error.to_string());
+            ("failed", Some(format!("the tokens were not revoked, and may be valid until they expire: {error}")))
+        }
+        _ => ("unknown", None),
+    };
+    let console = Console::new(options);
+    if let Some(note) = note {
+        console.warn(&note);
+    }
+    let what = match (done.had_token, &done.revocation) {
+        (false, _) => "there was no login to",
+        (true, RevocationOutcome::Revoked) => "logged out, and revoked the tokens, of",
+        (true, _) => "logged out of",
+    };
+    let document = json!({ "had_login": done.had_token, "revocation": revocation });
+    output::show(options, &document, |out| writeln!(out, "{what} {}", login.title()))?;
+    Ok(0)
+}
+
+pub(super) fn who_am_i(place: &LoginPlace, options: &Options) -> Result<u8, Failure> {
+    if place.server.is_some() || place.url.is_some() {
+        let login = login_of(place, &ClientArgs::default())?;
+        let status = login.status()?.ok_or_else(|| login.missing())?;
+        return show(&login, &status, options);
+    }
+    let console = Console::new(options);
+    let mut found = Vec::new();
+    for login in store(place)?.all(&console)? {
+        if place.account.as_ref().is_some_and(|account| account != login.account()) {
+            continue;
+        }
+        match login.status() {
+            Ok(Some(status)) => found.push((login, status)),
+            Ok(None) => {}
+            // The others are shown.
+            Err(failure) => console.warn(failure.message()),
+        }
+    }
+    if found.is_empty() {
+        console.note("you are not logged in anywhere; log in: mcpwire login --help");
+    }
+    let logins: Vec<_> = found.iter().map(|(login, status)| Document::new(login, status)).collect();
+    output::show(options, &logins, |out| {
+        found.iter().enumerate().try_for_each(|(index, (login, status))| {
+            if index > 0 {
+                writeln!(out)?;
+            }
+            page(out, login, status)
+        })
+    })?;
+    Ok(0)
+}
+
+/// Opens the logins of the user.
+fn store(place: &LoginPlace) -> Result<LoginStore, Failure> {
+    Ok(LoginStore::new(layout(&place.place)?, Foreground::start()?))
+}
+
+/// Returns the login of the server that the command line names.
+fn login_of(place: &LoginPlace, client: &ClientArgs) -> Result<ServerLogin, Failure> {
+    store(place)?.of_place(place, client)
+}
+
+/// Prints one login.
+fn show(login: &ServerLogin, status: &LoginStatus, options: &Options) -> Result<u8, Failure> {
+    output::show(options, &Document::new(login, status), |out| page(out, login, status))?;
+    Ok(0)
+}
+
+fn page(out: &mut impl Write, login: &ServerLogin, status: &LoginStatus) -> io::Result<()> {
+    show::login(out, login.name(), &login.shown_url(), status, &login.kept_in(), Layout::of_stdout())
+}
+
+/// A login, as `--json` prints it.
+#[derive(Serialize)]
+struct Document<'a> {
+    /// The name of the configured server.
+    server: Option<&'a str>,
+    url: String,
+    account: Option<&'a str>,
+    issuer: &'a str,
+    resource: &'a str,
+    client_id: Option<&'a str>,
+    scopes: Vec<&'a str>,
+    client_source: Option<ClientSource>,
+    token_type: &'a TokenType,
+    obtained_at: Option<String>,
+    expires_at: Option<String>,
+    can_refresh: bool,
+    kept_in: String,
+}
+
+impl<'a> Document<'a> {
+    fn new(login: &'a ServerLogin, status: &'a LoginStatus) -> Self {
+        Self {
+            server: login.name(),
+            url: login.shown_url(),
+            account: Some(status.account.as_str()).filter(|account| !account.is_empty()),
+            issuer: &status.issuer,
+            resource: &status.resource,
+            client_id: status.client_id.as_deref(),
+            scopes: status.scopes.iter().collect(),
+            client_source: status.client_source,
+            token_type: &status.token_type,
+            obtained_at: utc_of_unix(status.obtained_at.as_secs()),
+            expires_at: status.expires_at.and_then(|time| utc_of_unix(time.as_secs())),
+            can_refresh: status.can_refresh,
+            kept_in: login.kept_in(),
+        }
+    }
 }

@@ -1,37 +1,28 @@
-//! The commands, each in its own file.
+//! The commands, and what several of them print: failures, saved files, and entries of lists that could not be read.
 
-mod call;
-mod complete;
-mod completions;
 mod demo;
-mod demo_server;
+mod features;
 mod hub;
-mod info;
 mod listen;
 mod login;
-mod logout;
-mod ping;
-mod prompts;
-mod report;
-mod resources;
 mod secret;
 mod server;
-mod status;
-mod task;
 mod tools;
-mod whoami;
 
-use mcpwire_blocking::protocol::ServerInfo;
+use std::io::Write as _;
 
-use self::complete::Question;
-use self::listen::Printer;
-use self::report::report;
-use crate::args::{Command, Options, Target};
-use crate::console::Console;
+use clap_complete::Shell;
+use mcpwire_tokio::protocol::{InvalidItem, ServerInfo};
+use serde::Serialize;
+
+use crate::args::{Args, Command, Options, Target};
+use crate::console::{Console, output};
 use crate::failure::{Failure, LOGIN_REQUIRED};
 use crate::input::read_arguments;
 use crate::process_end::settle_during;
-use crate::session::{CallMode, Direct, Listener, Session};
+use crate::save::Saves;
+use crate::session::{Direct, Listener, Session};
+use crate::show;
 
 /// Runs a command of this tool, and returns the exit status of the process.
 pub(crate) fn run(command: &Command, options: &Options) -> u8 {
@@ -40,55 +31,47 @@ pub(crate) fn run(command: &Command, options: &Options) -> u8 {
 
 fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
     match command {
-        Command::DemoServer { http } => Ok(demo_server::run(*http)),
+        Command::DemoServer { http } => Ok(demo::serve(*http)),
         Command::OpenPage { url } => Ok(u8::from(webbrowser::open(url).is_err())),
         Command::Server { command, place } => server::run(command, place, options),
         Command::Secret { command, place } => secret::run(command, place, options),
-        Command::Login(arguments) => login::run(arguments, options),
-        Command::Logout { login, revoke } => logout::run(login, *revoke, options),
-        Command::Whoami(login) => whoami::run(login, options),
-        Command::Status { watch, place } => status::run(*watch, place, options),
+        Command::Login(arguments) => login::log_in(arguments, options),
+        Command::Logout { login, revoke } => login::log_out(login, *revoke, options),
+        Command::Whoami(login) => login::who_am_i(login, options),
+        Command::Status { watch, place } => hub::status(*watch, place, options),
         Command::Hub { command, place } => hub::run(command, place, options),
-        Command::Completions { shell } => completions::run(*shell),
+        Command::Completions { shell } => completions(*shell),
         Command::Demo => demo::run(options),
-        Command::Tools(target) => with_session(target, options, tools::run),
+        Command::Tools(target) => with_session(target, options, |session| tools::list(session, options)),
         Command::Call { tool, arguments, task, detach, save, target } => {
             let arguments = read_arguments(arguments.as_deref())?;
-            let mode = match (task, detach) {
-                (_, true) => CallMode::Detach,
-                (true, false) => CallMode::Task,
-                (false, false) => CallMode::Call,
-            };
-            let save = save.directory.as_deref();
-            with_session(target, options, |session, options| call::run(session, tool, &arguments, mode, save, options))
+            let (mode, save) = (tools::mode(*task, *detach), save.directory.as_deref());
+            with_session(target, options, |session| tools::call(session, tool, &arguments, mode, save, options))
         }
-        Command::Info(target) => with_server(target, options, || None, |session, info| info::run(session, &info)),
         Command::Task { action, task, target } => {
-            let handle = task::handle(task)?;
-            with_server(target, options, || None, |session, _| task::run(session, *action, &handle))
+            let handle = tools::task_handle(task)?;
+            with_server(target, options, |session, _| tools::task(session, *action, &handle))
         }
-        Command::Resources(target) => with_server(target, options, || None, |session, _| resources::list(session)),
+        Command::Info(target) => with_server(target, options, |session, info| features::info(session, &info)),
+        Command::Ping(target) => with_server(target, options, |session, _| features::ping(session)),
+        Command::Resources(target) => with_server(target, options, |session, _| features::resources(session)),
         Command::Read { uri, save, target } => {
-            let save = save.directory.as_deref();
-            with_server(target, options, || None, |session, _| resources::read(session, uri, save))
+            with_server(target, options, |session, _| features::read(session, uri, save.directory.as_deref()))
         }
-        Command::Prompts(target) => with_server(target, options, || None, |session, _| prompts::list(session)),
+        Command::Prompts(target) => with_server(target, options, |session, _| features::prompts(session)),
         Command::Prompt { name, arguments, save, target } => {
             let (arguments, save) = (read_arguments(arguments.as_deref())?, save.directory.as_deref());
-            with_server(target, options, || None, |session, _| prompts::get(session, name, &arguments, save))
+            with_server(target, options, |session, _| features::prompt(session, name, &arguments, save))
         }
         Command::Complete { kind, name, argument, prefix, context, target } => {
-            let question = Question { kind: *kind, name, argument, prefix, context };
-            with_server(target, options, || None, |session, _| complete::run(session, &question))
+            let complete =
+                |session: &mut Direct<'_>, _| features::complete(session, *kind, name, argument, prefix, context);
+            with_server(target, options, complete)
         }
-        Command::Ping(target) => with_server(target, options, || None, |session, _| ping::run(session)),
         Command::Listen { resources, target } => {
-            let printer = Printer::new(options.json);
-            let listener = || {
-                let printer = printer.clone();
-                Some(Box::new(move |notification: &_| printer.print(notification)) as Listener)
-            };
-            with_server(target, options, listener, |session, _| listen::run(session, resources, &printer))
+            let (listener, mut broken) = listen::printer(options.json);
+            let listen = |session: &mut Direct<'_>, _| listen::run(session, resources, &mut broken);
+            with_listening_server(target, options, || Some(listener.clone()), listen)
         }
     }
 }
@@ -99,8 +82,17 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
 fn with_server<'a>(
     target: &Target,
     options: &'a Options,
+    command: impl FnMut(&mut Direct<'a>, ServerInfo) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    with_listening_server(target, options, || None, command)
+}
+
+/// Runs a command as [`with_server`] does. The listener receives the notifications of the server.
+fn with_listening_server<'a>(
+    target: &Target,
+    options: &'a Options,
     listener: impl Fn() -> Option<Listener>,
-    command: impl Fn(&mut Direct<'a>, ServerInfo) -> Result<u8, Failure>,
+    mut command: impl FnMut(&mut Direct<'a>, ServerInfo) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
     let run = || {
         let mut session = Direct::start(target, options, Console::new(options), listener())?;
@@ -114,11 +106,11 @@ fn with_server<'a>(
 fn with_session<'a>(
     target: &Target,
     options: &'a Options,
-    command: impl Fn(&mut Session<'a>, &Options) -> Result<u8, Failure>,
+    command: impl Fn(&mut Session<'a>) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
     let run = || {
         let mut session = Session::start(target, options)?;
-        let done = command(&mut session, options);
+        let done = command(&mut session);
         Ok((done, session))
     };
     with_login(target, options, run)
@@ -129,7 +121,7 @@ fn with_session<'a>(
 fn with_login<'a>(
     target: &Target,
     options: &Options,
-    run: impl Fn() -> Result<(Result<u8, Failure>, Session<'a>), Failure>,
+    mut run: impl FnMut() -> Result<(Result<u8, Failure>, Session<'a>), Failure>,
 ) -> Result<u8, Failure> {
     let (mut done, mut session) = run()?;
     if let Err(failure) = &done
@@ -146,4 +138,63 @@ fn with_login<'a>(
     // The session ends with the process.
     settle_during(&Console::new(options), || session.close());
     Ok(exit)
+}
+
+/// Prints a completion script for a shell.
+fn completions(shell: Shell) -> Result<u8, Failure> {
+    let definition = Args::definition();
+    // The generator does not leave out hidden commands.
+    let shown = definition.get_subcommands().filter(|command| !command.is_hide_set());
+    let mut shown = clap::Command::new("mcpwire")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(definition.get_arguments())
+        .subcommands(shown);
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut shown, "mcpwire", &mut script);
+    output::bytes(&script).map(|()| 0)
+}
+
+/// Writes a failure to standard error, and returns the exit status of the failure.
+fn report(failure: &Failure, options: &Options) -> u8 {
+    failure.report(options.json);
+    failure.exit()
+}
+
+/// Prints which files `--save` has written: on standard output below the result, or with `--json` on standard error, because
+/// standard output is then one JSON document.
+///
+/// # Errors
+/// Returns the first failure to save a file. The other failures are printed here, unless `--json` is given.
+fn tell_saved(saves: Saves, console: &Console, options: &Options) -> Result<(), Failure> {
+    if options.json {
+        saves.saved.iter().for_each(|saved| console.warn(&show::saved_line(saved)));
+    } else {
+        output::page(|out| saves.saved.iter().try_for_each(|saved| writeln!(out, "{}", show::saved_line(saved))))?;
+    }
+    first_of(saves.failures, options)
+}
+
+/// Returns the first of the failures as an error, if there are any. Prints the other failures, unless `--json` is given: stderr then
+/// contains only one error object.
+fn first_of(failures: Vec<Failure>, options: &Options) -> Result<(), Failure> {
+    let mut failures = failures.into_iter();
+    let first = failures.next();
+    failures.filter(|_| !options.json).for_each(|failure| failure.report(false));
+    first.map_or(Ok(()), Err)
+}
+
+/// An entry of a list that could not be read, as `--json` prints it.
+#[derive(Serialize)]
+struct Rejected<'a> {
+    index: usize,
+    name: Option<&'a str>,
+    reason: &'a str,
+}
+
+impl<'a> Rejected<'a> {
+    fn all(rejected: &'a [InvalidItem]) -> Vec<Self> {
+        let entry =
+            |item: &'a InvalidItem| Self { index: item.index, name: item.name.as_deref(), reason: &item.reason };
+        rejected.iter().map(entry).collect()
+    }
 }

@@ -5,28 +5,26 @@ use std::io::{self, IsTerminal as _, Write as _};
 use mcpwire_hub::config::EnvVarConfig;
 use mcpwire_hub::launch::Launch;
 use mcpwire_hub::secrets::{Secret, SecretRef, SecretStore as _, Secrets};
-use mcpwire_hub::store::Store;
 
 use crate::args::{Options, Place, SecretCommand, ServerName};
 use crate::console::{Console, output, read_secret};
 use crate::failure::Failure;
-use crate::hub::{HubHandle, find_in, layout, restart_command, word};
+use crate::hub::{Client, find_configured, layout, restart_command};
 use crate::input;
 use crate::text;
 
 pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> Result<u8, Failure> {
     let layout = layout(place)?;
     let secrets = Secrets::in_directory(layout.secrets());
-    let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
     match command {
         SecretCommand::Set { server, name } => {
-            let config = find_in(configs, server).map_err(Failure::from_hub)?;
-            let reference = SecretRef::stored(config.id, name).map_err(Failure::from_hub)?;
+            let config = find_configured(&layout, server)?;
+            let reference = SecretRef::stored(config.id, name)?;
             let value = read(name)?;
-            secrets.set(&reference, &value).map_err(Failure::from_hub)?;
+            secrets.set(&reference, &value)?;
             let console = Console::new(options);
             let shown = text::name(config.name.trim());
-            if HubHandle::is_hub_running(&layout) {
+            if Client::is_hub_running(&layout) {
                 let restart = restart_command(config.name.trim());
                 console.warn(&format!("{shown} uses the secret after its next start: {restart}"));
             }
@@ -37,27 +35,23 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
             }
         }
         SecretCommand::List(ServerName { server }) => {
-            let config = find_in(configs, server).map_err(Failure::from_hub)?;
-            let names = secrets.names(config.id).map_err(Failure::from_hub)?;
-            let missing = Launch::missing(&config, &secrets).map_err(Failure::from_hub)?;
-            if options.json {
-                output::json(&serde_json::json!({ "kept": names, "missing": missing }))?;
-            } else {
-                output::page(|out| {
-                    names.iter().try_for_each(|name| writeln!(out, "{}", text::line(name)))?;
-                    missing.iter().try_for_each(|path| writeln!(out, "{}: missing", text::line(path)))
-                })?;
-            }
+            let config = find_configured(&layout, server)?;
+            let names = secrets.names(config.id)?;
+            let missing = Launch::missing(&config, &secrets)?;
+            output::show(options, &serde_json::json!({ "kept": names, "missing": missing }), |out| {
+                names.iter().try_for_each(|name| writeln!(out, "{}", text::line(name)))?;
+                missing.iter().try_for_each(|path| writeln!(out, "{}: missing", text::line(path)))
+            })?;
         }
         SecretCommand::Remove { server, name } => {
-            let config = find_in(configs, server).map_err(Failure::from_hub)?;
-            let reference = SecretRef::stored(config.id, name).map_err(Failure::from_hub)?;
-            if !secrets.remove(&reference).map_err(Failure::from_hub)? {
+            let config = find_configured(&layout, server)?;
+            let reference = SecretRef::stored(config.id, name)?;
+            if !secrets.remove(&reference)? {
                 let message = format!(
                     "server `{}` has no secret `{}`; see mcpwire secret list {}",
                     text::name(server),
                     text::line(name),
-                    word(server)
+                    text::word(server)
                 );
                 return Err(Failure::usage("name", message));
             }

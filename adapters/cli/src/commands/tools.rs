@@ -1,27 +1,107 @@
-//! `mcpwire tools`: lists the tools of one server, or of all configured servers.
+//! `mcpwire tools`, `mcpwire call` and `mcpwire task`: lists tools, calls one, and inspects or cancels a task started by a call.
 
-use mcpwire_blocking::protocol::Tool;
+use std::path::Path;
+
+use mcpwire_tokio::protocol::{CallToolResult, Json, TaskHandle, TaskProtocol, Tool};
 use serde::Serialize;
 
-use super::report::Rejected;
-use crate::args::Options;
+use super::{Rejected, tell_saved};
+use crate::args::{Options, TaskAction};
 use crate::console::output;
-use crate::failure::Failure;
-use crate::session::{ListedTools, Session};
+use crate::failure::{Failure, TOOL_ERROR};
+use crate::input::read_arguments;
+use crate::save;
+use crate::session::{CallMode, Called, Direct, ListedTools, Session};
 use crate::show::{self, Layout};
+use crate::text;
 
-pub(super) fn run(session: &mut Session<'_>, options: &Options) -> Result<u8, Failure> {
-    let ListedTools { tools, rejected } = session.list_tools()?;
-    if options.json {
-        output::json(&List { tools: &tools, rejected: Rejected::all(&rejected) })?;
-    } else {
-        output::page(|out| show::tools(out, &tools, &rejected, Layout::of_stdout()))?;
+pub(super) fn list(session: &mut Session<'_>, options: &Options) -> Result<u8, Failure> {
+    #[derive(Serialize)]
+    struct List<'a> {
+        tools: &'a [Tool],
+        rejected: Vec<Rejected<'a>>,
     }
+    let ListedTools { tools, rejected } = session.list_tools()?;
+    let list = List { tools: &tools, rejected: Rejected::all(&rejected) };
+    output::show(options, &list, |out| show::tools(out, &tools, &rejected, Layout::of_stdout()))?;
     Ok(0)
 }
 
+/// Returns the mode of a call with the options `--task` and `--detach`.
+pub(super) fn mode(task: bool, detach: bool) -> CallMode {
+    match (task, detach) {
+        (_, true) => CallMode::Detach,
+        (true, false) => CallMode::Task,
+        (false, false) => CallMode::Call,
+    }
+}
+
+pub(super) fn call(
+    session: &mut Session<'_>,
+    tool: &str,
+    arguments: &Json,
+    mode: CallMode,
+    directory: Option<&Path>,
+    options: &Options,
+) -> Result<u8, Failure> {
+    let raw = match session.call(tool, arguments, mode)? {
+        Called::Task(handle) => return output::json(&handle).map(|()| 0),
+        Called::Result(raw) => raw,
+    };
+    let result: CallToolResult = raw
+        .decode()
+        .map_err(|error| Failure::unreadable(&format!("the result of `{}`", text::line(tool)), &error.to_string()))?;
+    // The tool has run, so its result is shown even if saving files fails.
+    output::show(options, &raw, |out| show::result(out, &result))?;
+    let saved = tell_saved(save::blocks(directory, &result.content), session.console(), options);
+    if result.is_error {
+        session.console().note(&format!("{}: the tool reported an error", text::line(tool)));
+    }
+    saved?;
+    Ok(if result.is_error { TOOL_ERROR } else { 0 })
+}
+
+/// Returns the handle of a task. `meant` is the id of the task, or the JSON that `mcpwire call --task --detach` printed, or
+/// `@FILE` or `-` to read that JSON.
+pub(super) fn task_handle(meant: &str) -> Result<TaskHandle, Failure> {
+    if !meant.starts_with(['{', '@']) && meant != "-" {
+        return Ok(TaskHandle::new(meant, TaskProtocol::Extension));
+    }
+    let stored = read_arguments(Some(meant))?;
+    stored.decode().map_err(|error| Failure::usage("TASK", format!("TASK is not the handle of a task: {error}; give the id of the task, or the JSON that `mcpwire call --task --detach` printed")))
+}
+
+/// Shows the status of a task, waits for its result, or cancels the task.
+pub(super) fn task(session: &Direct<'_>, action: TaskAction, handle: &TaskHandle) -> Result<u8, Failure> {
+    let mut task = session.client.task(handle.clone());
+    match action {
+        TaskAction::Get => {
+            let task = session.request(task.status())?;
+            output::show(session.options, &task, |out| show::task(out, &task, Layout::of_stdout()))?;
+            Ok(0)
+        }
+        TaskAction::Result => {
+            session.console.start(&format!("waiting for {}", handle.task_id));
+            let result = session.request(task.wait_with(session.on_status()))?;
+            output::show(session.options, &result, |out| show::result(out, &result))?;
+            Ok(if result.is_error { TOOL_ERROR } else { 0 })
+        }
+        TaskAction::Cancel => {
+            session.request(task.cancel())?;
+            if session.options.json {
+                output::json(&Cancelled { task_id: &handle.task_id })?;
+            } else {
+                let id = text::line(&handle.task_id);
+                session.console.note(&format!("{id}: the server was asked to cancel the task"));
+            }
+            Ok(0)
+        }
+    }
+}
+
+/// The JSON document that `mcpwire task cancel --json` prints.
 #[derive(Serialize)]
-struct List<'a> {
-    tools: &'a [Tool],
-    rejected: Vec<Rejected<'a>>,
+#[serde(rename_all = "camelCase")]
+struct Cancelled<'a> {
+    task_id: &'a str,
 }

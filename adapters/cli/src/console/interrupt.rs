@@ -1,36 +1,48 @@
-//! [`Interrupt`]: handles Ctrl-C and other signals that end the process.
+//! [`Interrupt`]: Ctrl-C and other signals that end the process. [`Foreground`]: waits for futures until an interrupt.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::io;
+use std::process;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
 
-use crate::failure::INTERRUPTED;
-use crate::lost_logins::end_at_once;
+use mcpwire_authorization::{UnsettledLogin, unsettled_logins};
+use mcpwire_hub::HubError;
+use mcpwire_process::{check_descriptors, kill_children, kill_tree};
+use mcpwire_tokio::Tokio;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
 
-/// The handler of interrupts of this process, such as Ctrl-C. All clones are the same handler.
+use crate::failure::{Failure, INTERRUPTED};
+use crate::text;
+
+/// Maximum number of descriptors that a runtime opens when it is built, with some to spare: a poller with a copy and a waker, and
+/// two ends and a copy of the socket for signals.
+const DESCRIPTORS: usize = 8;
+
+/// Interval at which a blocking read checks for an interrupt such as Ctrl-C.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// The interrupts of this process, such as Ctrl-C. All clones are the same.
+///
+/// The first interrupt is only recorded, and ends what waits for it. The second one kills the servers, and ends the process.
 #[derive(Clone)]
 pub(crate) struct Interrupt(Arc<Shared>);
 
 struct Shared {
-    was_pressed: AtomicBool,
-    action: Mutex<Box<Action>>,
+    was_pressed: watch::Sender<bool>,
+    /// The process id of the server of a direct connection. The second interrupt kills this process.
+    server: Mutex<Option<u32>>,
 }
-
-/// The function that an interrupt such as Ctrl-C calls: with `false` for the first interrupt, and with `true` for later
-/// interrupts.
-type Action = dyn FnMut(bool) + Send;
 
 impl Interrupt {
     /// Installs the handler of SIGINT, SIGTERM and SIGHUP, or of Ctrl-C on Windows. Later calls return the same handler.
-    ///
-    /// Until [`Interrupt::on_press`] is called, the first interrupt is only recorded, and the second interrupt ends the
-    /// process.
     pub(crate) fn install() -> Self {
         static OF_PROCESS: OnceLock<Interrupt> = OnceLock::new();
         let install = || {
-            let interrupt = Interrupt(Arc::new(Shared {
-                was_pressed: AtomicBool::new(false),
-                action: Mutex::new(default_action()),
-            }));
+            let interrupt =
+                Interrupt(Arc::new(Shared { was_pressed: watch::Sender::new(false), server: Mutex::new(None) }));
             let handler = interrupt.clone();
             // If this fails, an interrupt ends the process as usual, and servers notice the end of their standard input.
             let _ = ctrlc::set_handler(move || handler.press());
@@ -41,39 +53,44 @@ impl Interrupt {
         OF_PROCESS.get_or_init(install).clone()
     }
 
-    /// Sets `action`, which is called on each interrupt, such as Ctrl-C. If there was an interrupt already, also calls `action` at once.
-    ///
-    /// The argument of `action` is `false` for the first interrupt, and `true` for later interrupts.
-    pub(crate) fn on_press(&self, mut action: impl FnMut(bool) + Send + 'static) {
-        let mut current = self.action();
-        if self.was_pressed() {
-            action(false);
-        }
-        *current = Box::new(action);
-    }
-
-    /// Cancels the request or the wait that is in progress, as the first Ctrl-C does. Does not count as an interrupt.
-    pub(crate) fn cancel_wait(&self) {
-        (self.action())(false);
-    }
-
-    /// Restores the initial action: the first interrupt is only recorded, and the second interrupt ends the process.
-    pub(crate) fn forget(&self) {
-        *self.action() = default_action();
+    /// Sets the process id of the server that the second interrupt kills.
+    pub(crate) fn set_server(&self, pid: Option<u32>) {
+        *self.0.server.lock().unwrap_or_else(PoisonError::into_inner) = pid;
     }
 
     /// Returns whether this process has received an interrupt such as Ctrl-C.
     pub(crate) fn was_pressed(&self) -> bool {
-        self.0.was_pressed.load(Ordering::SeqCst)
+        *self.0.was_pressed.borrow()
+    }
+
+    /// Waits for an interrupt such as Ctrl-C. Returns at once if there was one already.
+    pub(crate) async fn pressed(&self) {
+        let _ = self.0.was_pressed.subscribe().wait_for(|was_pressed| *was_pressed).await;
+    }
+
+    /// Calls `read` on another thread, because a blocking read cannot be interrupted. Returns `None` after an interrupt. That thread
+    /// then stays until this process ends.
+    pub(crate) fn read<T: Send + 'static>(&self, read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let (sender, receiver) = mpsc::channel();
+        // Without a thread, the sender is dropped.
+        let _ = thread::Builder::new().spawn(move || sender.send(read()));
+        loop {
+            match receiver.recv_timeout(GLANCE) {
+                Ok(value) => return Some(value),
+                Err(RecvTimeoutError::Timeout) if !self.was_pressed() => {}
+                Err(_) => return None,
+            }
+        }
     }
 
     fn press(&self) {
-        let again = self.0.was_pressed.swap(true, Ordering::SeqCst);
-        (self.action())(again);
-    }
-
-    fn action(&self) -> MutexGuard<'_, Box<Action>> {
-        self.0.action.lock().unwrap_or_else(PoisonError::into_inner)
+        if self.0.was_pressed.send_replace(true) {
+            // A server that is just starting would otherwise continue to run.
+            kill_children();
+            self.0.server.lock().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(kill_tree);
+            warn_of_lost_logins(&unsettled_logins(), "a signal has ended the wait for the answer");
+            process::exit(INTERRUPTED.into())
+        }
     }
 }
 
@@ -83,8 +100,7 @@ mod quit {
 
     use tokio::signal::unix::{SignalKind, signal};
 
-    use super::Interrupt;
-    use crate::runtime::runtime;
+    use super::{Interrupt, runtime};
 
     /// Makes SIGQUIT (Ctrl-\\) count as two interrupts. By default, SIGQUIT would end this process, but not servers that ignore
     /// the end of their standard input.
@@ -104,12 +120,76 @@ mod quit {
     }
 }
 
-fn default_action() -> Box<Action> {
-    Box::new(|again| {
-        if again {
-            // A server that is just starting would otherwise continue to run.
-            mcpwire_process::kill_children();
-            end_at_once(INTERRUPTED);
+/// Says which logins may be lost because this process ends before the answer to a request is stored, and what helps, even with
+/// `--quiet`.
+pub(crate) fn warn_of_lost_logins(logins: &[UnsettledLogin], reason: &str) {
+    for login in logins {
+        let account = Some(login.account.as_str()).filter(|account| !account.is_empty());
+        let command = text::login_command(login.server.as_deref(), &login.server_url, account, &[]);
+        anstream::eprintln!("warning: {login}, and {reason}; run `{command}` if the next call fails");
+    }
+}
+
+/// Creates a single-threaded tokio runtime.
+///
+/// # Errors
+/// If the system has no descriptors left. tokio panics in some of these cases, so this is checked first.
+pub(super) fn runtime() -> io::Result<Runtime> {
+    check_descriptors(DESCRIPTORS)?;
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// The runtime of a command. It runs only while the command waits for a future, on the thread of the command. Clones share the
+/// runtime. Dropping the last clone drops the tasks of the runtime.
+#[derive(Clone)]
+pub(crate) struct Foreground {
+    runtime: Arc<OwnedRuntime>,
+    pub(crate) interrupt: Interrupt,
+}
+
+/// A runtime that does not wait for blocking calls when it is dropped: a lookup of a host name may take long.
+struct OwnedRuntime(Option<Runtime>);
+
+impl Foreground {
+    /// Creates a runtime, and installs the handler of interrupts.
+    pub(crate) fn start() -> Result<Self, Failure> {
+        let interrupt = Interrupt::install();
+        let cannot = |error| HubError::unavailable(format!("the runtime cannot be started: {error}"));
+        let runtime = runtime().map_err(cannot)?;
+        Ok(Self { runtime: Arc::new(OwnedRuntime(Some(runtime))), interrupt })
+    }
+
+    /// Returns the handle of the runtime for clients.
+    pub(crate) fn handle(&self) -> Tokio {
+        Tokio::new(self.runtime().handle().clone())
+    }
+
+    /// Waits for a future, and returns its output. Drops the future after an interrupt such as Ctrl-C, and returns `None`.
+    pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        self.runtime().block_on(async {
+            tokio::select! {
+                biased;
+                () = self.interrupt.pressed() => None,
+                done = future => Some(done),
+            }
+        })
+    }
+
+    /// Waits for a future, and returns its output. An interrupt does not end the wait.
+    pub(crate) fn finish<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime().block_on(future)
+    }
+
+    fn runtime(&self) -> &Runtime {
+        // Only `drop` takes the runtime.
+        self.runtime.0.as_ref().expect("it is there until the last clone is dropped")
+    }
+}
+
+impl Drop for OwnedRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
         }
-    })
+    }
 }

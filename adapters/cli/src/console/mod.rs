@@ -3,7 +3,6 @@
 mod interrupt;
 pub(crate) mod output;
 mod prompt;
-mod secret_prompt;
 
 use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -12,18 +11,14 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mcpwire_blocking::protocol::{LogMessage, LoggingLevel, Progress, Task, printable};
 use mcpwire_hub::redact::Redactor;
+use mcpwire_tokio::protocol::{LogMessage, LoggingLevel, Progress, Task, printable};
 use owo_colors::{AnsiColors, OwoColorize};
 
-pub(crate) use self::interrupt::Interrupt;
-pub(crate) use self::prompt::{Prompt, Terminal, Typed, is_at_terminal};
-pub(crate) use self::secret_prompt::read_secret;
+pub(crate) use self::interrupt::{Foreground, Interrupt, warn_of_lost_logins};
+pub(crate) use self::prompt::{Prompt, Terminal, Typed, agrees, is_at_terminal, read_secret};
 use crate::args::Options;
 use crate::{show, text};
-
-/// Maximum length of a log message on the terminal, in characters. The trace file (`--trace FILE`) contains the whole message.
-const LONGEST_MESSAGE: usize = 2_000;
 
 /// Delay before a progress bar appears. Operations that end earlier show no progress bar.
 const SOON: Duration = Duration::from_millis(300);
@@ -130,9 +125,7 @@ impl Console {
             bar.set_position((fraction * f64::from(STEPS)) as u64);
         }
         if let Some(message) = &progress.message {
-            let mut message = text::line(message);
-            text::cut(&mut message, 80);
-            bar.set_message(message);
+            bar.set_message(text::short(message, 80));
         }
     }
 
@@ -164,10 +157,8 @@ impl Console {
             LoggingLevel::Warning => AnsiColors::Yellow,
             _ => AnsiColors::Red,
         };
-        let logger = message.logger.as_deref().map(|logger| format!("{}: ", text::line(logger))).unwrap_or_default();
-        let mut said = text::line(&message.text());
-        text::cut(&mut said, LONGEST_MESSAGE);
-        self.note(&format!("{} {logger}{said}", format_args!("[{}]", message.level).color(color)));
+        let level = format!("[{}]", message.level);
+        self.note(&format!("{} {}", level.color(color), show::log_message(message)));
     }
 
     /// Writes the status of a task to standard error, unless `--quiet` or `--json` is given.

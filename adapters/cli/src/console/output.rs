@@ -3,11 +3,21 @@
 use std::io::{self, BufWriter, Write};
 
 use anstream::AutoStream;
-use mcpwire_blocking::protocol::Json;
+use mcpwire_tokio::protocol::Json;
 use serde::Serialize;
 
+use crate::args::Options;
 use crate::failure::Failure;
 use crate::text;
+
+/// Writes a result to standard output: with `--json` as one JSON document, or else as text for users.
+pub(crate) fn show(
+    options: &Options,
+    document: &impl Serialize,
+    write: impl FnOnce(&mut AutoStream<io::StdoutLock<'static>>) -> io::Result<()>,
+) -> Result<(), Failure> {
+    if options.json { json(document) } else { page(write) }
+}
 
 /// Writes text for users to standard output. Removes colors if standard output is not a terminal, or if the user wants no
 /// colors.
@@ -24,15 +34,10 @@ pub(crate) fn line(line: &str) -> io::Result<()> {
     writeln!(out, "{line}").and_then(|()| out.flush())
 }
 
-/// Writes a value to standard output as one JSON document, for `--json`.
+/// Writes a value to standard output as one JSON document, for `--json`. [`Json`] is written unchanged, except that characters
+/// which could control a terminal are escaped.
 pub(crate) fn json(document: &impl Serialize) -> Result<(), Failure> {
     let json = Json::from_value(document).map_err(|error| Failure::output(&io::Error::other(error.to_string())))?;
-    raw(&json)
-}
-
-/// Writes a JSON document to standard output. The document is unchanged, except that characters which could control a terminal
-/// are escaped.
-pub(crate) fn raw(json: &Json) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = writeln!(out, "{}", text::json_for_terminals(json.get())).and_then(|()| out.flush());
     written.map_err(|error| Failure::output(&error))

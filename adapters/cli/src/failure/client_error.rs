@@ -1,10 +1,10 @@
 //! Converts errors of the client library to [`Failure`]s.
 
-use mcpwire_blocking::protocol::http::{FailureKind, HttpError, SettingsError};
-use mcpwire_blocking::protocol::{CallError, ConnectError, SendError};
-use mcpwire_blocking::{Cause, Error, HttpSetupError, SpawnErrorKind};
+use mcpwire_tokio::protocol::http::{FailureKind, HttpError, SettingsError};
+use mcpwire_tokio::protocol::{CallError, ConnectError, SendError};
+use mcpwire_tokio::{Cause, Error, HttpSetupError, SpawnErrorKind};
 
-use super::{CONNECTION_FAILED, Code, Failure, Kind, Mistake, NOT_CONNECTED, TIMED_OUT, USAGE};
+use super::{CONNECTION_FAILED, Code, Failure, Kind, NOT_CONNECTED, TIMED_OUT, USAGE};
 
 /// The JSON-RPC error code for invalid parameters.
 const INVALID_PARAMS: i64 = -32602;
@@ -15,27 +15,31 @@ impl Failure {
     pub(crate) fn from_client(error: &Error, hide_stderr: bool) -> Self {
         let kind = match error.cause() {
             Cause::Spawn(error) => spawn_kind(error.kind()),
-            Cause::Http(HttpSetupError::Client(_)) => (NOT_CONNECTED, Code::Unavailable, "connection"),
+            Cause::Http(HttpSetupError::Client(_)) => (NOT_CONNECTED, Code::ServiceUnavailable, "connection"),
             Cause::Http(HttpSetupError::Settings(
                 SettingsError::HeaderName { .. } | SettingsError::HeaderValue { .. },
-            )) => (USAGE, Code::Validation, "header"),
-            Cause::Http(_) => (USAGE, Code::Validation, "url"),
-            Cause::Connect(_) if needs_authorization(error) => (NOT_CONNECTED, Code::Unavailable, "authorization"),
-            Cause::Call(_) if needs_authorization(error) => (CONNECTION_FAILED, Code::Unavailable, "authorization"),
+            )) => (USAGE, Code::ValidationError, "header"),
+            Cause::Http(_) => (USAGE, Code::ValidationError, "url"),
+            Cause::Connect(_) if needs_authorization(error) => {
+                (NOT_CONNECTED, Code::ServiceUnavailable, "authorization")
+            }
+            Cause::Call(_) if needs_authorization(error) => {
+                (CONNECTION_FAILED, Code::ServiceUnavailable, "authorization")
+            }
             Cause::Connect(error) => match error {
-                ConnectError::Timeout { .. } => (TIMED_OUT, Code::Network, "timeout"),
+                ConnectError::Timeout { .. } => (TIMED_OUT, Code::NetworkError, "timeout"),
                 ConnectError::Cancelled => return Self::interrupted(),
                 ConnectError::UnsupportedVersion { .. } => (NOT_CONNECTED, Code::Conflict, "protocol"),
-                _ => (NOT_CONNECTED, Code::Unavailable, "connection"),
+                _ => (NOT_CONNECTED, Code::ServiceUnavailable, "connection"),
             },
             Cause::Call(CallError::Cancelled { .. }) => return Self::interrupted(),
             Cause::Call(cause) => call_kind(cause, error.process().is_some()),
-            Cause::Send(SendError::Closed) => (CONNECTION_FAILED, Code::Unavailable, "connection"),
+            Cause::Send(SendError::Closed) => (CONNECTION_FAILED, Code::ServiceUnavailable, "connection"),
             Cause::Send(SendError::NotOffered { .. } | SendError::NotInRevision { .. } | SendError::NoLogging) => {
-                (CONNECTION_FAILED, Code::Unavailable, "server")
+                (CONNECTION_FAILED, Code::ServiceUnavailable, "server")
             }
-            Cause::Send(_) => (CONNECTION_FAILED, Code::Validation, "arguments"),
-            _ => (CONNECTION_FAILED, Code::Network, "connection"),
+            Cause::Send(_) => (CONNECTION_FAILED, Code::ValidationError, "arguments"),
+            _ => (CONNECTION_FAILED, Code::NetworkError, "connection"),
         };
         let mut message = match error.cause() {
             // The library's message addresses programmers, not users of this tool.
@@ -50,20 +54,7 @@ impl Failure {
             message.push_str("; ");
             message.push_str(advice);
         }
-        Self { mistake: mistake(error.cause()), ..Self::new(kind, message) }
-    }
-}
-
-/// Returns what the user got wrong in a tool call: the name of the tool, or the arguments. Returns `None` for other errors.
-fn mistake(cause: &Cause) -> Option<Mistake> {
-    match cause {
-        Cause::Call(CallError::ToolNotFound { .. }) => Some(Mistake::Tool),
-        Cause::Call(CallError::Server { error, .. }) if error.code == INVALID_PARAMS => Some(Mistake::Arguments),
-        Cause::Send(
-            SendError::Closed | SendError::NotOffered { .. } | SendError::NotInRevision { .. } | SendError::NoLogging,
-        ) => None,
-        Cause::Send(_) => Some(Mistake::Arguments),
-        _ => None,
+        Self::new(kind, message)
     }
 }
 
@@ -71,31 +62,31 @@ fn spawn_kind(kind: SpawnErrorKind) -> Kind<'static> {
     let (code, field) = match kind {
         SpawnErrorKind::NotFound | SpawnErrorKind::InterpreterNotFound => (Code::NotFound, "command"),
         SpawnErrorKind::DirectoryNotFound => (Code::NotFound, "cwd"),
-        SpawnErrorKind::NotExecutable | SpawnErrorKind::Invalid => (Code::Validation, "command"),
-        _ => (Code::Unavailable, "command"),
+        SpawnErrorKind::NotExecutable | SpawnErrorKind::Invalid => (Code::ValidationError, "command"),
+        _ => (Code::ServiceUnavailable, "command"),
     };
     (NOT_CONNECTED, code, field)
 }
 
 fn call_kind(error: &CallError, process_ended: bool) -> Kind<'static> {
     match error {
-        CallError::Timeout { .. } => (TIMED_OUT, Code::Network, "timeout"),
+        CallError::Timeout { .. } => (TIMED_OUT, Code::NetworkError, "timeout"),
         CallError::ToolNotFound { .. } => (CONNECTION_FAILED, Code::NotFound, "tool"),
         CallError::Server { error, .. } if error.code == INVALID_PARAMS => {
-            (CONNECTION_FAILED, Code::Validation, "arguments")
+            (CONNECTION_FAILED, Code::ValidationError, "arguments")
         }
         CallError::Server { .. } | CallError::Invalid { .. } | CallError::Input { .. } => {
-            (CONNECTION_FAILED, Code::Unavailable, "server")
+            (CONNECTION_FAILED, Code::ServiceUnavailable, "server")
         }
         // The process has ended, so the server failed, and not only the connection.
-        _ if process_ended => (CONNECTION_FAILED, Code::Unavailable, "server"),
-        _ => (CONNECTION_FAILED, Code::Network, "connection"),
+        _ if process_ended => (CONNECTION_FAILED, Code::ServiceUnavailable, "server"),
+        _ => (CONNECTION_FAILED, Code::NetworkError, "connection"),
     }
 }
 
 /// Returns the message of the error and how the server process exited, but not what the server wrote to standard error.
 fn without_stderr(error: &Error) -> String {
-    let exit = error.process().and_then(mcpwire_blocking::ProcessReport::exit);
+    let exit = error.process().and_then(mcpwire_tokio::ProcessReport::exit);
     let exit = exit.map(|exit| format!("; its process {exit}")).unwrap_or_default();
     format!("{}{exit}", error.message())
 }

@@ -23,16 +23,22 @@ fn uncapitalized(mut message: String) -> String {
     message
 }
 
+impl From<HubError> for Failure {
+    fn from(error: HubError) -> Self {
+        Self::from_hub(error)
+    }
+}
+
 impl Failure {
     /// Converts a hub error to the failure of a command. For errors of tool calls, use [`Failure::from_hub_call`] instead.
     pub(crate) fn from_hub(error: impl Borrow<HubError>) -> Self {
         let error = error.borrow();
         let (code, exit) = match error.code() {
             ErrorCode::NotFound => (Code::NotFound, USAGE),
-            ErrorCode::ValidationError => (Code::Validation, USAGE),
+            ErrorCode::ValidationError => (Code::ValidationError, USAGE),
             ErrorCode::Conflict => (Code::Conflict, USAGE),
-            ErrorCode::ServiceUnavailable => (Code::Unavailable, NOT_CONNECTED),
-            ErrorCode::NetworkError => (Code::Network, NOT_CONNECTED),
+            ErrorCode::ServiceUnavailable => (Code::ServiceUnavailable, NOT_CONNECTED),
+            ErrorCode::NetworkError => (Code::NetworkError, NOT_CONNECTED),
         };
         let (code, exit) = match error.kind() {
             ErrorKind::Timeout => (code, TIMED_OUT),
@@ -70,7 +76,7 @@ impl Failure {
     /// Creates the failure of a command that needs a running hub (`mcpwire hub run`) but found none.
     pub(crate) fn no_hub() -> Self {
         let message = "no hub is running; start one with `mcpwire hub run`";
-        Self::new((NOT_CONNECTED, Code::Unavailable, "hub"), message)
+        Self::new((NOT_CONNECTED, Code::ServiceUnavailable, "hub"), message)
     }
 }
 

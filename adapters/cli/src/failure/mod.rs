@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use mcpwire_authorization::StoreFailed;
+use mcpwire_authorization::{LoginErrorKind, StoreFailed};
 use mcpwire_hub::redact::Redactor;
 use owo_colors::OwoColorize;
 use serde::Serialize;
@@ -39,7 +39,6 @@ pub(crate) struct Failure {
     field: String,
     message: String,
     hint: Option<String>,
-    mistake: Option<Mistake>,
     /// The scopes of the login that is needed.
     scopes: Vec<String>,
 }
@@ -53,37 +52,19 @@ pub(crate) enum Mistake {
     Arguments,
 }
 
-/// Why a login failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LoginFailure {
-    /// A server could not be reached, or has a problem. Another attempt may succeed.
-    Network,
-    /// The configuration of this client or of a server is wrong.
-    Configuration,
-    /// The login could not be stored or read.
-    Store,
-    /// The user or the authorization server refused the login, or did not finish it, or its response cannot be trusted.
-    Refused,
-}
-
 /// The exit status and the code of a failure, and the name of the option, argument or configuration field that caused the
 /// failure.
 type Kind<'a> = (u8, Code, &'a str);
 
 /// The `code` in the JSON object of an error: `{code, message, field}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Code {
-    #[serde(rename = "NOT_FOUND")]
     NotFound,
-    #[serde(rename = "VALIDATION_ERROR")]
-    Validation,
-    #[serde(rename = "CONFLICT")]
+    ValidationError,
     Conflict,
-    #[serde(rename = "SERVICE_UNAVAILABLE")]
-    Unavailable,
-    #[serde(rename = "NETWORK_ERROR")]
-    Network,
-    #[serde(rename = "LOGIN_REQUIRED")]
+    ServiceUnavailable,
+    NetworkError,
     LoginRequired,
 }
 
@@ -91,7 +72,7 @@ impl Failure {
     /// Creates the failure for an invalid option or argument, or for an invalid file that the command line names. `field` is
     /// the name of the option or argument.
     pub(crate) fn usage(field: &str, message: impl Into<String>) -> Self {
-        Self::new((USAGE, Code::Validation, field), message)
+        Self::new((USAGE, Code::ValidationError, field), message)
     }
 
     /// Creates the failure for a command line that does not select a server.
@@ -128,7 +109,7 @@ impl Failure {
     /// Creates the failure for binary content that `--save` cannot decode, because the server sent invalid base64.
     pub(crate) fn not_base64(name: &str) -> Self {
         Self::new(
-            (CONNECTION_FAILED, Code::Unavailable, "server"),
+            (CONNECTION_FAILED, Code::ServiceUnavailable, "server"),
             format!("could not save {name}: the server sent invalid base64"),
         )
     }
@@ -137,7 +118,7 @@ impl Failure {
     /// error.
     pub(crate) fn unreadable(what: &str, reason: &str) -> Self {
         let message = format!("{what} cannot be read: {}", text::line(reason));
-        Self::new((CONNECTION_FAILED, Code::Unavailable, "server"), message)
+        Self::new((CONNECTION_FAILED, Code::ServiceUnavailable, "server"), message)
     }
 
     /// Creates the failure for `--demo` if the path of this executable is unknown. The same executable runs the demo server.
@@ -150,7 +131,7 @@ impl Failure {
     /// the error result.
     pub(crate) fn tool_not_found(tool: &str, answer: &str) -> Self {
         let message = format!("tool not found: {} (the server says: {})", text::line(tool), text::line(answer));
-        Self { mistake: Some(Mistake::Tool), ..Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message) }
+        Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message)
     }
 
     /// Creates the failure of a command that needs a login. `reason` ends in "log in first", and `command` does so,
@@ -165,47 +146,42 @@ impl Failure {
         let message = format!(
             "nobody has logged in within {after:?}; the same command goes on with this login, and --timeout allows more time"
         );
-        Self::new((TIMED_OUT, Code::Network, "timeout"), message)
+        Self::new((TIMED_OUT, Code::NetworkError, "timeout"), message)
     }
 
     /// Creates the failure of a login.
-    pub(crate) fn login(kind: LoginFailure, message: String) -> Self {
+    pub(crate) fn login(kind: LoginErrorKind, message: String) -> Self {
+        use LoginErrorKind as Login;
         let kind = match kind {
-            LoginFailure::Network => (NOT_CONNECTED, Code::Network, "login"),
-            LoginFailure::Configuration => (USAGE, Code::Validation, "login"),
-            LoginFailure::Store => (NOT_CONNECTED, Code::Unavailable, "login"),
-            LoginFailure::Refused => (CONNECTION_FAILED, Code::Unavailable, "login"),
+            Login::Temporary => (NOT_CONNECTED, Code::NetworkError, "login"),
+            Login::Misconfigured | Login::ClientIdRequired | Login::ClientIssuerRequired => {
+                (USAGE, Code::ValidationError, "login")
+            }
+            Login::Store => (NOT_CONNECTED, Code::ServiceUnavailable, "login"),
+            _ => (CONNECTION_FAILED, Code::ServiceUnavailable, "login"),
         };
         Self::new(kind, message)
     }
 
     /// Creates the failure of a store of logins that cannot be used.
     pub(crate) fn login_store(error: &StoreFailed) -> Self {
-        Self::login(LoginFailure::Store, text::line(&error.to_string()))
+        Self::login(LoginErrorKind::Store, text::line(&error.to_string()))
     }
 
     /// Creates the failure for a command that was interrupted, for example by Ctrl-C.
     pub(crate) fn interrupted() -> Self {
-        Self::new((INTERRUPTED, Code::Network, "connection"), "interrupted")
+        Self::new((INTERRUPTED, Code::NetworkError, "connection"), "interrupted")
     }
 
     /// Creates the failure for an error while writing to standard output. If the reader has closed the pipe, the exit status is
     /// 0.
     pub(crate) fn output(error: &io::Error) -> Self {
         let exit = if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { CONNECTION_FAILED };
-        Self::new((exit, Code::Unavailable, "stdout"), format!("could not write the result: {error}"))
+        Self::new((exit, Code::ServiceUnavailable, "stdout"), format!("could not write the result: {error}"))
     }
 
     fn new((exit, code, field): Kind<'_>, message: impl Into<String>) -> Self {
-        Self {
-            exit,
-            code,
-            field: field.to_owned(),
-            message: message.into(),
-            hint: None,
-            mistake: None,
-            scopes: Vec::new(),
-        }
+        Self { exit, code, field: field.to_owned(), message: message.into(), hint: None, scopes: Vec::new() }
     }
 
     /// Adds a suggestion for the user, which is printed below the error message. With `--json`, the suggestion is not printed.
@@ -225,7 +201,11 @@ impl Failure {
 
     /// Returns the wrong part of a tool call, or `None` if the command failed for another reason.
     pub(crate) fn mistake(&self) -> Option<Mistake> {
-        self.mistake
+        match (self.code, self.field.as_str()) {
+            (Code::NotFound, "tool") => Some(Mistake::Tool),
+            (Code::ValidationError, "arguments") => Some(Mistake::Arguments),
+            _ => None,
+        }
     }
 
     /// Returns the scopes of the login that is needed, or an empty slice if they are not known.

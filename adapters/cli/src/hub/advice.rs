@@ -6,7 +6,7 @@ use mcpwire_hub::{ErrorCode, ErrorKind, HubError, ToolChange};
 
 use crate::failure::{Failure, hub_message};
 use crate::text;
-pub(crate) use crate::text::word;
+use crate::text::{login_command, word};
 
 /// Returns a suggestion for how the user can solve an error of the server `name`.
 pub(crate) fn advice(name: &str, error: &HubError) -> String {
@@ -17,7 +17,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
             format!("Review and approve it: {} (without a terminal, add --trust)", enable_command(name))
         }
         Kind::Disabled => format!("Enable it: {}", enable_command(name)),
-        Kind::LoginRequired => format!("Log in: {}", login_command(name, error.scopes())),
+        Kind::LoginRequired => format!("Log in: {}", login_command(Some(name), "", None, error.scopes())),
         Kind::Unauthorized if error.code() == ErrorCode::ValidationError => {
             "Give it credentials: a header with a token, or a secret variable".into()
         }
@@ -68,18 +68,12 @@ pub(crate) fn enable_command(name: &str) -> String {
     format!("mcpwire server enable {}", word(name))
 }
 
-/// Returns the command line that logs in to the server `name` with these scopes: `mcpwire login NAME --scope SCOPE`.
-fn login_command(name: &str, scopes: &[String]) -> String {
-    let start = format!("mcpwire login {}", word(name));
-    scopes.iter().fold(start, |command, scope| format!("{command} --scope {}", word(scope)))
-}
-
 /// Adds the command that logs in to the server `name` to an error that asks for a login. Returns other errors unchanged.
 pub(crate) fn with_login_command(name: &str, error: HubError) -> HubError {
     if error.kind() != ErrorKind::LoginRequired {
         return error;
     }
-    let command = login_command(name, error.scopes());
+    let command = login_command(Some(name), "", None, error.scopes());
     let message = error.message();
     let message = match message.strip_suffix(&command) {
         Some(_) => message.to_owned(),
@@ -186,7 +180,8 @@ mod tests {
         let told = with_login_command("my notes", error);
         assert!(told.message().ends_with("; log in first: mcpwire login 'my notes'"), "{told}");
         assert_eq!(with_login_command("my notes", told.clone()), told);
-        assert_eq!(login_command("notes", &["a".into(), "b:c".into()]), "mcpwire login notes --scope a --scope b:c");
+        let command = login_command(Some("notes"), "", None, &["a".into(), "b:c".into()]);
+        assert_eq!(command, "mcpwire login notes --scope a --scope b:c");
         let other = HubError::unavailable("log in first");
         assert_eq!(with_login_command("notes", other.clone()), other);
     }

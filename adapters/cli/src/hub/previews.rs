@@ -5,11 +5,13 @@ use mcpwire_hub::launch::preview;
 use mcpwire_hub::secrets::{SecretStore, Secrets};
 use serde::{Deserialize, Serialize};
 
-use super::client::Client;
-use super::options::layout;
-use super::protocol::{Request, decoded};
-use crate::args::Place;
+use super::handle::HubHandle;
+use super::layout;
+use super::protocol::Request;
+use crate::args::{Options, Place};
+use crate::console::agrees;
 use crate::failure::Failure;
+use crate::text;
 
 /// What a server would start, for the user to review. The JSON of this struct is a response of the running hub.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -38,6 +40,16 @@ impl Previewed {
         }
     }
 
+    /// Shows the command that the server `config` runs, and asks the user to approve it. Returns whether the user approves. Returns
+    /// `false` without asking if there is no terminal or if `--json` is given.
+    ///
+    /// # Errors
+    /// If the user presses Ctrl-C.
+    pub(crate) fn is_accepted(&self, config: &McpConfig, options: &Options) -> Result<bool, Failure> {
+        let question = format!("{} starts:\n{}\nApprove?", text::name(&config.name), self.text);
+        agrees(&question, false, options)
+    }
+
     /// Records in the configuration that the user has approved this preview.
     pub(crate) fn approve(&self, config: &mut McpConfig) {
         config.consent = Some(self.hash.clone());
@@ -46,32 +58,23 @@ impl Previewed {
 
 /// Creates previews in the process that starts the servers: in the running hub if there is one, or else in this process.
 /// Environment variables decide what is started, and those of the hub may differ from those of this process.
-pub(crate) struct Previews(Origin);
-
-enum Origin {
-    RunningHub(Client),
-    ThisProcess(Secrets),
+pub(crate) struct Previews {
+    running_hub: Option<HubHandle>,
+    secrets: Secrets,
 }
 
 impl Previews {
     /// Connects to the running hub, if there is one. Opens no hub.
-    pub(crate) fn open(place: &Place) -> Result<Self, Failure> {
-        let layout = layout(place)?;
-        Ok(Previews(match Client::connect(&layout).map_err(Failure::from_hub)? {
-            Some(client) => Origin::RunningHub(client),
-            None => Origin::ThisProcess(Secrets::in_directory(layout.secrets())),
-        }))
+    pub(crate) fn open(place: &Place, options: &Options) -> Result<Self, Failure> {
+        let running_hub = HubHandle::connect(place, options)?;
+        Ok(Previews { running_hub, secrets: Secrets::in_directory(layout(place)?.secrets()) })
     }
 
     /// Returns what this server would start. The server need not be configured yet.
     pub(crate) fn preview(&mut self, config: &McpConfig) -> Result<Previewed, Failure> {
-        match &mut self.0 {
-            Origin::ThisProcess(secrets) => Ok(Previewed::new(config, secrets)),
-            Origin::RunningHub(client) => {
-                let request = Request::Preview { config: config.to_json() };
-                let previewed = client.ask(&request, &mut |_| {}).and_then(|json| decoded(&json));
-                previewed.map_err(Failure::from_hub)
-            }
+        match &mut self.running_hub {
+            Some(hub) => Ok(hub.ask(Request::Preview { config: config.to_json() })?),
+            None => Ok(Previewed::new(config, &self.secrets)),
         }
     }
 }

@@ -3,12 +3,14 @@
 //! The hub sends one final [`Response`] for each [`Request`], in the order of the requests. The progress of a tool call
 //! precedes the final response.
 
-use mcpwire_blocking::protocol::{Json, Progress};
 use mcpwire_hub::service::{StatusDetail, Usage};
 use mcpwire_hub::{ErrorKind, HubError};
+use mcpwire_tokio::protocol::{Json, Progress};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+#[cfg(unix)]
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 /// A request of a command to a hub. The field `server` is the name or id of a server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,15 +30,9 @@ pub(crate) enum Request {
     Restart {
         server: String,
     },
+    /// Adds servers with one write of `servers.json`. Returns a list with one item per server: the error if the server was not
+    /// added, or else `null`.
     Add {
-        config: Value,
-        /// Whether to start the server after it was added. The response does not wait until the server has started.
-        #[serde(default)]
-        start: bool,
-    },
-    /// Adds several servers with one write of `servers.json`. Returns a list with one item per server: the error if the server
-    /// was not added, or else `null`.
-    AddAll {
         configs: Vec<Value>,
         /// Whether to start the servers after they were added. The response does not wait until the servers have started.
         start: bool,
@@ -139,6 +135,17 @@ pub(super) type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
 
 pub(super) fn json(value: &impl Serialize) -> Result<Json, HubError> {
     Json::from_value(value).map_err(|error| HubError::unavailable(error.to_string()))
+}
+
+/// Writes a request or a response as a line of JSON.
+#[cfg(unix)]
+pub(super) async fn write_line(
+    writer: &mut (impl AsyncWrite + Unpin),
+    message: &impl Serialize,
+) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    writer.write_all(&line).await
 }
 
 /// Decodes the JSON of a response.

@@ -3,25 +3,23 @@
 
 use std::io;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_blocking::protocol::{Json, Progress};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::HubEvent;
 use mcpwire_hub::{Hub, HubError, HubOptions};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader, Interest, Take};
+use mcpwire_tokio::protocol::{Json, Progress};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, BufReader, Interest, Take};
 use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Notify, watch as latest};
+use tokio::sync::watch as latest;
 use tokio::time::{sleep, timeout};
 
 use super::advice::changed_tool;
-use super::handle::end_at_second_interrupt;
-use super::protocol::{Request, Response};
+use super::protocol::{Request, Response, write_line};
 use super::service::HubService;
 use super::socket::{Socket, failed};
-use crate::console::Console;
+use crate::console::{Console, Interrupt};
 use crate::failure::hub_message;
 use crate::process_end::settle;
 use crate::text;
@@ -43,9 +41,7 @@ const ACCEPT_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration
 pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Console) -> Result<(), HubError> {
     let (socket, listener) = Socket::bind(layout)?;
     let listener = UnixListener::from_std(listener).map_err(|error| failed("the socket cannot be used", &error))?;
-    let pressed = Arc::new(Notify::new());
-    let press = Arc::clone(&pressed);
-    end_at_second_interrupt(move || press.notify_one());
+    let interrupt = Interrupt::install();
     let hub = Hub::open(options).await?;
     for child in &hub.reaped().ended {
         console.warn(&format!("ended a process that an earlier hub had left: {}", child.pid));
@@ -67,7 +63,7 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     };
     tokio::select! {
         () = accept_all(accept, serve, |error| console.warn(&format!("cannot accept a connection: {error}"))) => {}
-        () = pressed.notified() => {}
+        () = interrupt.pressed() => {}
     }
     starting.abort();
     console.warn("ending all servers");
@@ -188,9 +184,7 @@ async fn write(writer: &mut (impl AsyncWrite + Unpin), answer: Result<Json, HubE
 }
 
 async fn respond(writer: &mut (impl AsyncWrite + Unpin), response: &Response) -> io::Result<()> {
-    let mut line = serde_json::to_vec(response)?;
-    line.push(b'\n');
-    timeout(SLOWEST_READ, writer.write_all(&line)).await?
+    timeout(SLOWEST_READ, write_line(writer, response)).await?
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpwire_blocking::protocol::{Json, Tool};
 use mcpwire_hub::config::{McpConfig, Timeouts, folded};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{ErrorKind, Hub, HubError, McpService, Uuid};
+use mcpwire_tokio::protocol::{Json, Tool};
 use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
 
@@ -53,17 +53,7 @@ impl HubService {
                 try_all(hub).await;
                 json(&self.rows().await)
             }
-            Request::Add { config, start } => {
-                let config = McpConfig::from_json(&config)?;
-                let starts = start && config.enabled;
-                let id = config.id;
-                hub.create(config).await?;
-                if starts {
-                    boot_in_background(hub, id);
-                }
-                json(&())
-            }
-            Request::AddAll { configs, start } => {
+            Request::Add { configs, start } => {
                 let configs = configs.iter().map(McpConfig::from_json).collect::<Result<Vec<_>, _>>()?;
                 let added: Vec<(Uuid, bool)> =
                     configs.iter().map(|config| (config.id, start && config.enabled)).collect();

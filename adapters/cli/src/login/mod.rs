@@ -1,13 +1,244 @@
-//! The logins of users to servers over HTTP, which are stored on this machine.
+//! [`ServerLogin`]: the login of a user to one server over HTTP, which is stored on this machine.
 
-mod actions;
-mod failure;
-mod index;
-mod open;
-mod server_login;
 mod steps;
-mod wait;
+mod store;
 
-pub(crate) use self::open::LoginStore;
-pub(crate) use self::server_login::ServerLogin;
+use std::time::Duration;
+
+use mcpwire_authorization::{
+    ClientIssuerRequired, FileStore, LoggedOut, LoginError, LoginErrorKind, LoginRequest, LoginRequired, LoginStatus,
+    OAuth, Scopes,
+};
+use mcpwire_hub::import::is_secret;
+use mcpwire_hub::logins::{LoginSettings, login_error, login_secrets};
+use mcpwire_hub::redact::Redactor;
+use mcpwire_hub::secrets::{Secret, proxy_secrets};
+use mcpwire_tokio::http::HttpOptions;
+use mcpwire_tokio::{Error, McpServerDef};
+use tokio::time::timeout;
+use url::Url;
+
 pub(crate) use self::steps::Way;
+use self::store::Index;
+pub(crate) use self::store::LoginStore;
+use crate::args::Options;
+use crate::console::{Console, Foreground, agrees, is_at_terminal};
+use crate::failure::Failure;
+use crate::text;
+
+/// The login of a user to one server over HTTP. The token is stored on this machine.
+pub(crate) struct ServerLogin {
+    /// The name of the configured server, or `None` for the server of `--url`.
+    name: Option<String>,
+    /// The account of the command line. The configuration of a server may name another one.
+    account: Option<String>,
+    settings: LoginSettings,
+    oauth: OAuth,
+    /// The definition of the server, to ask it which login it wants.
+    def: McpServerDef,
+    files: FileStore,
+    foreground: Foreground,
+}
+
+impl ServerLogin {
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    pub(crate) fn oauth(&self) -> &OAuth {
+        &self.oauth
+    }
+
+    /// Returns a redactor for the secrets of this login.
+    fn redactor(&self) -> Redactor {
+        let redactor = Redactor::new(secrets_of(&self.def));
+        redactor.also(login_secrets(&self.oauth));
+        redactor
+    }
+
+    /// Returns where the login is kept, such as `the files in DIRECTORY`.
+    pub(crate) fn kept_in(&self) -> String {
+        self.files.describe()
+    }
+
+    /// Adds the login to the list of those that are not the logins of configured servers, or removes it.
+    fn list(&self, is_listed: bool) -> Result<(), Failure> {
+        // The login of a configured server is found by the configuration, unless it is another account's.
+        if is_listed && self.name.is_some() && self.account.is_none() {
+            return Ok(());
+        }
+        Index(&self.files).set(self.url(), self.account(), is_listed)
+    }
+
+    /// Returns the name of the account, or an empty text if there is none.
+    pub(crate) fn account(&self) -> &str {
+        self.settings.account()
+    }
+
+    fn url(&self) -> &str {
+        self.def.url.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the URL without its query, which may contain a secret.
+    pub(crate) fn shown_url(&self) -> String {
+        text::line(self.url().split(['?', '#']).next().unwrap_or_default())
+    }
+
+    /// Returns the name of the configured server with its URL, or only the URL, for a question to the user.
+    fn title_with_host(&self) -> String {
+        let url = text::url(&self.shown_url());
+        self.name.as_deref().map_or_else(|| url.clone(), |name| format!("{} at {url}", text::name(name)))
+    }
+
+    /// Returns the name of the configured server, or its URL, for messages.
+    pub(crate) fn title(&self) -> String {
+        self.name.as_deref().map_or_else(|| self.shown_url(), text::name)
+    }
+
+    /// Adds the login to the options of a connection to the server.
+    pub(crate) fn authorize(&self, options: HttpOptions) -> HttpOptions {
+        options.authorizer(self.oauth.clone())
+    }
+
+    /// Converts the error of a request that needs a login to the failure of a command.
+    pub(crate) fn required_for(&self, error: &Error) -> Failure {
+        match LoginRequired::find(error) {
+            Some(required) => self.required(required),
+            None => self.missing(),
+        }
+    }
+
+    fn required(&self, required: &LoginRequired) -> Failure {
+        let scopes = required.scopes.iter().flat_map(Scopes::iter).map(str::to_owned).collect();
+        self.needed(&text::line(&required.to_string()), scopes)
+    }
+
+    /// Returns the failure of a command that needs a stored login, if there is none.
+    pub(crate) fn missing(&self) -> Failure {
+        self.needed(&format!("{}: you are not logged in; log in first", self.title()), Vec::new())
+    }
+
+    fn needed(&self, reason: &str, scopes: Vec<String>) -> Failure {
+        let command = text::login_command(self.name.as_deref(), self.url(), self.account.as_deref(), &scopes);
+        Failure::login_required(reason, &command, scopes).redacted(&self.redactor())
+    }
+
+    /// Asks the user at the terminal whether to log in now, and does so with these scopes. Returns whether the user is logged in afterwards.
+    ///
+    /// Returns `false` without asking if there is no terminal or if `--json` is given.
+    pub(crate) fn offer(&self, scopes: &[String], options: &Options) -> Result<bool, Failure> {
+        if options.json || !is_at_terminal() {
+            return Ok(false);
+        }
+        let stored = self.status()?.map(|status| status.scopes);
+        let server = self.title_with_host();
+        let is_agreed = match &stored {
+            None => agrees(&format!("{server} wants you to log in. Log in now?"), true, options)?,
+            // The server decides when it asks, so Enter alone gives it nothing more.
+            Some(stored) => agrees(&step_up(&server, stored, scopes), false, options)?,
+        };
+        if is_agreed {
+            // If the server named no scopes, those that the question has shown are requested.
+            let wanted: Scopes = scopes.iter().map(String::as_str).collect();
+            let wanted = if wanted.is_empty() { stored.unwrap_or_default() } else { wanted };
+            let mut request = LoginRequest::default();
+            if !wanted.is_empty() {
+                request = request.scopes(wanted);
+            }
+            let status = self.log_in(Way::Browser, &request, None, options)?;
+            Console::new(options).note(&format!("logged in to {} at {}", self.title(), text::line(&status.issuer)));
+        }
+        Ok(is_agreed)
+    }
+
+    /// Asks the user at the terminal whether the secret of the client may be sent to the authorization server that the MCP server
+    /// names. Returns `false` without asking if there is no terminal or if `--json` is given.
+    fn agrees_to(&self, required: &ClientIssuerRequired, options: &Options) -> Result<bool, Failure> {
+        let question = format!(
+            "{} names the authorization server {}. Send the secret of the client {} there? Only if it has issued that secret.",
+            self.title_with_host(),
+            text::url(&required.issuer),
+            text::line(&required.client_id)
+        );
+        agrees(&question, false, options)
+    }
+
+    /// Returns the stored login, or `None` if the user is not logged in. Sends nothing.
+    pub(crate) fn status(&self) -> Result<Option<LoginStatus>, Failure> {
+        self.wait(None, self.oauth.status())?.map_err(|error| self.failed(&error))
+    }
+
+    /// Deletes the stored login.
+    pub(crate) fn log_out(&self, revoke: bool, timeout: Option<Duration>) -> Result<LoggedOut, Failure> {
+        let done = self.wait(timeout, self.oauth.logout(revoke))?.map_err(|error| self.failed(&error))?;
+        self.list(false)?;
+        Ok(done)
+    }
+
+    /// Converts the error of a login to the failure of a command.
+    fn failed(&self, error: &LoginError) -> Failure {
+        if error.kind() == LoginErrorKind::LoginRequired {
+            return error.login_required().map_or_else(|| self.missing(), |required| self.required(required));
+        }
+        // Names settings as servers.json does.
+        let told = login_error(error);
+        let failure = Failure::login(error.kind(), format!("{}: {}", self.title(), text::line(told.message())));
+        let failure = failure.redacted(&self.redactor());
+        match (error, error.kind()) {
+            (LoginError::NoDeviceLogin(_), _) => {
+                failure.with_hint("For a browser on another machine, use --no-browser instead of --device")
+            }
+            (_, LoginErrorKind::ClientIdRequired) if self.name.is_some() => {
+                failure.with_hint("Register a client there, and set `oauth.client_id` of the server in servers.json")
+            }
+            (_, LoginErrorKind::ClientIdRequired) => {
+                failure.with_hint("Register a client there, and name it with --client-id")
+            }
+            (_, LoginErrorKind::ClientIssuerRequired) => failure.with_hint(
+                "Name the authorization server that has issued the secret with --issuer URL, or as `oauth.issuer` in servers.json",
+            ),
+            _ if self.name.is_none() && told.field() == "oauth.auth_method" => {
+                failure.with_hint("Name the method of the client with --client-auth-method")
+            }
+            _ if self.name.is_none() && told.field().starts_with("oauth.") => failure.with_hint(
+                "Configure the server first (mcpwire server add NAME --url URL), and change this setting in servers.json",
+            ),
+            _ => failure,
+        }
+    }
+
+    /// Waits for a future and returns its output. Drops the future after an interrupt such as Ctrl-C, or when the time is over.
+    fn wait<T>(&self, limit: Option<Duration>, future: impl Future<Output = T>) -> Result<T, Failure> {
+        let limited = async {
+            match limit {
+                Some(limit) => timeout(limit, future).await.map_err(|_| Failure::login_timed_out(limit)),
+                None => Ok(future.await),
+            }
+        };
+        self.foreground.wait(limited).unwrap_or_else(|| Err(Failure::interrupted()))
+    }
+}
+
+/// Returns the question to a user whose stored login the server does not accept. `wanted` are the scopes that the server wants, and
+/// are empty if it named none.
+fn step_up(server: &str, stored: &Scopes, wanted: &[String]) -> String {
+    let new: Vec<&str> = wanted.iter().map(String::as_str).filter(|scope| !stored.contains(scope)).collect();
+    let what = if new.is_empty() { "wants you to log in again" } else { "wants you to log in with more scopes" };
+    let list = |scopes: Vec<&str>| if scopes.is_empty() { "none".to_owned() } else { text::line(&scopes.join(" ")) };
+    let (stored, new) = (list(stored.iter().collect()), list(new));
+    format!("{server} {what}.\n  scopes so far: {stored}\n  new scopes:    {new}\nLog in again?")
+}
+
+/// Minimum length of the value of a header or of a query that is hidden as a secret, in bytes. Hiding shorter values would hide
+/// ordinary words. Values that are known to be secrets are hidden at any length.
+const SHORTEST_SECRET: usize = 8;
+
+/// Returns the secrets that the connection to the server of `def` sends: in headers, in the query of the URL, and to the proxy.
+pub(crate) fn secrets_of(def: &McpServerDef) -> Vec<Secret> {
+    let url = def.url.as_ref().and_then(|url| Url::parse(url).ok());
+    let query = url.iter().flat_map(Url::query_pairs).map(|(name, value)| (name.into_owned(), value.into_owned()));
+    let headers = def.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let is_hidden = |(name, value): &(String, String)| value.len() >= SHORTEST_SECRET || is_secret(name, value);
+    let sent = query.chain(headers).filter(is_hidden).map(|(_, value)| Secret::new(value));
+    sent.chain(proxy_secrets(def.proxy.as_deref())).collect()
+}

@@ -9,13 +9,12 @@ use std::{env, thread};
 use mcpwire_authorization::{
     Browser, DeviceCode, LoginError, LoginPrompt, LoginRequest, LoginRequired, LoginStatus, PasteBack,
 };
-use mcpwire_blocking::http::HttpOptions;
-use mcpwire_smol::{ConnectOptions, McpClient};
+use mcpwire_tokio::http::HttpOptions;
+use mcpwire_tokio::{ConnectOptions, McpClient};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
-use super::server_login::ServerLogin;
-use super::wait::wait;
+use super::ServerLogin;
 use crate::args::Options;
 use crate::console::{Console, is_at_terminal};
 use crate::failure::Failure;
@@ -101,7 +100,7 @@ impl ServerLogin {
             None => ("127.0.0.1", 0, "/callback"),
         };
         let with = |prompt: &dyn LoginPrompt| {
-            wait(Some(time), async { self.oauth.login_with(prompt, wanted(self, request).await?).await })
+            self.wait(Some(time), async { self.oauth.login_with(prompt, wanted(self, request).await?).await })
         };
         let done = match way {
             Way::Browser => {
@@ -113,7 +112,7 @@ impl ServerLogin {
                 let prompt = PasteBack::new(move |url| guide.read_address(url)).host(host).port(port).path(path);
                 with(&prompt)
             }
-            Way::Device => wait(timeout, async {
+            Way::Device => self.wait(timeout, async {
                 let request = wanted(self, request).await?;
                 self.oauth.login_by_device(request, |code| guide.show_code(code)).await
             }),

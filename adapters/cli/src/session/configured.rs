@@ -1,26 +1,24 @@
 //! [`Configured`]: a session with the configured servers, in the running hub or in a hub in this process.
 
-use mcpwire_blocking::ConnectOptions;
-use mcpwire_blocking::protocol::Json;
 use mcpwire_hub::config::folded;
 use mcpwire_hub::service::StatusDetail;
-use mcpwire_hub::{HubError, McpService};
+use mcpwire_hub::{Hub, HubError, McpService};
+use mcpwire_tokio::ConnectOptions;
+use mcpwire_tokio::protocol::Json;
 
-use super::calls::{CallMode, Called, ListedTools};
 use super::requests::Handlers;
+use super::{CallMode, Called, ListedTools};
 use crate::args::{Options, Target};
-use crate::console::{Console, Interrupt};
+use crate::console::Console;
 use crate::failure::{Failure, hub_message};
 use crate::hub::{
-    HubHandle, InProcess, Request, Row, changed_tool, find_in, lacks_tools, not_started, unknown_tool,
-    with_login_command,
+    HubHandle, Request, Row, changed_tool, find_in, lacks_tools, not_started, unknown_tool, with_login_command,
 };
 use crate::text;
 
 /// A session with all configured servers, or only with the server of `--server`. The servers run in a hub.
 pub(crate) struct Configured<'a> {
-    pub(super) console: Console,
-    handle: HubHandle,
+    pub(super) handle: HubHandle,
     server: Option<String>,
     options: &'a Options,
 }
@@ -37,19 +35,17 @@ impl<'a> Configured<'a> {
         }
         let handlers = Handlers::new(options)?;
         let shown = console.clone();
-        let add_handlers = move |server: &str, connect: ConnectOptions| {
-            handlers.declare(connect, server, &shown, &Interrupt::install())
-        };
-        let handle = HubHandle::open_with(&target.place, options, Some(Box::new(add_handlers)))?;
+        let add_handlers = move |server: &str, connect: ConnectOptions| handlers.declare(connect, server, &shown);
+        let handle = HubHandle::open_with(&target.place, options, console, Some(Box::new(add_handlers)))?;
         if handle.is_remote() && (options.answers.is_some() || !options.roots.is_empty()) {
-            console.note("warning: --answers and --root have no effect on the servers of the running hub");
+            handle.console.note("warning: --answers and --root have no effect on the servers of the running hub");
         }
-        Ok(Self { console, handle, server: target.server.clone(), options })
+        Ok(Self { handle, server: target.server.clone(), options })
     }
 
     pub(super) fn list_tools(&mut self) -> Result<ListedTools, Failure> {
         self.start_servers(None)?;
-        let tools = self.ask(Request::Tools { server: self.server.clone() })?;
+        let tools = self.handle.ask(Request::Tools { server: self.server.clone() })?;
         if self.handle.is_remote() {
             let rows = self.handle.rows(Request::Status)?;
             self.warn_of_absent(rows);
@@ -68,16 +64,8 @@ impl<'a> Configured<'a> {
         self.start_servers(Some(tool))?;
         let timeout_ms = self.options.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         let request = Request::Call { tool: tool.to_owned(), server: self.server.clone(), arguments, timeout_ms };
-        let called = self.handle.call(request, tool, &self.console);
+        let called = self.handle.call(request, tool);
         called.map(Called::Result).map_err(|error| Failure::from_hub_call(tool, &error))
-    }
-
-    pub(super) fn close(self) {
-        self.handle.close();
-    }
-
-    fn ask<T: serde::de::DeserializeOwned>(&mut self, request: Request) -> Result<T, Failure> {
-        self.handle.ask(request).map_err(Failure::from_hub)
     }
 
     /// Starts the servers that the command needs: the server of `--server`, or else the server that has `tool`, or else all
@@ -85,38 +73,38 @@ impl<'a> Configured<'a> {
     ///
     /// Does nothing if the command uses the running hub, because that hub has started its servers.
     fn start_servers(&self, tool: Option<&str>) -> Result<(), Failure> {
-        let HubHandle::InProcess(own) = &self.handle else { return Ok(()) };
-        let hub = own.hub();
+        let Some(hub) = self.handle.own_hub() else { return Ok(()) };
+        let console = &self.handle.console;
         if hub.list().is_empty() {
             let failure = Failure::no_server();
             return Err(failure.with_hint("Or add a server: mcpwire server add --help, mcpwire server import --help"));
         }
         let only = match (&self.server, tool) {
-            (Some(server), _) => Some(find_in(hub.list(), server).map_err(Failure::from_hub)?),
+            (Some(server), _) => Some(find_in(hub.list(), server)?),
             (None, Some(tool)) => {
                 let server = hub.find_tool_server(tool).and_then(|id| hub.get(id));
                 if server.is_none() && tool.contains("__") {
-                    return Err(Failure::from_hub_call(tool, &unknown_prefix(own, tool)));
+                    return Err(Failure::from_hub_call(tool, &unknown_prefix(hub, tool)));
                 }
                 server
             }
             (None, None) => None,
         };
         if let Some(config) = only {
-            self.console.start(&format!("starting {}", config.name.trim()));
-            let started = own.wait(hub.start(config.id));
-            self.console.finish();
+            console.start(&format!("starting {}", config.name.trim()));
+            let started = self.handle.wait(hub.start(config.id));
+            console.finish();
             started.map_err(|error| not_started(config.name.trim(), &error))?;
         } else {
-            own.boot(&self.console).map_err(Failure::from_hub)?;
+            self.handle.boot()?;
             for detail in hub.details() {
                 if let Some(error) = detail.last_error.filter(|_| detail.enabled) {
                     let error = with_login_command(&detail.name, error);
-                    self.console.warn(&format!("{}: {}", text::name(&detail.name), hub_message(&error)));
+                    console.warn(&format!("{}: {}", text::name(&detail.name), hub_message(&error)));
                 }
             }
         }
-        warn_of_changes(&self.console, &hub.details());
+        warn_of_changes(console, &hub.details());
         Ok(())
     }
 
@@ -131,7 +119,7 @@ impl<'a> Configured<'a> {
                 let error = detail.last_error.map(|error| with_login_command(&detail.name, error));
                 let why = error.map(|error| format!(": {}", hub_message(&error))).unwrap_or_default();
                 let line = format!("{}: {}{why}; its tools are not listed", detail.name, detail.state);
-                self.console.warn(&text::line(&line));
+                self.handle.console.warn(&text::line(&line));
             }
         }
     }
@@ -146,8 +134,7 @@ pub(crate) fn warn_of_changes<'a>(console: &Console, details: impl IntoIterator<
 
 /// Creates the error for a tool name such as `server__tool` if no server called `server` is configured. Starting all servers
 /// would not find such a tool.
-fn unknown_prefix(own: &InProcess, tool: &str) -> HubError {
-    let hub = own.hub();
+fn unknown_prefix(hub: &Hub, tool: &str) -> HubError {
     let error = unknown_tool(hub, tool);
     let configs = hub.list();
     let (server, rest) = tool.split_once("__").unwrap_or((tool, ""));

@@ -2,20 +2,19 @@
 
 use std::env;
 
-use mcpwire_blocking::McpServerDef;
-use mcpwire_blocking::http::{EnvToken, HttpOptions};
 use mcpwire_hub::import::is_secret;
 use mcpwire_hub::launch::{Instance, Launch};
 use mcpwire_hub::logins::{LoginSettings, login_secrets};
 use mcpwire_hub::redact::Redactor;
 use mcpwire_hub::secrets::{Secret, Secrets};
-use mcpwire_hub::store::Store;
+use mcpwire_tokio::McpServerDef;
+use mcpwire_tokio::http::{EnvToken, HttpOptions};
 
 use crate::args::{Options, Target, TlsArgs, Variable};
+use crate::console::Foreground;
 use crate::failure::Failure;
-use crate::hub::{find_in, layout, not_started};
-use crate::login::{LoginStore, ServerLogin};
-use crate::secrets::secrets_of;
+use crate::hub::{find_configured, layout, not_started};
+use crate::login::{LoginStore, ServerLogin, secrets_of};
 use crate::text;
 
 /// The server that a command connects to, the options for its HTTP connection, and the secrets to hide in output.
@@ -27,9 +26,28 @@ pub(super) struct Definition {
     pub(super) login: Option<ServerLogin>,
 }
 
+/// A definition without its login, the settings of the login if the server may want one, and the name of a configured server.
+type Defined = (Definition, Option<LoginSettings>, Option<String>);
+
 impl Definition {
-    /// Creates the definition of the server that the command line selects.
-    pub(super) fn new(target: &Target, options: &Options) -> Result<Self, Failure> {
+    /// Creates the definition of the server that the command line selects, with the stored login of the server.
+    pub(super) fn new(target: &Target, options: &Options, foreground: &Foreground) -> Result<Self, Failure> {
+        let (mut definition, settings, name) = Self::without_login(target, options)?;
+        // Without a home directory, nothing is stored. The server may need no login.
+        if let (Some(settings), Ok(layout)) = (settings, layout(&target.place)) {
+            let store = LoginStore::new(layout, foreground.clone());
+            let account = target.http.account.as_deref();
+            // An error is one of the definition, which the connection reports, too.
+            if let Ok(login) = store.of_definition(&definition.server, settings, name, account) {
+                definition.http = login.authorize(definition.http);
+                definition.redactor.also(login_secrets(login.oauth()));
+                definition.login = Some(login);
+            }
+        }
+        Ok(definition)
+    }
+
+    fn without_login(target: &Target, options: &Options) -> Result<Defined, Failure> {
         if let Some(url) = &target.url {
             return Self::at_url(url, target, options);
         }
@@ -44,22 +62,21 @@ impl Definition {
             let (command, arguments) = target.command.split_first().ok_or_else(Failure::no_server)?;
             McpServerDef::new(command).args(arguments)
         };
-        Ok(Self::started(server, options))
+        Ok((Self::started(server, options), None, None))
     }
 
     /// Creates the definition of the configured server `name`, for a direct connection without a hub.
-    fn configured(name: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
+    fn configured(name: &str, target: &Target, options: &Options) -> Result<Defined, Failure> {
         reject_process_options(options, "a configured server has its own")?;
         let layout = layout(&target.place)?;
-        let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
-        let config = find_in(configs, name).map_err(Failure::from_hub)?;
+        let config = find_configured(&layout, name)?;
+        let name = config.name.trim().to_owned();
         let secrets = Secrets::in_directory(layout.secrets());
-        let launch = Launch::compose(&config, &secrets, &Instance::default())
-            .map_err(|error| not_started(config.name.trim(), &error))?;
+        let launch =
+            Launch::compose(&config, &secrets, &Instance::default()).map_err(|error| not_started(&name, &error))?;
         let definition =
             Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor, login: None };
-        let name = Some(config.name.trim().to_owned());
-        Ok(definition.with_login(launch.login, name, target))
+        Ok((definition, launch.login, Some(name)))
     }
 
     /// Creates the definition of a server process. Adds the environment variables of `--env` and the working directory of
@@ -87,22 +104,7 @@ impl Definition {
         Self { server, http: HttpOptions::default(), redactor: Redactor::new(secrets), login: None }
     }
 
-    /// Adds the stored login of the server, if `settings` allow a login. `name` is the name of a configured server.
-    fn with_login(mut self, settings: Option<LoginSettings>, name: Option<String>, target: &Target) -> Self {
-        // Without a home directory, nothing is stored. The server may need no login.
-        if let (Some(settings), Ok(layout)) = (settings, layout(&target.place)) {
-            let account = target.http.account.as_deref();
-            // An error is one of the definition, which the connection reports, too.
-            if let Ok(login) = LoginStore::new(layout).of_definition(&self.server, settings, name, account) {
-                self.http = login.authorize(self.http);
-                self.redactor.also(login_secrets(login.oauth()));
-                self.login = Some(login);
-            }
-        }
-        self
-    }
-
-    fn at_url(url: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
+    fn at_url(url: &str, target: &Target, options: &Options) -> Result<Defined, Failure> {
         reject_process_options(options, "a server at a URL has none")?;
         if !url.contains("://") {
             return Err(Failure::url_without_scheme(url));
@@ -131,8 +133,7 @@ impl Definition {
         // The authorization server is not on the socket.
         let may_log_in = !has_credentials && target.http.bearer_env.is_none() && server.unix_socket.is_none();
         let settings = may_log_in.then(LoginSettings::default);
-        let definition = Self { server, http, redactor: Redactor::new(secrets), login: None };
-        Ok(definition.with_login(settings, None, target))
+        Ok((Self { server, http, redactor: Redactor::new(secrets), login: None }, settings, None))
     }
 }
 

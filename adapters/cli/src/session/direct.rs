@@ -3,34 +3,40 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcpwire_blocking::protocol::{Config, LoggingLevel, Notification, Progress, ServerInfo, Task};
-use mcpwire_blocking::{ConnectOptions, Direction, Error, ErrorKind, McpClient, ShutdownReport};
 use mcpwire_hub::redact::Redactor;
-use mcpwire_process::kill_tree;
+use mcpwire_tokio::protocol::{
+    CallToolResult, Config, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, Tool,
+};
+use mcpwire_tokio::{ConnectOptions, Direction, Error, ErrorKind, McpClient, RunningTask, ShutdownReport};
 
 use super::definition::Definition;
 use super::requests::Handlers;
 use super::trace::Trace;
+use super::{CallMode, Called, ListedTools};
 use crate::args::{Options, Stderr, Target};
-use crate::console::{Console, Interrupt};
-use crate::failure::{Failure, INTERRUPTED};
+use crate::console::{Console, Foreground};
+use crate::failure::{Failure, INTERRUPTED, Mistake};
 use crate::login::ServerLogin;
-use crate::lost_logins::end_at_once;
+use crate::show::{self, Layout};
+use crate::text;
+
+/// Maximum number of tool names that the error for an unknown tool lists.
+const MOST_NAMES: usize = 20;
 
 /// A direct connection to one server, without a hub.
 pub(crate) struct Direct<'a> {
     pub(crate) options: &'a Options,
     pub(crate) console: Console,
     pub(crate) client: McpClient,
-    interrupt: Interrupt,
+    foreground: Foreground,
     redactor: Redactor,
     /// The login of the server, if it may want one.
     pub(super) login: Option<ServerLogin>,
     progress_reports: Arc<AtomicUsize>,
 }
 
-/// A callback for the notifications of the server. If the callback returns `false`, the command stops listening.
-pub(crate) type Listener = Box<dyn Fn(&Notification) -> bool + Send>;
+/// A callback for the notifications of the server.
+pub(crate) type Listener = Arc<dyn Fn(&Notification) + Send + Sync>;
 
 impl<'a> Direct<'a> {
     /// Starts the server process, or prepares the connection to the URL of the server.
@@ -44,53 +50,47 @@ impl<'a> Direct<'a> {
         console: Console,
         listener: Option<Listener>,
     ) -> Result<Self, Failure> {
-        let Definition { server, http, redactor, login } = Definition::new(target, options)?;
+        let foreground = Foreground::start()?;
+        let Definition { server, http, redactor, login } = Definition::new(target, options, &foreground)?;
         console.hide(&redactor);
         let handlers = Handlers::new(options)?;
-        let interrupt = Interrupt::install();
         if server.is_exposed() {
             console.note(EXPOSED);
         }
         let mut connect_options = connect_options(options, &console, &redactor)?.http(http);
         if let Some(listener) = listener {
-            let interrupt = interrupt.clone();
-            connect_options = connect_options.log_level(LoggingLevel::Info).on_notification(move |notification| {
-                if !listener(notification) {
-                    interrupt.cancel_wait();
-                }
-            });
+            connect_options = connect_options
+                .log_level(LoggingLevel::Info)
+                .on_notification(move |notification| listener(notification));
         }
-        let connect_options = handlers.declare(connect_options, server.display_name(), &console, &interrupt);
-        let client = McpClient::connect_with(&server, connect_options)
+        let connect_options = handlers.declare(connect_options, server.display_name(), &console);
+        let client = McpClient::connect_on(Arc::new(foreground.handle()), &server, connect_options)
             .map_err(|error| Failure::from_client(&error, options.stderr == Stderr::Hide).redacted(&redactor))?;
-        let progress_reports = Arc::default();
-        let mut session = Self { options, console, client, interrupt, redactor, login, progress_reports };
-        session.watch()?;
-        Ok(session)
+        foreground.interrupt.set_server(client.pid());
+        Ok(Self { options, console, client, foreground, redactor, login, progress_reports: Arc::default() })
     }
 
     /// Connects to the server with the MCP handshake. Returns the server's name, protocol version and capabilities.
-    pub(crate) fn open(&mut self) -> Result<ServerInfo, Failure> {
+    pub(crate) fn open(&self) -> Result<ServerInfo, Failure> {
         self.console.start("connecting");
-        let info = self.request(|client| client.initialize().cloned())?;
+        let info = self.request(async { self.client.initialize().await.cloned() })?;
         // A legacy server that exits when the client probes for the modern protocol is restarted, and then has another process
         // id.
-        self.watch()?;
+        self.foreground.interrupt.set_server(self.client.pid());
         Ok(info)
     }
 
-    /// Sends a request and waits for the result. Returns an error if there was an interrupt such as Ctrl-C, even before the
-    /// request.
-    pub(crate) fn request<T>(
-        &mut self,
-        request: impl FnOnce(&mut McpClient) -> Result<T, Error>,
-    ) -> Result<T, Failure> {
-        let answer = request(&mut self.client);
-        self.console.finish();
-        if self.interrupt.was_pressed() {
-            return Err(Failure::interrupted());
-        }
+    /// Waits for the result of a request. Returns an error if there was an interrupt such as Ctrl-C, even before the request.
+    pub(crate) fn request<T>(&self, request: impl Future<Output = Result<T, Error>>) -> Result<T, Failure> {
+        let answer = self.wait(request).ok_or_else(Failure::interrupted)?;
         answer.map_err(|error| self.failure(&error))
+    }
+
+    /// Waits for a future, and removes the progress bar. Returns `None` after an interrupt such as Ctrl-C.
+    pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        let done = self.foreground.wait(future);
+        self.console.finish();
+        done
     }
 
     /// Converts an error of the client to the failure of a command, and removes secrets from the message.
@@ -102,43 +102,13 @@ impl<'a> Direct<'a> {
         failure.redacted(&self.redactor)
     }
 
-    /// Replaces the secrets of this connection in the message of a failure.
-    pub(crate) fn redacted(&self, failure: Failure) -> Failure {
-        failure.redacted(&self.redactor)
-    }
-
-    pub(crate) fn was_interrupted(&self) -> bool {
-        self.interrupt.was_pressed()
-    }
-
-    /// Sets what an interrupt such as Ctrl-C does: the first cancels the pending request, and the second kills the server and
-    /// ends this process.
-    fn watch(&mut self) -> Result<(), Failure> {
-        let canceller = self.client.canceller().map_err(|error| self.failure(&error))?;
-        let pid = self.client.pid();
-        self.interrupt.on_press(move |again| {
-            if again {
-                pid.into_iter().for_each(kill_tree);
-                end_at_once(INTERRUPTED);
-            }
-            canceller.cancel();
-        });
-        Ok(())
-    }
-
-    /// Shows a progress bar while the command waits for a task. `what` is the text beside the bar. Returns a callback that
-    /// prints each new status of the task.
-    pub(crate) fn watch_task(&self, what: &str) -> impl FnMut(&Task) + Send + 'static {
-        self.console.start(what);
-        self.on_status()
-    }
-
-    pub(super) fn on_status(&self) -> impl FnMut(&Task) + Send + 'static {
+    /// Returns a callback that prints each new status of a task.
+    pub(crate) fn on_status(&self) -> impl FnMut(&Task) + Send + 'static {
         let console = self.console.clone();
         move |task| console.task(task)
     }
 
-    pub(super) fn on_progress(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
+    fn on_progress(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
         let (mut show, reports) = (self.console.watch_call(tool), Arc::clone(&self.progress_reports));
         reports.store(0, Ordering::Relaxed);
         move |progress| {
@@ -154,9 +124,99 @@ impl<'a> Direct<'a> {
 
     /// Ends the server. Returns a report of how the server ended, or `None` if that is not known.
     pub(crate) fn close(self) -> Option<ShutdownReport> {
-        let report = self.client.shutdown();
-        self.interrupt.forget();
+        let report = self.foreground.finish(self.client.shutdown());
+        self.foreground.interrupt.set_server(None);
         report.ok()
+    }
+
+    pub(crate) fn list_tools(&self) -> Result<ListedTools, Failure> {
+        let listed = self.request(self.client.list_tools())?;
+        Ok(ListedTools { tools: listed.to_vec(), rejected: listed.rejected().to_vec() })
+    }
+
+    /// Calls a tool, and shows a progress bar. If the name or the arguments are wrong, the failure contains a suggestion for
+    /// the user.
+    pub(crate) fn call(&self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
+        let called = match mode {
+            CallMode::Detach => self.begin_task(tool, arguments),
+            CallMode::Call | CallMode::Task => self.call_raw(tool, arguments, mode).map(Called::Result),
+        };
+        let called = called.map_err(|failure| self.explained(tool, failure))?;
+        if let Called::Result(result) = &called {
+            self.check_tool_exists(tool, result)?;
+        }
+        Ok(called)
+    }
+
+    /// Calls a tool, and waits for the result. Returns the result as the server sent it.
+    pub(crate) fn call_raw(&self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Json, Failure> {
+        let call =
+            self.client.call_tool(tool, arguments).on_progress(self.on_progress(tool)).on_status(self.on_status());
+        self.request(if mode == CallMode::Task { call.follow_task().raw() } else { call.raw() })
+    }
+
+    /// Calls a tool as an MCP task, and does not wait until the task ends. If the server does not create a task, returns the
+    /// result of the call.
+    fn begin_task(&self, tool: &str, arguments: &Json) -> Result<Called, Failure> {
+        self.console.start(&format!("calling {tool}"));
+        let started = self.request(self.client.call_tool(tool, arguments).as_task())?;
+        match started.into_task().map(RunningTask::into_handle) {
+            Ok(handle) => Ok(Called::Task(handle)),
+            Err(result) => {
+                let unreadable = |error| Failure::unreadable("the server's result", &format!("{error}"));
+                Json::from_value(&result).map(Called::Result).map_err(unreadable)
+            }
+        }
+    }
+
+    /// Returns an error if `result` is an error result and the server does not list the tool. Some servers answer calls of
+    /// unknown tools with an error result.
+    fn check_tool_exists(&self, tool: &str, result: &Json) -> Result<(), Failure> {
+        let Some(result) = result.decode::<CallToolResult>().ok().filter(|result| result.is_error) else {
+            return Ok(());
+        };
+        match self.request(self.client.list_tools()) {
+            Ok(_) if !self.client.has_tool(tool) => {
+                let failure = Failure::tool_not_found(tool, result.text().as_str());
+                Err(self.explained(tool, failure.redacted(&self.redactor)))
+            }
+            Err(failure) if failure.exit() == INTERRUPTED => Err(failure),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds a suggestion to the failure of a tool call: the name of a similar tool, or the parameters of the called tool.
+    /// Requests the list of tools first if it is not loaded.
+    fn explained(&self, tool: &str, failure: Failure) -> Failure {
+        if failure.mistake().is_some() && self.client.tools().is_empty() {
+            // If the tools cannot be listed, there is no suggestion.
+            let _ = self.request(self.client.list_tools());
+        }
+        match (failure.mistake(), self.client.get_tool(tool)) {
+            (Some(Mistake::Arguments), Some(tool)) => failure.with_hint(page(&tool)),
+            (Some(Mistake::Tool), None) => failure.with_hint(suggestion(tool, &self.client.tools())),
+            _ => failure,
+        }
+    }
+}
+
+fn page(tool: &Tool) -> String {
+    let mut page = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = show::tool(&mut page, tool, Layout::default());
+    String::from_utf8_lossy(&page).trim_end().to_owned()
+}
+
+fn suggestion(name: &str, tools: &[Tool]) -> String {
+    if let Some(nearest) = text::nearest(name, tools.iter().map(|tool| (tool.name.as_str(), &tool.name))) {
+        return format!("Did you mean {}?", text::line(nearest));
+    }
+    let names: Vec<String> = tools.iter().take(MOST_NAMES).map(|tool| text::line(&tool.name)).collect();
+    let more = if tools.len() > MOST_NAMES { ", ..." } else { "" };
+    if names.is_empty() {
+        "The server has no tools.".to_owned()
+    } else {
+        format!("Its tools are: {}{more}", names.join(", "))
     }
 }
 

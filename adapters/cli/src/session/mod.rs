@@ -1,22 +1,43 @@
 //! [`Session`]: the connection of a command to its server or servers.
 
-mod calls;
 mod configured;
 mod definition;
 mod direct;
-mod direct_calls;
 mod requests;
 mod trace;
 
-use mcpwire_blocking::protocol::Json;
+use mcpwire_tokio::protocol::{InvalidItem, Json, TaskHandle, Tool};
 
-pub(crate) use self::calls::{CallMode, Called, ListedTools};
 pub(crate) use self::configured::{Configured, warn_of_changes};
 pub(crate) use self::direct::{Direct, Listener};
 use crate::args::{Options, Target};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::login::ServerLogin;
+
+/// Whether the server may run a tool call as an MCP task, and whether the command waits for the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallMode {
+    Call,
+    /// Lets the server run the tool call as an MCP task, and waits for the result.
+    Task,
+    /// Lets the server run the tool call as an MCP task, and does not wait for the result.
+    Detach,
+}
+
+/// The outcome of a tool call: the result, or a task that will produce the result.
+pub(crate) enum Called {
+    /// The result of the tool call, as the server sent it.
+    Result(Json),
+    /// The handle of the task that runs the tool call. The task has not ended yet.
+    Task(TaskHandle),
+}
+
+/// The tools that a server has listed, and the list entries that could not be read.
+pub(crate) struct ListedTools {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) rejected: Vec<InvalidItem>,
+}
 
 /// The connection of a command to one server (`Direct`), or to the configured servers through a hub (`Configured`).
 pub(crate) enum Session<'a> {
@@ -61,7 +82,7 @@ impl<'a> Session<'a> {
     pub(crate) fn console(&self) -> &Console {
         match self {
             Session::Direct(direct) => &direct.console,
-            Session::Configured(configured) => &configured.console,
+            Session::Configured(configured) => &configured.handle.console,
         }
     }
 
@@ -69,7 +90,7 @@ impl<'a> Session<'a> {
     pub(crate) fn close(self) {
         match self {
             Session::Direct(direct) => drop(direct.close()),
-            Session::Configured(configured) => configured.close(),
+            Session::Configured(configured) => drop(configured),
         }
     }
 }

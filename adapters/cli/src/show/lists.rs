@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::protocol::{Completion, GetPromptResult, InvalidItem, Prompt, Resource, ResourceTemplate};
+use mcpwire_tokio::protocol::{Completion, GetPromptResult, InvalidItem, Prompt, Resource, ResourceTemplate};
 use owo_colors::OwoColorize;
 
 use super::{Layout, result, size};

@@ -15,14 +15,14 @@ mod tools;
 mod tests;
 
 pub(crate) use self::lists::{completion, messages, prompts, rejected, resources};
-pub(crate) use self::result::{contents, result, saved_line, task, task_line};
+pub(crate) use self::result::{LONGEST_MESSAGE, contents, log_message, result, saved_line, task, task_line};
 pub(crate) use self::server::{full_name, login, server};
 pub(crate) use self::status::{fitting, server_list, status_row, status_table};
 pub(crate) use self::tools::{tool, tools};
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::protocol::printable;
+use mcpwire_tokio::protocol::printable;
 
 use crate::text;
 

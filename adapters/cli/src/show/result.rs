@@ -1,8 +1,8 @@
-//! Formats results and tasks of tool calls, and contents of resources.
+//! Formats results and tasks of tool calls, contents of resources, and log messages.
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::protocol::{CallToolResult, ContentBlock, ResourceContents, Task, ToolText, printable};
+use mcpwire_tokio::protocol::{CallToolResult, ContentBlock, LogMessage, ResourceContents, Task, ToolText, printable};
 use owo_colors::OwoColorize;
 
 use super::{Layout, size};
@@ -129,4 +129,14 @@ pub(crate) fn task_line(task: &Task) -> String {
         line.push_str(&text::line(message));
     }
     line
+}
+
+/// Maximum length of a printed log message or notification, in characters. The trace file (`--trace FILE`) contains the whole
+/// message.
+pub(crate) const LONGEST_MESSAGE: usize = 2_000;
+
+/// Returns a log message of a server as one line of text: the logger, if there is one, and the text.
+pub(crate) fn log_message(message: &LogMessage) -> String {
+    let logger = message.logger.as_deref().map(|logger| format!("{}: ", text::line(logger))).unwrap_or_default();
+    logger + &text::short(&message.text(), LONGEST_MESSAGE)
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use mcpwire_authorization::LoginStatus;
 use mcpwire_authorization::oauth::ClientSource;
-use mcpwire_blocking::protocol::{Implementation, Json, ServerCapabilities, ServerInfo};
+use mcpwire_tokio::protocol::{Implementation, Json, ServerCapabilities, ServerInfo};
 use owo_colors::OwoColorize;
 
 use super::Layout;

@@ -1,7 +1,7 @@
 //! The output for users, compared without colors.
 
 use anstream::StripStream;
-use mcpwire_blocking::protocol::{
+use mcpwire_tokio::protocol::{
     CallToolResult, GetPromptResult, ItemList, Json, ListPromptsResult, ReadResourceResult, Resource, ResourceTemplate,
     Tool,
 };

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::protocol::{InvalidItem, Tool};
+use mcpwire_tokio::protocol::{InvalidItem, Tool};
 use owo_colors::OwoColorize;
 use unicode_width::UnicodeWidthStr;
 

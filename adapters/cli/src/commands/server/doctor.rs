@@ -11,7 +11,7 @@ use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
 use crate::args::{Options, Place};
-use crate::console::{Console, output};
+use crate::console::output;
 use crate::failure::{Failure, NOT_CONNECTED, hub_message};
 use crate::hub::{HubHandle, Request, advice, layout, start_advice};
 use crate::text;
@@ -31,7 +31,7 @@ struct Finding {
 
 pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
     let layout = layout(place)?;
-    let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
+    let loaded = Store::new(layout.servers()).load()?;
     let mut findings = Vec::new();
     for broken in &loaded.broken {
         let server = broken.name.clone().unwrap_or_else(|| format!("entry {}", broken.index));
@@ -41,18 +41,16 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
         findings.push(failed("secrets".into(), &problem));
     }
     let mut handle = HubHandle::open(place, options)?;
-    if let HubHandle::InProcess(own) = &handle {
-        let hub = own.hub();
-        own.boot(&Console::new(options)).map_err(Failure::from_hub)?;
+    handle.boot()?;
+    if let Some(hub) = handle.own_hub() {
         // Booting does not start lazy servers, which start with the first call. The doctor tries every server.
         for config in hub.list().into_iter().filter(|config| config.enabled && config.lazy) {
-            let _ = own.wait(hub.start(config.id));
+            let _ = handle.wait(hub.start(config.id));
         }
     }
     // In a running hub, the last start may be long ago, or the hub may have given up.
     let request = if handle.is_remote() { Request::Try } else { Request::Status };
     let rows = handle.rows(request)?;
-    handle.close();
     for config in &loaded.configs {
         let name = config.name.trim().to_owned();
         let problems = config.problems();
@@ -71,20 +69,16 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
             findings.extend(problems.iter().map(|problem| failed(name.clone(), problem)));
         }
     }
-    if options.json {
-        output::json(&findings)?;
-    } else {
-        output::page(|out| {
-            for Finding { server, ok, what, advice, .. } in &findings {
-                let mark = if *ok { "ok".green().to_string() } else { "failed".red().to_string() };
-                writeln!(out, "{mark} {}: {}", text::name(server).bold(), text::line(what))?;
-                if !advice.is_empty() {
-                    writeln!(out, "   {}", text::line(advice))?;
-                }
+    output::show(options, &findings, |out| {
+        for Finding { server, ok, what, advice, .. } in &findings {
+            let mark = if *ok { "ok".green().to_string() } else { "failed".red().to_string() };
+            writeln!(out, "{mark} {}: {}", text::name(server).bold(), text::line(what))?;
+            if !advice.is_empty() {
+                writeln!(out, "   {}", text::line(advice))?;
             }
-            Ok(())
-        })?;
-    }
+        }
+        Ok(())
+    })?;
     Ok(if findings.iter().all(|finding| finding.ok) { 0 } else { NOT_CONNECTED })
 }
 

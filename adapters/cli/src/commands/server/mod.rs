@@ -1,9 +1,7 @@
 //! `mcpwire server`: lists, changes and controls the configured servers.
 
 mod add;
-mod approval;
 mod doctor;
-mod import;
 
 use std::io::Write as _;
 
@@ -12,12 +10,12 @@ use mcpwire_hub::service::log_tail;
 use mcpwire_hub::store::Store;
 use owo_colors::OwoColorize as _;
 
-use self::approval::approves;
+use super::first_of;
 use super::hub::of_running_hub;
 use crate::args::{Options, Place, ServerCommand, ServerName};
 use crate::console::output;
 use crate::failure::{Failure, hub_message};
-use crate::hub::{HubHandle, Previews, Request, find_in, layout, not_started};
+use crate::hub::{HubHandle, Previews, Request, configured, find_configured, find_in, layout, not_started};
 use crate::show::{self, Layout};
 use crate::text;
 use crate::time::local;
@@ -26,7 +24,7 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
     match command {
         ServerCommand::Add(arguments) => add::run(arguments, place, options)?,
         ServerCommand::Import { file, from, folder, trust } => {
-            return import::run(file, *from, folder.as_deref(), *trust, place, options);
+            return add::import_all(file, *from, folder.as_deref(), *trust, place, options);
         }
         ServerCommand::List => list(place, options)?,
         ServerCommand::Show(ServerName { server }) => show(server, place, options)?,
@@ -43,9 +41,7 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
         }
         ServerCommand::Remove(ServerName { server }) => {
             let mut handle = HubHandle::open(place, options)?;
-            let removed = handle.ask::<()>(Request::Remove { server: server.clone() });
-            handle.close();
-            removed.map_err(Failure::from_hub)?;
+            handle.ask::<()>(Request::Remove { server: server.clone() })?;
         }
         ServerCommand::Logs { server, lines } => logs(server, *lines, place, options)?,
         ServerCommand::Doctor => return doctor::run(place, options),
@@ -55,11 +51,11 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
 
 fn list(place: &Place, options: &Options) -> Result<(), Failure> {
     let layout = layout(place)?;
-    let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
+    let loaded = Store::new(layout.servers()).load()?;
     if options.json {
         return output::json(&loaded.configs.iter().map(McpConfig::without_secrets).collect::<Vec<_>>());
     }
-    let mut previews = Previews::open(place)?;
+    let mut previews = Previews::open(place, options)?;
     let mut configs = Vec::new();
     for config in &loaded.configs {
         let shown = previews.preview(config)?;
@@ -79,13 +75,11 @@ fn list(place: &Place, options: &Options) -> Result<(), Failure> {
 }
 
 fn show(server: &str, place: &Place, options: &Options) -> Result<(), Failure> {
-    let layout = layout(place)?;
-    let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
-    let config = find_in(loaded.configs, server).map_err(Failure::from_hub)?.without_secrets();
+    let config = find_configured(&layout(place)?, server)?.without_secrets();
     if options.json {
         return output::json(&config);
     }
-    let shown = Previews::open(place)?.preview(&config)?.text;
+    let shown = Previews::open(place, options)?.preview(&config)?.text;
     output::page(|out| {
         writeln!(out, "{} ({})", text::name(config.name.trim()).bold(), config.id)?;
         writeln!(out, "{shown}")
@@ -95,42 +89,44 @@ fn show(server: &str, place: &Place, options: &Options) -> Result<(), Failure> {
 /// Enables and starts servers, after asking the user to approve their commands. If a server fails, continues with the others,
 /// and returns the first failure.
 fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &Options) -> Result<(), Failure> {
-    let layout = layout(place)?;
-    let configs = Store::new(layout.servers()).load().map_err(Failure::from_hub)?.configs;
-    let mut previews = Previews::open(place)?;
-    let chosen = if all { Ok(configs) } else { chosen(&configs, servers) };
-    let mut chosen = chosen?;
+    let configs = configured(&layout(place)?)?;
+    let mut previews = Previews::open(place, options)?;
+    let mut chosen = if all { configs } else { chosen(&configs, servers)? };
     for config in &mut chosen {
         config.enabled = true;
         let preview = previews.preview(config)?;
-        if !preview.is_approved && (trust || approves(config, &preview, options)?) {
+        if !preview.is_approved && (trust || preview.is_accepted(config, options)?) {
             preview.approve(config);
         }
     }
-    let mut handle = HubHandle::open(place, options)?;
-    let mut failures = Vec::new();
-    for config in chosen {
+    let enable = |handle: &mut HubHandle, config: &McpConfig| {
         let updated = handle.ask::<()>(Request::Update { config: config.to_json() });
         // The server may have been enabled already, and waiting for approval, so it is started in any case.
-        let started = updated.and_then(|()| handle.ask::<()>(Request::Start { server: config.id.to_string() }));
-        failures.extend(started.err().map(|error| not_started(config.name.trim(), &error)));
-    }
-    handle.close();
-    first_of(failures, options)
+        let started = updated.and_then(|()| handle.ask(Request::Start { server: config.id.to_string() }));
+        started.map_err(|error| not_started(config.name.trim(), &error))
+    };
+    for_each(&chosen, place, options, enable)
 }
 
 /// Disables configured servers. If a server cannot be disabled, continues with the other servers, and returns the first
 /// failure.
 fn disable(servers: &[String], place: &Place, options: &Options) -> Result<(), Failure> {
-    let configs = Store::new(layout(place)?.servers()).load().map_err(Failure::from_hub)?.configs;
-    let chosen = chosen(&configs, servers)?;
+    let mut chosen = chosen(&configured(&layout(place)?)?, servers)?;
+    chosen.iter_mut().for_each(|config| config.enabled = false);
+    let disable =
+        |handle: &mut HubHandle, config: &McpConfig| Ok(handle.ask(Request::Update { config: config.to_json() })?);
+    for_each(&chosen, place, options, disable)
+}
+
+/// Calls `change` for each of the servers. Returns the first failure, after all servers.
+fn for_each(
+    configs: &[McpConfig],
+    place: &Place,
+    options: &Options,
+    change: impl Fn(&mut HubHandle, &McpConfig) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut handle = HubHandle::open(place, options)?;
-    let mut failures = Vec::new();
-    for mut config in chosen {
-        config.enabled = false;
-        failures.extend(handle.ask::<()>(Request::Update { config: config.to_json() }).err().map(Failure::from_hub));
-    }
-    handle.close();
+    let failures = configs.iter().filter_map(|config| change(&mut handle, config).err()).collect();
     first_of(failures, options)
 }
 
@@ -140,23 +136,10 @@ fn chosen(configs: &[McpConfig], servers: &[String]) -> Result<Vec<McpConfig>, F
     servers.iter().map(|server| find_in(configs.to_vec(), server).map_err(Failure::from_hub)).collect()
 }
 
-/// Returns the first of the failures as an error, if there are any. Prints the other failures, unless `--json` is given.
-fn first_of(failures: Vec<Failure>, options: &Options) -> Result<(), Failure> {
-    let mut failures = failures.into_iter();
-    let first = failures.next();
-    failures.filter(|_| !options.json).for_each(|failure| failure.report(false));
-    first.map_or(Ok(()), Err)
-}
-
 fn logs(server: &str, lines: usize, place: &Place, options: &Options) -> Result<(), Failure> {
     let layout = layout(place)?;
-    let loaded = Store::new(layout.servers()).load().map_err(Failure::from_hub)?;
-    let config = find_in(loaded.configs, server).map_err(Failure::from_hub)?;
-    let lines = log_tail(&layout.log(config.id), lines);
-    if options.json {
-        return output::json(&lines);
-    }
-    output::page(|out| lines.iter().try_for_each(|line| writeln!(out, "{}", with_local_time(line))))
+    let lines = log_tail(&layout.log(find_configured(&layout, server)?.id), lines);
+    output::show(options, &lines, |out| lines.iter().try_for_each(|line| writeln!(out, "{}", with_local_time(line))))
 }
 
 /// Converts the time at the start of a server's log line to the local time zone. Returns other lines unchanged.

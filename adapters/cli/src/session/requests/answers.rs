@@ -19,7 +19,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use mcpwire_blocking::protocol::{
+use mcpwire_tokio::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitResult, Json, Root, RpcError,
 };
 use serde::Deserialize;

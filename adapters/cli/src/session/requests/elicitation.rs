@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use mcpwire_blocking::protocol::{
+use mcpwire_tokio::protocol::{
     ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Extra, FieldSchema, FormField, Json, NumberKind, printable,
 };
 use owo_colors::OwoColorize;

@@ -9,14 +9,14 @@ mod elicitation;
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcpwire_blocking::ConnectOptions;
-use mcpwire_blocking::protocol::{
+use mcpwire_tokio::ConnectOptions;
+use mcpwire_tokio::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root, RpcError,
 };
 
 use self::answers::{Answers, root_of_argument};
 use crate::args::Options;
-use crate::console::{Console, Interrupt, Prompt, is_at_terminal};
+use crate::console::{Console, Prompt, is_at_terminal};
 use crate::failure::Failure;
 use crate::text;
 
@@ -39,22 +39,11 @@ impl Handlers {
 
     /// Adds the handlers to the options of the connection to `server`. The client declares only the capabilities for which
     /// there is a handler.
-    pub(super) fn declare(
-        &self,
-        mut options: ConnectOptions,
-        server: &str,
-        console: &Console,
-        interrupt: &Interrupt,
-    ) -> ConnectOptions {
+    pub(super) fn declare(&self, mut options: ConnectOptions, server: &str, console: &Console) -> ConnectOptions {
         if !self.roots.is_empty() {
             options = options.roots(self.roots.clone());
         }
-        let user = User {
-            server: text::name(server),
-            answers: Arc::clone(&self.answers),
-            console: console.clone(),
-            interrupt: interrupt.clone(),
-        };
+        let user = User { server: text::name(server), answers: Arc::clone(&self.answers), console: console.clone() };
         let (forms, urls, models, errors) = (user.clone(), user.clone(), user.clone(), user);
         options = options
             .on_elicitation(move |form, _| ready(Ok(forms.fill_in(&form))))
@@ -72,32 +61,26 @@ struct User {
     server: String,
     answers: Arc<Mutex<Option<Answers>>>,
     console: Console,
-    interrupt: Interrupt,
 }
 
 impl User {
     fn fill_in(&self, form: &ElicitForm) -> ElicitResult {
-        match &mut *self.answers() {
-            Some(answers) => answers.elicitation(&form.message).unwrap_or_else(|| self.dismiss(&form.message)),
-            None if is_at_terminal() => {
-                let mut terminal = Prompt::new(self.interrupt.clone());
-                self.console.aside(|| elicitation::form(&mut terminal, &self.server, form))
-            }
-            None => self.dismiss(&form.message),
-        }
+        self.answer(&form.message, || elicitation::form(&mut Prompt, &self.server, form))
     }
 
     fn visit(&self, url: &ElicitUrl) -> ElicitAction {
+        if self.answers().is_none() && !is_at_terminal() {
+            self.console.note(&format!("{} wants you to visit a URL: {}", self.server, text::line(&url.url)));
+        }
+        self.answer(&url.message, || elicitation::url(&mut Prompt, &self.server, url).into()).action
+    }
+
+    /// Answers an elicitation request from the answers file, or else by `ask`, which asks the user at the terminal.
+    fn answer(&self, message: &str, ask: impl FnOnce() -> ElicitResult) -> ElicitResult {
         match &mut *self.answers() {
-            Some(answers) => answers.elicitation(&url.message).unwrap_or_else(|| self.dismiss(&url.message)).action,
-            None if is_at_terminal() => {
-                let mut terminal = Prompt::new(self.interrupt.clone());
-                self.console.aside(|| elicitation::url(&mut terminal, &self.server, url))
-            }
-            None => {
-                self.console.note(&format!("{} wants you to visit a URL: {}", self.server, text::line(&url.url)));
-                self.dismiss(&url.message).action
-            }
+            Some(answers) => answers.elicitation(message).unwrap_or_else(|| self.dismiss(message)),
+            None if is_at_terminal() => self.console.aside(ask),
+            None => self.dismiss(message),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mcpwire_blocking::protocol::Json;
+use mcpwire_tokio::protocol::Json;
 
 use super::*;
 

@@ -1,23 +1,21 @@
-//! [`LoginStore`]: opens the logins of configured servers and of servers at a URL.
+//! [`LoginStore`]: opens the logins of configured servers and of servers at a URL. [`Index`]: the list of the latter.
 
 use std::sync::Arc;
 
-use mcpwire_authorization::FileStore;
-use mcpwire_blocking::McpServerDef;
+use mcpwire_authorization::{FileStore, StoreFailed, TokenStore as _};
 use mcpwire_hub::config::{EnvVarConfig, McpConfig, McpTransport, OAuthConfig};
 use mcpwire_hub::launch::{Instance, Launch, preview};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::logins::{LoginSettings, Logins};
 use mcpwire_hub::secrets::{SecretRef, Secrets};
-use mcpwire_hub::store::Store;
-use mcpwire_smol::{Runtime, Smol};
+use mcpwire_tokio::{McpServerDef, Runtime};
+use serde::{Deserialize, Serialize};
 
-use super::index::Index;
-use super::server_login::ServerLogin;
+use super::ServerLogin;
 use crate::args::{ClientArgs, LoginPlace, TlsArgs};
-use crate::console::Console;
+use crate::console::{Console, Foreground};
 use crate::failure::{Failure, hub_message};
-use crate::hub::{find_in, not_started};
+use crate::hub::{configured, find_configured, not_started};
 use crate::text;
 
 /// The name under which this tool registers at authorization servers. Users see it on login pages.
@@ -28,13 +26,14 @@ pub(crate) struct LoginStore {
     layout: Layout,
     logins: Logins,
     files: FileStore,
+    foreground: Foreground,
 }
 
 impl LoginStore {
     /// Opens the store. The first login creates its directory.
-    pub(crate) fn new(layout: Layout) -> Self {
+    pub(crate) fn new(layout: Layout, foreground: Foreground) -> Self {
         let files = FileStore::new(layout.logins());
-        Self { logins: Logins::in_store(files.clone(), CLIENT_NAME), layout, files }
+        Self { logins: Logins::in_store(files.clone(), CLIENT_NAME), layout, files, foreground }
     }
 
     /// Returns the login of the server that the command line names.
@@ -49,7 +48,6 @@ impl LoginStore {
     }
 
     fn configured(&self, name: &str) -> Result<McpConfig, Failure> {
-        let configs = Store::new(self.layout.servers()).load().map_err(Failure::from_hub)?.configs;
         let failure = |error| {
             let failure = Failure::from_hub(error);
             if name.contains("://") {
@@ -58,7 +56,7 @@ impl LoginStore {
                 failure
             }
         };
-        let config = find_in(configs, name).map_err(failure)?;
+        let config = find_configured(&self.layout, name).map_err(failure)?;
         if let McpTransport::Stdio = config.transport {
             let message = format!(
                 "server `{}` is started as a command, and only servers over HTTP have logins; it gets credentials from \
@@ -110,11 +108,11 @@ impl LoginStore {
         if let Some(account) = account {
             settings = settings.with_account(account);
         }
-        let runtime: Arc<dyn Runtime> = Arc::new(Smol);
+        let runtime: Arc<dyn Runtime> = Arc::new(self.foreground.handle());
         // Messages name a configured server by its name, and others by their URL.
         let mut named = def.clone();
         named.name.clone_from(&name);
-        let oauth = self.logins.oauth(&named, &settings, &runtime, None).map_err(Failure::from_hub)?;
+        let oauth = self.logins.oauth(&named, &settings, &runtime, None)?;
         Ok(ServerLogin {
             name,
             account: account.map(str::to_owned),
@@ -122,6 +120,7 @@ impl LoginStore {
             oauth,
             def: def.clone(),
             files: self.files.clone(),
+            foreground: self.foreground.clone(),
         })
     }
 
@@ -129,10 +128,9 @@ impl LoginStore {
     ///
     /// Warns of servers whose configuration is invalid, and leaves them out.
     pub(crate) fn all(&self, console: &Console) -> Result<Vec<ServerLogin>, Failure> {
-        let configs = Store::new(self.layout.servers()).load().map_err(Failure::from_hub)?.configs;
         let secrets = Secrets::in_directory(self.layout.secrets());
         let mut all: Vec<ServerLogin> = Vec::new();
-        for config in configs {
+        for config in configured(&self.layout)? {
             let name = config.name.trim().to_owned();
             match Launch::compose(&config, &secrets, &Instance::default()) {
                 Ok(Launch { login: Some(settings), def, .. }) => {
@@ -210,4 +208,65 @@ fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failur
         }
     }
     Ok(())
+}
+
+/// Name of the document that contains the list.
+const DOCUMENT: &str = "servers";
+
+/// The list of logins to servers that are not configured, so that `mcpwire whoami` finds them. The names of the other documents
+/// in the store do not contain the URLs.
+pub(super) struct Index<'a>(pub(super) &'a FileStore);
+
+/// The list of a later version of this program. In this version, the document is a list of entries.
+#[derive(Deserialize)]
+struct Later {
+    version: u64,
+}
+
+/// A login to a server that is not configured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) url: String,
+    /// The account, or an empty text for a login without a name.
+    #[serde(default)]
+    pub(super) account: String,
+}
+
+impl Index<'_> {
+    /// Returns all entries. A list that cannot be read is treated as empty: it can be written again.
+    pub(super) fn entries(self) -> Result<Vec<Entry>, Failure> {
+        self.read().map_err(|error| Failure::login_store(&error))
+    }
+
+    /// Adds the entry of a login, or removes it.
+    pub(super) fn set(self, url: &str, account: &str, is_listed: bool) -> Result<(), Failure> {
+        self.write(url, account, is_listed).map_err(|error| Failure::login_store(&error))
+    }
+
+    fn read(&self) -> Result<Vec<Entry>, StoreFailed> {
+        let Some(document) = self.0.load(DOCUMENT)? else { return Ok(Vec::new()) };
+        if let Ok(Later { version }) = serde_json::from_slice(&document) {
+            return Err(StoreFailed(format!(
+                "{} has version {version}, which this program does not know; use a later version of this program, or remove the \
+                 file",
+                self.0.locate(DOCUMENT)
+            )));
+        }
+        Ok(serde_json::from_slice(&document).unwrap_or_default())
+    }
+
+    fn write(&self, url: &str, account: &str, is_listed: bool) -> Result<(), StoreFailed> {
+        let entry = Entry { url: url.to_owned(), account: account.to_owned() };
+        if self.read()?.contains(&entry) == is_listed {
+            return Ok(());
+        }
+        let _lock = self.0.lock(DOCUMENT)?;
+        let mut entries = self.read()?;
+        entries.retain(|other| *other != entry);
+        if is_listed {
+            entries.push(entry);
+        }
+        let document = serde_json::to_vec(&entries).map_err(|error| StoreFailed(error.to_string()))?;
+        self.0.save(DOCUMENT, &document)
+    }
 }

@@ -1,0 +1,175 @@
+//! The commands for one server beside its tools: `mcpwire info`, `ping`, `resources`, `read`, `prompts`, `prompt` and `complete`.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::time::Instant;
+
+use mcpwire_tokio::protocol::{
+    CompleteParams, CompletionReference, GetPromptParams, GetPromptResult, Implementation, InvalidItem, Json, Prompt,
+    ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities,
+    ServerInfo,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::{Rejected, tell_saved};
+use crate::args::{Completed, Pair};
+use crate::console::output;
+use crate::failure::Failure;
+use crate::save;
+use crate::session::Direct;
+use crate::show::{self, Layout};
+
+pub(super) fn info(session: &Direct<'_>, info: &ServerInfo) -> Result<u8, Failure> {
+    let introduction = Introduction::of(info);
+    output::show(session.options, &introduction, |out| show::server(out, info, Layout::of_stdout()))?;
+    Ok(0)
+}
+
+/// The JSON document that `mcpwire info --json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Introduction<'a> {
+    era: String,
+    protocol_version: &'a str,
+    server_info: Option<&'a Implementation>,
+    capabilities: Option<&'a ServerCapabilities>,
+    instructions: Option<&'a str>,
+}
+
+impl<'a> Introduction<'a> {
+    pub(super) fn of(info: &'a ServerInfo) -> Self {
+        Self {
+            era: info.era.to_string(),
+            protocol_version: info.protocol_version.as_str(),
+            server_info: info.implementation.as_ref(),
+            capabilities: info.capabilities.as_ref(),
+            instructions: info.instructions.as_deref(),
+        }
+    }
+}
+
+/// Measures how long a server takes to answer.
+pub(super) fn ping(session: &Direct<'_>) -> Result<u8, Failure> {
+    let asked = Instant::now();
+    session.request(session.client.ping())?;
+    let milliseconds = asked.elapsed().as_secs_f64() * 1000.0;
+    let pong = json!({ "milliseconds": milliseconds });
+    output::show(session.options, &pong, |out| writeln!(out, "The server answered in {milliseconds:.1} ms."))?;
+    Ok(0)
+}
+
+/// Lists the resources and the resource templates of a server.
+pub(super) fn resources(session: &Direct<'_>) -> Result<u8, Failure> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct List<'a> {
+        resources: &'a [Resource],
+        resource_templates: &'a [ResourceTemplate],
+        rejected: Vec<Rejected<'a>>,
+    }
+    let resources = session.request(session.client.list_resources())?;
+    // Many servers have resources but no templates, and answer `resources/templates/list` with "method not found".
+    let templates = session.request(session.client.list_resource_templates()).unwrap_or_default();
+    let rejected: Vec<InvalidItem> = resources.rejected.into_iter().chain(templates.rejected).collect();
+    let (resources, templates) = (resources.items, templates.items);
+    let list = List { resources: &resources, resource_templates: &templates, rejected: Rejected::all(&rejected) };
+    output::show(session.options, &list, |out| {
+        show::resources(out, &resources, &templates, Layout::of_stdout())?;
+        show::rejected(out, &rejected)
+    })?;
+    Ok(0)
+}
+
+/// Reads a resource.
+pub(super) fn read(session: &Direct<'_>, uri: &str, directory: Option<&Path>) -> Result<u8, Failure> {
+    let (raw, result): (_, ReadResourceResult) =
+        request(session, "resources/read", &ReadResourceParams { uri }, "the resource")?;
+    let contents = &result.contents.items;
+    if session.options.json {
+        output::json(&raw)?;
+    } else if let Some(bytes) = binary(contents).filter(|_| directory.is_none() && !io::stdout().is_terminal()) {
+        output::bytes(&bytes)?;
+    } else {
+        output::page(|out| show::contents(out, contents))?;
+        if directory.is_none() && contents.iter().any(|contents| contents.blob.is_some()) {
+            session.console.note("binary content is not shown: save it with --save DIR, or redirect stdout to a file");
+        }
+    }
+    tell_saved(save::contents(directory, contents), &session.console, session.options)?;
+    Ok(0)
+}
+
+/// Returns the bytes of a resource that has exactly one content, if this content is binary. Returns `None` otherwise.
+fn binary(contents: &[ResourceContents]) -> Option<Vec<u8>> {
+    match contents {
+        [contents] if contents.blob.is_some() => contents.bytes().ok(),
+        _ => None,
+    }
+}
+
+/// Lists the prompts of a server.
+pub(super) fn prompts(session: &Direct<'_>) -> Result<u8, Failure> {
+    #[derive(Serialize)]
+    struct List<'a> {
+        prompts: &'a [Prompt],
+        rejected: Vec<Rejected<'a>>,
+    }
+    let prompts = session.request(session.client.list_prompts())?;
+    let list = List { prompts: &prompts.items, rejected: Rejected::all(&prompts.rejected) };
+    output::show(session.options, &list, |out| {
+        show::prompts(out, &prompts.items, Layout::of_stdout())?;
+        show::rejected(out, &prompts.rejected)
+    })?;
+    Ok(0)
+}
+
+/// Gets a prompt with its arguments filled in.
+pub(super) fn prompt(
+    session: &Direct<'_>,
+    name: &str,
+    arguments: &Json,
+    directory: Option<&Path>,
+) -> Result<u8, Failure> {
+    let params = GetPromptParams { name, arguments };
+    let (raw, prompt): (_, GetPromptResult) = request(session, "prompts/get", &params, "the prompt")?;
+    output::show(session.options, &raw, |out| show::messages(out, &prompt))?;
+    let saves = save::blocks(directory, prompt.messages.items.iter().map(|message| &message.content));
+    tell_saved(saves, &session.console, session.options)?;
+    Ok(0)
+}
+
+/// Sends a request, and returns the result as the server sent it, and decoded. `what` names the result in errors.
+fn request<T: DeserializeOwned>(
+    session: &Direct<'_>,
+    method: &str,
+    params: &impl Serialize,
+    what: &str,
+) -> Result<(Json, T), Failure> {
+    let params = Json::from_value(params).ok();
+    let raw = session.request(session.client.request_raw(method, params.as_ref()))?;
+    let result = raw.decode().map_err(|error| Failure::unreadable(what, &error.to_string()))?;
+    Ok((raw, result))
+}
+
+/// Gets completions for an argument of a prompt or resource template. `context` has the values of other arguments.
+pub(super) fn complete(
+    session: &Direct<'_>,
+    kind: Completed,
+    name: &str,
+    argument: &str,
+    prefix: &str,
+    context: &[Pair],
+) -> Result<u8, Failure> {
+    let reference = match kind {
+        Completed::Prompt => CompletionReference::Prompt { name },
+        Completed::Resource => CompletionReference::ResourceTemplate { uri: name },
+    };
+    let context: Vec<(&str, &str)> = context.iter().map(|pair| (&*pair.name, &*pair.value)).collect();
+    let mut params = CompleteParams::new(reference, argument, prefix);
+    params.context = &context;
+    let result = session.request(session.client.complete(&params))?;
+    output::show(session.options, &result, |out| show::completion(out, &result.completion))?;
+    Ok(0)
+}
