@@ -44,7 +44,7 @@ pub(crate) fn settle_during<T>(console: &Console, shutdown: impl FnOnce() -> T) 
     thread::scope(|scope| {
         let waits = thread::Builder::new().spawn_scoped(scope, || settle(console)).is_ok();
         let done = shutdown();
-        // Without a thread, one wait follows the other.
+        // If no thread can be started, the process waits for the tokens after the shutdown.
         if !waits {
             settle(console);
         }

@@ -44,7 +44,7 @@ pub(crate) fn name(text: &str) -> String {
 /// Maximum length of a name on the terminal, in characters. Valid names of configured servers have at most 100 characters.
 const LONGEST_NAME: usize = 100;
 
-/// Returns a URL on one line, for the user to decide on. If its host is an IPv4 address that does not look like one, names it, too.
+/// Returns a URL on one line, for the user to decide on. Adds the IPv4 address if the host is such an address in another spelling.
 pub(crate) fn url(url: &str) -> String {
     let address = disguised_ipv4(url).map(|address| format!(" (the host {address})")).unwrap_or_default();
     line(url) + &address

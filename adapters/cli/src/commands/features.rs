@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{Rejected, tell_saved};
+use super::report::{Rejected, tell_saved};
 use crate::args::{Completed, Pair};
 use crate::console::output;
 use crate::failure::Failure;

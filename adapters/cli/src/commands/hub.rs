@@ -24,7 +24,7 @@ fn run_hub(place: &Place, options: &Options) -> Result<(), Failure> {
 
     let layout = layout(place)?;
     let hub_options = hub_options(&layout, options, None);
-    Ok(Foreground::start()?.finish(serve(&layout, hub_options, &Console::new(options)))?)
+    Ok(Foreground::start()?.finish(async || serve(&layout, hub_options, &Console::new(options)).await)?)
 }
 
 #[cfg(not(unix))]
@@ -66,7 +66,7 @@ struct Screen<'a> {
     options: &'a Options,
     in_place: bool,
     drawn: usize,
-    /// For each server, its name and the status that was written last.
+    /// The name and the last written status of each server.
     before: Vec<(String, String)>,
 }
 

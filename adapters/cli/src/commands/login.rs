@@ -115,7 +115,7 @@ pub(super) fn who_am_i(place: &LoginPlace, options: &Options) -> Result<u8, Fail
         match login.status() {
             Ok(Some(status)) => found.push((login, status)),
             Ok(None) => {}
-            // The others are shown.
+            // The other logins are shown.
             Err(failure) => console.warn(failure.message()),
         }
     }
@@ -144,7 +144,7 @@ fn login_of(place: &LoginPlace, client: &ClientArgs) -> Result<ServerLogin, Fail
     store(place)?.of_place(place, client)
 }
 
-/// Prints one login.
+/// Prints the stored login to a server.
 fn show(login: &ServerLogin, status: &LoginStatus, options: &Options) -> Result<u8, Failure> {
     output::show(options, &Document::new(login, status), |out| page(out, login, status))?;
     Ok(0)

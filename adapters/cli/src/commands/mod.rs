@@ -1,28 +1,25 @@
-//! The commands, and what several of them print: failures, saved files, and entries of lists that could not be read.
+//! Runs the commands, which are in the files of this directory.
 
 mod demo;
 mod features;
 mod hub;
 mod listen;
 mod login;
+mod report;
 mod secret;
 mod server;
 mod tools;
 
-use std::io::Write as _;
-
 use clap_complete::Shell;
-use mcpwire_tokio::protocol::{InvalidItem, ServerInfo};
-use serde::Serialize;
+use mcpwire_tokio::protocol::ServerInfo;
 
+use self::report::report;
 use crate::args::{Args, Command, Options, Target};
 use crate::console::{Console, output};
 use crate::failure::{Failure, LOGIN_REQUIRED};
 use crate::input::read_arguments;
 use crate::process_end::settle_during;
-use crate::save::Saves;
 use crate::session::{Direct, Listener, Session};
-use crate::show;
 
 /// Runs a command of this tool, and returns the exit status of the process.
 pub(crate) fn run(command: &Command, options: &Options) -> u8 {
@@ -50,28 +47,28 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         }
         Command::Task { action, task, target } => {
             let handle = tools::task_handle(task)?;
-            with_server(target, options, |session, _| tools::task(session, *action, &handle))
+            with_server(target, options, None, |session, _| tools::task(session, *action, &handle))
         }
-        Command::Info(target) => with_server(target, options, |session, info| features::info(session, &info)),
-        Command::Ping(target) => with_server(target, options, |session, _| features::ping(session)),
-        Command::Resources(target) => with_server(target, options, |session, _| features::resources(session)),
+        Command::Info(target) => with_server(target, options, None, |session, info| features::info(session, &info)),
+        Command::Ping(target) => with_server(target, options, None, |session, _| features::ping(session)),
+        Command::Resources(target) => with_server(target, options, None, |session, _| features::resources(session)),
         Command::Read { uri, save, target } => {
-            with_server(target, options, |session, _| features::read(session, uri, save.directory.as_deref()))
+            with_server(target, options, None, |session, _| features::read(session, uri, save.directory.as_deref()))
         }
-        Command::Prompts(target) => with_server(target, options, |session, _| features::prompts(session)),
+        Command::Prompts(target) => with_server(target, options, None, |session, _| features::prompts(session)),
         Command::Prompt { name, arguments, save, target } => {
             let (arguments, save) = (read_arguments(arguments.as_deref())?, save.directory.as_deref());
-            with_server(target, options, |session, _| features::prompt(session, name, &arguments, save))
+            with_server(target, options, None, |session, _| features::prompt(session, name, &arguments, save))
         }
         Command::Complete { kind, name, argument, prefix, context, target } => {
             let complete =
                 |session: &mut Direct<'_>, _| features::complete(session, *kind, name, argument, prefix, context);
-            with_server(target, options, complete)
+            with_server(target, options, None, complete)
         }
         Command::Listen { resources, target } => {
             let (listener, mut broken) = listen::printer(options.json);
             let listen = |session: &mut Direct<'_>, _| listen::run(session, resources, &mut broken);
-            with_listening_server(target, options, || Some(listener.clone()), listen)
+            with_server(target, options, Some(&listener), listen)
         }
     }
 }
@@ -79,23 +76,16 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
 /// Connects to the server that `target` selects, runs a command, and ends the server. Returns the exit status of the process.
 ///
 /// If the server wants a login and the user agrees to log in, the command is run again afterwards.
+///
+/// If `listener` is given, it receives the notifications of the server.
 fn with_server<'a>(
     target: &Target,
     options: &'a Options,
-    command: impl FnMut(&mut Direct<'a>, ServerInfo) -> Result<u8, Failure>,
-) -> Result<u8, Failure> {
-    with_listening_server(target, options, || None, command)
-}
-
-/// Runs a command as [`with_server`] does. The listener receives the notifications of the server.
-fn with_listening_server<'a>(
-    target: &Target,
-    options: &'a Options,
-    listener: impl Fn() -> Option<Listener>,
+    listener: Option<&Listener>,
     mut command: impl FnMut(&mut Direct<'a>, ServerInfo) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
     let run = || {
-        let mut session = Direct::start(target, options, Console::new(options), listener())?;
+        let mut session = Direct::start(target, options, Console::new(options), listener.cloned())?;
         let done = session.open().and_then(|info| command(&mut session, info));
         Ok((done, Session::Direct(Box::new(session))))
     };
@@ -152,49 +142,4 @@ fn completions(shell: Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut shown, "mcpwire", &mut script);
     output::bytes(&script).map(|()| 0)
-}
-
-/// Writes a failure to standard error, and returns the exit status of the failure.
-fn report(failure: &Failure, options: &Options) -> u8 {
-    failure.report(options.json);
-    failure.exit()
-}
-
-/// Prints which files `--save` has written: on standard output below the result, or with `--json` on standard error, because
-/// standard output is then one JSON document.
-///
-/// # Errors
-/// Returns the first failure to save a file. The other failures are printed here, unless `--json` is given.
-fn tell_saved(saves: Saves, console: &Console, options: &Options) -> Result<(), Failure> {
-    if options.json {
-        saves.saved.iter().for_each(|saved| console.warn(&show::saved_line(saved)));
-    } else {
-        output::page(|out| saves.saved.iter().try_for_each(|saved| writeln!(out, "{}", show::saved_line(saved))))?;
-    }
-    first_of(saves.failures, options)
-}
-
-/// Returns the first of the failures as an error, if there are any. Prints the other failures, unless `--json` is given: stderr then
-/// contains only one error object.
-fn first_of(failures: Vec<Failure>, options: &Options) -> Result<(), Failure> {
-    let mut failures = failures.into_iter();
-    let first = failures.next();
-    failures.filter(|_| !options.json).for_each(|failure| failure.report(false));
-    first.map_or(Ok(()), Err)
-}
-
-/// An entry of a list that could not be read, as `--json` prints it.
-#[derive(Serialize)]
-struct Rejected<'a> {
-    index: usize,
-    name: Option<&'a str>,
-    reason: &'a str,
-}
-
-impl<'a> Rejected<'a> {
-    fn all(rejected: &'a [InvalidItem]) -> Vec<Self> {
-        let entry =
-            |item: &'a InvalidItem| Self { index: item.index, name: item.name.as_deref(), reason: &item.reason };
-        rejected.iter().map(entry).collect()
-    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use mcpwire_tokio::protocol::{CallToolResult, Json, TaskHandle, TaskProtocol, Tool};
 use serde::Serialize;
 
-use super::{Rejected, tell_saved};
+use super::report::{Rejected, tell_saved};
 use crate::args::{Options, TaskAction};
 use crate::console::output;
 use crate::failure::{Failure, TOOL_ERROR};

@@ -13,6 +13,7 @@ use mcpwire_process::{check_descriptors, kill_children, kill_tree};
 use mcpwire_tokio::Tokio;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
+use tokio::task::yield_now;
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::text;
@@ -24,9 +25,10 @@ const DESCRIPTORS: usize = 8;
 /// Interval at which a blocking read checks for an interrupt such as Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// The interrupts of this process, such as Ctrl-C. All clones are the same.
+/// The interrupts of this process, such as Ctrl-C. Clones share their state.
 ///
-/// The first interrupt is only recorded, and ends what waits for it. The second one kills the servers, and ends the process.
+/// The first interrupt is recorded, and ends the waits of [`Interrupt::pressed`]. The second interrupt kills the servers, and ends the
+/// process.
 #[derive(Clone)]
 pub(crate) struct Interrupt(Arc<Shared>);
 
@@ -68,7 +70,7 @@ impl Interrupt {
         let _ = self.0.was_pressed.subscribe().wait_for(|was_pressed| *was_pressed).await;
     }
 
-    /// Calls `read` on another thread, because a blocking read cannot be interrupted. Returns `None` after an interrupt. That thread
+    /// Calls `read` on another thread, because a blocking read cannot be interrupted. Returns `None` after an interrupt. The thread
     /// then stays until this process ends.
     pub(crate) fn read<T: Send + 'static>(&self, read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (sender, receiver) = mpsc::channel();
@@ -175,9 +177,15 @@ impl Foreground {
         })
     }
 
-    /// Waits for a future, and returns its output. An interrupt does not end the wait.
-    pub(crate) fn finish<T>(&self, future: impl Future<Output = T>) -> T {
-        self.runtime().block_on(future)
+    /// Calls an async function, and returns its output. An interrupt does not end the wait.
+    ///
+    /// Connections first send what waits to be sent, such as the cancellation of a call that an interrupt has ended: a shutdown would
+    /// discard the messages of HTTP connections.
+    pub(crate) fn finish<T>(&self, function: impl AsyncFnOnce() -> T) -> T {
+        self.runtime().block_on(async {
+            yield_now().await;
+            function().await
+        })
     }
 
     fn runtime(&self) -> &Runtime {

@@ -32,14 +32,19 @@ pub(crate) const LOGIN_REQUIRED: u8 = 6;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// The failure of a command: a message for users, an error code for programs, and the exit status of the process.
-#[derive(Debug)]
+///
+/// The serialized value is the JSON object of an error: `{code, message, field}`.
+#[derive(Debug, Serialize)]
 pub(crate) struct Failure {
+    #[serde(skip)]
     exit: u8,
     code: Code,
-    field: String,
     message: String,
+    field: String,
+    #[serde(skip)]
     hint: Option<String>,
     /// The scopes of the login that is needed.
+    #[serde(skip)]
     scopes: Vec<String>,
 }
 
@@ -163,11 +168,6 @@ impl Failure {
         Self::new(kind, message)
     }
 
-    /// Creates the failure of a store of logins that cannot be used.
-    pub(crate) fn login_store(error: &StoreFailed) -> Self {
-        Self::login(LoginErrorKind::Store, text::line(&error.to_string()))
-    }
-
     /// Creates the failure for a command that was interrupted, for example by Ctrl-C.
     pub(crate) fn interrupted() -> Self {
         Self::new((INTERRUPTED, Code::NetworkError, "connection"), "interrupted")
@@ -232,8 +232,7 @@ impl Failure {
     }
 
     fn write_json(&self, mut out: impl Write) -> io::Result<()> {
-        let contract = Contract { code: self.code, message: &self.message, field: &self.field };
-        let json = serde_json::to_string(&contract)?;
+        let json = serde_json::to_string(self)?;
         writeln!(out, "{}", text::json_for_terminals(&json))
     }
 
@@ -251,11 +250,11 @@ impl Failure {
     }
 }
 
-#[derive(Serialize)]
-struct Contract<'a> {
-    code: Code,
-    message: &'a str,
-    field: &'a str,
+/// Creates the failure of a store of logins that cannot be used.
+impl From<StoreFailed> for Failure {
+    fn from(error: StoreFailed) -> Self {
+        Self::login(LoginErrorKind::Store, text::line(&error.to_string()))
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
             let (_, variable) = error.field().split_once('.').unwrap_or(("", error.field()));
             format!("Set it: mcpwire secret set {server} {}", word(variable))
         }
-        // The program that runs the package is missing, and not the one that the configuration names.
+        // The program that runs the package (npx, uvx, docker) is missing. The package itself may exist.
         Kind::Start if error.code() == ErrorCode::NotFound && error.field() == "package.package_type" => {
             "Install the program that runs such packages (Node.js for npx, uv for uvx, Docker), or add it to the PATH"
                 .into()
@@ -123,10 +123,10 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     Some(kind.with_message(format!("server `{name}` {} {advice}", sentence(&what))))
 }
 
-/// Returns the error for a tool call that waited until `failure` ended the start of its server: that of a later call, see
-/// [`refusal`]. While the processes of the server are still being ended, its state does not say that it has failed.
+/// Returns the error for a tool call that waited until `failure` ended the start of its server. The error is that of a later call:
+/// see [`refusal`]. While the processes of the server are still being ended, the state of the server does not show the failure.
 pub(super) fn refusal_after_start(detail: &StatusDetail, failure: HubError) -> HubError {
-    // Stopped by the user, or waiting for a login: no failure of the server.
+    // The user has stopped the server, or the server waits for a login: the server has not failed.
     let is_for_the_user =
         matches!(failure.kind(), ErrorKind::NotRunning | ErrorKind::LoginRequired | ErrorKind::Unauthorized);
     match refusal(detail) {

@@ -30,8 +30,8 @@ mod unix {
             matches!(connect(layout), Ok(Some(_)))
         }
 
-        /// Connects to the running hub (`mcpwire hub run`). Returns `None` if no hub is running.
-        pub(crate) async fn connect(layout: &Layout) -> Result<Option<Client>, HubError> {
+        /// Connects to the running hub (`mcpwire hub run`), inside of a runtime. Returns `None` if no hub is running.
+        pub(crate) fn connect(layout: &Layout) -> Result<Option<Client>, HubError> {
             let Some(stream) = connect(layout)? else { return Ok(None) };
             let stream = stream.set_nonblocking(true).and_then(|()| UnixStream::from_std(stream));
             let stream = stream.map_err(|error| failed("the running hub cannot be reached", &error))?;
@@ -84,8 +84,8 @@ mod elsewhere {
             false
         }
 
-        #[expect(clippy::unused_async, reason = "the signature is the one on Unix")]
-        pub(crate) async fn connect(_: &Layout) -> Result<Option<Client>, HubError> {
+        #[expect(clippy::unnecessary_wraps, reason = "the signature is the one on Unix")]
+        pub(crate) fn connect(_: &Layout) -> Result<Option<Client>, HubError> {
             Ok(None)
         }
 

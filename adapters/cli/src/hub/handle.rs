@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mcpwire_hub::config::McpConfig;
+use mcpwire_hub::secrets::Secrets;
 use mcpwire_hub::service::HubEvent;
 use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{Hub, HubError, McpStatus};
@@ -10,9 +12,10 @@ use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
 use super::client::Client;
+use super::configuration::{AddHandlers, hub_options, layout};
+use super::previews::Previewed;
 use super::protocol::{OnProgress, Request, Row, decoded};
 use super::service::HubService;
-use super::{AddHandlers, hub_options, layout};
 use crate::args::{Options, Place};
 use crate::console::{Console, Foreground};
 use crate::failure::Failure;
@@ -73,13 +76,12 @@ impl HubHandle {
     ) -> Result<HubHandle, Failure> {
         let layout = layout(place)?;
         let foreground = Foreground::start()?;
-        let backend = match foreground.finish(Client::connect(&layout))? {
-            Some(client) => Backend::Remote(client),
-            None => {
-                // Opening may take long, because it ends the processes that an earlier hub has left.
-                let opened = foreground.wait(Hub::open(hub_options(&layout, options, handlers)));
-                Backend::InProcess(HubService::new(opened.ok_or_else(Failure::interrupted)??))
-            }
+        let backend = if let Some(client) = foreground.finish(async || Client::connect(&layout))? {
+            Backend::Remote(client)
+        } else {
+            // Opening may take long, because it ends the processes that an earlier hub has left.
+            let opened = foreground.wait(Hub::open(hub_options(&layout, options, handlers)));
+            Backend::InProcess(HubService::new(opened.ok_or_else(Failure::interrupted)??))
         };
         Ok(HubHandle { console, json: options.json, foreground, backend })
     }
@@ -88,7 +90,7 @@ impl HubHandle {
     pub(crate) fn connect(place: &Place, options: &Options) -> Result<Option<HubHandle>, Failure> {
         let layout = layout(place)?;
         let foreground = Foreground::start()?;
-        let client = foreground.finish(Client::connect(&layout))?;
+        let client = foreground.finish(async || Client::connect(&layout))?;
         let handle = |client| HubHandle {
             console: Console::new(options),
             json: options.json,
@@ -128,7 +130,7 @@ impl HubHandle {
     fn shut_down(&self) {
         if let Some(hub) = self.own_hub() {
             // Errors are ignored: the result was shown, and servers that do not end in time are killed.
-            let _ = settle_during(&self.console, || self.foreground.finish(hub.shutdown_all()));
+            let _ = settle_during(&self.console, || self.foreground.finish(async || hub.shutdown_all().await));
         }
     }
 
@@ -229,5 +231,28 @@ impl HubHandle {
 impl Drop for HubHandle {
     fn drop(&mut self) {
         self.shut_down();
+    }
+}
+
+/// Creates previews in the process that starts the servers: in the running hub if there is one, or else in this process.
+/// Environment variables decide what is started, and those of the hub may differ from those of this process.
+pub(crate) struct Previews {
+    running_hub: Option<HubHandle>,
+    secrets: Secrets,
+}
+
+impl Previews {
+    /// Connects to the running hub, if there is one. Opens no hub.
+    pub(crate) fn open(place: &Place, options: &Options) -> Result<Self, Failure> {
+        let running_hub = HubHandle::connect(place, options)?;
+        Ok(Previews { running_hub, secrets: Secrets::in_directory(layout(place)?.secrets()) })
+    }
+
+    /// Returns the preview of a server. The server need not be configured yet.
+    pub(crate) fn preview(&mut self, config: &McpConfig) -> Result<Previewed, Failure> {
+        match &mut self.running_hub {
+            Some(hub) => Ok(hub.ask(Request::Preview { config: config.to_json() })?),
+            None => Ok(Previewed::new(config, &self.secrets)),
+        }
     }
 }

@@ -1,19 +1,17 @@
-//! [`Previews`]: what configured servers start, as seen by the process that starts them.
+//! [`Previewed`]: a preview of the command or URL that a configured server uses, as seen by the process that starts the server.
 
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::launch::preview;
-use mcpwire_hub::secrets::{SecretStore, Secrets};
+use mcpwire_hub::secrets::SecretStore;
 use serde::{Deserialize, Serialize};
 
-use super::handle::HubHandle;
-use super::layout;
-use super::protocol::Request;
-use crate::args::{Options, Place};
+use crate::args::Options;
 use crate::console::agrees;
 use crate::failure::Failure;
 use crate::text;
 
-/// What a server would start, for the user to review. The JSON of this struct is a response of the running hub.
+/// A preview of the command or URL that a server uses, for the user to review. The JSON of this struct is a response of the running
+/// hub.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Previewed {
     /// The whole [`Preview`](mcpwire_hub::launch::Preview) as text.
@@ -53,28 +51,5 @@ impl Previewed {
     /// Records in the configuration that the user has approved this preview.
     pub(crate) fn approve(&self, config: &mut McpConfig) {
         config.consent = Some(self.hash.clone());
-    }
-}
-
-/// Creates previews in the process that starts the servers: in the running hub if there is one, or else in this process.
-/// Environment variables decide what is started, and those of the hub may differ from those of this process.
-pub(crate) struct Previews {
-    running_hub: Option<HubHandle>,
-    secrets: Secrets,
-}
-
-impl Previews {
-    /// Connects to the running hub, if there is one. Opens no hub.
-    pub(crate) fn open(place: &Place, options: &Options) -> Result<Self, Failure> {
-        let running_hub = HubHandle::connect(place, options)?;
-        Ok(Previews { running_hub, secrets: Secrets::in_directory(layout(place)?.secrets()) })
-    }
-
-    /// Returns what this server would start. The server need not be configured yet.
-    pub(crate) fn preview(&mut self, config: &McpConfig) -> Result<Previewed, Failure> {
-        match &mut self.running_hub {
-            Some(hub) => Ok(hub.ask(Request::Preview { config: config.to_json() })?),
-            None => Ok(Previewed::new(config, &self.secrets)),
-        }
     }
 }

@@ -74,7 +74,8 @@ pub(super) enum Response {
     Error(ErrorWithKind),
 }
 
-/// A [`HubError`] together with its kind and the names in its text. The JSON of a `HubError` alone does not contain them.
+/// A [`HubError`] together with its kind, and the names of the server and the tool in its text. The JSON of a `HubError` alone
+/// contains neither the kind nor the names.
 #[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ErrorWithKind {

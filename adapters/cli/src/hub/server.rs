@@ -30,7 +30,7 @@ const LONGEST: u64 = 64 << 20;
 /// Maximum time until a command has read a response of the hub. After that time, the hub closes the connection to the command.
 const SLOWEST_READ: Duration = Duration::from_secs(30);
 
-/// How often the hub looks whether a client has gone that has sent its next request already.
+/// Interval at which the hub checks whether a client that has already sent its next request has closed its connection.
 const CLOSE_CHECK: Duration = Duration::from_secs(1);
 
 /// Pauses after `accept` has failed, for example because of too many open files. The first value is the first pause. Each
@@ -169,7 +169,7 @@ async fn has_gone(reader: &mut BufReader<Take<OwnedReadHalf>>) {
     if !matches!(reader.fill_buf().await, Ok([_, ..])) {
         return;
     }
-    // The client has already sent its next request. It stays unread, so only the system knows whether the stream has ended.
+    // The client has already sent its next request. The request stays unread, so only the system knows whether the stream has ended.
     while let Ok(state) = reader.get_ref().get_ref().ready(Interest::READABLE).await {
         if state.is_read_closed() {
             return;

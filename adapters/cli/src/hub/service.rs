@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpwire_hub::config::{McpConfig, Timeouts, folded};
+use mcpwire_hub::config::{McpConfig, Timeouts};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{ErrorKind, Hub, HubError, McpService, Uuid};
@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
 
 use super::advice::{refusal, refusal_after_start, with_login_command};
+use super::configuration::find_in;
 use super::previews::Previewed;
 use super::protocol::{OnProgress, Request, Row, json};
 use crate::text;
@@ -171,21 +172,6 @@ fn boot_in_background(hub: &Hub, id: Uuid) {
 /// Returns the configuration of the hub's server with this name or id.
 pub(super) fn find(hub: &Hub, server: &str) -> Result<McpConfig, HubError> {
     find_in(hub.list(), server)
-}
-
-/// Returns the configuration whose name or id is `server`. The error for an unknown server suggests a similar name.
-pub(crate) fn find_in(configs: Vec<McpConfig>, server: &str) -> Result<McpConfig, HubError> {
-    let name = folded(server);
-    let names: Vec<String> = configs.iter().map(|config| config.name.trim().to_owned()).collect();
-    let is_it = |config: &McpConfig| config.folded_name() == name || server.parse() == Ok(config.id);
-    configs.into_iter().find(is_it).ok_or_else(|| {
-        let instead = match text::nearest(server, names.iter().map(|name| (name.as_str(), name))) {
-            Some(nearest) => format!("Did you mean `{nearest}`?"),
-            None if names.is_empty() => "None is configured. Add one: mcpwire server add --help".to_owned(),
-            None => format!("Configured servers: {}", names.join(", ")),
-        };
-        HubError::not_found("server", format!("no server is called `{server}`. {instead}"))
-    })
 }
 
 /// Starts each enabled server that is not running, except servers that the user has stopped. Waits until each server is running

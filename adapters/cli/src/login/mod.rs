@@ -1,13 +1,14 @@
 //! [`ServerLogin`]: the login of a user to one server over HTTP, which is stored on this machine.
 
+mod list;
 mod steps;
 mod store;
 
 use std::time::Duration;
 
 use mcpwire_authorization::{
-    ClientIssuerRequired, FileStore, LoggedOut, LoginError, LoginErrorKind, LoginRequest, LoginRequired, LoginStatus,
-    OAuth, Scopes,
+    ClientIssuerRequired, LoggedOut, LoginError, LoginErrorKind, LoginRequest, LoginRequired, LoginStatus, OAuth,
+    Scopes,
 };
 use mcpwire_hub::import::is_secret;
 use mcpwire_hub::logins::{LoginSettings, login_error, login_secrets};
@@ -18,13 +19,23 @@ use mcpwire_tokio::{Error, McpServerDef};
 use tokio::time::timeout;
 use url::Url;
 
-pub(crate) use self::steps::Way;
-use self::store::Index;
+use self::list::LoginList;
 pub(crate) use self::store::LoginStore;
 use crate::args::Options;
 use crate::console::{Console, Foreground, agrees, is_at_terminal};
 use crate::failure::Failure;
 use crate::text;
+
+/// How the user logs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// With a browser on this machine. At the end, the browser sends a request to a port of this machine.
+    Browser,
+    /// With a browser on any machine. The user pastes the address of the last page.
+    Paste,
+    /// With a code that the user enters on another device.
+    Device,
+}
 
 /// The login of a user to one server over HTTP. The token is stored on this machine.
 pub(crate) struct ServerLogin {
@@ -36,7 +47,7 @@ pub(crate) struct ServerLogin {
     oauth: OAuth,
     /// The definition of the server, to ask it which login it wants.
     def: McpServerDef,
-    files: FileStore,
+    list: LoginList,
     foreground: Foreground,
 }
 
@@ -58,16 +69,17 @@ impl ServerLogin {
 
     /// Returns where the login is kept, such as `the files in DIRECTORY`.
     pub(crate) fn kept_in(&self) -> String {
-        self.files.describe()
+        self.list.kept_in()
     }
 
-    /// Adds the login to the list of those that are not the logins of configured servers, or removes it.
+    /// Adds this login to the list of logins to servers that are not configured if `is_listed`, or else removes this login from the
+    /// list.
     fn list(&self, is_listed: bool) -> Result<(), Failure> {
         // The login of a configured server is found by the configuration, unless it is another account's.
         if is_listed && self.name.is_some() && self.account.is_none() {
             return Ok(());
         }
-        Index(&self.files).set(self.url(), self.account(), is_listed)
+        Ok(self.list.set(self.url(), self.account(), is_listed)?)
     }
 
     /// Returns the name of the account, or an empty text if there is none.
@@ -113,7 +125,7 @@ impl ServerLogin {
         self.needed(&text::line(&required.to_string()), scopes)
     }
 
-    /// Returns the failure of a command that needs a stored login, if there is none.
+    /// Returns the failure of a command that needs a stored login to this server and finds none.
     pub(crate) fn missing(&self) -> Failure {
         self.needed(&format!("{}: you are not logged in; log in first", self.title()), Vec::new())
     }

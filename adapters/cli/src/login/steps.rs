@@ -14,7 +14,7 @@ use mcpwire_tokio::{ConnectOptions, McpClient};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
-use super::ServerLogin;
+use super::{ServerLogin, Way};
 use crate::args::Options;
 use crate::console::{Console, is_at_terminal};
 use crate::failure::Failure;
@@ -27,18 +27,7 @@ const TIME_TO_LOG_IN: Duration = Duration::from_secs(300);
 /// Maximum number of bytes of an address that the user pastes.
 const LONGEST_ADDRESS: u64 = 64 * 1024;
 
-/// How the user logs in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// With a browser on this machine, which comes back to a port of this machine.
-    Browser,
-    /// With a browser on any machine. The user pastes the address to which it was sent.
-    Paste,
-    /// With a code on another device.
-    Device,
-}
-
-/// A step of a login that the user or a program must do. With `--json`, a line on standard error.
+/// A step of a login that the user or a program must take. With `--json`, each step is one JSON object on a line of standard error.
 #[derive(Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 enum Step<'a> {
@@ -146,7 +135,7 @@ async fn wanted(login: &ServerLogin, request: &LoginRequest) -> Result<LoginRequ
     })
 }
 
-/// Shows the user what to do.
+/// Shows the steps of a login to the user.
 struct Guide {
     console: Console,
     json: bool,
@@ -154,7 +143,7 @@ struct Guide {
     title: String,
     /// The environment variables that the browser must not inherit.
     secret_variables: Vec<String>,
-    /// Whether the user has been asked for the address.
+    /// Whether the user was already asked to paste the address.
     has_asked: AtomicBool,
 }
 

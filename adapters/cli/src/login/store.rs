@@ -1,17 +1,17 @@
-//! [`LoginStore`]: opens the logins of configured servers and of servers at a URL. [`Index`]: the list of the latter.
+//! [`LoginStore`]: opens the logins of configured servers and of servers at a URL.
 
 use std::sync::Arc;
 
-use mcpwire_authorization::{FileStore, StoreFailed, TokenStore as _};
+use mcpwire_authorization::FileStore;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig, McpTransport, OAuthConfig};
 use mcpwire_hub::launch::{Instance, Launch, preview};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::logins::{LoginSettings, Logins};
 use mcpwire_hub::secrets::{SecretRef, Secrets};
 use mcpwire_tokio::{McpServerDef, Runtime};
-use serde::{Deserialize, Serialize};
 
 use super::ServerLogin;
+use super::list::LoginList;
 use crate::args::{ClientArgs, LoginPlace, TlsArgs};
 use crate::console::{Console, Foreground};
 use crate::failure::{Failure, hub_message};
@@ -25,7 +25,7 @@ const CLIENT_NAME: &str = "mcpwire";
 pub(crate) struct LoginStore {
     layout: Layout,
     logins: Logins,
-    files: FileStore,
+    list: LoginList,
     foreground: Foreground,
 }
 
@@ -33,7 +33,7 @@ impl LoginStore {
     /// Opens the store. The first login creates its directory.
     pub(crate) fn new(layout: Layout, foreground: Foreground) -> Self {
         let files = FileStore::new(layout.logins());
-        Self { logins: Logins::in_store(files.clone(), CLIENT_NAME), layout, files, foreground }
+        Self { logins: Logins::in_store(files.clone(), CLIENT_NAME), layout, list: LoginList(files), foreground }
     }
 
     /// Returns the login of the server that the command line names.
@@ -119,12 +119,12 @@ impl LoginStore {
             settings,
             oauth,
             def: def.clone(),
-            files: self.files.clone(),
+            list: self.list.clone(),
             foreground: self.foreground.clone(),
         })
     }
 
-    /// Returns the logins of all configured servers, and those that [`Index`] lists.
+    /// Returns the logins of all configured servers, and those of the list of servers that are not configured.
     ///
     /// Warns of servers whose configuration is invalid, and leaves them out.
     pub(crate) fn all(&self, console: &Console) -> Result<Vec<ServerLogin>, Failure> {
@@ -143,7 +143,7 @@ impl LoginStore {
                 Err(_) => {}
             }
         }
-        for entry in Index(&self.files).entries()? {
+        for entry in self.list.entries()? {
             let is_listed = |login: &ServerLogin| login.url() == entry.url && login.account() == entry.account;
             if !all.iter().any(is_listed) {
                 let account = Some(entry.account.as_str()).filter(|account| !account.is_empty());
@@ -174,7 +174,7 @@ fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failur
     let ClientArgs { client_id, client_secret_env, client_auth_method, redirect_uri, issuer } = client;
     if let Some(client_id) = client_id {
         if oauth.client_id.as_ref() != Some(client_id) {
-            // They are those of the configured client.
+            // The secret and the method belong to the configured client.
             oauth.client_secret = None;
             oauth.auth_method = None;
         }
@@ -208,65 +208,4 @@ fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failur
         }
     }
     Ok(())
-}
-
-/// Name of the document that contains the list.
-const DOCUMENT: &str = "servers";
-
-/// The list of logins to servers that are not configured, so that `mcpwire whoami` finds them. The names of the other documents
-/// in the store do not contain the URLs.
-pub(super) struct Index<'a>(pub(super) &'a FileStore);
-
-/// The list of a later version of this program. In this version, the document is a list of entries.
-#[derive(Deserialize)]
-struct Later {
-    version: u64,
-}
-
-/// A login to a server that is not configured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
-    pub(super) url: String,
-    /// The account, or an empty text for a login without a name.
-    #[serde(default)]
-    pub(super) account: String,
-}
-
-impl Index<'_> {
-    /// Returns all entries. A list that cannot be read is treated as empty: it can be written again.
-    pub(super) fn entries(self) -> Result<Vec<Entry>, Failure> {
-        self.read().map_err(|error| Failure::login_store(&error))
-    }
-
-    /// Adds the entry of a login, or removes it.
-    pub(super) fn set(self, url: &str, account: &str, is_listed: bool) -> Result<(), Failure> {
-        self.write(url, account, is_listed).map_err(|error| Failure::login_store(&error))
-    }
-
-    fn read(&self) -> Result<Vec<Entry>, StoreFailed> {
-        let Some(document) = self.0.load(DOCUMENT)? else { return Ok(Vec::new()) };
-        if let Ok(Later { version }) = serde_json::from_slice(&document) {
-            return Err(StoreFailed(format!(
-                "{} has version {version}, which this program does not know; use a later version of this program, or remove the \
-                 file",
-                self.0.locate(DOCUMENT)
-            )));
-        }
-        Ok(serde_json::from_slice(&document).unwrap_or_default())
-    }
-
-    fn write(&self, url: &str, account: &str, is_listed: bool) -> Result<(), StoreFailed> {
-        let entry = Entry { url: url.to_owned(), account: account.to_owned() };
-        if self.read()?.contains(&entry) == is_listed {
-            return Ok(());
-        }
-        let _lock = self.0.lock(DOCUMENT)?;
-        let mut entries = self.read()?;
-        entries.retain(|other| *other != entry);
-        if is_listed {
-            entries.push(entry);
-        }
-        let document = serde_json::to_vec(&entries).map_err(|error| StoreFailed(error.to_string()))?;
-        self.0.save(DOCUMENT, &document)
-    }
 }

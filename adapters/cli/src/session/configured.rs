@@ -6,8 +6,8 @@ use mcpwire_hub::{Hub, HubError, McpService};
 use mcpwire_tokio::ConnectOptions;
 use mcpwire_tokio::protocol::Json;
 
+use super::direct::{CallMode, Called, ListedTools};
 use super::requests::Handlers;
-use super::{CallMode, Called, ListedTools};
 use crate::args::{Options, Target};
 use crate::console::Console;
 use crate::failure::{Failure, hub_message};

@@ -37,7 +37,7 @@ impl Definition {
         if let (Some(settings), Ok(layout)) = (settings, layout(&target.place)) {
             let store = LoginStore::new(layout, foreground.clone());
             let account = target.http.account.as_deref();
-            // An error is one of the definition, which the connection reports, too.
+            // An error is ignored: the definition is invalid, and the connection reports that, too.
             if let Ok(login) = store.of_definition(&definition.server, settings, name, account) {
                 definition.http = login.authorize(definition.http);
                 definition.redactor.also(login_secrets(login.oauth()));

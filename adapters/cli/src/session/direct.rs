@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcpwire_hub::redact::Redactor;
 use mcpwire_tokio::protocol::{
-    CallToolResult, Config, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, Tool,
+    CallToolResult, Config, InvalidItem, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, TaskHandle, Tool,
 };
 use mcpwire_tokio::{ConnectOptions, Direction, Error, ErrorKind, McpClient, RunningTask, ShutdownReport};
 
 use super::definition::Definition;
 use super::requests::Handlers;
 use super::trace::Trace;
-use super::{CallMode, Called, ListedTools};
 use crate::args::{Options, Stderr, Target};
 use crate::console::{Console, Foreground};
 use crate::failure::{Failure, INTERRUPTED, Mistake};
@@ -33,6 +32,30 @@ pub(crate) struct Direct<'a> {
     /// The login of the server, if it may want one.
     pub(super) login: Option<ServerLogin>,
     progress_reports: Arc<AtomicUsize>,
+}
+
+/// Whether the server may run a tool call as an MCP task, and whether the command waits for the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallMode {
+    Call,
+    /// Lets the server run the tool call as an MCP task, and waits for the result.
+    Task,
+    /// Lets the server run the tool call as an MCP task, and does not wait for the result.
+    Detach,
+}
+
+/// The outcome of a tool call: the result, or a task that will produce the result.
+pub(crate) enum Called {
+    /// The result of the tool call, as the server sent it.
+    Result(Json),
+    /// The handle of the task that runs the tool call. The task has not ended yet.
+    Task(TaskHandle),
+}
+
+/// The tools that a server has listed, and the list entries that could not be read.
+pub(crate) struct ListedTools {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) rejected: Vec<InvalidItem>,
 }
 
 /// A callback for the notifications of the server.
@@ -124,7 +147,7 @@ impl<'a> Direct<'a> {
 
     /// Ends the server. Returns a report of how the server ended, or `None` if that is not known.
     pub(crate) fn close(self) -> Option<ShutdownReport> {
-        let report = self.foreground.finish(self.client.shutdown());
+        let report = self.foreground.finish(async || self.client.shutdown().await);
         self.foreground.interrupt.set_server(None);
         report.ok()
     }

@@ -6,38 +6,14 @@ mod direct;
 mod requests;
 mod trace;
 
-use mcpwire_tokio::protocol::{InvalidItem, Json, TaskHandle, Tool};
+use mcpwire_tokio::protocol::Json;
 
 pub(crate) use self::configured::{Configured, warn_of_changes};
-pub(crate) use self::direct::{Direct, Listener};
+pub(crate) use self::direct::{CallMode, Called, Direct, ListedTools, Listener};
 use crate::args::{Options, Target};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::login::ServerLogin;
-
-/// Whether the server may run a tool call as an MCP task, and whether the command waits for the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallMode {
-    Call,
-    /// Lets the server run the tool call as an MCP task, and waits for the result.
-    Task,
-    /// Lets the server run the tool call as an MCP task, and does not wait for the result.
-    Detach,
-}
-
-/// The outcome of a tool call: the result, or a task that will produce the result.
-pub(crate) enum Called {
-    /// The result of the tool call, as the server sent it.
-    Result(Json),
-    /// The handle of the task that runs the tool call. The task has not ended yet.
-    Task(TaskHandle),
-}
-
-/// The tools that a server has listed, and the list entries that could not be read.
-pub(crate) struct ListedTools {
-    pub(crate) tools: Vec<Tool>,
-    pub(crate) rejected: Vec<InvalidItem>,
-}
 
 /// The connection of a command to one server (`Direct`), or to the configured servers through a hub (`Configured`).
 pub(crate) enum Session<'a> {

@@ -32,8 +32,8 @@ enum Message<'a> {
 }
 
 impl Trace {
-    /// Creates the trace file with mode 0600, so that only the user can read it. An existing file is emptied, and gets this
-    /// mode too. Files of other users and symbolic links to files are refused.
+    /// Creates the trace file with mode 0600, so that only the user can read it. An existing file is emptied, and gets
+    /// the same mode. Files of other users and symbolic links to files are refused.
     pub(super) fn create(path: &Path, redactor: Redactor) -> io::Result<Self> {
         Ok(Self { out: Some(create_output(path)?), redactor })
     }

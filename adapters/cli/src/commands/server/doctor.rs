@@ -16,7 +16,7 @@ use crate::failure::{Failure, NOT_CONNECTED, hub_message};
 use crate::hub::{HubHandle, Request, advice, layout, start_advice};
 use crate::text;
 
-/// What `mcpwire server doctor` has found about a server or a file: whether it is ok, and advice for the user. With `--json`,
+/// A finding of `mcpwire server doctor` about a server or a file, with advice for the user. With `--json`,
 /// each finding is printed as one JSON object.
 #[derive(Serialize)]
 struct Finding {

@@ -10,8 +10,8 @@ use mcpwire_hub::service::log_tail;
 use mcpwire_hub::store::Store;
 use owo_colors::OwoColorize as _;
 
-use super::first_of;
 use super::hub::of_running_hub;
+use super::report::first_of;
 use crate::args::{Options, Place, ServerCommand, ServerName};
 use crate::console::output;
 use crate::failure::{Failure, hub_message};
@@ -31,10 +31,10 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
         ServerCommand::Enable { servers, all, trust } => enable(servers, *all, *trust, place, options)?,
         ServerCommand::Disable { servers } => disable(servers, place, options)?,
         ServerCommand::Start(ServerName { server }) => {
-            of_running_hub(Request::Start { server: server.clone() }, place, options)?
+            of_running_hub(Request::Start { server: server.clone() }, place, options)?;
         }
         ServerCommand::Stop(ServerName { server }) => {
-            of_running_hub(Request::Stop { server: server.clone() }, place, options)?
+            of_running_hub(Request::Stop { server: server.clone() }, place, options)?;
         }
         ServerCommand::Restart(ServerName { server }) => {
             of_running_hub(Request::Restart { server: server.clone() }, place, options)?;
@@ -112,7 +112,9 @@ fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &O
 /// failure.
 fn disable(servers: &[String], place: &Place, options: &Options) -> Result<(), Failure> {
     let mut chosen = chosen(&configured(&layout(place)?)?, servers)?;
-    chosen.iter_mut().for_each(|config| config.enabled = false);
+    for config in &mut chosen {
+        config.enabled = false;
+    }
     let disable =
         |handle: &mut HubHandle, config: &McpConfig| Ok(handle.ask(Request::Update { config: config.to_json() })?);
     for_each(&chosen, place, options, disable)

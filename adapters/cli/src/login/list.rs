@@ -1,0 +1,64 @@
+//! [`LoginList`]: the list of logins to servers that are not configured.
+
+use mcpwire_authorization::{FileStore, StoreFailed, TokenStore as _};
+use serde::{Deserialize, Serialize};
+
+/// Name of the document with the list of logins to servers that are not configured, so that `mcpwire whoami` finds them. The names
+/// of the other documents in the store do not contain the URLs.
+const DOCUMENT: &str = "servers";
+
+/// The list of logins to servers that are not configured, and the store that contains the list and all logins.
+#[derive(Clone)]
+pub(super) struct LoginList(pub(super) FileStore);
+
+/// The list of a later version of this program. In this version, the document is a list of entries.
+#[derive(Deserialize)]
+struct Later {
+    version: u64,
+}
+
+/// A login to a server that is not configured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) url: String,
+    /// The account, or an empty text for a login without a name.
+    #[serde(default)]
+    pub(super) account: String,
+}
+
+impl LoginList {
+    /// Returns the logins to servers that are not configured. A list that cannot be read is treated as empty: the next login writes
+    /// it again.
+    pub(super) fn entries(&self) -> Result<Vec<Entry>, StoreFailed> {
+        let Some(document) = self.0.load(DOCUMENT)? else { return Ok(Vec::new()) };
+        if let Ok(Later { version }) = serde_json::from_slice(&document) {
+            return Err(StoreFailed(format!(
+                "{} has version {version}, which this program does not know; use a later version of this program, or remove the \
+                 file",
+                self.0.locate(DOCUMENT)
+            )));
+        }
+        Ok(serde_json::from_slice(&document).unwrap_or_default())
+    }
+
+    /// Adds the login of an account to the list if `is_listed`, or else removes the login from the list.
+    pub(super) fn set(&self, url: &str, account: &str, is_listed: bool) -> Result<(), StoreFailed> {
+        let entry = Entry { url: url.to_owned(), account: account.to_owned() };
+        if self.entries()?.contains(&entry) == is_listed {
+            return Ok(());
+        }
+        let _lock = self.0.lock(DOCUMENT)?;
+        let mut entries = self.entries()?;
+        entries.retain(|other| *other != entry);
+        if is_listed {
+            entries.push(entry);
+        }
+        let document = serde_json::to_vec(&entries).map_err(|error| StoreFailed(error.to_string()))?;
+        self.0.save(DOCUMENT, &document)
+    }
+
+    /// Returns where the logins are kept, such as `the files in DIRECTORY`.
+    pub(super) fn kept_in(&self) -> String {
+        self.0.describe()
+    }
+}
