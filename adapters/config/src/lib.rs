@@ -26,6 +26,7 @@ mod policy;
 pub mod redact;
 pub mod secrets;
 pub mod store;
+mod url;
 
 pub use mcpwire_client::McpServerDef;
 pub use mcpwire_supervisor::{ErrorCode, ErrorKind, HubError};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mcpwire_supervisor::{Failure, PackageKind, Policy, Restart};
+use mcpwire_supervisor::{PackageKind, Policy, Restart};
 
 use crate::HubError;
-use crate::config::{EnvVarConfig, McpConfig, McpPackageType, RestartPolicy, Timeouts};
+use crate::config::{EnvVarConfig, McpConfig, McpPackageType, RestartPolicy, Timeouts, missing_values};
 use crate::launch::{Instance, start_timeout};
 
 /// Idle timeout of a server that must never be stopped for being idle. One year is longer than any hub runs, and does not
@@ -47,18 +47,14 @@ impl McpConfig {
     /// The first missing value is the error's field, and its message names all that are missing in the same part of the
     /// configuration.
     pub fn check_required_values(&self) -> Result<(), HubError> {
-        let is_missing = |value: &&EnvVarConfig| {
+        let is_missing = |value: &EnvVarConfig| {
             let required = value.spec.as_ref().is_some_and(|spec| spec.is_required);
             required && value.secret_ref.is_none() && value.literal().is_none_or(str::is_empty)
         };
-        for (group, values) in
-            [("env_vars", &self.env_vars), ("headers", &self.headers), ("variables", &self.variables)]
-        {
-            let missing = values.iter().filter(|(_, value)| is_missing(value));
-            let names: Vec<&str> = missing.map(|(name, _)| name.as_str()).collect();
-            if let Some(first) = names.first() {
-                let field = format!("{group}.{first}");
-                return Err(Failure::missing_credentials(names).error.at(field));
+        for (group, values) in self.value_groups() {
+            let missing = values.iter().filter(|(_, value)| is_missing(value)).map(|(name, _)| group.path(name));
+            if let Some(error) = missing_values(&missing.collect::<Vec<_>>()) {
+                return Err(error);
             }
         }
         Ok(())

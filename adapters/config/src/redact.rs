@@ -8,6 +8,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD
 use zeroize::Zeroizing;
 
 use crate::secrets::Secret;
+use crate::url::{login, percent_decoded, percent_encoded};
 
 /// The text that replaces each secret. Its length does not depend on the length of the secret.
 const MARK: &str = "[secret]";
@@ -144,12 +145,11 @@ impl Patterns {
                 self.add_login(&Zeroizing::new(user_and_password));
             }
         }
-        if let Some((_, rest)) = value.split_once("://") {
-            let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-            if let Some((login, _)) = authority.rsplit_once('@') {
-                self.add_login(login);
-                self.add_login(&percent_decoded(login));
-            }
+        if value.contains("://")
+            && let Some(login) = login(value)
+        {
+            self.add_login(login);
+            self.add_login(&percent_decoded(login));
         }
         for part in value.split(SEPARATORS).filter(|part| part.len() < value.len()) {
             self.add_all_forms(part, SHORTEST_PART);
@@ -238,40 +238,6 @@ fn json_escaped_to_ascii(text: &str) -> Zeroizing<String> {
         }
     }
     escaped
-}
-
-/// Percent-encodes `text` as in a URL. Letters, digits and the characters in `plain` are not encoded. `uppercase` selects `%2F`
-/// instead of `%2f`.
-fn percent_encoded(text: &str, plain: &str, uppercase: bool) -> Zeroizing<String> {
-    use fmt::Write as _;
-    let mut encoded = Zeroizing::new(String::with_capacity(text.len() * 3));
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || plain.as_bytes().contains(&byte) {
-            encoded.push(byte.into());
-        } else if uppercase {
-            let _ = write!(encoded, "%{byte:02X}");
-        } else {
-            let _ = write!(encoded, "%{byte:02x}");
-        }
-    }
-    encoded
-}
-
-/// Decodes the percent-encoding of `text`. Invalid escapes such as `%zz` stay as they are.
-pub(crate) fn percent_decoded(text: &str) -> Zeroizing<String> {
-    let (bytes, mut at) = (text.as_bytes(), 0);
-    let mut decoded = Zeroizing::new(Vec::with_capacity(bytes.len()));
-    while let Some(byte) = bytes.get(at) {
-        let escape = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
-        if let Some(byte) = escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            decoded.push(byte);
-            at += 3;
-        } else {
-            decoded.push(*byte);
-            at += 1;
-        }
-    }
-    Zeroizing::new(String::from_utf8_lossy(&decoded).into_owned())
 }
 
 impl fmt::Debug for Redactor {

@@ -1,11 +1,10 @@
 //! The hash of the parts of a configuration that determine what is started.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{EnvVarConfig, McpConfig, McpTransport, OAuthConfig};
+use super::{EnvVarConfig, McpConfig, McpTransport};
 
 impl McpConfig {
     /// Returns the SHA-256 hash, in hexadecimal, of everything in the configuration that determines what is started: package,
@@ -23,14 +22,14 @@ impl McpConfig {
         parts.optional(self.package.runtime_hint.as_deref());
         match &self.transport {
             McpTransport::Stdio => parts.add("stdio"),
-            McpTransport::Http { url } => parts.all("http", [url.as_str()]),
+            McpTransport::Http { url } => parts.all("http", [url]),
         }
         parts.optional(self.unix_socket.as_ref().map(|socket| socket.to_string_lossy()).as_deref());
-        parts.all("runtime_args", self.runtime_args.iter().map(String::as_str));
-        parts.all("args", self.args.iter().map(String::as_str));
-        parts.all("inherit_env", self.inherit_env.iter().map(String::as_str));
+        parts.all("runtime_args", &self.runtime_args);
+        parts.all("args", &self.args);
+        parts.all("inherit_env", &self.inherit_env);
         parts.optional(self.cwd.as_ref().map(|cwd| cwd.to_string_lossy()).as_deref());
-        for values in [&self.env_vars, &self.headers, &self.variables] {
+        for (_, values) in self.value_groups() {
             parts.add("values");
             parts.count(values.len());
             for (name, value) in values {
@@ -40,30 +39,29 @@ impl McpConfig {
         }
         // Added only if they are set, so that the hash of a configuration without them is the one of earlier versions.
         for (name, path) in self.http_files() {
-            parts.all(name, [&*path.to_string_lossy()]);
+            parts.all(name, [path.to_string_lossy()]);
         }
         if let Some(proxy) = &self.proxy {
-            parts.all("proxy", [proxy.as_str()]);
+            parts.all("proxy", [proxy]);
         }
-        parts.oauth(&self.oauth);
-        let mut text = String::with_capacity(64);
-        for byte in parts.0.finalize() {
-            let _ = write!(text, "{byte:02x}");
+        for (name, text) in self.oauth.described() {
+            parts.all(name, [text]);
         }
-        text
+        if let Some(secret) = &self.oauth.client_secret {
+            parts.add("oauth.client_secret");
+            parts.value(secret);
+        }
+        hex(&parts.0.finalize())
     }
 }
 
-impl McpConfig {
-    /// Returns the certificate files that are set in the configuration, each with the name of its field, such as `ca_file`.
-    pub(crate) fn http_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let files = [
-            ("ca_file", &self.ca_file),
-            ("client_certificate", &self.client_certificate),
-            ("client_key", &self.client_key),
-        ];
-        files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
+/// Formats bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
     }
+    text
 }
 
 /// A SHA-256 hash of a list of texts. The length of each text is hashed too, so that `["ab"]` and `["a", "b"]` differ.
@@ -84,25 +82,11 @@ impl Parts {
         self.add(part.unwrap_or_default());
     }
 
-    fn all<'a>(&mut self, what: &str, parts: impl IntoIterator<Item = &'a str>) {
+    fn all<T: AsRef<str>>(&mut self, what: &str, parts: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>) {
         self.add(what);
-        let parts: Vec<&str> = parts.into_iter().collect();
+        let parts = parts.into_iter();
         self.count(parts.len());
-        for part in parts {
-            self.add(part);
-        }
-    }
-
-    /// Adds the settings of logins. Adds nothing for the default, so that the hash of a configuration without them is the one of
-    /// earlier versions.
-    fn oauth(&mut self, oauth: &OAuthConfig) {
-        for (name, text) in oauth.described() {
-            self.all(name, [&*text]);
-        }
-        if let Some(secret) = &oauth.client_secret {
-            self.add("oauth.client_secret");
-            self.value(secret);
-        }
+        parts.for_each(|part| self.add(part.as_ref()));
     }
 
     fn value(&mut self, value: &EnvVarConfig) {

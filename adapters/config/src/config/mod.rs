@@ -18,7 +18,6 @@
 mod hash;
 mod oauth;
 mod package;
-mod problems;
 mod read;
 mod settings;
 mod shown;
@@ -27,8 +26,7 @@ mod validate;
 mod value;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -36,13 +34,13 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::secrets::hide_in_args;
-
+pub(crate) use hash::hex;
 pub use oauth::{OAuthConfig, Redirect};
 pub use package::{McpPackage, McpPackageType, McpSource, McpTransport};
 pub use settings::{Limits, Origin, RestartPolicy, Timeouts, ToolFilter};
-pub(crate) use text::{fill, is_address, names_in, shown_address};
-pub(crate) use validate::{check_literal, is_dangerous, runs, split_version};
+pub(crate) use text::{fill, is_variable_name, names_in};
+pub(crate) use validate::{check_literal, check_text, is_dangerous, missing_values, runs, split_version};
+pub(crate) use value::ValueGroup;
 pub use value::{EnvVarConfig, EnvVarSpec, InputFormat};
 
 /// The configuration of one MCP server: its package or URL, its environment, and its limits.
@@ -106,10 +104,10 @@ pub struct McpConfig {
     pub proxy: Option<String>,
     /// How the client logs in to this HTTP server. A server with an `Authorization` header in [`headers`](McpConfig::headers)
     /// needs no login.
-    #[serde(default, skip_serializing_if = "OAuthConfig::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub oauth: OAuthConfig,
     /// Whether arguments may contain variables that are secret. Every user of the machine can read the arguments of a process.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub secrets_in_args: bool,
     /// The names of environment variables of the hub's process that the server inherits, if they are set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -118,26 +116,26 @@ pub struct McpConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
     /// The timeouts for starting the server, listing its tools and calling its tools.
-    #[serde(default, skip_serializing_if = "Timeouts::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub timeouts: Timeouts,
     /// Selects which tools of the server the hub offers.
-    #[serde(default, skip_serializing_if = "ToolFilter::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tools: ToolFilter,
     /// Whether the hub restarts the server after the server has failed.
-    #[serde(default, skip_serializing_if = "RestartPolicy::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub restart: RestartPolicy,
     /// Whether the server starts only when one of its tools is called.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub lazy: bool,
     /// Time without tool calls after which the hub stops the server until the next call. By default, the server keeps running.
     /// In files: `idle_ms`, in milliseconds.
     #[serde(default, rename = "idle_ms", with = "settings::millis", skip_serializing_if = "Option::is_none")]
     pub idle: Option<Duration>,
     /// The limits for the number of calls to the server and for the size of their results.
-    #[serde(default, skip_serializing_if = "Limits::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub limits: Limits,
     /// Who wrote the configuration: the user, another program, or a registry.
-    #[serde(default, skip_serializing_if = "Origin::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub origin: Origin,
     /// The [`hash`](McpConfig::hash) of the configuration at the time when the user agreed to start it. Not needed if the user
     /// wrote the configuration.
@@ -243,6 +241,30 @@ impl McpConfig {
         self
     }
 
+    /// Returns the values of the configuration by the groups that they belong to.
+    pub(crate) fn value_groups(&self) -> [(ValueGroup, &BTreeMap<String, EnvVarConfig>); 3] {
+        [
+            (ValueGroup::EnvVars, &self.env_vars),
+            (ValueGroup::Headers, &self.headers),
+            (ValueGroup::Variables, &self.variables),
+        ]
+    }
+
+    /// Returns the first secret variable that is in the argument `arg`, or `None` if the argument contains none.
+    pub(crate) fn secret_variable_in<'a>(&self, arg: &'a str) -> Option<&'a str> {
+        names_in(arg).find(|name| self.variables.get(*name).is_some_and(|value| value.is_secret))
+    }
+
+    /// Returns the certificate files that are set in the configuration, each with the name of its field, such as `ca_file`.
+    pub(crate) fn http_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let files = [
+            ("ca_file", &self.ca_file),
+            ("client_certificate", &self.client_certificate),
+            ("client_key", &self.client_key),
+        ];
+        files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
+    }
+
     /// Returns the id that `Hub::upsert` gives to a new server with this name. The id depends only on the
     /// name, so it is the same in each run and on each machine.
     pub fn id_of_name(name: &str) -> Uuid {
@@ -263,35 +285,10 @@ pub fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-impl fmt::Debug for McpConfig {
-    /// Formats the configuration without parts that may be secret: values of variables and headers, the data of the embedding
-    /// program, user and query of a URL, and arguments that are probably secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let url = match &self.transport {
-            McpTransport::Http { url } => Some(shown_address(url)),
-            McpTransport::Stdio => None,
-        };
-        let mut shown = f.debug_struct("McpConfig");
-        shown.field("id", &self.id).field("name", &self.name).field("enabled", &self.enabled);
-        shown.field("source", &self.source).field("package_type", &self.package.package_type.as_str());
-        match url {
-            Some(url) => shown.field("url", &url).field("unix_socket", &self.unix_socket),
-            None => shown.field("identifier", &self.package.identifier).field("version", &self.package.version),
-        };
-        shown
-            .field("args", &hide_in_args(&self.args))
-            .field("env_vars", &self.env_vars)
-            .field("headers", &self.headers);
-        shown.field("variables", &self.variables).field("cwd", &self.cwd).field("origin", &self.origin);
-        shown.finish_non_exhaustive()
-    }
-}
-
 fn yes() -> bool {
     true
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_false(value: &bool) -> bool {
-    !value
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

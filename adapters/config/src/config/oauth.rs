@@ -1,20 +1,18 @@
 //! [`OAuthConfig`]: how the client of one server over HTTP logs in.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::EnvVarConfig;
+use super::{EnvVarConfig, is_default};
 
 /// The OAuth settings of one server over HTTP. In the configuration file: the member `oauth`, an object or `false`.
 ///
 /// The defaults suit most servers: the client finds the authorization server, and registers itself there. Nothing is sent until
 /// the server asks for a login.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "BoolOrObject", into = "BoolOrObject")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own in the file")]
 #[non_exhaustive]
 pub struct OAuthConfig {
@@ -59,6 +57,30 @@ pub struct OAuthConfig {
     pub other: Map<String, Value>,
 }
 
+/// The forms of an [`OAuthConfig`] in JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "an object of OAuth settings, or `false`")]
+enum BoolOrObject {
+    /// The default settings with this value of [`OAuthConfig::enabled`].
+    Bool(bool),
+    Object(#[serde(with = "Members")] OAuthConfig),
+}
+
+impl From<BoolOrObject> for OAuthConfig {
+    fn from(json: BoolOrObject) -> Self {
+        match json {
+            BoolOrObject::Bool(enabled) => OAuthConfig { enabled, ..OAuthConfig::default() },
+            BoolOrObject::Object(config) => config,
+        }
+    }
+}
+
+impl From<OAuthConfig> for BoolOrObject {
+    fn from(config: OAuthConfig) -> Self {
+        if config == OAuthConfig::disabled() { BoolOrObject::Bool(false) } else { BoolOrObject::Object(config) }
+    }
+}
+
 /// The members of [`OAuthConfig`] in JSON. A private type, so that nobody can read or write settings without the short form `false`.
 #[derive(Serialize, Deserialize)]
 #[serde(default = "OAuthConfig::default", remote = "OAuthConfig")]
@@ -82,19 +104,19 @@ struct Members {
     account: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     redirect_uri: Option<String>,
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     omit_resource: bool,
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     assume_pkce: bool,
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     lenient_issuer: bool,
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     accept_parent_resource: bool,
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     dpop: bool,
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     allow_private_addresses: bool,
-    #[serde(skip_serializing_if = "super::is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     client_credentials: bool,
     #[serde(flatten)]
     other: Map<String, Value>,
@@ -128,10 +150,6 @@ impl OAuthConfig {
     /// Creates the configuration of a client that never logs in: `"oauth": false`.
     pub fn disabled() -> Self {
         OAuthConfig { enabled: false, ..OAuthConfig::default() }
-    }
-
-    pub(crate) fn is_default(&self) -> bool {
-        *self == OAuthConfig::default()
     }
 
     /// Returns the settings that differ from the defaults, each with the name of its field, such as `oauth.issuer`. Omits the
@@ -186,7 +204,7 @@ pub struct Redirect<'a> {
 
 impl<'a> Redirect<'a> {
     /// Returns the parts of a redirect URI of this machine. Returns `None` for any other URI.
-    pub(super) fn parse(uri: &'a str) -> Option<Self> {
+    pub(crate) fn parse(uri: &'a str) -> Option<Self> {
         let rest = uri.strip_prefix("http://")?;
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let path = if path.is_empty() { "/" } else { path };
@@ -200,40 +218,6 @@ impl<'a> Redirect<'a> {
         };
         let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte));
         is_plain.then_some(Redirect { host, port, path })
-    }
-}
-
-impl Serialize for OAuthConfig {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if *self == OAuthConfig::disabled() {
-            serializer.serialize_bool(false)
-        } else {
-            Members::serialize(self, serializer)
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for OAuthConfig {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BoolOrObject)
-    }
-}
-
-struct BoolOrObject;
-
-impl<'de> Visitor<'de> for BoolOrObject {
-    type Value = OAuthConfig;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of OAuth settings, or `false`")
-    }
-
-    fn visit_bool<E>(self, enabled: bool) -> Result<OAuthConfig, E> {
-        Ok(OAuthConfig { enabled, ..OAuthConfig::default() })
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OAuthConfig, A::Error> {
-        Members::deserialize(MapAccessDeserializer::new(map))
     }
 }
 

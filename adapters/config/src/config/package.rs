@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::shown_address;
+use crate::url::shown_address;
 
 /// The registry that a server configuration comes from, or [`McpSource::Manual`] if it comes from none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

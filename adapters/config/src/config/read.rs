@@ -1,6 +1,7 @@
 //! Reads a configuration from JSON, with errors that name the field.
 
-use serde_json::Value;
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
 
 use super::McpConfig;
 use crate::HubError;
@@ -28,7 +29,7 @@ impl McpConfig {
         let mut members = members.clone();
         // `null` means absent.
         members.retain(|name, value| name == "config" || !value.is_null());
-        let mut config = member_by_member(members)?;
+        let mut config = McpConfig::deserialize(&members).map_err(|_| wrong_member(members))?;
         for values in [&mut config.env_vars, &mut config.headers, &mut config.variables] {
             for (name, value) in values {
                 if value.name.is_empty() {
@@ -48,30 +49,24 @@ impl McpConfig {
     }
 }
 
-/// Converts JSON members to a configuration, or returns an error that names the first invalid member. If the members cannot be
-/// converted together, each one is tried alone in a valid sample configuration, because serde's error does not name the member.
-fn member_by_member(members: serde_json::Map<String, Value>) -> Result<McpConfig, HubError> {
-    let whole = Value::Object(members);
-    if let Ok(config) = serde_json::from_value::<McpConfig>(whole.clone()) {
-        return Ok(config);
-    }
-    let Value::Object(members) = whole else { return Err(HubError::validation("", NOT_A_CONFIGURATION)) };
+/// Returns the error for the first of `members` that is invalid. Each member is tried alone in a valid sample configuration,
+/// because serde's error does not name the member.
+fn wrong_member(members: Map<String, Value>) -> HubError {
     let sample = McpConfig::binary("sample", "sample").to_json();
-    for (name, value) in members {
+    let wrong = members.into_iter().find_map(|(name, value)| {
         let may_be_secret = MAY_BE_SECRET.contains(&name.as_str()) || (name == "transport" && !value.is_object());
         let mut probe = sample.clone();
         probe[name.as_str()] = value;
-        if let Err(error) = serde_json::from_value::<McpConfig>(probe) {
-            let message = if may_be_secret { WRONG_TYPE.to_owned() } else { error.to_string() };
-            return Err(HubError::validation(name, message));
-        }
-    }
-    Err(HubError::validation("", NOT_A_CONFIGURATION))
+        let error = McpConfig::deserialize(probe).err()?;
+        let message = if may_be_secret {
+            "this value, or a value in it, has the wrong type".to_owned()
+        } else {
+            error.to_string()
+        };
+        Some(HubError::validation(name, message))
+    });
+    wrong.unwrap_or_else(|| HubError::validation("", "this is not the configuration of a server"))
 }
 
 /// Names of members that may contain secrets. For these, serde's error message is not shown, because it quotes the wrong value.
 const MAY_BE_SECRET: [&str; 7] = ["env_vars", "headers", "variables", "args", "runtime_args", "config", "oauth"];
-
-const WRONG_TYPE: &str = "this value, or a value in it, has the wrong type";
-
-const NOT_A_CONFIGURATION: &str = "this is not the configuration of a server";

@@ -36,10 +36,6 @@ impl Timeouts {
     pub const CALL: Duration = Duration::from_secs(60);
     /// Default maximum total duration of a tool call. See [`call_max`](Self::call_max).
     pub const CALL_MAX: Duration = Duration::from_secs(600);
-
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Timeouts::default()
-    }
 }
 
 /// Selects which tools of a server the hub offers. The hub hides all other tools, and rejects calls of them.
@@ -61,10 +57,6 @@ impl ToolFilter {
         let is = |name: &String| name == tool;
         self.allow.as_ref().is_none_or(|allow| allow.iter().any(is)) && !self.deny.iter().any(is)
     }
-
-    pub(crate) fn is_default(&self) -> bool {
-        *self == ToolFilter::default()
-    }
 }
 
 /// Whether the hub restarts a server after the server has failed.
@@ -77,13 +69,6 @@ pub enum RestartPolicy {
     OnFailure,
     /// The hub does not restart the server.
     Never,
-}
-
-impl RestartPolicy {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    pub(crate) fn is_default(&self) -> bool {
-        *self == RestartPolicy::default()
-    }
 }
 
 /// Limits for the number of tool calls to a server and for the size of their results.
@@ -105,12 +90,6 @@ pub struct Limits {
     pub result_tokens: Option<u64>,
 }
 
-impl Limits {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Limits::default()
-    }
-}
-
 /// Who wrote the configuration of a server. If it was not the user, the user must agree before the hub starts the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -126,12 +105,6 @@ pub enum Origin {
     },
     /// The configuration comes from a server registry.
     Registry,
-}
-
-impl Origin {
-    pub(crate) fn is_default(&self) -> bool {
-        *self == Origin::User
-    }
 }
 
 /// Serializes an optional duration as a whole number of milliseconds.

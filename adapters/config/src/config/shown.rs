@@ -1,9 +1,12 @@
-//! [`McpConfig::without_secrets`]: a copy of a configuration to show.
+//! How a configuration is shown without its secrets: [`McpConfig::without_secrets`], and `Debug`.
+
+use std::fmt;
 
 use serde_json::Value;
 
 use super::{EnvVarConfig, McpConfig, McpTransport, is_dangerous};
 use crate::secrets::{HIDDEN, hide_in_args, hide_in_url, is_secret};
+use crate::url::shown_address;
 
 impl McpConfig {
     /// Returns a copy for the user to read, in which `<secret>` replaces each value that is marked as secret or is probably one:
@@ -53,5 +56,29 @@ fn hide_members(name: &str, value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(|item| hide_members(name, item)),
         Value::Object(members) => members.iter_mut().for_each(|(name, value)| hide_members(name, value)),
         _ => {}
+    }
+}
+
+impl fmt::Debug for McpConfig {
+    /// Formats the configuration without parts that may be secret: values of variables and headers, the data of the embedding
+    /// program, user and query of a URL, and arguments that are probably secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = match &self.transport {
+            McpTransport::Http { url } => Some(shown_address(url)),
+            McpTransport::Stdio => None,
+        };
+        let mut shown = f.debug_struct("McpConfig");
+        shown.field("id", &self.id).field("name", &self.name).field("enabled", &self.enabled);
+        shown.field("source", &self.source).field("package_type", &self.package.package_type.as_str());
+        match url {
+            Some(url) => shown.field("url", &url).field("unix_socket", &self.unix_socket),
+            None => shown.field("identifier", &self.package.identifier).field("version", &self.package.version),
+        };
+        shown
+            .field("args", &hide_in_args(&self.args))
+            .field("env_vars", &self.env_vars)
+            .field("headers", &self.headers);
+        shown.field("variables", &self.variables).field("cwd", &self.cwd).field("origin", &self.origin);
+        shown.finish_non_exhaustive()
     }
 }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
+
+use super::is_default;
 
 /// The configured value of an environment variable of a server, of an HTTP header, or of a variable that replaces `{name}` in a
 /// text.
@@ -12,23 +12,24 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// Either `value` contains the value, or `secret_ref` refers to a stored secret; both must not be set. If neither is set, the
 /// default of the [`spec`](EnvVarConfig::spec) applies. An optional value without a default is omitted. In a file, a plain
 /// string is the `value`.
-#[derive(Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "TextOrObject")]
 #[must_use = "a configuration has no effect until it is used"]
 #[non_exhaustive]
 pub struct EnvVarConfig {
     /// The name of the variable or header. It is also the key in the map that contains this value.
     pub name: String,
     /// The literal value. `None` if the value is a stored secret or is not configured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The reference to a stored secret, such as `env:NAME`. See [`SecretRef`](crate::secrets::SecretRef).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<String>,
     /// Whether the value is secret. A secret value is never shown.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub is_secret: bool,
     /// The requirements of the server's registry for this value, such as a default or a format.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spec: Option<EnvVarSpec>,
 }
 
@@ -98,39 +99,54 @@ impl fmt::Debug for EnvVarConfig {
     }
 }
 
-impl<'de> Deserialize<'de> for EnvVarConfig {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextOrObject)
+/// The part of a configuration that a value belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValueGroup {
+    EnvVars,
+    Headers,
+    Variables,
+    InheritEnv,
+    OAuth,
+}
+
+impl ValueGroup {
+    /// Returns the path of the value `name` in the configuration, such as `env_vars.TOKEN`.
+    pub(crate) fn path(self, name: &str) -> String {
+        let group = match self {
+            ValueGroup::EnvVars => "env_vars",
+            ValueGroup::Headers => "headers",
+            ValueGroup::Variables => "variables",
+            ValueGroup::InheritEnv => "inherit_env",
+            ValueGroup::OAuth => "oauth",
+        };
+        format!("{group}.{name}")
     }
 }
 
-struct TextOrObject;
+/// The forms of an [`EnvVarConfig`] in JSON.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a text, or an object with a `value` or a `secret_ref`")]
+enum TextOrObject {
+    Text(String),
+    Object {
+        #[serde(default)]
+        name: String,
+        value: Option<String>,
+        secret_ref: Option<String>,
+        #[serde(default)]
+        is_secret: bool,
+        spec: Option<EnvVarSpec>,
+    },
+}
 
-impl<'de> Visitor<'de> for TextOrObject {
-    type Value = EnvVarConfig;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text, or an object with a `value` or a `secret_ref`")
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<EnvVarConfig, E> {
-        Ok(EnvVarConfig { value: Some(value.to_owned()), ..EnvVarConfig::default() })
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<EnvVarConfig, A::Error> {
-        #[derive(Deserialize)]
-        struct Members {
-            #[serde(default)]
-            name: String,
-            value: Option<String>,
-            secret_ref: Option<String>,
-            #[serde(default)]
-            is_secret: bool,
-            spec: Option<EnvVarSpec>,
+impl From<TextOrObject> for EnvVarConfig {
+    fn from(json: TextOrObject) -> Self {
+        match json {
+            TextOrObject::Text(value) => EnvVarConfig::value("", value),
+            TextOrObject::Object { name, value, secret_ref, is_secret, spec } => {
+                EnvVarConfig { name, value, secret_ref, is_secret, spec }
+            }
         }
-        let Members { name, value, secret_ref, is_secret, spec } =
-            Members::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(EnvVarConfig { name, value, secret_ref, is_secret, spec })
     }
 }
 
@@ -143,7 +159,7 @@ pub struct EnvVarSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether the server requires the value.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub is_required: bool,
     /// The value that is used if no other value is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,7 +171,7 @@ pub struct EnvVarSpec {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
     /// The format that the value must have.
-    #[serde(skip_serializing_if = "InputFormat::is_string")]
+    #[serde(skip_serializing_if = "is_default")]
     pub format: InputFormat,
     /// The fixed value. If this is set, the user cannot configure another value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,16 +192,4 @@ pub enum InputFormat {
     Boolean,
     /// A path in the file system.
     Filepath,
-}
-
-impl InputFormat {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    fn is_string(&self) -> bool {
-        *self == InputFormat::String
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_false(value: &bool) -> bool {
-    !value
 }

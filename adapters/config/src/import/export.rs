@@ -39,7 +39,8 @@ pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported 
                     args.iter().map(|arg| export.text("args", arg)).collect()
                 };
                 let (runtime_args, args) = (args(&config.runtime_args, &mut export), args(&config.args, &mut export));
-                let mut command = launch::argv(config, &runtime_args, &args, None).into_iter();
+                let names = config.env_vars.keys();
+                let mut command = launch::argv(config, &runtime_args, &args, names, Vec::new()).into_iter();
                 entry.insert("command".to_owned(), command.next().unwrap_or_default().into());
                 entry.insert("args".to_owned(), command.collect::<Vec<_>>().into());
                 export.values(&mut entry, "env", "env_vars", &config.env_vars);
@@ -128,12 +129,10 @@ impl Export<'_> {
 
     /// Replaces each variable `{name}` in `text` by its value, or by `${NAME}` if it is secret.
     fn text(&mut self, field: &str, text: &str) -> String {
-        let filled = fill::<std::convert::Infallible>(text, |name| {
-            let Some(value) = self.config.variables.get(name).cloned() else { return Ok(None) };
+        fill(text, |name| {
+            let value = self.config.variables.get(name)?.clone();
             let short = name.trim_start_matches("env.").trim_start_matches("secret.").trim_start_matches("input.");
-            Ok(Some(self.value(field, short, &value).unwrap_or_default()))
-        });
-        let Ok(text) = filled;
-        text
+            Some(self.value(field, short, &value).unwrap_or_default())
+        })
     }
 }

@@ -13,27 +13,42 @@
 //! The values of variables are only in the environment of the process. The command of a container contains only their names.
 
 mod command;
-mod container;
-mod instance;
 mod login;
 mod preview;
 mod resolve;
+mod secret_parts;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use mcpwire_client::McpServerDef;
 
-pub use container::Container;
-pub use instance::{Instance, MARK};
+pub use command::Container;
+pub(crate) use command::argv;
 pub use login::LoginSettings;
-pub(crate) use preview::argv;
 pub use preview::{Preview, Shown};
 
-use crate::config::{McpConfig, McpPackageType, McpTransport, Origin, Timeouts};
+use crate::config::{McpConfig, McpPackageType, McpTransport, Origin, Timeouts, runs};
 use crate::redact::Redactor;
-use crate::secrets::{SecretStore, proxy_secrets};
+use crate::secrets::{Secret, SecretStore, proxy_secrets};
 use crate::{ErrorKind, HubError};
+
+/// Name of the environment variable that marks the processes of a server, so that the next hub finds them after a crash. The
+/// value is `<id>.<generation>.<host>`: the id of the server, the number of its start, and the token of the hub's process.
+pub const MARK: &str = "MCPWIRE_SERVER";
+
+/// Identifies one start of a server: the number of the start, and the hub that starts the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instance {
+    /// Number of this attempt to start the server. Each later attempt by the same hub has a higher number.
+    pub generation: u64,
+    /// A text that identifies the process of the hub on this machine: `Host::token` of the hub.
+    pub host: String,
+    /// Whether the server has never run with this configuration. If so, its package may have to be downloaded, which takes
+    /// longer.
+    pub is_first: bool,
+}
 
 /// Everything that is needed to start a server or to connect to it, with all secrets resolved.
 #[non_exhaustive]
@@ -89,7 +104,7 @@ impl Launch {
         let (mut def, container) = match &config.transport {
             McpTransport::Http { .. } => {
                 let mut def = McpServerDef::http(resolved.url.take().unwrap_or_default());
-                def.headers = instance::exposed(&resolved.headers);
+                def.headers = exposed(&resolved.headers);
                 def.unix_socket.clone_from(&config.unix_socket);
                 def.ca_file.clone_from(&config.ca_file);
                 def.client_certificate.clone_from(&config.client_certificate);
@@ -109,7 +124,8 @@ impl Launch {
     /// Returns the paths of the required values of `config` that are missing, such as `env_vars.TOKEN`. A program can ask the
     /// user for them before it starts the server.
     pub fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
-        resolve::missing(config, secrets)
+        let resolved = resolve::resolve(config, secrets, resolve::Reads::All);
+        resolved.error.map_or(Ok(resolved.missing), Err)
     }
 }
 
@@ -128,7 +144,7 @@ pub fn start_timeout(config: &McpConfig, instance: &Instance) -> Duration {
     }
     let downloads = match config.package.package_type {
         McpPackageType::Npm | McpPackageType::Pypi | McpPackageType::Docker => true,
-        McpPackageType::Binary => crate::config::runs(&config.package.identifier, DOWNLOADERS).is_some(),
+        McpPackageType::Binary => runs(&config.package.identifier, DOWNLOADERS).is_some(),
         McpPackageType::Http => false,
     };
     if downloads && instance.is_first { Timeouts::FIRST_START } else { Timeouts::START }
@@ -180,17 +196,21 @@ fn definition(
     resolved: &resolve::Resolved,
     instance: &Instance,
 ) -> (McpServerDef, Option<Container>) {
-    let container = (config.package.package_type == McpPackageType::Docker).then(|| Container::of(config, instance));
-    let names = resolved.env.keys().map(String::as_str);
-    let mut command =
-        command::argv(config, &resolved.runtime_args, &resolved.args, container.as_ref(), names, instance).into_iter();
+    let container = Container::of(config, instance);
+    let options = container.as_ref().map(|container| container.options(config, instance)).unwrap_or_default();
+    let names = resolved.env.keys();
+    let mut command = argv(config, &resolved.runtime_args, &resolved.args, names, options).into_iter();
     let mut def = McpServerDef::new(command.next().unwrap_or_default()).args(command);
-    def.env = instance::exposed(&resolved.env);
+    def.env = exposed(&resolved.env);
     def.env.insert(MARK.to_owned(), format!("{}.{}.{}", config.id, instance.generation, instance.host));
     def.inherit_env.clone_from(&config.inherit_env);
     if container.is_some() {
-        def.inherit_env.extend(container::CLIENT_VARIABLES.iter().map(|name| (*name).to_owned()));
+        def.inherit_env.extend(command::CLIENT_VARIABLES.iter().map(|name| (*name).to_owned()));
     }
     def.cwd.clone_from(&config.cwd);
     (def, container)
+}
+
+fn exposed(values: &BTreeMap<String, Secret>) -> BTreeMap<String, String> {
+    values.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect()
 }

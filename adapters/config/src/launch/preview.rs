@@ -5,12 +5,6 @@ use std::fmt::{self, Write as _};
 
 use mcpwire_client::http::disguised_ipv4;
 
-use super::command;
-use super::container::Container;
-use super::instance::Instance;
-use crate::config::{McpConfig, McpPackageType, McpTransport};
-use crate::secrets::hide_in_url;
-
 /// A description of how a server would be started or contacted, for the user to review. It omits secret values, but shortens
 /// nothing. `Display` escapes characters that could hide a part of the text.
 ///
@@ -56,31 +50,6 @@ pub enum Shown {
 }
 
 impl Preview {
-    /// Creates the preview of a command with these arguments, which contain no secrets. The values are added later.
-    pub(super) fn new(config: &McpConfig, args: &[String], runtime_args: &[String]) -> Self {
-        let command = match &config.transport {
-            McpTransport::Http { .. } => Vec::new(),
-            McpTransport::Stdio => {
-                let is_docker = config.package.package_type == McpPackageType::Docker;
-                let container = is_docker.then(|| Container::of(config, &Instance::default()));
-                argv(config, runtime_args, args, container.as_ref())
-            }
-        };
-        let files = config.http_files().map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()));
-        let proxy = config.proxy.iter().map(|proxy| ("proxy".to_owned(), hide_in_url(proxy)));
-        Preview {
-            command,
-            url: None,
-            unix_socket: config.unix_socket.as_ref().map(|socket| socket.to_string_lossy().into_owned()),
-            cwd: config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()),
-            env: Vec::new(),
-            headers: Vec::new(),
-            http: files.chain(proxy).collect(),
-            passes: Vec::new(),
-            hash: String::new(),
-        }
-    }
-
     /// Returns the environment variables whose change since the approval `consent` changes what is started. Returns `None` if the
     /// configuration itself has changed.
     pub(super) fn changes_since<'a>(&'a self, consent: &'a str) -> Option<BTreeSet<&'a str>> {
@@ -104,17 +73,6 @@ impl Shown {
             Shown::Nothing => format!("{{{name}}}"),
         }
     }
-}
-
-/// Returns the command that starts the server, without the parts that differ at each start, such as the name of the container.
-pub(crate) fn argv(
-    config: &McpConfig,
-    runtime_args: &[String],
-    args: &[String],
-    container: Option<&Container>,
-) -> Vec<String> {
-    let names = config.env_vars.keys().map(String::as_str);
-    command::argv(config, runtime_args, args, container, names, &Instance::default())
 }
 
 impl fmt::Display for Preview {

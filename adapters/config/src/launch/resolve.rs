@@ -1,20 +1,20 @@
 //! Replaces the secret references of a configuration by the values of the secrets. The same pass finds what a preview shows of
 //! each value, so that a preview and the command that runs cannot differ.
 
-mod secret_parts;
-
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use mcpwire_supervisor::Failure;
 use sha2::{Digest as _, Sha256};
 
-use super::LoginSettings;
 use super::preview::{Preview, Shown};
+use super::{Container, Instance, LoginSettings, argv};
 use crate::HubError;
 use crate::config::{
-    EnvVarConfig, EnvVarSpec, McpConfig, McpTransport, check_literal, fill, is_address, is_dangerous, names_in,
+    EnvVarConfig, EnvVarSpec, McpConfig, McpTransport, ValueGroup, check_literal, check_text, fill, hex, is_dangerous,
+    missing_values, names_in,
 };
 use crate::secrets::{Secret, SecretRef, SecretStore, hide_in_url, is_secret};
+use crate::url::{authority, is_address};
 
 /// The values of a configuration after secret references and variables were replaced. Optional values that are missing are left
 /// out.
@@ -31,21 +31,16 @@ pub(super) struct Resolved {
     /// What a preview shows of these values.
     pub(super) preview: Preview,
     /// The paths of the required values that are missing, such as `env_vars.TOKEN`.
-    missing: Vec<String>,
+    pub(super) missing: Vec<String>,
     /// The first error of a value. The preview is complete nevertheless.
-    error: Option<HubError>,
+    pub(super) error: Option<HubError>,
 }
 
 impl Resolved {
     /// Returns an error if a value is wrong or missing.
     pub(super) fn check(&mut self) -> Result<(), HubError> {
-        if let Some(error) = self.error.take() {
+        if let Some(error) = self.error.take().or_else(|| missing_values(&self.missing)) {
             return Err(error);
-        }
-        if let Some(first) = self.missing.first() {
-            let name = |path: &String| path.split_once('.').map_or(path.as_str(), |(_, name)| name).to_owned();
-            let names: Vec<String> = self.missing.iter().map(name).collect();
-            return Err(Failure::missing_credentials(names.iter().map(String::as_str)).error.at(first.clone()));
         }
         if self.url.as_ref().is_some_and(|url| !is_address(url)) {
             let message = "with its variables, this is not an address: it must start with `http://` or `https://` and have a host";
@@ -67,48 +62,68 @@ pub(super) enum Reads {
     All,
 }
 
-/// Returns the paths of the required values of `config` that are missing, such as `env_vars.TOKEN`.
-pub(super) fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
-    let resolved = resolve(config, secrets, Reads::All);
-    resolved.error.map_or(Ok(resolved.missing), Err)
-}
-
-pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore, reads: Reads) -> Resolved {
-    let mut resolver = Resolver::new(config, secrets, reads);
-    resolver.variables = resolver.values("variables", &config.variables);
-    let url = match &config.transport {
-        McpTransport::Stdio => None,
-        McpTransport::Http { url } => Some(resolver.filled(url)),
-    };
-    resolver.recipient = match &url {
-        Some(url) => host(&url.shown).to_owned(),
-        None => "the process of the server".to_owned(),
-    };
-    resolver.name_variables(&config.transport);
-    let env = resolver.values("env_vars", &config.env_vars);
-    let headers = resolver.values("headers", &config.headers);
-    let (args, runtime_args) = (resolver.all_filled(&config.args), resolver.all_filled(&config.runtime_args));
-    let mut inherited = Vec::new();
+/// Resolves all values of `config` with the secrets of `store`.
+pub(super) fn resolve(config: &McpConfig, store: &dyn SecretStore, reads: Reads) -> Resolved {
+    let mut resolver = Resolver::new(config, store, reads);
+    resolver.variables = resolver.values(ValueGroup::Variables, &config.variables);
+    let (mut url, mut shown_url) = (None, None);
+    if let McpTransport::Http { url: text } = &config.transport {
+        let (filled, shown) = resolver.filled(text);
+        authority(&shown).clone_into(&mut resolver.recipient);
+        resolver.pass_variables(text);
+        (url, shown_url) = (Some(filled), Some(shown));
+    }
+    let env = resolver.values(ValueGroup::EnvVars, &config.env_vars);
+    let headers = resolver.values(ValueGroup::Headers, &config.headers);
+    let (args, shown_args) = resolver.all_filled(&config.args);
+    let (runtime_args, shown_runtime_args) = resolver.all_filled(&config.runtime_args);
+    let mut shown_env = shown(&env);
     for name in &config.inherit_env {
         let value = EnvVarConfig::secret(name, format!("env:{name}")).spec(EnvVarSpec::default());
-        inherited.push((name.clone(), resolver.value("env_vars", &format!("inherit_env.{name}"), name, &value).shown));
+        shown_env.push((name.clone(), resolver.value(ValueGroup::InheritEnv, name, &value).shown));
     }
-    let (login, described) = resolver.login(config, url.is_some());
-    let mut preview = Preview::new(config, &shown_texts(&args), &shown_texts(&runtime_args));
-    preview.url = url.as_ref().map(|url| hide_in_url(&url.shown));
-    preview.env = shown(&env).chain(inherited).collect();
-    preview.headers = shown(&headers).collect();
-    preview.http.extend(described);
-    preview.passes = std::mem::take(&mut resolver.passes).into_iter().collect();
-    preview.hash = approval(config, &resolver.environment);
+    let (login, shown_login) = resolver.login(config);
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let files = config.http_files().map(|(name, path)| (name.to_owned(), text(path)));
+    let proxy = config.proxy.iter().map(|proxy| ("proxy".to_owned(), hide_in_url(proxy)));
+    let preview = Preview {
+        command: match url {
+            Some(_) => Vec::new(),
+            None => shown_command(config, &shown_runtime_args, &shown_args),
+        },
+        url: shown_url.map(|url| hide_in_url(&url)),
+        unix_socket: config.unix_socket.as_deref().map(text),
+        cwd: config.cwd.as_deref().map(text),
+        env: shown_env,
+        headers: shown(&headers),
+        http: files.chain(proxy).chain(shown_login).collect(),
+        passes: std::mem::take(&mut resolver.passes).into_iter().collect(),
+        hash: approval(config, &resolver.environment),
+    };
     let (env, headers) = (found(env), found(headers));
-    let (args, runtime_args) = (real_texts(args), real_texts(runtime_args));
-    let url = url.map(|url| url.value);
-    resolver.find_secrets(config, &env, &headers, [&runtime_args, &args], url.as_deref());
-    let login = login.with_secret_variables(resolver.secret_variables);
-    let secrets = resolver.secrets;
-    let (missing, error) = (resolver.missing, resolver.error);
-    Resolved { env, headers, args, runtime_args, url, login, secrets, preview, missing, error }
+    let mut resolved = Resolved {
+        env,
+        headers,
+        args,
+        runtime_args,
+        url,
+        login,
+        secrets: Vec::new(),
+        preview,
+        missing: std::mem::take(&mut resolver.missing),
+        error: resolver.error.take(),
+    };
+    resolver.find_secrets(config, &resolved);
+    resolved.secrets = resolver.secrets;
+    resolved.login = resolved.login.with_secret_variables(resolver.secret_variables);
+    resolved
+}
+
+/// Returns the command of the first start. The commands of other starts differ in the name of the container.
+fn shown_command(config: &McpConfig, runtime_args: &[String], args: &[String]) -> Vec<String> {
+    let instance = Instance::default();
+    let options = Container::of(config, &instance).map(|container| container.options(config, &instance));
+    argv(config, runtime_args, args, config.env_vars.keys(), options.unwrap_or_default())
 }
 
 /// Returns the text that the user's approval consists of: the hash of the configuration, and a line for each environment
@@ -117,50 +132,29 @@ fn approval(config: &McpConfig, environment: &BTreeMap<String, String>) -> Strin
     environment.iter().fold(config.hash(), |text, (name, state)| format!("{text}\n{name}={state}"))
 }
 
-/// Returns the host and the port of the URL `url`.
-fn host(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['/', '?', '#']).next().unwrap_or_default()
-}
-
-fn shown(values: &Values) -> impl Iterator<Item = (String, Shown)> {
-    values.iter().map(|(name, value)| (name.clone(), value.shown.clone()))
+fn shown(values: &Values) -> Vec<(String, Shown)> {
+    values.iter().map(|(name, value)| (name.clone(), value.shown.clone())).collect()
 }
 
 fn found(values: Values) -> BTreeMap<String, Secret> {
     values.into_iter().filter_map(|(name, value)| Some((name, value.value?))).collect()
 }
 
-/// A text with its variables replaced.
-struct Filled {
-    value: String,
-    /// The text with descriptions in place of secrets.
-    shown: String,
-}
-
-fn shown_texts(texts: &[Filled]) -> Vec<String> {
-    texts.iter().map(|text| text.shown.clone()).collect()
-}
-
-fn real_texts(texts: Vec<Filled>) -> Vec<String> {
-    texts.into_iter().map(|text| text.value).collect()
-}
-
 /// A value that was looked up, and what a preview shows of it.
-struct Found {
+pub(super) struct Found {
     /// `None` if the value is missing or was not read.
-    value: Option<Secret>,
+    pub(super) value: Option<Secret>,
     shown: Shown,
 }
 
 type Values = BTreeMap<String, Found>;
 
-struct Resolver<'a> {
+pub(super) struct Resolver<'a> {
     store: &'a dyn SecretStore,
     reads: Reads,
-    variables: Values,
+    pub(super) variables: Values,
     /// The names of the environment variables from which `variables` come, by the name of the variable.
-    sources: BTreeMap<String, String>,
+    pub(super) sources: BTreeMap<String, String>,
     /// The names of variables that are in the value of an environment variable that loads code. They are always shown.
     revealed: BTreeSet<String>,
     /// The process or host that gets the values.
@@ -170,9 +164,11 @@ struct Resolver<'a> {
     /// The environment variables that decide what is started, each with `unset`, `set`, or the hash of its value.
     environment: BTreeMap<String, String>,
     /// The environment variables of this machine that contain secrets.
-    secret_variables: BTreeSet<String>,
+    pub(super) secret_variables: BTreeSet<String>,
+    /// The paths of the required values that are missing.
     missing: Vec<String>,
-    secrets: Vec<Secret>,
+    pub(super) secrets: Vec<Secret>,
+    /// The first error of a value.
     error: Option<HubError>,
 }
 
@@ -190,7 +186,7 @@ impl<'a> Resolver<'a> {
             variables: Values::new(),
             sources: config.variables.iter().filter_map(source).collect(),
             revealed: code.flat_map(names_in).map(str::to_owned).collect(),
-            recipient: String::new(),
+            recipient: "the process of the server".to_owned(),
             passes: BTreeSet::new(),
             environment: BTreeMap::new(),
             secret_variables: BTreeSet::new(),
@@ -200,26 +196,18 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Names the variables in the URL, whose host was not known when the URL was filled.
-    fn name_variables(&mut self, transport: &McpTransport) {
-        if let McpTransport::Http { url } = transport {
-            self.pass_variables(url);
-        }
-    }
-
     /// Records that the recipient gets the environment variables that the variables in `text` come from.
     fn pass_variables(&mut self, text: &str) {
         let sources = names_in(text).filter_map(|name| self.sources.get(name));
         self.passes.extend(sources.map(|source| (source.clone(), self.recipient.clone())));
     }
 
-    fn values(&mut self, group: &str, configs: &BTreeMap<String, EnvVarConfig>) -> Values {
+    fn values(&mut self, group: ValueGroup, configs: &BTreeMap<String, EnvVarConfig>) -> Values {
         let mut values = Values::new();
         for (name, config) in configs {
-            let field = format!("{group}.{name}");
-            let found = self.value(group, &field, name, config);
+            let found = self.value(group, name, config);
             if found.value.is_none() && config.is_required() {
-                self.missing.push(field);
+                self.missing.push(group.path(name));
             }
             values.insert(name.clone(), found);
         }
@@ -227,48 +215,50 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the OAuth settings with the secret of the client, which is required if it is configured. Also returns what a
-    /// preview shows of them.
-    fn login(&mut self, config: &McpConfig, is_http: bool) -> (LoginSettings, Vec<(String, String)>) {
-        let mut oauth = config.oauth.clone();
-        let of_server = std::mem::take(&mut self.recipient);
+    /// preview shows of the settings.
+    fn login(&mut self, config: &McpConfig) -> (LoginSettings, Vec<(String, String)>) {
+        let (mut oauth, mut shown) = (config.oauth.clone(), config.oauth.clone());
         self.recipient = match &oauth.issuer {
             Some(issuer) => format!("the authorization server {issuer}"),
-            None => format!("the authorization server that {of_server} names"),
+            None => format!("the authorization server that {} names", self.recipient),
         };
-        oauth.client_id = oauth.client_id.map(|id| {
-            let filled = self.filled(&id);
-            if is_http {
-                self.pass_variables(&id);
+        if let Some(text) = &config.oauth.client_id {
+            let (id, shown_id) = self.filled(text);
+            if matches!(config.transport, McpTransport::Http { .. }) {
+                self.pass_variables(text);
             }
-            filled.value
-        });
-        let shown_id = config.oauth.client_id.as_ref().map(|id| self.filled(id).shown);
-        let describe = |(name, text): (&str, std::borrow::Cow<'_, str>)| match (name, &shown_id) {
-            ("oauth.client_id", Some(id)) => (name.to_owned(), id.clone()),
-            _ => (name.to_owned(), text.into_owned()),
-        };
-        let mut described: Vec<(String, String)> = config.oauth.described().into_iter().map(describe).collect();
-        if let (Some(text), Some(id)) = (&config.oauth.client_id, &oauth.client_id)
-            && is_secret("client_id", id)
-        {
-            self.hide_sources(text, &[Secret::new(id.as_str())]);
+            if is_secret("client_id", &id) {
+                self.hide_sources(text, &[Secret::new(id.as_str())]);
+            }
+            (oauth.client_id, shown.client_id) = (Some(id), Some(shown_id));
         }
+        let owned = |(name, text): (&str, std::borrow::Cow<'_, str>)| (name.to_owned(), text.into_owned());
+        let mut described: Vec<(String, String)> = shown.described().into_iter().map(owned).collect();
         let mut client_secret = None;
-        if let Some(secret) = config.oauth.client_secret.as_ref().filter(|_| config.oauth.enabled) {
-            let field = "oauth.client_secret";
-            let secret = EnvVarConfig { is_secret: true, ..secret.clone() };
-            let found = self.value("oauth", field, "client_secret", &secret);
-            described.push((field.to_owned(), found.shown.inline("client_secret")));
+        if let Some(secret) = config.oauth.client_secret.clone().filter(|_| config.oauth.enabled) {
+            let (group, name) = (ValueGroup::OAuth, "client_secret");
+            let found = self.value(group, name, &secret.is_secret(true));
+            described.push((group.path(name), found.shown.inline(name)));
             client_secret = found.value.filter(|value| !value.is_empty());
             match &client_secret {
                 Some(value) => self.secrets.push(value.clone()),
-                None => self.missing.push(field.to_owned()),
+                None => self.missing.push(group.path(name)),
             }
         }
         (LoginSettings::new(oauth).with_secret(client_secret), described)
     }
 
-    /// Looks up the value of a reference. In a preview, only environment variables and values that must be shown are read.
+    /// Returns whether a preview must show the value `name`, because it loads code.
+    fn is_revealed(&self, group: ValueGroup, name: &str) -> bool {
+        match group {
+            ValueGroup::EnvVars | ValueGroup::InheritEnv => is_dangerous(name),
+            ValueGroup::Variables => self.revealed.contains(name),
+            ValueGroup::Headers | ValueGroup::OAuth => false,
+        }
+    }
+
+    /// Looks up the value of a reference. Returns `None` if the value is missing or empty. In a preview, only environment variables
+    /// and values that must be shown are read.
     fn look_up(&mut self, reference: &SecretRef, is_revealed: bool) -> Option<Secret> {
         if self.reads == Reads::Shown && !is_revealed && !matches!(reference, SecretRef::Env { .. }) {
             return None;
@@ -282,75 +272,88 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Resolves the value of a reference, or uses the default of `config`.
-    fn referenced(&mut self, group: &str, field: &str, name: &str, config: &EnvVarConfig, text: &str) -> (Found, bool) {
+    /// Resolves the reference `text`, or uses the default of `config`. Also returns whether the value is secret.
+    fn referenced(&mut self, group: ValueGroup, name: &str, config: &EnvVarConfig, text: &str) -> (Found, bool) {
         let reference: SecretRef = match text.parse() {
             Ok(reference) => reference,
             Err(error) => {
-                self.error.get_or_insert(HubError::validation(field, format!("{error}")));
+                self.error.get_or_insert(HubError::validation(group.path(name), format!("{error}")));
                 return (Found { value: None, shown: Shown::From(text.to_owned()) }, true);
             }
         };
-        let is_code = group == "env_vars" && is_dangerous(name);
-        let is_revealed = is_code || (group == "variables" && self.revealed.contains(name));
+        let is_revealed = self.is_revealed(group, name);
         let value = self.look_up(&reference, is_revealed);
         let fallback = config.fallback();
-        let SecretRef::Env { name: source } = &reference else {
-            let shown = match (&value, fallback) {
-                (Some(value), _) if is_revealed => Shown::Value(value.expose().to_owned()),
-                (_, Some(default)) => Shown::From(format!("{text}, or else {default}")),
-                _ => Shown::From(text.to_owned()),
-            };
-            return (Found { value: value.or_else(|| fallback.map(Secret::new)), shown }, true);
+        let (shown, is_hidden) = match (&reference, &value, fallback) {
+            (SecretRef::Env { name: source }, value, _) => {
+                let shown = self.shown_variable(group, name, config, source, value.as_ref());
+                let shows_default = value.is_none() && fallback.is_some();
+                (shown.unwrap_or_else(|| Shown::From(text.to_owned())), config.is_secret && !shows_default)
+            }
+            (_, Some(value), _) if is_revealed => (Shown::Value(value.expose().to_owned()), true),
+            (_, _, Some(default)) => (Shown::From(format!("{text}, or else {default}")), true),
+            _ => (Shown::From(text.to_owned()), true),
         };
-        if group != "variables" {
-            self.passes.insert((source.clone(), self.recipient.clone()));
-        }
-        if let Some(value) = &value
-            && (config.is_secret || [name, source].iter().any(|name| is_secret(name, value.expose())))
-        {
-            self.secret_variables.insert(source.clone());
-        }
-        let mut is_hidden = config.is_secret;
-        let (shown, state) = match (&value, fallback) {
-            // A variable that is passed on under its own name is not the choice of the file, and may be secret.
-            (Some(value), _) if is_revealed && !(source == name && is_secret(name, value.expose())) => {
-                (Shown::Value(value.expose().to_owned()), Some(hash(value)))
-            }
-            (Some(value), _) if group == "variables" && !config.is_secret && !is_secret(source, value.expose()) => {
-                (Shown::Value(value.expose().to_owned()), Some(hash(value)))
-            }
-            (Some(_), default) => (Shown::From(text.to_owned()), default.map(|_| "set".to_owned())),
-            (None, Some(default)) => {
-                is_hidden = false;
-                (Shown::Value(default.to_owned()), Some("unset".to_owned()))
-            }
-            (None, None) => (Shown::From(text.to_owned()), (is_revealed).then(|| "unset".to_owned())),
-        };
-        self.environment.extend(state.map(|state| (source.clone(), state)));
         (Found { value: value.or_else(|| fallback.map(Secret::new)), shown }, is_hidden)
     }
 
+    /// Records where the environment variable `source` goes, and how it decides what is started. Returns what a preview shows of
+    /// its value, or `None` if the preview shows only the reference.
+    fn shown_variable(
+        &mut self,
+        group: ValueGroup,
+        name: &str,
+        config: &EnvVarConfig,
+        source: &str,
+        value: Option<&Secret>,
+    ) -> Option<Shown> {
+        if group != ValueGroup::Variables {
+            self.passes.insert((source.to_owned(), self.recipient.clone()));
+        }
+        let is_revealed = self.is_revealed(group, name);
+        let (shown, state) = match (value, config.fallback()) {
+            (Some(value), fallback) => {
+                let text = value.expose();
+                if config.is_secret || is_secret(name, text) || is_secret(source, text) {
+                    self.secret_variables.insert(source.to_owned());
+                }
+                // A variable that is passed on under its own name is not the choice of the file, and may be secret.
+                let is_shown = is_revealed && !(source == name && is_secret(name, text))
+                    || group == ValueGroup::Variables && !config.is_secret && !is_secret(source, text);
+                if is_shown {
+                    // The start of the hash detects a change.
+                    let hash = hex(&Sha256::digest(text.as_bytes())[..16]);
+                    (Some(Shown::Value(text.to_owned())), Some(hash))
+                } else {
+                    (None, fallback.map(|_| "set".to_owned()))
+                }
+            }
+            (None, Some(default)) => (Some(Shown::Value(default.to_owned())), Some("unset".to_owned())),
+            (None, None) => (None, is_revealed.then(|| "unset".to_owned())),
+        };
+        self.environment.extend(state.map(|state| (source.to_owned(), state)));
+        shown
+    }
+
     /// Resolves a literal value. A text that a registry or a file fixes as default is shown, since it is no secret of the user.
-    fn literal(&mut self, group: &str, name: &str, config: &EnvVarConfig) -> Found {
+    fn literal(&mut self, group: ValueGroup, name: &str, config: &EnvVarConfig) -> Found {
         let Some(text) = config.literal() else { return Found { value: None, shown: Shown::Nothing } };
         // If this text contains a variable whose value is missing, the variable itself is reported as missing.
-        let filled = if group == "variables" {
-            Filled { value: text.to_owned(), shown: text.to_owned() }
+        let (value, shown) = if group == ValueGroup::Variables {
+            (text.to_owned(), text.to_owned())
         } else {
             self.pass_variables(text);
             self.filled(text)
         };
-        let is_code = group == "env_vars" && is_dangerous(name) || group == "variables" && self.revealed.contains(name);
         let is_fixed = config.spec.as_ref().is_some_and(|spec| spec.value.is_some()) || config.value.is_none();
-        let looks_secret = config.is_secret || (group != "variables" && is_secret(name, text));
-        let shown = if looks_secret && !is_code && !is_fixed { Shown::Secret } else { Shown::Value(filled.shown) };
-        Found { value: Some(Secret::new(filled.value)), shown }
+        let looks_secret = config.is_secret || (group != ValueGroup::Variables && is_secret(name, text));
+        let is_hidden = looks_secret && !is_fixed && !self.is_revealed(group, name);
+        Found { value: Some(Secret::new(value)), shown: if is_hidden { Shown::Secret } else { Shown::Value(shown) } }
     }
 
-    fn value(&mut self, group: &str, field: &str, name: &str, config: &EnvVarConfig) -> Found {
+    fn value(&mut self, group: ValueGroup, name: &str, config: &EnvVarConfig) -> Found {
         let (mut found, is_secret) = match &config.secret_ref {
-            Some(text) => self.referenced(group, field, name, config, text),
+            Some(text) => self.referenced(group, name, config, text),
             None => (self.literal(group, name, config), config.is_secret),
         };
         let Some(value) = &found.value else { return found };
@@ -359,48 +362,37 @@ impl<'a> Resolver<'a> {
             return found;
         }
         if let Err(message) = check(group, config, value.expose()) {
-            self.error.get_or_insert(HubError::validation(field, message));
+            self.error.get_or_insert(HubError::validation(group.path(name), message));
         }
         if is_secret {
             self.secrets.push(value.clone());
-            let value = value.clone();
-            if let Some(text) = config.literal().filter(|_| group != "variables") {
-                self.hide_sources(text, &[value]);
+            if let Some(text) = config.literal().filter(|_| group != ValueGroup::Variables) {
+                self.hide_sources(text, std::slice::from_ref(value));
             }
         }
         found
     }
 
-    fn all_filled(&mut self, texts: &[String]) -> Vec<Filled> {
+    /// Replaces the variables in `texts`, which the recipient gets. Returns the texts, and what a preview shows of them.
+    fn all_filled(&mut self, texts: &[String]) -> (Vec<String>, Vec<String>) {
         for text in texts {
             self.pass_variables(text);
         }
-        texts.iter().map(|text| self.filled(text)).collect()
+        texts.iter().map(|text| self.filled(text)).unzip()
     }
 
-    fn filled(&self, text: &str) -> Filled {
-        let real = |name: &str| Some(self.variables.get(name)?.value.as_ref()?.expose().to_owned());
+    /// Replaces the variables in `text`. Returns the text, and the text that a preview shows, with descriptions in place of
+    /// secrets.
+    fn filled(&self, text: &str) -> (String, String) {
+        let value = |name: &str| Some(self.variables.get(name)?.value.as_ref()?.expose().to_owned());
         let shown = |name: &str| Some(self.variables.get(name)?.shown.inline(name));
-        let Ok(value) = fill::<std::convert::Infallible>(text, |name| Ok(real(name)));
-        let Ok(shown) = fill::<std::convert::Infallible>(text, |name| Ok(shown(name)));
-        Filled { value, shown }
+        (fill(text, value), fill(text, shown))
     }
 }
 
-/// Returns the start of the SHA-256 hash of a value, to detect a change.
-fn hash(value: &Secret) -> String {
-    let digest = Sha256::digest(value.expose().as_bytes());
-    digest.iter().take(16).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
-}
-
-/// Checks a value against the rules of its place and of the registry. Returns the message for the user if it is wrong.
-fn check(group: &str, config: &EnvVarConfig, value: &str) -> Result<(), String> {
-    if value.contains('\0') {
-        return Err("a value must not contain a NUL character".to_owned());
-    }
-    if group == "headers" && value.chars().any(|c| c.is_control() && c != '\t') {
-        return Err("the value of a header must be one line without control characters".to_owned());
-    }
+/// Checks a value against the rules of its group and of the registry. Returns the message for the user if the value is wrong.
+fn check(group: ValueGroup, config: &EnvVarConfig, value: &str) -> Result<(), String> {
+    check_text(group, value)?;
     match &config.spec {
         Some(spec) if Some(value) != config.fallback() => check_literal(spec, value),
         _ => Ok(()),

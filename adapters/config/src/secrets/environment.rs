@@ -5,8 +5,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use super::store::not_kept_here;
-use super::{Secret, SecretRef, SecretStore};
+use super::{Secret, SecretRef, SecretStore, not_kept_here};
 use crate::HubError;
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;

@@ -11,13 +11,11 @@ use std::time::Duration;
 use mcpwire_files::{
     FileError, Fs, SystemFs, check_private_directory, check_private_file, read_private, remove_leftovers, replace,
 };
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-use super::store::not_kept_here;
-use super::{Secret, SecretRef, SecretStore};
+use super::{Secret, SecretRef, SecretStore, not_kept_here};
 use crate::HubError;
 use crate::disk::{check_version, unavailable};
 
@@ -83,13 +81,13 @@ impl FileSecrets {
     fn read(&self, id: Uuid) -> Result<Values, HubError> {
         let path = self.path(id);
         self.check_directory()?;
-        let Some(bytes) = read_private(&path, MAX_BYTES).map_err(refused)? else { return Ok(Values::default()) };
+        let Some(bytes) = read_private(&path, MAX_BYTES).map_err(refused)? else { return Ok(Values::new()) };
         let bytes = Zeroizing::new(bytes);
         if let Ok(Header { v }) = serde_json::from_slice(&bytes) {
             check_version(&path, v, VERSION).map_err(|error| error.at("secrets"))?;
         }
         // The error of the JSON parser is left out, because it may contain a part of a secret.
-        Values::parse(&bytes).ok_or_else(|| {
+        parse(&bytes).ok_or_else(|| {
             let message = format!(
                 "{} is not a valid file of secrets. Restore it, or remove it and set the secrets again",
                 path.display()
@@ -99,7 +97,6 @@ impl FileSecrets {
     }
 
     fn change<T>(&self, id: Uuid, change: impl FnOnce(&mut Values) -> T) -> Result<T, HubError> {
-        let failed = |what: &'static str, path: &Path, error: &io::Error| unavailable(what, path, error).at("secrets");
         self.check_directory()?;
         self.fs.create_directory(&self.directory).map_err(|error| failed("created", &self.directory, &error))?;
         self.check_directory()?;
@@ -109,13 +106,10 @@ impl FileSecrets {
         let mut values = self.read(id)?;
         let result = change(&mut values);
         let path = self.path(id);
-        if values.0.is_empty() {
-            return match self.fs.remove(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("removed", &path, &error)),
-                _ => Ok(result),
-            };
+        if values.is_empty() {
+            return self.remove_file(&path).map(|()| result);
         }
-        let bytes = values.to_bytes();
+        let bytes = to_bytes(&values);
         if bytes.len() as u64 > MAX_BYTES {
             let message = format!(
                 "the secrets of one server may take at most {} MiB together, so nothing was stored. Store a shorter value, \
@@ -128,11 +122,23 @@ impl FileSecrets {
         Ok(result)
     }
 
+    /// Removes a file, which may be missing.
+    fn remove_file(&self, path: &Path) -> Result<(), HubError> {
+        match self.fs.remove(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("removed", path, &error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that only this user can enter the directory of secrets, and that it is not a symbolic link. A missing directory
     /// is no error.
     fn check_directory(&self) -> Result<(), HubError> {
         check_private_directory(&self.directory).map(|_| ()).map_err(refused)
     }
+}
+
+fn failed(what: &'static str, path: &Path, error: &io::Error) -> HubError {
+    unavailable(what, path, error).at("secrets")
 }
 
 /// Creates the error for a file or directory of secrets that cannot be used.
@@ -147,41 +153,34 @@ fn refused(error: FileError) -> HubError {
 impl SecretStore for FileSecrets {
     fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError> {
         let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
-        Ok(self.read(*id)?.0.remove(name))
+        Ok(self.read(*id)?.remove(name))
     }
 
     fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError> {
         let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
         self.change(*id, |values| {
-            values.0.insert(name.clone(), value.clone());
+            values.insert(name.clone(), value.clone());
         })
     }
 
     fn remove(&self, secret: &SecretRef) -> Result<bool, HubError> {
         let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
-        if !self.read(*id)?.0.contains_key(name) {
+        if !self.read(*id)?.contains_key(name) {
             return Ok(false);
         }
-        self.change(*id, |values| values.0.remove(name).is_some())
+        self.change(*id, |values| values.remove(name).is_some())
     }
 
     fn names(&self, id: Uuid) -> Result<Vec<String>, HubError> {
-        Ok(self.read(id)?.0.into_keys().collect())
+        Ok(self.read(id)?.into_keys().collect())
     }
 
     fn remove_all(&self, id: Uuid) -> Result<Vec<String>, HubError> {
-        let names = if self.names(id)?.is_empty() {
-            Vec::new()
-        } else {
-            self.change(id, |values| std::mem::take(&mut values.0).into_keys().collect())?
-        };
-        let tokens = self.oauth_path(id);
-        match self.fs.remove(&tokens) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(unavailable("removed", &tokens, &error).at("secrets"));
-            }
-            _ => {}
+        let mut names = self.names(id)?;
+        if !names.is_empty() {
+            names = self.change(id, |values| std::mem::take(values).into_keys().collect())?;
         }
+        self.remove_file(&self.oauth_path(id))?;
         // The server is deleted, so no other process needs the lock.
         let _ = self.fs.remove(&self.directory.join(format!("mcp_{id}.lock")));
         Ok(names)
@@ -200,38 +199,23 @@ struct Header {
     v: u64,
 }
 
-/// The content of a file of secrets: the secrets of one server by their names.
-#[derive(Default)]
-struct Values(BTreeMap<String, Secret>);
+/// A file of secrets: its version, and the secrets of one server by their names.
+#[derive(Serialize, Deserialize)]
+struct Content<T: Ord> {
+    v: u64,
+    values: BTreeMap<T, T>,
+}
 
-impl Values {
-    fn parse(bytes: &[u8]) -> Option<Values> {
-        let Ok(Value::Object(mut members)) = serde_json::from_slice::<Value>(bytes) else { return None };
-        if members.get("v").and_then(Value::as_u64) != Some(VERSION) {
-            return None;
-        }
-        let Some(Value::Object(values)) = members.remove("values") else { return None };
-        let secret = |(name, value): (String, Value)| match value {
-            Value::String(value) => Some((name, Secret::new(value))),
-            _ => None,
-        };
-        values.into_iter().map(secret).collect::<Option<_>>().map(Values)
-    }
+type Values = BTreeMap<String, Secret>;
 
-    fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let values: Map<String, Value> =
-            self.0.iter().map(|(name, value)| (name.clone(), Value::from(value.expose()))).collect();
-        let mut members = Map::new();
-        members.insert("v".into(), VERSION.into());
-        members.insert("values".into(), Value::Object(values));
-        let bytes = Zeroizing::new(serde_json::to_vec(&members).unwrap_or_default());
-        if let Some(Value::Object(values)) = members.get_mut("values") {
-            for value in values.values_mut() {
-                if let Value::String(value) = value {
-                    value.zeroize();
-                }
-            }
-        }
-        bytes
-    }
+/// Parses a file of secrets. Returns `None` if the file is not valid.
+fn parse(bytes: &[u8]) -> Option<Values> {
+    let content: Content<String> = serde_json::from_slice(bytes).ok()?;
+    let values = content.values.into_iter().map(|(name, value)| (name, Secret::new(value)));
+    (content.v == VERSION).then(|| values.collect())
+}
+
+fn to_bytes(values: &Values) -> Zeroizing<Vec<u8>> {
+    let values = values.iter().map(|(name, value)| (name.as_str(), value.expose())).collect();
+    Zeroizing::new(serde_json::to_vec(&Content { v: VERSION, values }).unwrap_or_default())
 }

@@ -1,6 +1,9 @@
 //! Guesses which plain values of a configuration are secrets, by their names and their form.
 
+use std::env;
+
 use super::Secret;
+use crate::url::{has_password, login};
 
 /// The text that is shown in place of a secret.
 pub(crate) const HIDDEN: &str = "<secret>";
@@ -55,7 +58,7 @@ pub(crate) fn is_secret_text(text: &str) -> bool {
     let text = text.trim();
     let is_token = |text: &str| text.len() >= 16 && !text.contains(char::is_whitespace);
     let known = PREFIXES.iter().any(|prefix| text.starts_with(prefix)) && is_token(text);
-    known || scheme(text).is_some_and(|(_, token)| is_token(token)) || has_password(text)
+    known || scheme(text).is_some_and(|(_, token)| is_token(token)) || (text.contains("://") && has_password(text))
 }
 
 /// Returns whether `text`, the value of the variable or header `name`, is probably a secret. That is so if the name suggests
@@ -161,18 +164,26 @@ pub(crate) fn scheme(text: &str) -> Option<(&str, &str)> {
     (known && !token.trim().is_empty()).then_some((scheme, token))
 }
 
-/// Returns whether `text` is a URL that contains a password, such as the URL of a database.
-fn has_password(text: &str) -> bool {
-    let Some((_, rest)) = text.split_once("://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    authority.rsplit_once('@').is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, word)| !word.is_empty()))
-}
-
 /// Returns whether `text` is a placeholder such as `<YOUR_TOKEN>`, which the user has to replace by a value.
 pub(crate) fn is_placeholder(text: &str) -> bool {
     let upper = text.to_ascii_uppercase();
     (text.starts_with('<') && text.ends_with('>'))
         || ["YOUR_", "YOUR-", "CHANGEME", "REPLACE_", "REPLACE-", "XXXX", "..."].iter().any(|part| upper.contains(part))
+}
+
+/// The environment variables that name proxies, as HTTP clients read them.
+const PROXY_VARIABLES: [&str; 6] = ["ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"];
+
+/// Returns the secrets of the proxies that requests may use: of the proxy `chosen`, or of those in the environment variables. A proxy
+/// or server may repeat them in an error.
+pub fn proxy_secrets(chosen: Option<&str>) -> Vec<Secret> {
+    let proxies: Vec<String> = match chosen {
+        Some(proxy) => vec![proxy.to_owned()],
+        None => PROXY_VARIABLES.iter().filter_map(|name| env::var(name).ok()).collect(),
+    };
+    // The redactor finds the user and the password in a URL, also encoded. A proxy may be written without a scheme.
+    let secret = |proxy: &String| Some(Secret::new(format!("http://{}@", login(proxy)?)));
+    proxies.iter().filter(|proxy| has_password(proxy)).filter_map(secret).collect()
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use mcpwire_authorization::{SecretKeeper, StoreFailed};
 use uuid::Uuid;
 use zeroize::Zeroize;
 
-use super::store::not_kept_here;
-use super::{Secret, SecretRef, SecretStore};
+use super::{Secret, SecretRef, SecretStore, not_kept_here};
 use crate::HubError;
 
 /// A store that keeps secrets, whose references have the form `keyring:service/account`, in a keyring of the crate

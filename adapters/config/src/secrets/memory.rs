@@ -5,8 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
-use super::store::not_kept_here;
-use super::{Secret, SecretRef, SecretStore};
+use super::{Secret, SecretRef, SecretStore, not_kept_here};
 use crate::HubError;
 
 /// A store that keeps the secrets of servers, whose references have the form `mcp_{uuid}#NAME`, in memory. It is used by hubs

@@ -1,12 +1,10 @@
 //! [`Loaded`]: the content of the configuration file.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::HubError;
-use crate::config::McpConfig;
+use crate::config::{McpConfig, hex};
 
 /// The content of the configuration file at the time when it was read.
 #[derive(Clone, Debug)]
@@ -34,11 +32,7 @@ pub struct Revision(String);
 
 impl Revision {
     pub(super) fn of(bytes: &[u8]) -> Self {
-        let mut text = String::with_capacity(64);
-        for byte in Sha256::digest(bytes) {
-            let _ = write!(text, "{byte:02x}");
-        }
-        Revision(text)
+        Revision(hex(&Sha256::digest(bytes)))
     }
 
     /// Returns the hash in hexadecimal.

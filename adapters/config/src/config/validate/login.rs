@@ -1,17 +1,18 @@
 //! Validates how the client logs in to a server.
 
-use super::super::oauth::Redirect;
-use super::super::problems::Problems;
-use super::super::{McpConfig, McpPackageType, OAuthConfig, is_address};
+use super::Problems;
+use super::values::check_value;
+use crate::config::{McpConfig, OAuthConfig, Redirect, ValueGroup};
+use crate::url::is_address;
 
 /// Maximum number of bytes of a scope.
 const MAX_SCOPE: usize = 512;
 
 pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
     let oauth = &config.oauth;
-    if config.package.package_type != McpPackageType::Http {
+    if !config.is_http() {
         // `false` says nothing wrong about a server without HTTP.
-        if oauth.enabled && !oauth.is_default() {
+        if oauth.enabled && *oauth != OAuthConfig::default() {
             problems.add("oauth", "only a server over HTTP can have a login");
         }
         return;
@@ -51,7 +52,7 @@ fn client(config: &McpConfig, oauth: &OAuthConfig, problems: &mut Problems) {
             problems
                 .add("oauth.client_secret", "a secret requires the identifier of its client. Set `oauth.client_id`");
         }
-        super::values::one(config, "oauth.client_secret", "client_secret", secret, problems);
+        check_value(config, ValueGroup::OAuth, "client_secret", secret, problems);
     }
     if let Some(issuer) = &oauth.issuer
         && !is_secure(issuer)

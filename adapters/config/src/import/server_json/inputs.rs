@@ -28,8 +28,7 @@ impl Scope {
     /// Replaces each `{name}` in `text` by the reference to that variable in the hub's configuration. Unknown names stay as
     /// they are.
     pub(super) fn fill(&self, text: &str) -> String {
-        let Ok(text) = fill::<std::convert::Infallible>(text, |name| Ok(self.0.get(name).cloned()));
-        text
+        fill(text, |name| self.0.get(name).cloned())
     }
 }
 

@@ -4,12 +4,30 @@ mod login;
 mod package;
 mod values;
 
-use super::problems::Problems;
-use super::{McpConfig, McpPackageType, McpSource, Origin, is_address, names_in};
+use std::path::Path;
+
+use super::{McpConfig, McpPackageType, McpSource, Origin};
 use crate::HubError;
+use crate::url::is_address;
 
 pub(crate) use package::{runs, split_version};
-pub(crate) use values::{check_literal, is_dangerous};
+pub(crate) use values::{check_literal, check_text, is_dangerous, missing_values};
+
+/// The errors that the validation of a configuration has found, in the order of the fields.
+#[derive(Default)]
+struct Problems(Vec<HubError>);
+
+impl Problems {
+    fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
+        self.0.push(HubError::validation(field, message));
+    }
+
+    fn add_if(&mut self, is_wrong: bool, field: impl Into<String>, message: &str) {
+        if is_wrong {
+            self.add(field, message);
+        }
+    }
+}
 
 impl McpConfig {
     /// Checks whether the configuration is valid. Does not check that the stored secrets exist:
@@ -22,21 +40,24 @@ impl McpConfig {
         self.problems().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Checks the configuration, and returns an error for each invalid field, in the order of the fields. Empty if the
-    /// configuration is valid.
+    /// Checks the configuration, and returns an error for each invalid field, in the order of the fields. The list is empty if
+    /// the configuration is valid.
     pub fn problems(&self) -> Vec<HubError> {
         let mut problems = Problems::default();
-        if self.id.is_nil() {
-            problems.add("id", "an id is required. It must not be all zeros");
-        }
+        problems.add_if(self.id.is_nil(), "id", "an id is required. It must not be all zeros");
         name(&self.name, &mut problems);
         source(&self.source, &mut problems);
         package::check(self, &mut problems);
         values::check(self, &mut problems);
         arguments(self, &mut problems);
+        connection(self, &mut problems);
         login::check(self, &mut problems);
         settings(self, &mut problems);
-        problems.into_errors()
+        problems.0
+    }
+
+    fn is_http(&self) -> bool {
+        self.package.package_type == McpPackageType::Http
     }
 }
 
@@ -56,70 +77,67 @@ fn is_blank(c: char) -> bool {
 }
 
 fn source(source: &McpSource, problems: &mut Problems) {
+    let is_part = |part: &str, more: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
     match source {
         McpSource::Manual => {}
         McpSource::Official { name, version } => {
-            let is_name = name.split_once('/').is_some_and(|(space, name)| {
-                let of = |text: &str, more: &str| {
-                    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
-                };
-                of(space, ".-") && of(name, "._-")
-            });
+            let is_name =
+                name.split_once('/').is_some_and(|(space, name)| is_part(space, ".-") && is_part(name, "._-"));
             if !is_name || !(3..=200).contains(&name.len()) {
                 problems.add("source.name", "A name in the registry looks like `io.github.owner/server`");
             }
-            if version.trim().is_empty() {
-                problems.add("source.version", "the version of the registry's entry is required");
-            }
+            let has_no_version = version.trim().is_empty();
+            problems.add_if(has_no_version, "source.version", "the version of the registry's entry is required");
         }
         McpSource::Smithery { qualified_name } => {
             let name = qualified_name.strip_prefix('@').unwrap_or(qualified_name);
-            let is_part =
-                |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-            if name.split('/').count() > 2 || !name.split('/').all(is_part) {
-                problems.add("source.qualified_name", "A name at Smithery looks like `@owner/server`");
-            }
+            let is_name = name.split('/').count() <= 2 && name.split('/').all(|part| is_part(part, "._-"));
+            problems.add_if(!is_name, "source.qualified_name", "A name at Smithery looks like `@owner/server`");
         }
     }
 }
 
 fn arguments(config: &McpConfig, problems: &mut Problems) {
-    let is_http = config.package.package_type == McpPackageType::Http;
     for (field, args) in [("runtime_args", &config.runtime_args), ("args", &config.args)] {
-        if is_http && !args.is_empty() {
+        if config.is_http() && !args.is_empty() {
             problems.add(field, "A server that is reached by HTTP is not started, and takes no arguments");
         }
         for (at, arg) in args.iter().enumerate() {
-            if arg.contains('\0') {
-                problems.add(format!("{field}.{at}"), "an argument must not contain a NUL character");
-            }
-            let secret = names_in(arg).find(|name| config.variables.get(*name).is_some_and(|value| value.is_secret));
-            if let Some(name) = secret
-                && !config.secrets_in_args
+            let field = format!("{field}.{at}");
+            problems.add_if(arg.contains('\0'), &field, "an argument must not contain a NUL character");
+            if !config.secrets_in_args
+                && let Some(name) = config.secret_variable_in(arg)
             {
                 let message = format!(
                     "An argument would show the secret `{name}` to everyone who lists processes. Give it in `env_vars` if \
                      the server can take it there, or allow it with `secrets_in_args`"
                 );
-                problems.add(format!("{field}.{at}"), message);
+                problems.add(field, message);
             }
         }
     }
-    let takes_options = config.package.package_type.runtimes();
-    if takes_options.is_empty() && !is_http && !config.runtime_args.is_empty() {
+    if config.package.package_type == McpPackageType::Binary && !config.runtime_args.is_empty() {
         problems.add("runtime_args", "A program of this machine is run by nothing else: its arguments are `args`");
     }
+}
+
+/// Checks the settings of the connection to a server over HTTP, and the working directory of a process.
+fn connection(config: &McpConfig, problems: &mut Problems) {
+    let is_http = config.is_http();
+    let is_path = |path: &Path| path.is_absolute() && !path.to_string_lossy().contains('\0');
     if let Some(socket) = &config.unix_socket {
         if !is_http {
             problems.add("unix_socket", "only a server over HTTP can have a Unix socket");
-        } else if !socket.is_absolute() || socket.to_string_lossy().contains('\0') {
+        } else if !is_path(socket) {
             problems.add("unix_socket", "A socket is an absolute path");
         }
     }
     for (field, path) in config.http_files() {
         if !is_http {
             problems.add(field, "only a server over HTTP can have certificates");
-        } else if !path.is_absolute() || path.to_string_lossy().contains('\0') {
+        } else if !is_path(path) {
             problems.add(field, "the path of a certificate file must be absolute");
         }
     }
@@ -144,34 +162,27 @@ fn arguments(config: &McpConfig, problems: &mut Problems) {
 }
 
 fn settings(config: &McpConfig, problems: &mut Problems) {
-    let times = &config.timeouts;
-    let all = [
+    let (times, limits, tools) = (&config.timeouts, &config.limits, &config.tools);
+    for (field, time) in [
         ("timeouts.start_ms", times.start),
         ("timeouts.list_ms", times.list),
         ("timeouts.call_ms", times.call),
         ("timeouts.call_max_ms", times.call_max),
         ("idle_ms", config.idle),
-    ];
-    for (field, time) in all {
-        if time.is_some_and(|time| time.is_zero()) {
-            problems.add(field, "A time is longer than 0; leave it out for the default");
-        }
+    ] {
+        let is_zero = time.is_some_and(|time| time.is_zero());
+        problems.add_if(is_zero, field, "A time is longer than 0; leave it out for the default");
     }
-    for (field, names) in [("tools.allow", config.tools.allow.as_ref()), ("tools.deny", Some(&config.tools.deny))] {
-        if names.is_some_and(|names| names.iter().any(|name| name.trim().is_empty())) {
-            problems.add(field, "A tool has a name");
-        }
+    for (field, names) in [("tools.allow", tools.allow.as_ref()), ("tools.deny", Some(&tools.deny))] {
+        let has_blank = names.is_some_and(|names| names.iter().any(|name| name.trim().is_empty()));
+        problems.add_if(has_blank, field, "A tool has a name");
     }
-    for (field, limit) in
-        [("limits.result_bytes", config.limits.result_bytes), ("limits.result_tokens", config.limits.result_tokens)]
+    for (field, limit) in [("limits.result_bytes", limits.result_bytes), ("limits.result_tokens", limits.result_tokens)]
     {
-        if limit == Some(0) {
-            problems.add(field, "A limit is more than 0; leave it out for none");
-        }
+        problems.add_if(limit == Some(0), field, "A limit is more than 0; leave it out for none");
     }
-    if let Origin::Imported { from } = &config.origin
-        && from.trim().is_empty()
-    {
-        problems.add("origin.from", "the program that the server was imported from is required");
+    if let Origin::Imported { from } = &config.origin {
+        let is_blank = from.trim().is_empty();
+        problems.add_if(is_blank, "origin.from", "the program that the server was imported from is required");
     }
 }

@@ -1,25 +1,16 @@
 //! Finds the secrets in the texts of a configuration, and the environment variables that they come from.
 
-use std::collections::BTreeMap;
 use std::slice;
 
-use super::Resolver;
+use super::resolve::{Resolved, Resolver};
 use crate::config::{EnvVarConfig, McpConfig, McpTransport, names_in};
-use crate::redact::percent_decoded;
 use crate::secrets::{Secret, is_secret, secrets_in_args};
+use crate::url::{login, percent_decoded};
 
 impl Resolver<'_> {
-    /// Adds the secrets in the values of a configuration whose names or forms are those of secrets. `args` are the arguments of the
-    /// runtime and of the server.
-    pub(super) fn find_secrets(
-        &mut self,
-        config: &McpConfig,
-        env: &BTreeMap<String, Secret>,
-        headers: &BTreeMap<String, Secret>,
-        args: [&Vec<String>; 2],
-        url: Option<&str>,
-    ) {
-        for (configs, values) in [(&config.env_vars, env), (&config.headers, headers)] {
+    /// Collects the secrets in the resolved values of a configuration: those whose names or forms are those of secrets.
+    pub(super) fn find_secrets(&mut self, config: &McpConfig, resolved: &Resolved) {
+        for (configs, values) in [(&config.env_vars, &resolved.env), (&config.headers, &resolved.headers)] {
             for (name, value) in values.iter().filter(|(name, value)| is_secret(name, value.expose())) {
                 self.secrets.push(value.clone());
                 if let Some(text) = configs.get(name).and_then(EnvVarConfig::literal) {
@@ -27,24 +18,24 @@ impl Resolver<'_> {
                 }
             }
         }
-        for (texts, filled) in [&config.runtime_args, &config.args].into_iter().zip(args) {
-            let secrets: Vec<Secret> = secrets_in_args(filled).collect();
+        for (texts, args) in [(&config.runtime_args, &resolved.runtime_args), (&config.args, &resolved.args)] {
+            let secrets: Vec<Secret> = secrets_in_args(args).collect();
             for text in texts {
                 self.hide_sources(text, &secrets);
             }
             self.secrets.extend(secrets);
         }
-        if let (McpTransport::Http { url: text }, Some(url)) = (&config.transport, url) {
+        if let (McpTransport::Http { url: text }, Some(url)) = (&config.transport, &resolved.url) {
             let in_query: Vec<Secret> = secrets_in_query(url).collect();
             self.hide_sources(text, &in_query);
-            if let Some(login) = login_in_url(url) {
+            if let Some(login) = login(url) {
                 self.hide_sources(text, &[Secret::new(login)]);
             }
             self.secrets.extend(in_query);
         }
     }
 
-    /// Records the environment variables that the variables in `text` come from and that are a part of the secrets in the filled
+    /// Collects the environment variables that the variables in `text` come from and that are a part of the secrets in the filled
     /// text, or contain one.
     pub(super) fn hide_sources(&mut self, text: &str, secrets: &[Secret]) {
         for name in names_in(text) {
@@ -59,13 +50,6 @@ impl Resolver<'_> {
             }
         }
     }
-}
-
-/// Returns the user and password in the URL `url`, which a preview hides.
-fn login_in_url(url: &str) -> Option<&str> {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    authority.rsplit_once('@').map(|(login, _)| login)
 }
 
 /// Returns the values in the query of the URL `url` that are probably secret. Each value is returned twice: as it is in the
