@@ -67,12 +67,18 @@ impl Dialect {
         }
     }
 
+    /// Returns the names of all file formats, for an error.
+    pub(super) fn names() -> String {
+        Dialect::ALL.map(Dialect::name).join(", ")
+    }
+
     /// Detects the format of a configuration file from its content `text` and its path. Returns `None` if no format matches.
     pub fn detect(text: &str, path: Option<&Path>) -> Option<Dialect> {
         if path.is_some_and(|path| path.extension().is_some_and(|end| end == "toml")) {
             return Some(Dialect::CodexToml);
         }
-        let Some(Ok(Value::Object(members))) = parse_json(text) else {
+        let whole = parse_json(text).and_then(Result::ok).unwrap_or_default();
+        let Some(members) = whole.as_object() else {
             let is_codex = toml::from_str::<Value>(text).is_ok_and(|value| value.get("mcp_servers").is_some());
             return is_codex.then_some(Dialect::CodexToml);
         };
@@ -80,16 +86,17 @@ impl Dialect {
         if is_object("mcpServers") {
             return Some(path.map_or(Dialect::McpServers, of_path));
         }
-        let is_entry = |value: &Value| value.get("packages").or_else(|| value.get("remotes")).is_some();
+        let has_any = |value: &Value, names: [&str; 2]| names.iter().any(|name| value.get(name).is_some());
+        let is_entry = |value: &Value| has_any(value, ["packages", "remotes"]);
         if is_object("context_servers") {
             Some(Dialect::Zed)
         } else if is_object("servers") {
             Some(Dialect::VsCode)
-        } else if is_entry(&Value::Object(members.clone())) || members.get("server").is_some_and(is_entry) {
+        } else if is_entry(&whole) || members.get("server").is_some_and(is_entry) {
             Some(Dialect::ServerJson)
         } else {
             // The whole file is an object of servers by name.
-            let is_server = |value: &Value| value.get("command").or_else(|| value.get("url")).is_some();
+            let is_server = |value: &Value| has_any(value, ["command", "url"]);
             (!members.is_empty() && members.values().all(is_server)).then_some(Dialect::McpServers)
         }
     }
@@ -162,9 +169,7 @@ impl FromStr for Dialect {
 
     fn from_str(name: &str) -> Result<Self, HubError> {
         let found = Dialect::ALL.into_iter().find(|dialect| dialect.name() == name);
-        found.ok_or_else(|| {
-            let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-            HubError::validation("dialect", format!("unknown format. Use one of: {}", names.join(", ")))
-        })
+        let unknown = || format!("unknown format. Use one of: {}", Dialect::names());
+        found.ok_or_else(|| HubError::validation("dialect", unknown()))
     }
 }

@@ -1,38 +1,32 @@
 //! `envFile`: a file of environment variables. VS Code and Cursor read it at each start; the import copies its current content.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::builder::Builder;
-use super::members::text;
+use super::members::text_at;
 use crate::HubError;
 
-const FIELD: &str = "envFile";
-
-/// Imports the environment variables of the file that the member `envFile` names. Variables in the member `env` have
+/// Imports the environment variables of the file that the member `field` names in `value`. Variables in the member `env` have
 /// precedence, as they have in VS Code and Cursor.
-pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
-    let path = builder.literal_path(FIELD, &text(members, FIELD)?)?;
+pub(super) fn read(builder: &mut Builder<'_>, field: &str, value: &Value) -> Result<(), HubError> {
+    let path = builder.literal_path(field, text_at(field, value)?)?;
     let Some(read) = builder.options.read_file else {
-        builder.warn(FIELD, "the variables of this file were not imported. Add those that the server needs");
+        builder.warn(field, "the variables of this file were not imported. Add those that the server needs");
         return Ok(());
     };
-    let content = match read(&path) {
-        Ok(content) => content,
-        Err(error) => {
-            let message = format!("this file cannot be read, so its variables were not imported: {error}");
-            builder.warn(FIELD, message);
-            return Ok(());
+    let message = match read(&path) {
+        Ok(content) => {
+            for (name, value) in parse(&content) {
+                if !builder.config.env_vars.contains_key(&name) {
+                    builder.literal_env(&name, &value)?;
+                }
+            }
+            "the variables of this file were imported as they are now. Later changes of the file have no effect"
+                .to_owned()
         }
+        Err(error) => format!("this file cannot be read, so its variables were not imported: {error}"),
     };
-    for (name, value) in parse(&content) {
-        if !builder.config.env_vars.contains_key(&name) {
-            builder.literal_env(&name, &value)?;
-        }
-    }
-    builder.warn(
-        FIELD,
-        "the variables of this file were imported as they are now. Later changes of the file have no effect",
-    );
+    builder.warn(field, message);
     Ok(())
 }
 

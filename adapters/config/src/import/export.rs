@@ -1,10 +1,13 @@
 //! [`export`]: writes a file with `mcpServers` for other programs.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use serde_json::{Map, Value, json};
 
 use super::login;
 use super::model::Warning;
-use crate::config::{EnvVarConfig, McpConfig, McpTransport, fill};
+use crate::config::{EnvVarConfig, McpConfig, McpTransport, ValueGroup, fill};
 use crate::launch;
 use crate::secrets::SecretRef;
 
@@ -23,33 +26,31 @@ pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported 
     let (mut servers, mut warnings) = (Map::new(), Vec::new());
     for config in configs.into_iter().filter(|config| config.enabled) {
         let mut export = Export { config, warnings: &mut warnings };
-        let mut entry = Map::new();
-        match &config.transport {
-            McpTransport::Http { url } => {
-                entry.insert("type".to_owned(), "http".into());
-                entry.insert("url".to_owned(), export.text("transport", url).into());
-                if let Some(socket) = &config.unix_socket {
-                    entry.insert("unixSocket".to_owned(), socket.to_string_lossy().into());
-                }
-                export.values(&mut entry, "headers", "headers", &config.headers);
-                export.login(&mut entry);
-            }
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
+        let mut entry = match &config.transport {
+            McpTransport::Http { url } => json!({
+                "type": "http",
+                "url": export.text("transport", url),
+                "unixSocket": path(&config.unix_socket),
+                "headers": export.values(ValueGroup::Headers, &config.headers),
+                "oauth": export.login(),
+            }),
             McpTransport::Stdio => {
-                let args = |args: &[String], export: &mut Export<'_>| -> Vec<String> {
-                    args.iter().map(|arg| export.text("args", arg)).collect()
-                };
-                let (runtime_args, args) = (args(&config.runtime_args, &mut export), args(&config.args, &mut export));
-                let names = config.env_vars.keys();
-                let mut command = launch::argv(config, &runtime_args, &args, names, Vec::new()).into_iter();
-                entry.insert("command".to_owned(), command.next().unwrap_or_default().into());
-                entry.insert("args".to_owned(), command.collect::<Vec<_>>().into());
-                export.values(&mut entry, "env", "env_vars", &config.env_vars);
-                if let Some(cwd) = &config.cwd {
-                    entry.insert("cwd".to_owned(), cwd.to_string_lossy().into());
-                }
+                let [runtime_args, args] = [&config.runtime_args, &config.args]
+                    .map(|args| args.iter().map(|arg| export.text("args", arg)).collect::<Vec<_>>());
+                let command = launch::argv(config, &runtime_args, &args, config.env_vars.keys(), Vec::new());
+                json!({
+                    "command": command[0],
+                    "args": command[1..],
+                    "env": export.values(ValueGroup::EnvVars, &config.env_vars),
+                    "cwd": path(&config.cwd),
+                })
             }
+        };
+        if let Value::Object(members) = &mut entry {
+            members.retain(|_, value| !value.is_null());
         }
-        servers.insert(config.name.trim().to_owned(), Value::Object(entry));
+        servers.insert(config.name.trim().to_owned(), entry);
     }
     let text = serde_json::to_string_pretty(&json!({ "mcpServers": servers })).unwrap_or_default();
     Exported { text: text + "\n", warnings }
@@ -61,63 +62,49 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    fn values(
-        &mut self,
-        entry: &mut Map<String, Value>,
-        member: &str,
-        field: &str,
-        values: &std::collections::BTreeMap<String, EnvVarConfig>,
-    ) {
-        let mut all = Map::new();
-        for (name, value) in values {
-            let field = format!("{field}.{name}");
-            match self.value(&field, name, value) {
-                Some(text) if value.secret_ref.is_none() && !value.is_secret => {
-                    all.insert(name.clone(), self.text(&field, &text).into());
-                }
-                Some(text) => {
-                    all.insert(name.clone(), text.into());
-                }
-                None => {}
-            }
-        }
-        if !all.is_empty() {
-            entry.insert(member.to_owned(), Value::Object(all));
-        }
+    fn warn(&mut self, field: &str, message: impl Into<String>) {
+        self.warnings.push(Warning::new(Some(&self.config.name), field, message));
     }
 
-    /// Adds the OAuth settings of the server, if they are not the default.
-    fn login(&mut self, entry: &mut Map<String, Value>) {
+    /// Returns the texts to export for `values`, or `None` if there are none.
+    fn values(&mut self, group: ValueGroup, values: &BTreeMap<String, EnvVarConfig>) -> Option<Map<String, Value>> {
+        let mut texts = Map::new();
+        for (name, value) in values {
+            let field = group.path(name);
+            let Some(mut text) = self.value(&field, name, value) else { continue };
+            if value.secret_ref.is_none() && !value.is_secret {
+                text = self.text(&field, &text);
+            }
+            texts.insert(name.clone(), text.into());
+        }
+        (!texts.is_empty()).then_some(texts)
+    }
+
+    /// Returns the OAuth settings of the server, or `None` if they are the default.
+    fn login(&mut self) -> Option<Map<String, Value>> {
         let (mut section, lost) = login::section_of(&self.config.oauth);
         for field in lost {
-            let message = "other programs have no such setting, so it was not written to the file".to_owned();
-            self.warnings.push(Warning { server: Some(self.config.name.clone()), field: field.to_owned(), message });
+            self.warn(field, "other programs have no such setting, so it was not written to the file");
         }
         if let Some(secret) = &self.config.oauth.client_secret
             && let Some(text) = self.value("oauth.client_secret", "client_secret", secret)
         {
             section.insert("clientSecret".to_owned(), text.into());
         }
-        if !section.is_empty() {
-            entry.insert("oauth".to_owned(), section.into());
-        }
+        (!section.is_empty()).then_some(section)
     }
 
-    /// Returns the text to export for `value`: its literal value, or `${NAME}` in place of a secret.
+    /// Returns the text to export for `value`: its literal value, or `${NAME}` in place of a secret. Returns `None` if there is no
+    /// value.
     fn value(&mut self, field: &str, name: &str, value: &EnvVarConfig) -> Option<String> {
         let reference = value.secret_ref.as_ref().and_then(|text| text.parse::<SecretRef>().ok());
         let variable = match reference {
             Some(SecretRef::Env { name }) => name,
             None if value.secret_ref.is_none() && !value.is_secret => return value.literal().map(str::to_owned),
             _ => {
-                let variable: String = name
-                    .chars()
-                    .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
-                    .collect();
-                let message =
-                    format!("the secret was not written to the file. Set `{variable}` where the program is started");
-                let server = Some(self.config.name.clone());
-                self.warnings.push(Warning { server, field: field.to_owned(), message });
+                let variable = name.to_ascii_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+                let message = "the secret was not written to the file. Set";
+                self.warn(field, format!("{message} `{variable}` where the program is started"));
                 variable
             }
         };

@@ -14,87 +14,74 @@ use serde_json::{Map, Value};
 
 use super::Dialect;
 use super::builder::Builder;
-use super::members::texts;
+use super::members::{text_at, texts, wrong};
 use crate::HubError;
 use crate::config::{OAuthConfig, Redirect};
 
-/// Imports the OAuth section in the member `name` of a server over HTTP.
-pub(super) fn read(builder: &mut Builder<'_>, name: &str, value: &Value) -> Result<(), HubError> {
-    match value {
-        Value::Bool(enabled) => builder.config.oauth.enabled = *enabled,
-        Value::Object(members) => section(builder, name, members)?,
-        _ => return Err(HubError::validation(name, "this must be an object, or `false`")),
-    }
-    Ok(())
-}
-
-fn section(builder: &mut Builder<'_>, section: &str, members: &Map<String, Value>) -> Result<(), HubError> {
+/// Imports the OAuth section in the member `section` of a server over HTTP.
+pub(super) fn read(builder: &mut Builder<'_>, section: &str, value: &Value) -> Result<(), HubError> {
+    let members = match value {
+        Value::Object(members) => members,
+        Value::Bool(enabled) => {
+            builder.config.oauth.enabled = *enabled;
+            return Ok(());
+        }
+        _ => return wrong(section, "this must be an object, or `false`"),
+    };
+    let mut client_secret = None;
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null() && *value != "") {
         let field = format!("{section}.{name}");
         match folded(name).as_str() {
-            "clientid" => {
-                let text = builder.text(&field, text(&field, value)?)?;
-                builder.config.oauth.client_id = Some(text);
-            }
-            "clientsecret" => {
-                let secret = builder.secret(&field, "client_secret", text(&field, value)?)?;
-                builder.config.oauth.client_secret = Some(secret);
-            }
-            "scope" | "scopes" => scopes(builder, &field, value)?,
-            "issuer" => builder.config.oauth.issuer = Some(text(&field, value)?.to_owned()),
+            "clientid" => builder.config.oauth.client_id = Some(builder.text(&field, text_at(&field, value)?)?),
+            "clientsecret" => client_secret = Some((text_at(&field, value)?, field)),
+            "scope" | "scopes" => builder.config.oauth.scopes = scopes(&field, value)?,
+            "issuer" => builder.config.oauth.issuer = Some(text_at(&field, value)?.to_owned()),
             "callbackport" => port(builder, &field, value)?,
-            "redirecturi" | "callbackurl" => redirect_uri(builder, &field, text(&field, value)?),
+            "redirecturi" | "callbackurl" => redirect_uri(builder, &field, text_at(&field, value)?),
             "enabled" => builder.config.oauth.enabled = value != &Value::Bool(false),
             "authservermetadataurl" | "authorizationurl" | "tokenurl" | "registrationurl" => {
-                builder.warn(
-                    field,
-                    "the authorization server is found from the metadata of the server. This URL was omitted",
-                );
+                let message = "the authorization server is found from the metadata of the server. This URL was omitted";
+                builder.warn(field, message);
             }
-            _ => builder.warn(field, "this member is not supported, and was omitted"),
+            _ => builder.warn_unsupported(&field),
         }
     }
-    if builder.config.oauth.client_id.is_none() && builder.config.oauth.client_secret.is_some() {
-        builder.config.oauth.client_secret = None;
-        builder.forget("client_secret");
-        builder.warn(section, "a client secret without the identifier of its client has no effect, and was omitted");
+    match client_secret {
+        Some((text, field)) if builder.config.oauth.client_id.is_some() => {
+            builder.config.oauth.client_secret = Some(builder.secret(&field, "client_secret", text)?);
+        }
+        Some(_) => {
+            let message = "a client secret without the identifier of its client has no effect, and was omitted";
+            builder.warn(section, message);
+        }
+        None => {}
     }
     Ok(())
 }
 
-/// Imports a list of scopes, or a text with spaces between the scopes.
-pub(super) fn scopes(builder: &mut Builder<'_>, field: &str, value: &Value) -> Result<(), HubError> {
-    let scopes = match value {
-        Value::String(text) => text.split_ascii_whitespace().map(str::to_owned).collect(),
-        _ => texts(value).ok_or_else(|| HubError::validation(field, "this must be a list of scopes"))?,
-    };
-    builder.config.oauth.scopes = scopes;
-    Ok(())
+/// Reads a list of scopes, or a text with spaces between the scopes.
+pub(super) fn scopes(field: &str, value: &Value) -> Result<Vec<String>, HubError> {
+    match value {
+        Value::String(text) => Ok(text.split_ascii_whitespace().map(str::to_owned).collect()),
+        _ => texts(value).ok_or_else(|| HubError::validation(field, "this must be a list of scopes")),
+    }
 }
 
 fn port(builder: &mut Builder<'_>, field: &str, value: &Value) -> Result<(), HubError> {
     let port = value.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0);
-    let Some(port) = port else { return Err(HubError::validation(field, "this must be the number of a port")) };
+    let Some(port) = port else { return wrong(field, "this must be the number of a port") };
+    let host = if builder.dialect == Dialect::CodexToml { "127.0.0.1" } else { "localhost" };
     // The URL is more precise.
-    if builder.config.oauth.redirect_uri.is_none() {
-        let host = if builder.dialect() == Dialect::CodexToml { "127.0.0.1" } else { "localhost" };
-        builder.config.oauth.redirect_uri = Some(format!("http://{host}:{port}/callback"));
-    }
+    builder.config.oauth.redirect_uri.get_or_insert_with(|| format!("http://{host}:{port}/callback"));
     Ok(())
 }
 
 fn redirect_uri(builder: &mut Builder<'_>, field: &str, uri: &str) {
-    let of_this_machine =
-        OAuthConfig { redirect_uri: Some(uri.to_owned()), ..OAuthConfig::default() }.redirect().is_some();
-    if of_this_machine {
+    if Redirect::parse(uri).is_some() {
         builder.config.oauth.redirect_uri = Some(uri.to_owned());
     } else {
         builder.warn(field, "logins end at an address of this machine. This address is another one, and was omitted");
     }
-}
-
-fn text<'v>(field: &str, value: &'v Value) -> Result<&'v str, HubError> {
-    value.as_str().ok_or_else(|| HubError::validation(field, "this must be text"))
 }
 
 /// Returns a member name without its style: `clientId`, `client_id` and `CLIENT_ID` are the same.

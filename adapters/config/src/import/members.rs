@@ -2,8 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::builder::Builder;
 use crate::HubError;
+
+/// Returns the error that the member `field` is wrong, with a message for the user.
+pub(super) fn wrong<T>(field: &str, message: impl Into<String>) -> Result<T, HubError> {
+    Err(HubError::validation(field, message))
+}
 
 /// Returns whether the JSON object has a member `name` that is neither `null` nor an empty text.
 pub(super) fn present(members: &Map<String, Value>, name: &str) -> bool {
@@ -11,17 +15,24 @@ pub(super) fn present(members: &Map<String, Value>, name: &str) -> bool {
 }
 
 /// Returns the text of the member `name`. Returns an error if the member is missing or is not a text.
-pub(super) fn text(members: &Map<String, Value>, name: &str) -> Result<String, HubError> {
-    match members.get(name) {
-        Some(Value::String(text)) => Ok(text.clone()),
-        _ => Err(HubError::validation(name, "this must be text")),
-    }
+pub(super) fn text<'v>(members: &'v Map<String, Value>, name: &str) -> Result<&'v str, HubError> {
+    text_at(name, members.get(name).unwrap_or(&Value::Null))
+}
+
+/// Returns the text `value`. Returns an error that names `field` if the value is not a text.
+pub(super) fn text_at<'v>(field: &str, value: &'v Value) -> Result<&'v str, HubError> {
+    value.as_str().ok_or_else(|| HubError::validation(field, "this must be text"))
 }
 
 /// Converts a JSON list to texts, or returns `None` if that is not possible. Numbers and booleans are converted too, because
 /// people forget the quotes.
 pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(scalar).collect()
+}
+
+/// Converts the JSON list `value` to names. Returns an error that names `field` if the value is not a list of names.
+pub(super) fn names(field: &str, value: &Value) -> Result<Vec<String>, HubError> {
+    texts(value).ok_or_else(|| HubError::validation(field, "this must be a list of names"))
 }
 
 /// Returns the strings in the JSON array `name` of `members`, or an empty list if there is no such member. Numbers and booleans count as
@@ -33,7 +44,8 @@ pub(super) fn texts_of(members: &Map<String, Value>, name: &str) -> Result<Vec<S
     }
 }
 
-fn scalar(value: &Value) -> Option<String> {
+/// Converts a text, a number or a boolean to text. Returns `None` for other values.
+pub(super) fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -42,47 +54,18 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns the names and texts in the object `name`, such as the environment variables in `env`. Empty if the member is
-/// missing. Returns an error if the member is not an object of texts.
-///
-/// In some programs, `null` removes a variable that the server would inherit. Here, `null` is ignored, and a warning names such
-/// variables.
-pub(super) fn pairs(
-    builder: &mut Builder<'_>,
-    members: &Map<String, Value>,
-    name: &str,
-) -> Result<Vec<(String, String)>, HubError> {
-    let values = match members.get(name) {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::Object(values)) => values,
-        Some(_) => return Err(HubError::validation(name, "this must be an object whose values are texts")),
-    };
-    let mut pairs = Vec::new();
-    for (key, value) in values {
-        let field = format!("{name}.{key}");
-        match scalar(value) {
-            Some(text) => pairs.push((key.clone(), text)),
-            None if value.is_null() && mcpwire_client::inherited_env_names().contains(&key.as_str()) => {
-                builder.warn(field, "the server inherits this variable: `null` does not remove it");
-            }
-            None if value.is_null() => {}
-            None => return Err(HubError::validation(field, "this must be text")),
-        }
-    }
-    Ok(pairs)
-}
-
 /// Returns the text of the member `name` of a JSON object, or `None` if the member is missing or is not a text.
 pub(super) fn text_of<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name)?.as_str()
 }
 
 /// Returns a member of a registry's `server.json` by its current name, or else by its name in earlier versions of the schema.
+/// Returns `None` if the member is missing or `null`.
 pub(super) fn either<'v>(value: &'v Value, name: &str, earlier: &str) -> Option<&'v Value> {
     value.get(name).or_else(|| value.get(earlier)).filter(|value| !value.is_null())
 }
 
-/// Returns the items of the list in the member `name`, or no items if there is no such list.
-pub(super) fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
+/// Returns the items of the JSON array `value`, or no items if `value` is missing or is not an array.
+pub(super) fn items(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
 }

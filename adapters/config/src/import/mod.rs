@@ -40,7 +40,6 @@ mod builder;
 mod codex;
 mod command;
 mod dialect;
-mod docker;
 mod env_file;
 mod export;
 mod family;
@@ -65,6 +64,7 @@ pub use model::{Import, ImportOptions, Imported, Refused, Warning, keep_all_secr
 use crate::HubError;
 use crate::jsonc::parse_json;
 pub use crate::secrets::is_secret;
+use members::wrong;
 
 /// Maximum size of a configuration file to import: 16 MiB. A file with a thousand servers is about 1 MiB large.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -91,35 +91,32 @@ pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(dialect) = options.dialect.or_else(|| Dialect::detect(text, options.path.as_deref())) else {
         let message = "cannot detect which program this file belongs to. Name the format: ".to_owned();
-        let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-        return Err(HubError::validation("dialect", message + &names.join(", ")));
+        return wrong("dialect", message + &Dialect::names());
     };
-    let mut import = Import { dialect, servers: Vec::new(), refused: Vec::new(), warnings: Vec::new() };
-    let whole = parse(dialect, text)?;
-    match dialect {
-        Dialect::VsCode => vscode::read(&whole, options, &mut import)?,
-        Dialect::Zed => zed::read(&whole, options, &mut import)?,
-        Dialect::CodexToml => codex::read(&whole, options, &mut import)?,
-        Dialect::ServerJson => server_json::read(&whole, options, &mut import)?,
-        _ => family::read(&whole, options, &mut import)?,
-    }
+    let whole = parse(dialect, text)
+        .or_else(|reason| wrong("", format!("this is not a file of `{}`: {reason}", dialect.name())))?;
+    let mut import = Import::new(dialect);
+    let read = match dialect {
+        Dialect::VsCode => vscode::read,
+        Dialect::Zed => zed::read,
+        Dialect::CodexToml => codex::read,
+        Dialect::ServerJson => server_json::read,
+        _ => family::read,
+    };
+    read(&whole, options, &mut import)?;
     Ok(import)
 }
 
-fn parse(dialect: Dialect, text: &str) -> Result<Value, HubError> {
-    let wrong =
-        |reason: String| Err(HubError::validation("", format!("this is not a file of `{}`: {reason}", dialect.name())));
+/// Parses the text of a file, or returns why this is not possible.
+fn parse(dialect: Dialect, text: &str) -> Result<Value, String> {
     if dialect == Dialect::CodexToml {
-        return match toml::from_str::<Value>(text) {
-            Ok(value) => Ok(value),
-            // The complete error of the parser quotes lines of the file, which may contain secrets.
-            Err(error) => wrong(error.message().to_owned()),
-        };
+        // The complete error of the parser quotes lines of the file, which may contain secrets.
+        return toml::from_str(text).map_err(|error| error.message().to_owned());
     }
     match parse_json(text) {
         Some(Ok(value @ Value::Object(_))) => Ok(value),
-        Some(Ok(_)) => wrong("it is not an object".to_owned()),
-        Some(Err(reason)) => wrong(reason),
-        None => wrong("it is empty".to_owned()),
+        Some(Ok(_)) => Err("it is not an object".to_owned()),
+        Some(Err(reason)) => Err(reason),
+        None => Err("it is empty".to_owned()),
     }
 }

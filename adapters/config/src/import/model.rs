@@ -7,7 +7,7 @@ use std::thread;
 
 use super::Dialect;
 use crate::HubError;
-use crate::config::{McpConfig, McpPackage, McpPackageType};
+use crate::config::McpConfig;
 use crate::secrets::{Secret, SecretRef, SecretStore};
 
 /// The options for importing the configuration file of another program.
@@ -92,6 +92,28 @@ pub struct Import {
     pub warnings: Vec<Warning>,
 }
 
+impl Import {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Import { dialect, servers: Vec::new(), refused: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// Adds the outcome of importing the server `name`: the server with its warnings, or the reason why it cannot be imported.
+    pub(super) fn add(&mut self, name: &str, outcome: Result<(Imported, Vec<Warning>), HubError>) {
+        match outcome {
+            Ok((server, warnings)) => {
+                self.servers.push(server);
+                self.warnings.extend(warnings);
+            }
+            Err(error) => self.refused.push(Refused { name: name.to_owned(), error }),
+        }
+    }
+
+    /// Adds a warning about the whole file, or about the server `server` in it.
+    pub(super) fn warn(&mut self, server: Option<&str>, field: impl Into<String>, message: impl Into<String>) {
+        self.warnings.push(Warning::new(server, field, message));
+    }
+}
+
 /// A server that was imported from the configuration file of another program.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -136,15 +158,15 @@ const THREADS: usize = 8;
 /// [`Imported::keep_secrets`] does, and returns the results in the order of `servers`.
 pub fn keep_all_secrets(servers: &[Imported], store: &dyn SecretStore) -> Vec<Result<(), HubError>> {
     let chunk = servers.len().div_ceil(THREADS).max(1);
+    let keep = |servers: &[Imported]| servers.iter().map(|server| server.keep_secrets(store)).collect::<Vec<_>>();
+    let panicked = |_| Err(HubError::unavailable("the store of secrets panicked"));
     thread::scope(|scope| {
-        let keep = |servers: &[Imported]| servers.iter().map(|server| server.keep_secrets(store)).collect::<Vec<_>>();
-        let threads: Vec<_> =
-            servers.chunks(chunk).map(|servers| (servers, scope.spawn(move || keep(servers)))).collect();
-        let panicked = || Err(HubError::unavailable("the store of secrets panicked"));
+        let chunks = servers.chunks(chunk);
+        let threads: Vec<_> = chunks.map(|servers| (servers, scope.spawn(move || keep(servers)))).collect();
         let results = threads
             .into_iter()
-            .map(|(servers, thread)| thread.join().unwrap_or_else(|_| servers.iter().map(|_| panicked()).collect()));
-        results.flatten().collect()
+            .flat_map(|(servers, thread)| thread.join().unwrap_or_else(|_| servers.iter().map(panicked).collect()));
+        results.collect()
     })
 }
 
@@ -171,21 +193,8 @@ pub struct Warning {
     pub message: String,
 }
 
-/// The package that a command such as `npx` starts, with its arguments.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Recognised {
-    pub(super) package: McpPackage,
-    pub(super) runtime_args: Vec<String>,
-    pub(super) args: Vec<String>,
-    /// Environment variables that the command itself sets, such as `-e NAME=value` of `docker run`. A variable without a value
-    /// is passed on from the environment of the hub.
-    pub(super) env: Vec<(String, Option<String>)>,
-    pub(super) warning: Option<&'static str>,
-}
-
-/// Returns `program` if it is not the default program that runs packages of this kind, or `None` otherwise. `runner` is the
-/// plain name of `program`, such as `npx`.
-pub(super) fn hint(program: &str, runner: &str, package_type: McpPackageType) -> Option<String> {
-    let is_usual = program == runner && package_type.runtimes().first() == Some(&runner);
-    (!is_usual).then(|| program.to_owned())
+impl Warning {
+    pub(super) fn new(server: Option<&str>, field: impl Into<String>, message: impl Into<String>) -> Self {
+        Warning { server: server.map(str::to_owned), field: field.into(), message: message.into() }
+    }
 }

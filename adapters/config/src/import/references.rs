@@ -16,10 +16,10 @@ pub(super) enum Part {
     Input(String),
     /// A reference to the home directory of the user.
     Home,
-    /// A reference to the path of the project folder, or only to its name.
-    Workspace {
-        name_only: bool,
-    },
+    /// A reference to the path of the project folder.
+    Workspace,
+    /// A reference to the name of the project folder.
+    WorkspaceName,
     /// A reference that only the program that owns the file can resolve, such as `${command:NAME}`.
     Unknown(String),
 }
@@ -48,83 +48,57 @@ pub(super) fn parts(dialect: Dialect, text: &str) -> Vec<Part> {
     parts
 }
 
-/// Returns the reference at the start of `text`, such as `${NAME}`, with its length in bytes. `None` if there is no reference
-/// there.
+/// Returns the reference at the start of `text`, such as `${NAME}`, with its length in bytes. Returns `None` if there is no
+/// reference at the start.
 fn reference(dialect: Dialect, text: &str) -> Option<(Part, usize)> {
-    let braced = || {
-        let inner = text.strip_prefix("${")?;
-        let inner = &inner[..inner.find('}')?];
-        (!inner.contains("${")).then_some((inner, inner.len() + 3))
+    let braced = text.strip_prefix("${").and_then(|rest| Some(rest.split_once('}')?.0));
+    let Some(inner) = braced.filter(|inner| !inner.contains("${")) else {
+        return if dialect == Dialect::GeminiCli { unbraced(text) } else { None };
     };
-    match dialect {
+    let whole = &text[..inner.len() + "${}".len()];
+    let part = match dialect {
         Dialect::ClaudeDesktop | Dialect::Zed | Dialect::CodexToml | Dialect::ServerJson => None,
-        Dialect::ClaudeCode => {
-            let (inner, length) = braced()?;
-            Some((shell(inner, Some(&text[..length]))?, length))
-        }
-        Dialect::McpServers => {
-            let (inner, length) = braced()?;
-            let inner = inner.strip_prefix("env:").unwrap_or(inner);
-            Some((shell(inner, None)?, length))
-        }
-        Dialect::GeminiCli => gemini(text, braced()),
-        Dialect::Cursor | Dialect::Windsurf | Dialect::VsCode => {
-            let (inner, length) = braced()?;
-            let part = editor(dialect, inner)?;
-            Some((part.unwrap_or_else(|| Part::Unknown(text[..length].to_owned())), length))
-        }
-    }
+        Dialect::ClaudeCode => shell(inner, Some(whole)),
+        Dialect::McpServers => shell(inner.strip_prefix("env:").unwrap_or(inner), None),
+        Dialect::GeminiCli => is_name(inner).then(|| env(inner, Some(""))),
+        Dialect::Cursor | Dialect::Windsurf | Dialect::VsCode => editor(dialect, inner, whole),
+    };
+    Some((part?, whole.len()))
+}
+
+fn env(name: &str, unset: Option<&str>) -> Part {
+    Part::Env { name: name.to_owned(), unset: unset.map(str::to_owned) }
 }
 
 /// Parses the inside of `${VAR}` or `${VAR:-default}`. `unset` is the text that replaces `${VAR}` if the variable is not set.
 fn shell(inner: &str, unset: Option<&str>) -> Option<Part> {
-    let (name, default) = match inner.split_once(":-") {
-        Some((name, default)) => (name, Some(default)),
-        None => (inner, unset),
+    let (name, unset) = inner.split_once(":-").map_or((inner, unset), |(name, default)| (name, Some(default)));
+    is_name(name).then(|| env(name, unset))
+}
+
+/// Parses a reference of Gemini CLI without braces: `$VAR`, or `%VAR%` on Windows.
+fn unbraced(text: &str) -> Option<(Part, usize)> {
+    let (name, marks) = if let Some(rest) = text.strip_prefix('$') {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        (&rest[..end], "$")
+    } else {
+        let rest = text.strip_prefix('%').filter(|_| cfg!(windows))?;
+        (rest.split_once('%')?.0, "%%")
     };
-    is_name(name).then(|| Part::Env { name: name.to_owned(), unset: default.map(str::to_owned) })
+    is_name(name).then(|| (env(name, Some("")), name.len() + marks.len()))
 }
 
-fn gemini(text: &str, braced: Option<(&str, usize)>) -> Option<(Part, usize)> {
-    let env = |name: &str| Part::Env { name: name.to_owned(), unset: Some(String::new()) };
-    if let Some((inner, length)) = braced {
-        return is_name(inner).then(|| (env(inner), length));
-    }
-    if let Some(after) = text.strip_prefix('$') {
-        let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
-        return is_name(&after[..end]).then(|| (env(&after[..end]), end + 1));
-    }
-    if cfg!(windows)
-        && let Some(after) = text.strip_prefix('%')
-        && let Some(end) = after.find('%')
-        && is_name(&after[..end])
-    {
-        return Some((env(&after[..end]), end + 2));
-    }
-    None
-}
-
-/// Parses the inside of a reference of VS Code and its forks, such as `env:NAME`. Returns `Some(None)` for a reference that
-/// only these programs can resolve, and `None` if this is not a reference.
-#[expect(clippy::option_option, reason = "no reference, a known one, and one that only the other program can resolve")]
-fn editor(dialect: Dialect, inner: &str) -> Option<Option<Part>> {
-    if let Some(name) = inner.strip_prefix("env:") {
-        return Some(Some(Part::Env { name: name.to_owned(), unset: Some(String::new()) }));
-    }
-    if let Some(id) = inner.strip_prefix("input:")
-        && dialect == Dialect::VsCode
-    {
-        return Some(Some(Part::Input(id.to_owned())));
-    }
-    if dialect == Dialect::Windsurf {
-        return None;
-    }
-    match inner {
-        "userHome" => Some(Some(Part::Home)),
-        "workspaceFolder" => Some(Some(Part::Workspace { name_only: false })),
-        "workspaceFolderBasename" => Some(Some(Part::Workspace { name_only: true })),
-        "pathSeparator" | "/" => Some(Some(Part::Text(std::path::MAIN_SEPARATOR.to_string()))),
-        _ if inner.starts_with("command:") || inner.starts_with("config:") => Some(None),
+/// Parses the inside of a reference of VS Code and its forks, such as `env:NAME`. `whole` is the reference with its braces.
+fn editor(dialect: Dialect, inner: &str, whole: &str) -> Option<Part> {
+    match (inner, inner.split_once(':')) {
+        (_, Some(("env", name))) => Some(env(name, Some(""))),
+        (_, Some(("input", id))) if dialect == Dialect::VsCode => Some(Part::Input(id.to_owned())),
+        _ if dialect == Dialect::Windsurf => None,
+        ("userHome", _) => Some(Part::Home),
+        ("workspaceFolder", _) => Some(Part::Workspace),
+        ("workspaceFolderBasename", _) => Some(Part::WorkspaceName),
+        ("pathSeparator" | "/", _) => Some(Part::Text(std::path::MAIN_SEPARATOR.to_string())),
+        (_, Some(("command" | "config", _))) => Some(Part::Unknown(whole.to_owned())),
         _ => None,
     }
 }
@@ -137,10 +111,6 @@ fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn env(name: &str, unset: Option<&str>) -> Part {
-        Part::Env { name: name.into(), unset: unset.map(str::to_owned) }
-    }
 
     fn text(text: &str) -> Part {
         Part::Text(text.into())

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::super::builder::Builder;
-use super::super::members::{either, list, text_of};
 use crate::HubError;
-use crate::config::{EnvVarConfig, EnvVarSpec, InputFormat, fill};
+use crate::config::{EnvVarConfig, EnvVarSpec, InputFormat, check_literal, fill};
+use crate::import::builder::Builder;
+use crate::import::members::{either, items, text_of, wrong};
 
 /// Maps the names of variables in a registry's `server.json` to the texts that refer to these variables in the hub's
 /// configuration, such as `{name}`.
@@ -42,31 +42,26 @@ pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Res
         Some("filepath" | "file_path") => InputFormat::Filepath,
         _ => InputFormat::String,
     };
-    let choices = list(input, "choices").filter_map(Value::as_str).map(str::to_owned).collect();
     let mut scope = Scope::default();
     scope.define(builder, input.get("variables"))?;
-    let fixed = of("value").map(|value| scope.fill(&value));
-    let is_secret = is("isSecret", "is_secret");
     let spec = EnvVarSpec {
         description: of("description"),
         is_required: is("isRequired", "is_required"),
         default: of("default"),
         placeholder: of("placeholder"),
-        choices,
+        choices: items(input.get("choices")).filter_map(Value::as_str).map(str::to_owned).collect(),
         format,
-        value: fixed,
+        value: text_of(input, "value").map(|value| scope.fill(value)),
     };
-    let mut value = EnvVarConfig { name: name.to_owned(), is_secret, ..EnvVarConfig::default() };
+    let mut value = EnvVarConfig::unset(name).is_secret(is("isSecret", "is_secret"));
     // If a variable in the value has the same name, the answer belongs to that variable.
-    let is_within = input.get("variables").is_some_and(|variables| variables.get(name).is_some());
-    if let Some(answer) = builder.options.answers.get(name).filter(|_| !is_within).cloned() {
-        if is_secret && spec.value.is_none() {
-            crate::config::check_literal(&spec, answer.expose())
-                .map_err(|message| HubError::validation(name, message))?;
+    let is_within = scope.0.contains_key(name);
+    match builder.options.answers.get(name).filter(|_| !is_within).cloned() {
+        Some(answer) if value.is_secret && spec.value.is_none() => {
+            check_literal(&spec, answer.expose()).map_err(|message| HubError::validation(name, message))?;
             value.secret_ref = Some(builder.keep(name, answer)?);
-        } else {
-            value.value = Some(answer.expose().to_owned());
         }
+        answer => value.value = answer.map(|answer| answer.expose().to_owned()),
     }
     Ok(value.spec(spec))
 }
@@ -78,7 +73,8 @@ pub(super) fn key_value(
     input: &Value,
     field: &str,
 ) -> Result<(String, EnvVarConfig), HubError> {
-    let name = text_of(input, "name").filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| HubError::validation(field, "a name is required"))?;
-    Ok((name.to_owned(), self::input(builder, name, input)?))
+    match text_of(input, "name") {
+        Some(name) if !name.is_empty() => Ok((name.to_owned(), self::input(builder, name, input)?)),
+        _ => wrong(field, "a name is required"),
+    }
 }
