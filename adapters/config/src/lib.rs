@@ -20,7 +20,6 @@
 pub mod config;
 pub mod disk;
 pub mod import;
-mod jsonc;
 pub mod launch;
 mod policy;
 pub mod redact;

@@ -20,20 +20,10 @@ pub(crate) fn has_password(url: &str) -> bool {
     login(url).and_then(|login| login.split_once(':')).is_some_and(|(_, password)| !password.is_empty())
 }
 
-/// Returns whether `url` is a URL to which the hub can send requests. The URL must be absolute, with `http` or `https` and a
-/// host. It must not contain a user, a password, or characters that are invalid in URLs, such as braces.
+/// Returns whether `url` is a URL to which the hub can send requests: absolute, with `http` or `https` and a host, without user,
+/// password, and characters that are invalid in URLs, such as braces.
 pub(crate) fn is_address(url: &str) -> bool {
-    let is_http = |scheme: &str| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
-    let authority = authority(url);
-    let colon = authority.rfind(':').filter(|at| !authority[*at..].contains(']'));
-    let (host, port) = authority.split_at(colon.unwrap_or(authority.len()));
-    let port = port.strip_prefix(':').unwrap_or_default();
-    let is_plain = url.bytes().all(|byte| byte.is_ascii_graphic()) && !url.contains(['\\', '{', '}', '<', '>', '"']);
-    url.split_once("://").is_some_and(|(scheme, _)| is_http(scheme))
-        && is_plain
-        && !authority.contains('@')
-        && !host.is_empty()
-        && (port.is_empty() || port.parse::<u16>().is_ok())
+    mcpwire_text::url::is_address(url) && !url.contains(['{', '}', '<', '>', '"'])
 }
 
 /// Returns `url` without the parts that may be secret: user and password, query and fragment. `?…` replaces the query.

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::regular::{Links, open_regular, read_open_file};
+use crate::regular::{Links, MAX_LINKS, if_there, make_private, open_regular, read_open_file};
 use crate::trusted::check_trusted;
 
 /// Maximum size of a file, in bytes. A hub's configuration of 1,000 servers takes 1 MiB, and 10,000 cached tools
@@ -70,9 +70,6 @@ pub trait NewFile {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemFs;
 
-/// Maximum number of symbolic links to follow for one path. Linux has the same limit.
-const MAX_LINKS: usize = 40;
-
 impl Fs for SystemFs {
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
         let mut options = OpenOptions::new();
@@ -86,15 +83,11 @@ impl Fs for SystemFs {
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         let mut path = path.to_path_buf();
         for _ in 0..MAX_LINKS {
-            match fs::symlink_metadata(&path) {
-                Ok(meta) if meta.is_symlink() => {
-                    let to = fs::read_link(&path)?;
-                    path = path.parent().map_or_else(|| to.clone(), |directory| directory.join(&to));
-                }
-                Ok(_) => return Ok(path),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path),
-                Err(error) => return Err(error),
+            if !if_there(fs::symlink_metadata(&path))?.is_some_and(|metadata| metadata.is_symlink()) {
+                return Ok(path);
             }
+            let to = fs::read_link(&path)?;
+            path = path.parent().map_or_else(|| to.clone(), |directory| directory.join(&to));
         }
         Err(io::Error::other("too many symbolic links"))
     }
@@ -119,10 +112,8 @@ impl Fs for SystemFs {
     fn lock(&self, path: &Path, timeout: Duration) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
-        check_writers(directory.unwrap_or(Path::new(".")))?;
+        make_private(&mut options);
+        check_writers(directory_of(path))?;
         let (file, _) = open_regular(path, options, Links::Follow)?;
         match file.try_lock() {
             Ok(()) => Ok(file),
@@ -136,9 +127,11 @@ impl Fs for SystemFs {
         options.create_new(true).write(true);
         // The file is created private, and `mode` is set afterwards, because the umask would restrict a mode that is given at
         // creation.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = create_locked(&options, path)?;
+        make_private(&mut options);
+        let file = options.open(path)?;
+        if file.lock().is_ok() && path.symlink_metadata().is_err() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
         #[cfg(unix)]
         if mode != 0o600 {
             file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
@@ -182,15 +175,6 @@ impl NewFile for File {
     }
 }
 
-/// Creates a file, and locks it.
-fn create_locked(options: &OpenOptions, path: &Path) -> io::Result<File> {
-    let file = options.open(path)?;
-    if file.lock().is_ok() && path.symlink_metadata().is_err() {
-        return Err(io::ErrorKind::Interrupted.into());
-    }
-    Ok(file)
-}
-
 /// Waits up to `timeout` until `file` is locked. A separate thread calls `File::lock`, which has no timeout. Trying the lock at
 /// intervals instead could fail forever while other programs take it in between.
 fn wait_for_lock(file: File, timeout: Duration) -> io::Result<File> {
@@ -204,15 +188,12 @@ fn wait_for_lock(file: File, timeout: Duration) -> io::Result<File> {
     receiver.recv_timeout(timeout).unwrap_or_else(|_| Err(io::ErrorKind::WouldBlock.into()))
 }
 
+/// Returns the directory of the file at `path`.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Refuses a file that other users could change or replace: it may say which programs to start.
 fn check_writers(path: &Path) -> io::Result<()> {
     check_trusted(path).map_err(io::Error::other)
-}
-
-fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
 }

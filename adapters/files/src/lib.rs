@@ -10,8 +10,7 @@
 //! | `fs` | `Fs`: the file operations, which tests replace; `SystemFs`: those of the system, with locks across processes |
 //! | `trusted` | `check_trusted`: refuses a file that other users could change or replace |
 //! | `private` | `read_private`: reads a file that only this user may read |
-//! | `replace` | `replace`: replaces a file atomically |
-//! | `leftovers` | `remove_leftovers`: removes the temporary files of killed programs |
+//! | `replace` | `replace`: replaces a file atomically; `remove_leftovers`: removes the temporary files of killed programs |
 //! | `faults` | `FaultyFs`: a file system for tests that fails or loses power |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -24,14 +23,12 @@ pub mod faults;
 #[cfg(feature = "replace")]
 #[clippy::msrv = "1.89"]
 mod fs;
-#[cfg(feature = "replace")]
-#[clippy::msrv = "1.89"]
-mod leftovers;
 mod output;
 #[cfg(feature = "replace")]
 mod private;
 mod regular;
 #[cfg(feature = "replace")]
+#[clippy::msrv = "1.89"]
 mod replace;
 #[cfg(feature = "replace")]
 mod trusted;
@@ -40,13 +37,11 @@ mod trusted;
 pub use error::FileError;
 #[cfg(feature = "replace")]
 pub use fs::{Fs, NewFile, SystemFs};
-#[cfg(feature = "replace")]
-pub use leftovers::remove_leftovers;
 pub use output::{check_link, check_own_file, create_output};
 #[cfg(feature = "replace")]
 pub use private::{check_private_directory, check_private_file, read_private};
 pub use regular::{Links, open_regular, read_file_or_pipe, read_open_file, read_regular, read_to_end};
 #[cfg(feature = "replace")]
-pub use replace::{check_replace, replace, replace_for_now};
+pub use replace::{check_replace, remove_leftovers, replace, replace_for_now};
 #[cfg(feature = "replace")]
 pub use trusted::check_trusted;

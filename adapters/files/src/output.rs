@@ -7,7 +7,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::regular::{Links, is_pipe, open_regular};
+use crate::regular::{Links, is_pipe, make_private, open_regular};
 
 /// Opens the file at `path` to write it anew, and creates it if it is missing. Only this user can read and write it then.
 ///
@@ -33,8 +33,7 @@ pub fn create_output(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     // The file is emptied only after the check of its owner.
     options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    make_private(&mut options);
     let (file, metadata) = open_regular(path, options, Links::Refuse)?;
     check_own_file(&metadata)?;
     #[cfg(unix)]

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::FileError;
-use crate::regular::{Links, open_regular, read_open_file};
+use crate::regular::{Links, if_there, open_regular, read_open_file};
 use crate::trusted::check_trusted;
 #[cfg(unix)]
 use crate::trusted::quoted;
@@ -27,11 +27,8 @@ pub fn read_private(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, File
     let failed = |error: io::Error| FileError::new("read", path, &error);
     let mut options = OpenOptions::new();
     options.read(true);
-    let (file, metadata) = match open_regular(path, options, Links::Refuse) {
-        Ok(opened) => opened,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
+    let opened = if_there(open_regular(path, options, Links::Refuse)).map_err(failed)?;
+    let Some((file, metadata)) = opened else { return Ok(None) };
     // Another file may have taken the place of the one that was checked.
     check_owner(path, &metadata, FILE_MODE)?;
     read_open_file(file, &metadata, max_bytes).map(Some).map_err(failed)
@@ -50,11 +47,8 @@ pub fn check_private_directory(path: &Path) -> Result<bool, FileError> {
 }
 
 fn check(path: &Path, is: fn(&FileType) -> bool, what: &str, mode: u32) -> Result<bool, FileError> {
-    let metadata = match fs::symlink_metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(FileError::new("examined", path, &error)),
-    };
+    let found = if_there(fs::symlink_metadata(path)).map_err(|error| FileError::new("examined", path, &error))?;
+    let Some(metadata) = found else { return Ok(false) };
     if metadata.is_symlink() {
         return Err(not_private(path, "is a link".into()));
     }

@@ -7,6 +7,10 @@ use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
+/// Maximum number of symbolic links to follow for one path. Linux has the same limit.
+#[cfg(feature = "replace")]
+pub(crate) const MAX_LINKS: usize = 40;
+
 /// Whether the last part of a path may be a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
@@ -26,17 +30,23 @@ pub fn open_regular(path: &Path, options: OpenOptions, links: Links) -> io::Resu
         Links::Follow => fs::metadata(path),
         Links::Refuse => fs::symlink_metadata(path),
     };
-    match found {
-        Ok(metadata) => check(metadata.file_type())?,
-        // `options` may create the file.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
+    // `options` may create a missing file.
+    if let Some(metadata) = if_there(found)? {
+        check(metadata.file_type())?;
     }
     let file = without_waiting(options, links).open(path)?;
     // Another file may have taken the place of the one that was checked.
     let metadata = file.metadata()?;
     check(metadata.file_type())?;
     Ok((file, metadata))
+}
+
+/// Makes a file that `options` create readable and writable only by this user.
+pub(crate) fn make_private(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
 }
 
 /// Adds the flags with which to open a pipe does not wait, and to open a terminal has no effect on this process.
@@ -109,6 +119,15 @@ pub fn read_to_end(input: impl Read, bytes: &mut Vec<u8>, max_bytes: u64) -> io:
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(())
+}
+
+/// Returns `None` in place of the error for a missing file.
+pub(crate) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn check(kind: FileType) -> io::Result<()> {

@@ -1,12 +1,19 @@
-//! Replaces files atomically: readers see the old content or the new one, even after a crash.
+//! Replaces files atomically: readers see the old content or the new one, even after a crash. Removes the temporary files of
+//! programs that were killed while they replaced a file.
 
 use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use crate::fs::directory_of;
+use crate::regular::{Links, open_regular};
 use crate::{Fs, NewFile};
+
+/// Age from which a temporary file is considered abandoned on a file system without locks. Writing a file takes only seconds.
+const LEFTOVER_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// Replaces the content of the file `path` atomically, by writing a temporary file and renaming it. The new content survives a
 /// loss of power. If `backup` is given, the old file stays under that name.
@@ -101,4 +108,39 @@ fn beside(path: &Path) -> PathBuf {
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{random:016x}.tmp"));
     path.with_file_name(name)
+}
+
+/// Removes temporary files that killed programs have left in the directory of `path`: those of `path`, and of all files whose
+/// names start with the name of `path`. A program that is writing holds a lock of its temporary file, which stays.
+///
+/// Such a temporary file may still contain a secret that the user has removed. Errors are ignored, because the next change of
+/// the file tries again.
+pub fn remove_leftovers(path: &Path) {
+    let Some(name) = path.file_name() else { return };
+    let prefix = format!(".{}", name.to_string_lossy());
+    for entry in fs::read_dir(directory_of(path)).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_temporary =
+            name.to_str().and_then(|name| name.strip_suffix(".tmp")).is_some_and(|name| name.starts_with(&prefix));
+        // The lock is held until the file is removed, so that its writer cannot begin in between.
+        if is_temporary && let Some(_lock) = lock_abandoned(&entry.path()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Locks a temporary file. Returns `None` if a program is writing it.
+fn lock_abandoned(path: &Path) -> Option<File> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    let (file, metadata) = open_regular(path, options, Links::Refuse).ok()?;
+    let is_abandoned = match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        // The file system has no locks.
+        Err(TryLockError::Error(_)) => {
+            metadata.modified().is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > LEFTOVER_AGE))
+        }
+    };
+    is_abandoned.then_some(file)
 }

@@ -37,6 +37,7 @@ use uuid::Uuid;
 pub(crate) use hash::hex;
 pub use oauth::{OAuthConfig, Redirect};
 pub use package::{McpPackage, McpPackageType, McpSource, McpTransport};
+use settings::is_default;
 pub use settings::{Limits, Origin, RestartPolicy, Timeouts, ToolFilter};
 pub(crate) use text::{fill, is_variable_name, names_in};
 pub(crate) use validate::{check_literal, check_text, is_dangerous, missing_values, runs, split_version};
@@ -287,8 +288,4 @@ pub fn folded(name: &str) -> String {
 
 fn yes() -> bool {
     true
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{EnvVarConfig, is_default};
+use super::settings::is_default;
+use super::value::EnvVarConfig;
 
 /// The OAuth settings of one server over HTTP. In the configuration file: the member `oauth`, an object or `false`.
 ///

@@ -107,6 +107,11 @@ pub enum Origin {
     Registry,
 }
 
+/// Returns whether a setting has its default value, and is left out of the file.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// Serializes an optional duration as a whole number of milliseconds.
 pub(super) mod millis {
     use std::time::Duration;

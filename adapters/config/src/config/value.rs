@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::is_default;
+use super::settings::is_default;
 
 /// The configured value of an environment variable of a server, of an HTTP header, or of a variable that replaces `{name}` in a
 /// text.

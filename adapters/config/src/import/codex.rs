@@ -1,11 +1,11 @@
 //! Reads the files of Codex: `mcp_servers` in TOML.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::builder::{Builder, read_servers};
+use super::builder::Builder;
+use super::entry::read_servers;
 use super::login;
 use super::members::{items, names, present, text, text_of, wrong};
 use super::model::{Import, ImportOptions};
@@ -23,7 +23,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
             import.warn(None, name, message);
         }
     }
-    read_servers(whole.get("mcp_servers"), "mcp_servers", &BTreeMap::new(), options, import, entry)
+    read_servers(whole, whole.get("mcp_servers"), "mcp_servers", options, import, entry)
 }
 
 fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use crate::HubError;
-use crate::jsonc::parse_json;
+use crate::disk::parse_json;
 
 /// The format of a configuration file to import, named after the program that uses the file, such as Claude Desktop or VS Code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

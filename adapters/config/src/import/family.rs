@@ -1,11 +1,11 @@
 //! Reads files with `mcpServers`: Claude Desktop, Claude Code, Cursor, Windsurf, Gemini CLI and similar programs.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::builder::{Builder, read_servers};
+use super::builder::Builder;
+use super::entry::read_servers;
 use super::members::{names, text_at, texts, wrong};
 use super::model::{Import, ImportOptions};
 use super::{Dialect, login};
@@ -24,7 +24,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     if import.dialect == Dialect::ClaudeCode {
         add_project(whole, options, members, import);
     }
-    read_servers(Some(&servers), "mcpServers", &BTreeMap::new(), options, import, entry)?;
+    read_servers(whole, Some(&servers), "mcpServers", options, import, entry)?;
     if import.dialect == Dialect::GeminiCli {
         let list = |name: &str| whole.pointer(&format!("/mcp/{name}")).and_then(texts);
         let (allowed, excluded) = (list("allowed"), list("excluded").unwrap_or_default());

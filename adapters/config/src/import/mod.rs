@@ -40,6 +40,7 @@ mod builder;
 mod codex;
 mod command;
 mod dialect;
+mod entry;
 mod env_file;
 mod export;
 mod family;
@@ -62,7 +63,7 @@ pub use export::{Exported, export};
 pub use model::{Import, ImportOptions, Imported, Refused, Warning, keep_all_secrets};
 
 use crate::HubError;
-use crate::jsonc::parse_json;
+use crate::disk::parse_json;
 pub use crate::secrets::is_secret;
 use members::wrong;
 

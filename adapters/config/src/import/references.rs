@@ -1,6 +1,10 @@
 //! Splits texts of imported files into plain text and references such as `${NAME}`, by the rules of each program.
 
+use serde_json::Value;
+
 use super::Dialect;
+use super::members::{items, text_of};
+use crate::config::{EnvVarConfig, EnvVarSpec};
 
 /// A part of a text in an imported file: plain text, or a reference such as `${NAME}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +105,23 @@ fn editor(dialect: Dialect, inner: &str, whole: &str) -> Option<Part> {
         (_, Some(("command" | "config", _))) => Some(Part::Unknown(whole.to_owned())),
         _ => None,
     }
+}
+
+/// Returns the entry `id` of `inputs` in a file of VS Code, a value that the user has to enter. Returns `None` if there is no such
+/// entry.
+pub(super) fn input(file: &Value, id: &str) -> Option<EnvVarConfig> {
+    let input = items(file.get("inputs")).filter(|input| text_of(input, "id") == Some(id)).last()?;
+    let of = |name: &str| text_of(input, name).map(str::to_owned);
+    // A choice is a text, or an object with a `value`.
+    let choice = |option: &Value| option.as_str().or_else(|| text_of(option, "value")).map(str::to_owned);
+    let spec = EnvVarSpec {
+        description: of("description"),
+        is_required: true,
+        default: of("default"),
+        choices: items(input.get("options")).filter_map(choice).collect(),
+        ..EnvVarSpec::default()
+    };
+    Some(EnvVarConfig::unset("").is_secret(input.get("password") == Some(&Value::Bool(true))).spec(spec))
 }
 
 fn is_name(name: &str) -> bool {

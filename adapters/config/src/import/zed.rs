@@ -1,17 +1,17 @@
 //! Reads the settings of Zed: `context_servers`.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::builder::{Builder, read_servers};
+use super::builder::Builder;
+use super::entry::read_servers;
 use super::members::{present, wrong};
 use super::model::{Import, ImportOptions};
 use crate::HubError;
 
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
-    read_servers(whole.get("context_servers"), "context_servers", &BTreeMap::new(), options, import, entry)
+    read_servers(whole, whole.get("context_servers"), "context_servers", options, import, entry)
 }
 
 fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {

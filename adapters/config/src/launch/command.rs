@@ -1,9 +1,20 @@
-//! Composes the command of each kind of package. [`Container`]: the container that a command starts.
+//! Composes the command of each kind of package for one start, an [`Instance`]. [`Container`]: the container that a command starts.
 
 use serde::{Deserialize, Serialize};
 
-use super::Instance;
 use crate::config::{McpConfig, McpPackage, McpPackageType, runs};
+
+/// Identifies one start of a server: the number of the start, and the hub that starts the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Instance {
+    /// Number of this attempt to start the server. Each later attempt by the same hub has a higher number.
+    pub generation: u64,
+    /// A text that identifies the process of the hub on this machine: `Host::token` of the hub.
+    pub host: String,
+    /// Whether the server has never run with this configuration. If so, its package may have to be downloaded, which takes
+    /// longer.
+    pub is_first: bool,
+}
 
 /// Environment variables with which the client of a container engine, such as `docker`, finds the engine.
 pub(super) const CLIENT_VARIABLES: &[&str] = &[

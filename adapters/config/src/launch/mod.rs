@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use mcpwire_client::McpServerDef;
 
-pub use command::Container;
 pub(crate) use command::argv;
+pub use command::{Container, Instance};
 pub use login::LoginSettings;
 pub use preview::{Preview, Shown};
 
@@ -37,18 +37,6 @@ use crate::{ErrorKind, HubError};
 /// Name of the environment variable that marks the processes of a server, so that the next hub finds them after a crash. The
 /// value is `<id>.<generation>.<host>`: the id of the server, the number of its start, and the token of the hub's process.
 pub const MARK: &str = "MCPWIRE_SERVER";
-
-/// Identifies one start of a server: the number of the start, and the hub that starts the server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Instance {
-    /// Number of this attempt to start the server. Each later attempt by the same hub has a higher number.
-    pub generation: u64,
-    /// A text that identifies the process of the hub on this machine: `Host::token` of the hub.
-    pub host: String,
-    /// Whether the server has never run with this configuration. If so, its package may have to be downloaded, which takes
-    /// longer.
-    pub is_first: bool,
-}
 
 /// Everything that is needed to start a server or to connect to it, with all secrets resolved.
 #[non_exhaustive]

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+use super::command::{Container, Instance, argv};
+use super::login::LoginSettings;
 use super::preview::{Preview, Shown};
-use super::{Container, Instance, LoginSettings, argv};
 use crate::HubError;
 use crate::config::{
     EnvVarConfig, EnvVarSpec, McpConfig, McpTransport, ValueGroup, check_literal, check_text, fill, hex, is_dangerous,
@@ -97,26 +98,14 @@ pub(super) fn resolve(config: &McpConfig, store: &dyn SecretStore, reads: Reads)
         env: shown_env,
         headers: shown(&headers),
         http: files.chain(proxy).chain(shown_login).collect(),
-        passes: std::mem::take(&mut resolver.passes).into_iter().collect(),
+        passes: resolver.passes.iter().cloned().collect(),
         hash: approval(config, &resolver.environment),
     };
     let (env, headers) = (found(env), found(headers));
-    let mut resolved = Resolved {
-        env,
-        headers,
-        args,
-        runtime_args,
-        url,
-        login,
-        secrets: Vec::new(),
-        preview,
-        missing: std::mem::take(&mut resolver.missing),
-        error: resolver.error.take(),
-    };
-    resolver.find_secrets(config, &resolved);
-    resolved.secrets = resolver.secrets;
-    resolved.login = resolved.login.with_secret_variables(resolver.secret_variables);
-    resolved
+    resolver.find_secrets(config, [&env, &headers], [&runtime_args, &args], url.as_deref());
+    let Resolver { secret_variables, secrets, missing, error, .. } = resolver;
+    let login = login.with_secret_variables(secret_variables);
+    Resolved { env, headers, args, runtime_args, url, login, secrets, preview, missing, error }
 }
 
 /// Returns the command of the first start. The commands of other starts differ in the name of the container.

@@ -1,16 +1,24 @@
 //! Finds the secrets in the texts of a configuration, and the environment variables that they come from.
 
+use std::collections::BTreeMap;
 use std::slice;
 
-use super::resolve::{Resolved, Resolver};
+use super::resolve::Resolver;
 use crate::config::{EnvVarConfig, McpConfig, McpTransport, names_in};
 use crate::secrets::{Secret, is_secret, secrets_in_args};
 use crate::url::{login, percent_decoded};
 
 impl Resolver<'_> {
-    /// Collects the secrets in the resolved values of a configuration: those whose names or forms are those of secrets.
-    pub(super) fn find_secrets(&mut self, config: &McpConfig, resolved: &Resolved) {
-        for (configs, values) in [(&config.env_vars, &resolved.env), (&config.headers, &resolved.headers)] {
+    /// Collects the secrets in the resolved values of `config`: those whose names or forms are those of secrets. `values` are the
+    /// environment variables and the headers, `args` the arguments of the runtime and of the server.
+    pub(super) fn find_secrets(
+        &mut self,
+        config: &McpConfig,
+        values: [&BTreeMap<String, Secret>; 2],
+        args: [&Vec<String>; 2],
+        url: Option<&str>,
+    ) {
+        for (configs, values) in [&config.env_vars, &config.headers].into_iter().zip(values) {
             for (name, value) in values.iter().filter(|(name, value)| is_secret(name, value.expose())) {
                 self.secrets.push(value.clone());
                 if let Some(text) = configs.get(name).and_then(EnvVarConfig::literal) {
@@ -18,14 +26,14 @@ impl Resolver<'_> {
                 }
             }
         }
-        for (texts, args) in [(&config.runtime_args, &resolved.runtime_args), (&config.args, &resolved.args)] {
+        for (texts, args) in [&config.runtime_args, &config.args].into_iter().zip(args) {
             let secrets: Vec<Secret> = secrets_in_args(args).collect();
             for text in texts {
                 self.hide_sources(text, &secrets);
             }
             self.secrets.extend(secrets);
         }
-        if let (McpTransport::Http { url: text }, Some(url)) = (&config.transport, &resolved.url) {
+        if let (McpTransport::Http { url: text }, Some(url)) = (&config.transport, url) {
             let in_query: Vec<Secret> = secrets_in_query(url).collect();
             self.hide_sources(text, &in_query);
             if let Some(login) = login(url) {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use super::{Secret, SecretRef, SecretStore, not_kept_here};
+use super::secret::{Secret, SecretRef, SecretStore, not_kept_here};
 use crate::HubError;
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;

@@ -1,7 +1,6 @@
 //! [`FileSecrets`]: secrets in private files, `mcp_{uuid}.key`, one for each server.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::{Secret, SecretRef, SecretStore, not_kept_here};
+use super::secret::{Secret, SecretRef, SecretStore, of_server};
 use crate::HubError;
 use crate::disk::{check_version, unavailable};
 
@@ -32,6 +31,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Each file is JSON: `{"v": 1, "values": {"NAME": "value"}}`. It has at most 1 MiB: a secret that would make it larger is refused
 /// with `VALIDATION_ERROR`. If other users could read or replace a file, the store refuses to use it, and the error says what to
 /// do. On systems without Unix permissions, choose a directory that other users cannot enter, such as one in the user's profile.
+#[derive(Debug)]
 pub struct FileSecrets {
     directory: PathBuf,
     fs: Box<dyn Fs>,
@@ -152,23 +152,18 @@ fn refused(error: FileError) -> HubError {
 
 impl SecretStore for FileSecrets {
     fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError> {
-        let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
-        Ok(self.read(*id)?.remove(name))
+        let (id, name) = of_server(secret)?;
+        Ok(self.read(id)?.remove(name))
     }
 
     fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError> {
-        let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
-        self.change(*id, |values| {
-            values.insert(name.clone(), value.clone());
-        })
+        let (id, name) = of_server(secret)?;
+        self.change(id, |values| values.insert(name.to_owned(), value.clone())).map(drop)
     }
 
     fn remove(&self, secret: &SecretRef) -> Result<bool, HubError> {
-        let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
-        if !self.read(*id)?.contains_key(name) {
-            return Ok(false);
-        }
-        self.change(*id, |values| values.remove(name).is_some())
+        let (id, name) = of_server(secret)?;
+        Ok(self.read(id)?.contains_key(name) && self.change(id, |values| values.remove(name).is_some())?)
     }
 
     fn names(&self, id: Uuid) -> Result<Vec<String>, HubError> {
@@ -184,12 +179,6 @@ impl SecretStore for FileSecrets {
         // The server is deleted, so no other process needs the lock.
         let _ = self.fs.remove(&self.directory.join(format!("mcp_{id}.lock")));
         Ok(names)
-    }
-}
-
-impl fmt::Debug for FileSecrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileSecrets").field("directory", &self.directory).finish_non_exhaustive()
     }
 }
 

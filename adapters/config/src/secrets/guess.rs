@@ -2,40 +2,38 @@
 
 use std::env;
 
-use super::Secret;
+use super::secret::Secret;
 use crate::url::{has_password, login};
 
 /// The text that is shown in place of a secret.
 pub(crate) const HIDDEN: &str = "<secret>";
 
-/// Prefixes of the access tokens of well-known services, such as GitHub's `ghp_`.
-const PREFIXES: [&str; 26] = [
-    "sk-",
-    "sk_live_",
-    "sk_test_",
-    "rk_live_",
-    "pk_live_",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "xoxa-",
-    "xapp-",
-    "AKIA",
-    "ASIA",
-    "AIza",
-    "ya29.",
-    "eyJ",
-    "npm_",
-    "hf_",
-    "pypi-",
-    "dop_v1_",
-    "lin_api_",
+/// Prefixes of the access tokens of well-known services.
+const PREFIXES: [&[&str]; 12] = [
+    // OpenAI, Anthropic
+    &["sk-"],
+    // Stripe
+    &["sk_live_", "sk_test_", "rk_live_", "pk_live_"],
+    // GitHub
+    &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
+    // GitLab
+    &["glpat-"],
+    // Slack
+    &["xoxb-", "xoxp-", "xoxa-", "xapp-"],
+    // AWS
+    &["AKIA", "ASIA"],
+    // Google
+    &["AIza", "ya29."],
+    // JSON Web Tokens
+    &["eyJ"],
+    // npm, PyPI
+    &["npm_", "pypi-"],
+    // Hugging Face
+    &["hf_"],
+    // DigitalOcean
+    &["dop_v1_"],
+    // Linear
+    &["lin_api_"],
 ];
 
 /// Texts that mark a variable or header as secret if its name contains them anywhere.
@@ -57,7 +55,7 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 pub(crate) fn is_secret_text(text: &str) -> bool {
     let text = text.trim();
     let is_token = |text: &str| text.len() >= 16 && !text.contains(char::is_whitespace);
-    let known = PREFIXES.iter().any(|prefix| text.starts_with(prefix)) && is_token(text);
+    let known = PREFIXES.iter().copied().flatten().any(|prefix| text.starts_with(prefix)) && is_token(text);
     known || scheme(text).is_some_and(|(_, token)| is_token(token)) || (text.contains("://") && has_password(text))
 }
 

@@ -8,7 +8,7 @@ use mcpwire_authorization::{SecretKeeper, StoreFailed};
 use uuid::Uuid;
 use zeroize::Zeroize;
 
-use super::{Secret, SecretRef, SecretStore, not_kept_here};
+use super::secret::{Secret, SecretRef, SecretStore, not_kept_here};
 use crate::HubError;
 
 /// A store that keeps secrets, whose references have the form `keyring:service/account`, in a keyring of the crate
@@ -45,6 +45,15 @@ impl KeyringSecrets {
     }
 }
 
+/// Returns `None` in place of the error for an entry that does not exist.
+fn if_present<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::NoEntry) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Converts an error of the keyring to a [`HubError`]. Drops the bytes of a secret that some errors contain.
 fn failed(error: Error) -> HubError {
     let reason = match error {
@@ -65,11 +74,7 @@ fn failed(error: Error) -> HubError {
 
 impl SecretStore for KeyringSecrets {
     fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError> {
-        match self.entry(secret)?.get_password() {
-            Ok(value) => Ok(Some(Secret::new(value))),
-            Err(Error::NoEntry) => Ok(None),
-            Err(error) => Err(failed(error)),
-        }
+        Ok(if_present(self.entry(secret)?.get_password()).map_err(failed)?.map(Secret::new))
     }
 
     fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError> {
@@ -77,11 +82,7 @@ impl SecretStore for KeyringSecrets {
     }
 
     fn remove(&self, secret: &SecretRef) -> Result<bool, HubError> {
-        match self.entry(secret)?.delete_credential() {
-            Ok(()) => Ok(true),
-            Err(Error::NoEntry) => Ok(false),
-            Err(error) => Err(failed(error)),
-        }
+        Ok(if_present(self.entry(secret)?.delete_credential()).map_err(failed)?.is_some())
     }
 
     /// Always returns an empty list: the entries of a keyring do not belong to a server, and other programs may use them.
@@ -110,11 +111,7 @@ impl SecretStore for KeyringSecrets {
 /// ```
 impl SecretKeeper for KeyringSecrets {
     fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
-        match self.login(name)?.get_secret() {
-            Ok(secret) => Ok(Some(secret)),
-            Err(Error::NoEntry) => Ok(None),
-            Err(error) => Err(login_failed(error)),
-        }
+        if_present(self.login(name)?.get_secret()).map_err(login_failed)
     }
 
     fn set(&self, name: &str, secret: &[u8]) -> Result<(), StoreFailed> {
@@ -122,10 +119,7 @@ impl SecretKeeper for KeyringSecrets {
     }
 
     fn remove(&self, name: &str) -> Result<(), StoreFailed> {
-        match self.login(name)?.delete_credential() {
-            Ok(()) | Err(Error::NoEntry) => Ok(()),
-            Err(error) => Err(login_failed(error)),
-        }
+        if_present(self.login(name)?.delete_credential()).map_err(login_failed).map(drop)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
-use super::{Secret, SecretRef, SecretStore, not_kept_here};
+use super::secret::{Secret, SecretRef, SecretStore, of_server};
 use crate::HubError;
 
 /// A store that keeps the secrets of servers, whose references have the form `mcp_{uuid}#NAME`, in memory. It is used by hubs
@@ -20,10 +20,7 @@ impl MemorySecrets {
 }
 
 fn key(secret: &SecretRef) -> Result<(Uuid, String), HubError> {
-    match secret {
-        SecretRef::Stored { id, name } => Ok((*id, name.clone())),
-        _ => Err(not_kept_here(secret)),
-    }
+    of_server(secret).map(|(id, name)| (id, name.to_owned()))
 }
 
 impl SecretStore for MemorySecrets {

@@ -11,13 +11,12 @@ mod guess;
 #[cfg(feature = "keyring")]
 mod keyring;
 mod memory;
-mod reference;
+mod secret;
 
 use std::fmt;
 use std::path::PathBuf;
 
 use uuid::Uuid;
-use zeroize::Zeroizing;
 
 pub use environment::EnvSecrets;
 pub use file::FileSecrets;
@@ -28,69 +27,9 @@ pub use guess::{is_secret, proxy_secrets};
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringSecrets;
 pub use memory::MemorySecrets;
-pub use reference::{NotASecretRef, SecretRef};
+pub use secret::{NotASecretRef, Secret, SecretRef, SecretStore};
 
 use crate::HubError;
-
-/// A secret text. `{:?}` does not show the text, and `Display` is not implemented. The memory of the text is overwritten on
-/// drop.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Zeroizing<String>);
-
-impl Secret {
-    /// Creates a secret from its text.
-    pub fn new(value: impl Into<String>) -> Self {
-        Secret(Zeroizing::new(value.into()))
-    }
-
-    /// Returns the text of the secret. Do not show it to anyone or write it to a log.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-
-    /// Returns whether the text of the secret is empty.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[secret]")
-    }
-}
-
-impl<S: Into<String>> From<S> for Secret {
-    fn from(value: S) -> Self {
-        Secret::new(value)
-    }
-}
-
-/// A store of secrets, which are found by their [`SecretRef`].
-///
-/// Errors have the code `SERVICE_UNAVAILABLE` if the store does not work or is not safe to use, and `VALIDATION_ERROR` if the
-/// store does not support this kind of reference. Errors never contain the value of a secret.
-pub trait SecretStore: Send + Sync {
-    /// Returns the value of the secret, or `None` if it is not stored.
-    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError>;
-
-    /// Stores `value` under the reference `secret`. Replaces an earlier value.
-    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError>;
-
-    /// Removes the secret. Returns `true` if it was stored.
-    fn remove(&self, secret: &SecretRef) -> Result<bool, HubError>;
-
-    /// Returns the names of all stored secrets of the server `id`.
-    fn names(&self, id: Uuid) -> Result<Vec<String>, HubError>;
-
-    /// Removes all secrets of the server `id`. Returns the names of the removed secrets.
-    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, HubError>;
-}
-
-/// Creates the error for a secret reference of a kind that the store does not support.
-fn not_kept_here(secret: &SecretRef) -> HubError {
-    HubError::validation("secret_ref", format!("this store does not have secrets like `{secret}`"))
-}
 
 /// A [`SecretStore`] for all kinds of secret references. It passes each reference to the store for that kind.
 pub struct Secrets {

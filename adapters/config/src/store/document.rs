@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use jsonc_parser::cst::{CstArray, CstRootNode};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::loaded::{BrokenEntry, Loaded, Revision};
 use crate::HubError;
 use crate::config::McpConfig;
-use crate::jsonc;
+use crate::disk::JSON_OPTIONS;
 
 /// The text of the configuration file and its parsed entries, one for each server.
 pub(super) struct Document {
@@ -37,8 +36,8 @@ impl Document {
         if text.starts_with('\u{feff}') {
             return Err("starts with a byte order mark; save it as UTF-8 without one".to_owned());
         }
-        let whole: Value = jsonc_parser::parse_to_serde_value(text, &jsonc::OPTIONS)
-            .map_err(|error| format!("is not JSON: {error}"))?;
+        let whole: Value =
+            jsonc_parser::parse_to_serde_value(text, &JSON_OPTIONS).map_err(|error| format!("is not JSON: {error}"))?;
         let Value::Object(mut members) = whole else {
             return Err("is not an object with the member `servers`".to_owned());
         };
@@ -69,29 +68,19 @@ impl Document {
     /// Returns the configurations of the servers, and the entries that are unreadable. If several entries have the same id,
     /// only the first one is used, and the others count as unreadable.
     pub(super) fn loaded(&self) -> Loaded {
-        let (mut configs, mut broken, mut ids) = (Vec::<McpConfig>::new(), Vec::new(), HashSet::new());
+        let (mut configs, mut broken, mut ids) = (Vec::new(), Vec::new(), HashSet::new());
         for (index, entry) in self.entries.iter().enumerate() {
             match McpConfig::from_json(entry) {
-                Ok(config) if !ids.insert(config.id) => {
+                Ok(config) if ids.insert(config.id) => configs.push(config),
+                Ok(config) => {
                     let error = HubError::conflict("id", format!("another entry has the id {} too", config.id));
-                    broken.push(BrokenEntry { index, id: Some(config.id), name: Some(config.name), error });
+                    broken.push(BrokenEntry::unusable(index, &config, error));
                 }
-                Ok(config) => configs.push(config),
-                Err(error) => {
-                    broken.push(BrokenEntry { index, id: id_of(entry), name: name_of(entry), error });
-                }
+                Err(error) => broken.push(BrokenEntry { index, id: id_of(entry), name: name_of(entry), error }),
             }
         }
         Loaded { configs, broken, revision: Revision::of(self.text.as_bytes()) }
     }
-}
-
-/// Parses the text of a configuration file to a syntax tree that can be edited without losing comments. Returns the root and the list
-/// of servers in it, or `None` if the text cannot be parsed.
-pub(super) fn tree(text: &str) -> Option<(CstRootNode, CstArray)> {
-    let root = CstRootNode::parse(text, &jsonc::OPTIONS).ok()?;
-    let servers = root.object_value()?.array_value("servers")?;
-    Some((root, servers))
 }
 
 pub(super) fn id_of(entry: &Value) -> Option<Uuid> {

@@ -1,6 +1,5 @@
 //! [`Draft`]: an editable copy of the configuration file, whose changes are not written yet.
 
-use std::collections::HashSet;
 use std::mem;
 
 use jsonc_parser::cst::{CstArray, CstInputValue, CstRootNode};
@@ -8,10 +7,11 @@ use mcpwire_supervisor::ServerId;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::document::{self, Document, id_of, name_of};
+use super::document::{Document, id_of, name_of};
 use super::merge;
 use crate::HubError;
 use crate::config::{McpConfig, folded};
+use crate::disk::JSON_OPTIONS;
 
 /// An editable copy of the configuration file. [`Store::modify`](super::Store::modify) writes its changes to the file.
 pub struct Draft {
@@ -23,9 +23,6 @@ pub struct Draft {
     added: Vec<CstInputValue>,
     /// The entries of the servers, in the order of the file.
     entries: Vec<DraftEntry>,
-    /// The ids and the folded names of `entries`.
-    ids: HashSet<Uuid>,
-    folded_names: HashSet<String>,
 }
 
 /// The entry of one server in the configuration file.
@@ -50,22 +47,8 @@ impl DraftEntry {
 
 impl Draft {
     pub(super) fn new(document: &Document) -> Self {
-        let mut draft = Draft {
-            text: document.text().to_owned(),
-            tree: None,
-            added: Vec::new(),
-            entries: document.entries().iter().map(DraftEntry::parse).collect(),
-            ids: HashSet::new(),
-            folded_names: HashSet::new(),
-        };
-        draft.index();
-        draft
-    }
-
-    /// Collects the ids and names of the entries, after a change other than an addition.
-    fn index(&mut self) {
-        self.ids = self.entries.iter().filter_map(|entry| entry.id).collect();
-        self.folded_names = self.entries.iter().filter_map(|entry| entry.folded_name.clone()).collect();
+        let entries = document.entries().iter().map(DraftEntry::parse).collect();
+        Draft { text: document.text().to_owned(), tree: None, added: Vec::new(), entries }
     }
 
     /// Returns the text of the configuration file with the changes that were made to this draft.
@@ -77,7 +60,7 @@ impl Draft {
     /// Returns the syntax tree with its list of servers, and parses the text first if there is no tree yet.
     fn tree(&mut self) -> Result<&(CstRootNode, CstArray), HubError> {
         if self.tree.is_none() {
-            self.tree = document::tree(&self.text);
+            self.tree = parse_tree(&self.text);
         }
         self.tree.as_ref().ok_or_else(unchangeable)
     }
@@ -120,16 +103,12 @@ impl Draft {
     /// describes.
     pub fn create(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
-        if self.ids.contains(&config.id) {
+        if self.place(config.id).is_some() {
             return Err(HubError::conflict("id", format!("the id {} belongs to another server", config.id)));
         }
-        if self.folded_names.contains(&config.folded_name()) {
-            return Err(name_taken(config));
-        }
+        self.check_name(config)?;
         self.added.push(merge::entry(&config.to_json()));
         self.entries.push(DraftEntry::new(config));
-        self.ids.insert(config.id);
-        self.folded_names.insert(config.folded_name());
         Ok(())
     }
 
@@ -138,7 +117,7 @@ impl Draft {
     pub fn update(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
         let place = self.known(config.id)?;
-        self.name_is_free(config)?;
+        self.check_name(config)?;
         let new = config.to_json();
         // Only differences are written, so members that this program does not know stay.
         let old = self.entries[place].config.as_ref().map_or(Value::Null, McpConfig::to_json);
@@ -149,7 +128,6 @@ impl Draft {
             (None, ..) => {}
         }
         self.entries[place] = DraftEntry::new(config);
-        self.index();
         Ok(())
     }
 
@@ -160,7 +138,6 @@ impl Draft {
             node.remove();
         }
         self.entries.remove(place);
-        self.index();
         Ok(())
     }
 
@@ -177,18 +154,23 @@ impl Draft {
     }
 
     /// Checks that no other server has the name of `config`. The names of unreadable entries count too.
-    fn name_is_free(&self, config: &McpConfig) -> Result<(), HubError> {
+    fn check_name(&self, config: &McpConfig) -> Result<(), HubError> {
         let name = config.folded_name();
         let is_taken = |entry: &DraftEntry| entry.id != Some(config.id) && entry.folded_name.as_ref() == Some(&name);
         if self.entries.iter().any(is_taken) {
-            return Err(name_taken(config));
+            let message = format!("the name `{}` belongs to another server", config.name.trim());
+            return Err(HubError::conflict("name", message));
         }
         Ok(())
     }
 }
 
-fn name_taken(config: &McpConfig) -> HubError {
-    HubError::conflict("name", format!("the name `{}` belongs to another server", config.name.trim()))
+/// Parses the text of a configuration file to a syntax tree that can be edited without losing comments. Returns the root and the list
+/// of servers in it, or `None` if the text cannot be parsed.
+fn parse_tree(text: &str) -> Option<(CstRootNode, CstArray)> {
+    let root = CstRootNode::parse(text, &JSON_OPTIONS).ok()?;
+    let servers = root.object_value()?.array_value("servers")?;
+    Some((root, servers))
 }
 
 fn unchangeable() -> HubError {

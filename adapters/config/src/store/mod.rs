@@ -169,14 +169,11 @@ impl Store {
         let after = draft.text()?;
         // Check that the changed file is readable before it is written.
         let document = Document::parse(after.as_bytes()).map_err(|reason| {
-            HubError::validation(
-                "servers",
-                format!("the change was not saved, because with it {} {reason}", self.path.display()),
-            )
+            let message = format!("the change was not saved, because with it {} {reason}", self.path.display());
+            HubError::validation("servers", message)
         })?;
         if after != before {
-            replace(&*self.fs, &self.path, after.as_bytes(), Some(&self.backup_path()))
-                .map_err(|error| unavailable("written", &self.path, &error))?;
+            self.replace(after.as_bytes(), &self.backup_path())?;
         }
         Ok((value, document.loaded()))
     }
@@ -194,17 +191,17 @@ impl Store {
         }
         let backup = self.backup_path();
         let bytes = self.fs.read(&backup).map_err(|error| unavailable("read", &backup, &error))?;
-        let good = bytes.and_then(|bytes| Document::parse(&bytes).ok());
-        let Some(document) = good else {
-            return Err(HubError::not_found(
-                "servers",
-                format!("{} is missing or unreadable, so nothing was restored", backup.display()),
-            ));
+        let Some(document) = bytes.and_then(|bytes| Document::parse(&bytes).ok()) else {
+            let message = format!("{} is missing or unreadable, so nothing was restored", backup.display());
+            return Err(HubError::not_found("servers", message));
         };
-        let written = |error| unavailable("written", &self.path, &error);
-        replace(&*self.fs, &self.path, document.text().as_bytes(), Some(&self.with_ending(".broken")))
-            .map_err(written)?;
+        self.replace(document.text().as_bytes(), &self.with_ending(".broken"))?;
         Ok(document.loaded())
+    }
+
+    /// Replaces the configuration file. The old file stays under the name `backup`.
+    fn replace(&self, bytes: &[u8], backup: &Path) -> Result<(), HubError> {
+        replace(&*self.fs, &self.path, bytes, Some(backup)).map_err(|error| unavailable("written", &self.path, &error))
     }
 
     fn lock(&self) -> Result<File, HubError> {
@@ -228,14 +225,11 @@ impl Store {
             return Ok(Document::empty());
         };
         Document::parse(&bytes).map_err(|reason| {
+            let mut message = format!("{} {reason}. Correct the file", self.path.display());
             let backup = self.backup_path();
-            let advice = match self.fs.read(&backup) {
-                Ok(Some(bytes)) if Document::parse(&bytes).is_ok() => {
-                    format!(". The file before the last change is {}", backup.display())
-                }
-                _ => String::new(),
-            };
-            let message = format!("{} {reason}. Correct the file{advice}", self.path.display());
+            if matches!(self.fs.read(&backup), Ok(Some(bytes)) if Document::parse(&bytes).is_ok()) {
+                message += &format!(". The file before the last change is {}", backup.display());
+            }
             HubError::validation("servers", message)
         })
     }

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::groups;
 use crate::FileError;
-
-/// Maximum number of symbolic links to follow for one path. Linux has the same limit.
-const MAX_LINKS: usize = 40;
+use crate::regular::{MAX_LINKS, if_there};
 
 /// Mode bit of directories such as `/tmp`, in which users cannot replace the files of other users.
 const STICKY: u32 = 0o1000;
@@ -38,11 +36,8 @@ pub fn check_trusted(path: &Path) -> Result<(), FileError> {
             continue;
         }
         at.push(part);
-        let metadata = match fs::symlink_metadata(&at) {
-            Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failed(&at, &error)),
-        };
+        let found = if_there(fs::symlink_metadata(&at)).map_err(|error| failed(&at, &error))?;
+        let Some(metadata) = found else { return Ok(()) };
         check_part(&at, &metadata, home.is_below(&at))?;
         if metadata.is_symlink() {
             links += 1;

@@ -2,6 +2,7 @@
 
 mod login;
 mod package;
+mod problems;
 mod values;
 
 use std::path::Path;
@@ -11,23 +12,9 @@ use crate::HubError;
 use crate::url::is_address;
 
 pub(crate) use package::{runs, split_version};
-pub(crate) use values::{check_literal, check_text, is_dangerous, missing_values};
-
-/// The errors that the validation of a configuration has found, in the order of the fields.
-#[derive(Default)]
-struct Problems(Vec<HubError>);
-
-impl Problems {
-    fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
-        self.0.push(HubError::validation(field, message));
-    }
-
-    fn add_if(&mut self, is_wrong: bool, field: impl Into<String>, message: &str) {
-        if is_wrong {
-            self.add(field, message);
-        }
-    }
-}
+use problems::Problems;
+pub(crate) use problems::missing_values;
+pub(crate) use values::{check_literal, check_text, is_dangerous};
 
 impl McpConfig {
     /// Checks whether the configuration is valid. Does not check that the stored secrets exist:
@@ -54,10 +41,6 @@ impl McpConfig {
         login::check(self, &mut problems);
         settings(self, &mut problems);
         problems.0
-    }
-
-    fn is_http(&self) -> bool {
-        self.package.package_type == McpPackageType::Http
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Problems;
+use super::problems::Problems;
 use crate::config::{McpConfig, McpPackage, McpPackageType, McpTransport, Origin, fill};
 use crate::url::is_address;
 

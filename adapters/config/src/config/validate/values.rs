@@ -2,10 +2,7 @@
 
 use std::iter;
 
-use mcpwire_supervisor::Failure;
-
-use super::Problems;
-use crate::HubError;
+use super::problems::{Problems, missing_values};
 use crate::config::{
     EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, McpTransport, Origin, ValueGroup, is_variable_name, names_in,
 };
@@ -157,14 +154,6 @@ fn missing(config: &McpConfig) -> Vec<String> {
     let values = config.value_groups().into_iter().flat_map(|(group, values)| iter::repeat(group).zip(values));
     let missing = values.filter(|(_, (_, value))| is_absent(value) && !is_meant(value));
     missing.map(|(group, (name, _))| group.path(name)).collect()
-}
-
-/// Returns the error for required values that are missing. `paths` are their paths in the configuration, such as
-/// `env_vars.TOKEN`. Returns `None` if `paths` is empty.
-pub(crate) fn missing_values(paths: &[String]) -> Option<HubError> {
-    let first = paths.first()?.clone();
-    let names = paths.iter().map(|path| path.split_once('.').map_or(path.as_str(), |(_, name)| name));
-    Some(Failure::missing_credentials(names).error.at(first))
 }
 
 fn is_environment_name(name: &str) -> bool {

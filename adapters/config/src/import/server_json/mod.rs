@@ -6,8 +6,6 @@
 mod inputs;
 mod package;
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 
 use super::builder::Builder;
@@ -30,8 +28,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     let candidates = items(entry.get("packages")).map(|package| ("packages", package));
     let candidates = candidates.chain(items(entry.get("remotes")).map(|remote| ("remotes", remote)));
     for (at, (list, candidate)) in candidates.enumerate() {
-        let none = BTreeMap::new();
-        let mut builder = Builder::new(import.dialect, options, &none, short);
+        let mut builder = Builder::new(import.dialect, options, whole, short);
         builder.config.source = source.clone();
         builder.config.origin = Origin::Registry;
         let read = if list == "packages" { package::read } else { remote };

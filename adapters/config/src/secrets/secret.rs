@@ -1,11 +1,46 @@
-//! [`SecretRef`]: how a configuration refers to a secret.
+//! [`Secret`], [`SecretRef`] and [`SecretStore`]: a secret, the reference to a secret, and the stores of secrets.
 
 use std::fmt;
 use std::str::FromStr;
 
 use uuid::Uuid;
+use zeroize::Zeroizing;
 
 use crate::HubError;
+
+/// A secret text. `{:?}` does not show the text, and `Display` is not implemented. The memory of the text is overwritten on
+/// drop.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Creates a secret from its text.
+    pub fn new(value: impl Into<String>) -> Self {
+        Secret(Zeroizing::new(value.into()))
+    }
+
+    /// Returns the text of the secret. Do not show it to anyone or write it to a log.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns whether the text of the secret is empty.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+impl<S: Into<String>> From<S> for Secret {
+    fn from(value: S) -> Self {
+        Secret::new(value)
+    }
+}
 
 /// The reference to a secret, which says where the secret is stored: `mcp_{uuid}#NAME`, `env:NAME` or
 /// `keyring:service/account`.
@@ -104,6 +139,43 @@ impl fmt::Display for SecretRef {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is not the reference to a secret. Use `mcp_{{uuid}}#NAME`, `env:NAME` or `keyring:service/account`")]
 pub struct NotASecretRef(());
+
+/// A store of secrets, which are found by their [`SecretRef`].
+///
+/// Errors have the code `SERVICE_UNAVAILABLE` if the store does not work or is not safe to use, and `VALIDATION_ERROR` if the
+/// store does not support this kind of reference. Errors never contain the value of a secret.
+pub trait SecretStore: Send + Sync {
+    /// Returns the value of the secret, or `None` if it is not stored.
+    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError>;
+
+    /// Stores `value` under the reference `secret`. Replaces an earlier value.
+    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError>;
+
+    /// Removes the secret. Returns `true` if it was stored.
+    fn remove(&self, secret: &SecretRef) -> Result<bool, HubError>;
+
+    /// Returns the names of all stored secrets of the server `id`.
+    fn names(&self, id: Uuid) -> Result<Vec<String>, HubError>;
+
+    /// Removes all secrets of the server `id`. Returns the names of the removed secrets.
+    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, HubError>;
+}
+
+/// Creates the error for a secret reference of a kind that the store does not support.
+pub(super) fn not_kept_here(secret: &SecretRef) -> HubError {
+    HubError::validation("secret_ref", format!("this store does not have secrets like `{secret}`"))
+}
+
+/// Returns the server and the name of a secret in the hub's own store.
+///
+/// # Errors
+/// `VALIDATION_ERROR` for other secrets.
+pub(super) fn of_server(secret: &SecretRef) -> Result<(Uuid, &str), HubError> {
+    match secret {
+        SecretRef::Stored { id, name } => Ok((*id, name)),
+        _ => Err(not_kept_here(secret)),
+    }
+}
 
 #[cfg(test)]
 mod tests {
