@@ -61,6 +61,7 @@ pub struct OAuthConfig {
 /// The forms of an [`OAuthConfig`] in JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "an object of OAuth settings, or `false`")]
+#[expect(clippy::large_enum_variant, reason = "a value exists only while settings are read or written")]
 enum BoolOrObject {
     /// The default settings with this value of [`OAuthConfig::enabled`].
     Bool(bool),

@@ -19,6 +19,16 @@ fn server() -> McpConfig {
     McpConfig::binary("a", "a")
 }
 
+fn web() -> McpConfig {
+    McpConfig::http("a", "https://a.example/mcp")
+}
+
+/// Returns `config` with a change that the setters of a configuration do not make.
+fn changed(mut config: McpConfig, change: impl FnOnce(&mut McpConfig)) -> McpConfig {
+    change(&mut config);
+    config
+}
+
 fn spec(change: impl FnOnce(&mut EnvVarSpec)) -> EnvVarSpec {
     let mut spec = EnvVarSpec::default();
     change(&mut spec);
@@ -27,12 +37,10 @@ fn spec(change: impl FnOnce(&mut EnvVarSpec)) -> EnvVarSpec {
 
 #[test]
 fn the_rules_of_the_requirement_hold_with_their_messages() {
-    let mut config = server();
-    config.name = "  ".into();
+    let config = changed(server(), |config| config.name = "  ".into());
     assert_eq!(assert_wrong(&config, "name"), "Name is required");
     assert_eq!(assert_wrong(&McpConfig::npm("a", " "), "package.identifier"), "Package identifier required");
-    let mut config = McpConfig::http("a", "http://a");
-    config.transport = McpTransport::Http { url: " ".into() };
+    let config = changed(web(), |config| config.transport = McpTransport::Http { url: " ".into() });
     assert_eq!(assert_wrong(&config, "transport"), "Transport required");
     let config = server().env(EnvVarConfig::unset("TOKEN").is_secret(true));
     assert_eq!(assert_wrong(&config, "env_vars.TOKEN"), "Missing required credentials: TOKEN");
@@ -40,11 +48,11 @@ fn the_rules_of_the_requirement_hold_with_their_messages() {
 
 #[test]
 fn certificates_and_a_proxy_are_for_servers_over_http_and_part_of_what_is_approved() {
-    let web = || McpConfig::http("a", "https://a.example/mcp");
-    let mut config = web();
-    config.ca_file = Some("/ca.pem".into());
-    config.client_certificate = Some("/client.pem".into());
-    config.proxy = Some("http://proxy:3128".into());
+    let config = changed(web(), |config| {
+        config.ca_file = Some("/ca.pem".into());
+        config.client_certificate = Some("/client.pem".into());
+        config.proxy = Some("http://proxy:3128".into());
+    });
     config.validate().unwrap();
     assert_ne!(config.hash(), web().hash(), "others could read along");
     let shown =
@@ -57,20 +65,16 @@ fn certificates_and_a_proxy_are_for_servers_over_http_and_part_of_what_is_approv
     );
     assert_eq!(McpConfig::from_json(&config.to_json()).unwrap(), config);
 
-    config.proxy = Some("http://user:password@proxy".into());
-    assert_wrong(&config, "proxy");
-    let mut config = web();
-    config.ca_file = Some("ca.pem".into());
-    assert_wrong(&config, "ca_file");
-    let mut config = web();
-    config.client_key = Some("/key.pem".into());
-    assert_wrong(&config, "client_key");
-    let mut config = server();
-    config.ca_file = Some("/ca.pem".into());
-    assert_wrong(&config, "ca_file");
-    let mut config = server();
-    config.proxy = Some("http://proxy".into());
-    assert_wrong(&config, "proxy");
+    let cases: [(&str, McpConfig, fn(&mut McpConfig)); 5] = [
+        ("proxy", config, |config| config.proxy = Some("http://user:password@proxy".into())),
+        ("ca_file", web(), |config| config.ca_file = Some("ca.pem".into())),
+        ("client_key", web(), |config| config.client_key = Some("/key.pem".into())),
+        ("ca_file", server(), |config| config.ca_file = Some("/ca.pem".into())),
+        ("proxy", server(), |config| config.proxy = Some("http://proxy".into())),
+    ];
+    for (field, config, change) in cases {
+        assert_wrong(&changed(config, change), field);
+    }
 }
 
 #[test]
@@ -118,23 +122,17 @@ fn a_configuration_survives_a_round_trip_and_unknown_members_are_kept() {
 #[test]
 fn names_that_nobody_sees_are_none() {
     for name in ["", " ", "\u{a0}", "\u{200b}", "\t\n", "\0", "\u{3000}\u{feff}"] {
-        let mut config = server();
-        config.name = name.into();
+        let config = changed(server(), |config| config.name = name.into());
         assert_eq!(assert_wrong(&config, "name"), "Name is required", "{name:?}");
     }
-    let mut config = server();
-    config.name = "a\u{1b}[31m".into();
-    assert_wrong(&config, "name");
+    assert_wrong(&changed(server(), |config| config.name = "a\u{1b}[31m".into()), "name");
 }
 
 #[test]
 fn the_transport_has_to_fit_the_package() {
-    let mut config = McpConfig::docker("a", "img");
-    config.transport = McpTransport::Http { url: "http://a".into() };
-    assert_wrong(&config, "transport");
-    let mut config = McpConfig::http("a", "http://a");
-    config.transport = McpTransport::Stdio;
-    assert_wrong(&config, "transport");
+    let http = McpTransport::Http { url: "http://a".into() };
+    assert_wrong(&changed(McpConfig::docker("a", "img"), |config| config.transport = http), "transport");
+    assert_wrong(&changed(web(), |config| config.transport = McpTransport::Stdio), "transport");
 }
 
 #[test]
@@ -160,10 +158,9 @@ fn variables_and_headers_that_no_system_takes() {
         assert_wrong(&config, &format!("env_vars.{name}"));
     }
     assert_wrong(&server().env(EnvVarConfig::value("A", "x\0y")), "env_vars.A");
-    let http = || McpConfig::http("a", "http://a");
-    assert_wrong(&http().header(EnvVarConfig::value("A B", "x")), "headers.A B");
-    assert_wrong(&http().header(EnvVarConfig::value("A", "x\r\nB: y")), "headers.A");
-    assert_wrong(&http().env(EnvVarConfig::value("A", "x")), "env_vars");
+    assert_wrong(&web().header(EnvVarConfig::value("A B", "x")), "headers.A B");
+    assert_wrong(&web().header(EnvVarConfig::value("A", "x\r\nB: y")), "headers.A");
+    assert_wrong(&web().env(EnvVarConfig::value("A", "x")), "env_vars");
     assert_wrong(&server().header(EnvVarConfig::value("A", "x")), "headers");
     assert_wrong(&server().args(["a\0"]), "args.0");
 }
@@ -253,17 +250,16 @@ fn packages_are_named_as_packages_are() {
         config.package.identifier = bad.into();
         assert_wrong(&config, "package.identifier");
     }
-    let mut config = McpConfig::npm("a", "b@1");
-    config.package.version = Some("2".into());
-    assert_wrong(&config, "package.version");
-    config.package.identifier = "b".into();
-    config.package.version = Some("1 --eval".into());
-    assert_wrong(&config, "package.version");
-    let mut config = McpConfig::npm("a", "b");
-    config.package.runtime_hint = Some("/opt/bin/npx".into());
-    config.validate().unwrap();
-    config.package.runtime_hint = Some("sh".into());
-    assert_wrong(&config, "package.runtime_hint");
+    let package = |identifier: &str, version: Option<&str>, hint: Option<&str>| {
+        changed(McpConfig::npm("a", identifier), |config| {
+            config.package.version = version.map(str::to_owned);
+            config.package.runtime_hint = hint.map(str::to_owned);
+        })
+    };
+    package("b", None, Some("/opt/bin/npx")).validate().unwrap();
+    assert_wrong(&package("b@1", Some("2"), None), "package.version");
+    assert_wrong(&package("b", Some("1 --eval"), None), "package.version");
+    assert_wrong(&package("b", None, Some("sh")), "package.runtime_hint");
 }
 
 #[test]

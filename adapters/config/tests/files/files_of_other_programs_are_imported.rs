@@ -1,14 +1,16 @@
-//! Imports of each dialect: supported and refused entries, references, and secrets.
+//! Imports of each dialect and of `server.json`: supported and refused entries, references, secrets, and the requirements of the
+//! registry for values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::importing::{REGISTRY, launch, read, read_with, server};
-use mcpwire_config::config::{McpConfig, McpPackageType, McpTransport, Origin};
-use mcpwire_config::import::{Dialect, ImportOptions, export, import};
+use mcpwire_config::config::{McpConfig, McpPackageType, McpSource, McpTransport, Origin};
+use mcpwire_config::import::{Dialect, Import, ImportOptions, export, import, keep_all_secrets};
 use mcpwire_config::launch::preview;
-use mcpwire_config::secrets::EnvSecrets;
+use mcpwire_config::secrets::{EnvSecrets, FileSecrets, SecretStore as _};
+
+use crate::importing::{REGISTRY, launch, read, read_with, server};
 
 #[test]
 fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {
@@ -421,22 +423,21 @@ fn the_secrets_of_many_servers_are_stored_and_one_failure_affects_no_other() {
         .collect();
     let import = read(Dialect::ClaudeDesktop, &serde_json::json!({ "mcpServers": entries }).to_string());
     let directory = tempfile::tempdir().unwrap();
-    let secrets = mcpwire_config::secrets::FileSecrets::new(directory.path().join("secrets"));
+    let secrets = FileSecrets::new(directory.path().join("secrets"));
     let blocked = 17;
     std::fs::create_dir_all(secrets.path(import.servers[blocked].config.id)).unwrap();
     #[cfg(unix)]
     std::fs::set_permissions(directory.path().join("secrets"), std::os::unix::fs::PermissionsExt::from_mode(0o700))
         .unwrap();
-    let results = mcpwire_config::import::keep_all_secrets(&import.servers, &secrets);
+    let results = keep_all_secrets(&import.servers, &secrets);
     for (at, (server, result)) in import.servers.iter().zip(&results).enumerate() {
         assert_eq!(result.is_err(), at == blocked, "{result:?}");
         if at != blocked {
             let (secret, value) = &server.secrets[0];
-            let stored = mcpwire_config::secrets::SecretStore::get(&secrets, secret).unwrap();
-            assert_eq!(stored.as_ref(), Some(value));
+            assert_eq!(secrets.get(secret).unwrap().as_ref(), Some(value));
         }
     }
-    assert!(mcpwire_config::import::keep_all_secrets(&[], &secrets).is_empty());
+    assert!(keep_all_secrets(&[], &secrets).is_empty());
 }
 
 #[test]
@@ -457,4 +458,91 @@ fn the_default_of_an_imported_reference_is_shown_as_it_runs() {
     let none = EnvSecrets::from_fn(|_| None);
     assert_eq!(preview(&server(&imported, "a").config, &none).command, ["sh", "-c", "payload"]);
     assert_eq!(preview(&server(&imported, "b").config, &none).url.as_deref(), Some("https://evil.example/mcp"));
+}
+
+/// Imports an entry of the registry, for which the user has entered these values.
+fn read_entry(text: &str, answers: &[(&str, &str)]) -> Import {
+    read_with(Dialect::ServerJson, text, |options| {
+        options.answers = answers.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
+    })
+}
+
+#[test]
+fn an_entry_of_the_registry_is_put_together_without_a_shell() {
+    let import = read_entry(REGISTRY, &[("dir", "/a; rm -rf b"), ("API_KEY", "hunter22"), ("unit", "f")]);
+    let weather = server(&import, "weather");
+    assert_eq!(weather.missing, None);
+    let source = McpSource::Official { name: "io.github.owner/weather".into(), version: "1.2.3".into() };
+    assert_eq!((&weather.config.source, &weather.config.origin), (&source, &Origin::Registry));
+    let def = launch(weather, &[]).unwrap();
+    assert_eq!(
+        def.args,
+        ["-y", "@owner/weather@1.2.3", "serve", "--unit", "f", "--dir", "/a; rm -rf b/x{y}", "--verbose"]
+    );
+    let env = [("API_KEY", "hunter22"), ("LEVEL", "3"), ("MODE", "fixed")];
+    assert_eq!(def.env, env.map(|(a, b)| (a.to_owned(), b.to_owned())).into());
+    assert!(!weather.config.to_json().to_string().contains("hunter22"));
+}
+
+#[test]
+fn mc_nt4_what_the_registry_requires_is_asked_for_before_it_is_kept() {
+    let import = read(Dialect::ServerJson, REGISTRY);
+    let weather = server(&import, "weather");
+    let missing = weather.missing.as_ref().unwrap();
+    assert_eq!(missing.message(), "Missing required credentials: API_KEY, dir");
+    assert_eq!(missing.field(), "env_vars.API_KEY");
+    assert!(weather.config.validate().is_err());
+    let wrong = read_entry(REGISTRY, &[("LEVEL", "high")]);
+    assert_eq!(wrong.refused.len(), 1, "case 8: {wrong:?}");
+    let fixed = read_entry(REGISTRY, &[("MODE", "other")]);
+    assert!(fixed.refused[0].error.message().contains("fixes"), "case 9: {fixed:?}");
+}
+
+#[test]
+fn older_entries_containers_and_remotes_of_the_registry() {
+    let old = r#"{"name": "a/b", "version_detail": {"version": "2.0.0"}, "packages": [
+        {"registry_type": "oci", "registry_base_url": "https://docker.io", "identifier": "o/img", "version": "1.0",
+         "runtime_arguments": [{"type": "named", "name": "-e", "value": "TOKEN={t}", "variables": {"t": {"is_secret": true, "is_required": true}}},
+                               {"type": "named", "name": "--mount", "value": "type=bind,src=/a"}],
+         "environment_variables": [{"name": "X", "is_required": true}]}]}"#;
+    let import = read_entry(old, &[("t", "hunter22"), ("X", "1")]);
+    let def = launch(server(&import, "b"), &[]).unwrap();
+    let args: Vec<&str> = def.args.iter().map(String::as_str).collect();
+    assert!(
+        args.ends_with(&["-e", "TOKEN", "-e", "X", "--mount", "type=bind,src=/a", "docker.io/o/img:1.0"]),
+        "{args:?}"
+    );
+    assert_eq!(def.env["TOKEN"], "hunter22");
+
+    let remote = r#"{"name": "a/b", "version": "1.0.0", "packages": [
+        {"registryType": "nuget", "identifier": "x", "transport": {"type": "stdio"}},
+        {"registryType": "npm", "identifier": "x", "version": "^1.0", "transport": {"type": "stdio"}}],
+        "remotes": [{"type": "streamable-http", "url": "https://{tenant}.example.com/mcp/{other}", "variables": {"tenant": {"default": "eu"}},
+                     "headers": [{"name": "X-Key", "isSecret": true, "isRequired": true}]}]}"#;
+    let import = read_entry(remote, &[("X-Key", "hunter22")]);
+    assert_eq!(import.refused.len(), 1, "an address holds no braces: {import:?}");
+    let import = read_entry(&remote.replace("/{other}", ""), &[("X-Key", "hunter22")]);
+    let def = launch(server(&import, "b"), &[]).unwrap();
+    assert_eq!(def.url.as_deref(), Some("https://eu.example.com/mcp"));
+    assert_eq!(def.headers["X-Key"], "hunter22");
+
+    for (kind, advice) in [
+        ("nuget", "`dnx Owner.Weather@1.2.0 --yes`"),
+        ("mcpb", "`manifest.json`"),
+        ("cargo", "`cargo install Owner.Weather`"),
+        ("conda", "as a command"),
+    ] {
+        let package = serde_json::json!({"registryType": kind, "identifier": "Owner.Weather", "version": "1.2.0"});
+        let entry = serde_json::json!({"name": "a/b", "version": "1.0.0", "packages": [package]});
+        let import = read(Dialect::ServerJson, &entry.to_string());
+        let error = &import.refused[0].error;
+        assert_eq!(error.field(), "packages.0.registryType");
+        assert!(error.message().contains(kind) && error.message().contains(advice), "{error}");
+    }
+
+    let deleted = REGISTRY.replace("active", "deleted");
+    let options = ImportOptions::default().dialect(Dialect::ServerJson);
+    assert_eq!(import(&deleted, &options).unwrap_err().field(), "status");
+    let dangerous = REGISTRY.replace("\"MODE\"", "\"NODE_OPTIONS\"");
+    assert_eq!(read(Dialect::ServerJson, &dangerous).servers.len(), 0);
 }

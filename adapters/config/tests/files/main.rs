@@ -1,7 +1,6 @@
 //! Configurations, imports, secrets, and launches of servers.
 
 mod configurations_are_validated;
-mod entries_of_the_registry_are_imported;
 mod files_of_other_programs_are_imported;
 mod importing;
 mod logins_are_configured;
