@@ -12,7 +12,7 @@ use crate::HubError;
 /// Checks the version of a file before it is used or replaced.
 ///
 /// # Errors
-/// If `version` is greater than `known`, the version that this program writes.
+/// Returns an error if `version` is greater than `known`, the version that this program writes.
 pub fn check_version(path: &Path, version: u64, known: u64) -> Result<(), HubError> {
     if version <= known {
         return Ok(());

@@ -62,7 +62,7 @@ struct Known {
     fixed: Vec<Secret>,
     /// Returns the secrets that change, such as the tokens of a login.
     changing: Option<Box<dyn Fn() -> Vec<Secret> + Send + Sync>>,
-    /// What `changing` has returned, as `patterns` contains it.
+    /// The secrets that `changing` returned last. `patterns` contains them.
     last: Vec<Secret>,
     patterns: Arc<Patterns>,
 }
@@ -80,7 +80,7 @@ impl Redactor {
         Redactor(Arc::new(RwLock::new(Known { fixed, patterns, ..Known::default() })))
     }
 
-    /// Replaces the secrets that `changing` returns, too, now and later: it is called for each text. Applies to all clones.
+    /// Replaces also the secrets that `changing` returns. The redactor and all its clones call `changing` for each text.
     pub fn also(&self, changing: impl Fn() -> Vec<Secret> + Send + Sync + 'static) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         known.changing = Some(Box::new(changing));
@@ -203,13 +203,12 @@ impl Patterns {
         self.0.iter().any(|pattern| pattern[0] == byte)
     }
 
-    /// Returns the length of the longest text to replace that `bytes` starts with, or `None` if there is none.
+    /// Returns the length of the longest text to replace that `bytes` starts with, or `None` if `bytes` starts with no such text.
     fn longest_at_start(&self, bytes: &[u8]) -> Option<usize> {
         self.0.iter().find(|pattern| bytes.starts_with(pattern)).map(|pattern| pattern.len())
     }
 
-    /// Returns whether `bytes` is the beginning of a longer text to replace. If so, the decision has to wait for the next
-    /// bytes.
+    /// Returns whether `bytes` is the beginning of a longer text to replace. In this case, the decision waits for the next bytes.
     fn is_start_of_one(&self, bytes: &[u8]) -> bool {
         self.0.iter().any(|pattern| pattern.len() > bytes.len() && pattern.starts_with(bytes))
     }

@@ -49,9 +49,9 @@ pub use value::{EnvVarConfig, EnvVarSpec, InputFormat};
 #[must_use = "a configuration has no effect until it is used"]
 #[non_exhaustive]
 pub struct McpConfig {
-    /// The permanent id of the server. It stays the same if the server is renamed.
+    /// The permanent id of the server. The id stays the same if the server is renamed.
     pub id: Uuid,
-    /// The name of the server. It differs from the names of all other servers, ignoring case.
+    /// The name of the server. The name differs from the names of all other servers, ignoring case.
     pub name: String,
     /// Whether the server is enabled. A disabled server is never started.
     #[serde(default = "yes")]
@@ -66,7 +66,7 @@ pub struct McpConfig {
     /// The environment variables that the process of the server gets, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, EnvVarConfig>,
-    /// Data of the program that embeds the hub. The hub stores the data, but does not read it. It must not contain secrets.
+    /// Data of the program that embeds the hub. The hub stores the data, but does not read it. The data must not contain secrets.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub config: Value,
 
@@ -138,11 +138,11 @@ pub struct McpConfig {
     /// Who wrote the configuration: the user, another program, or a registry.
     #[serde(default, skip_serializing_if = "is_default")]
     pub origin: Origin,
-    /// The [`hash`](McpConfig::hash) of the configuration at the time when the user agreed to start it. Not needed if the user
-    /// wrote the configuration.
+    /// The [`hash`](McpConfig::hash) of the configuration at the time when the user agreed to start it. No consent is
+    /// needed if the user wrote the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent: Option<String>,
-    /// The members of the JSON object that this version of the hub does not know. They are preserved.
+    /// The members of the JSON object that this version of the hub does not know. The hub preserves these members.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -267,7 +267,7 @@ impl McpConfig {
     }
 
     /// Returns the id that `Hub::upsert` gives to a new server with this name. The id depends only on the
-    /// name, so it is the same in each run and on each machine.
+    /// name, so the id is the same in each run and on each machine.
     pub fn id_of_name(name: &str) -> Uuid {
         let digest = Sha256::digest(format!("mcpwire server {}", folded(name)));
         let mut bytes = [0; 16];

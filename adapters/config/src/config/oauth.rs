@@ -54,7 +54,7 @@ pub struct OAuthConfig {
     pub allow_private_addresses: bool,
     /// Whether the program logs in as itself, with `client_id` and `client_secret` and without a user (`client_credentials`).
     pub client_credentials: bool,
-    /// The members of the JSON object that this version of the hub does not know. They are preserved.
+    /// The members of the JSON object that this version of the hub does not know. The hub preserves these members.
     pub other: Map<String, Value>,
 }
 
@@ -83,7 +83,8 @@ impl From<OAuthConfig> for BoolOrObject {
     }
 }
 
-/// The members of [`OAuthConfig`] in JSON. A private type, so that nobody can read or write settings without the short form `false`.
+/// The members of [`OAuthConfig`] in JSON. The type is private, so that nobody can read or write settings without the short form
+/// `false`.
 #[derive(Serialize, Deserialize)]
 #[serde(default = "OAuthConfig::default", remote = "OAuthConfig")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own in the file")]
@@ -186,7 +187,7 @@ impl OAuthConfig {
     }
 
     /// Returns the host, the port and the path of [`redirect_uri`](Self::redirect_uri), or `None` if it is not set. The port is 0
-    /// if the URI names none.
+    /// if the URI contains no port.
     pub fn redirect(&self) -> Option<Redirect<'_>> {
         Redirect::parse(self.redirect_uri.as_deref()?)
     }

@@ -55,7 +55,7 @@ impl McpPackage {
 }
 
 impl fmt::Debug for McpPackage {
-    /// Formats this without the user, the password and the query of a URL.
+    /// Formats the package without the user, the password and the query of a URL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpPackage")
             .field("package_type", &self.package_type)
@@ -95,8 +95,8 @@ impl McpPackageType {
         }
     }
 
-    /// Returns the programs that can run packages of this kind, the default program first. Empty for local programs and HTTP
-    /// servers.
+    /// Returns the programs that can run packages of this kind, the default program first. The list is empty for
+    /// local programs and HTTP servers.
     pub fn runtimes(self) -> &'static [&'static str] {
         match self {
             McpPackageType::Npm => &["npx", "bunx"],
@@ -123,7 +123,7 @@ pub enum McpTransport {
 }
 
 impl fmt::Debug for McpTransport {
-    /// Formats this without the user, the password and the query of a URL.
+    /// Formats the transport without the user, the password and the query of a URL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             McpTransport::Stdio => f.write_str("Stdio"),

@@ -46,7 +46,7 @@ pub struct ToolFilter {
     /// The names of the tools to offer, as the server names them. `None` offers all tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
-    /// The names of tools to hide, as the server names them. They are hidden even if `allow` contains them.
+    /// The names of tools to hide, as the server names them. The hub hides them even if `allow` contains them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<String>,
 }

@@ -88,7 +88,7 @@ impl EnvVarConfig {
 }
 
 impl fmt::Debug for EnvVarConfig {
-    /// Formats this without the value, which may be secret even if `is_secret` is not set.
+    /// Formats the variable without its value, which may be secret even if `is_secret` is not set.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EnvVarConfig")
             .field("name", &self.name)
@@ -99,7 +99,7 @@ impl fmt::Debug for EnvVarConfig {
     }
 }
 
-/// The part of a configuration that a value belongs to.
+/// The member of a configuration that contains a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueGroup {
     EnvVars,

@@ -13,6 +13,7 @@ pub(super) struct PackageCommand {
     /// Environment variables that the command itself sets, such as `-e NAME=value` of `docker run`. A variable without a value
     /// is passed on from the environment of the hub.
     pub(super) env: Vec<(String, Option<String>)>,
+    /// A warning for the user, or `None` if the command is understood.
     pub(super) warning: Option<&'static str>,
 }
 

@@ -120,8 +120,8 @@ impl Builder<'_> {
         self.warn(field, "this member is not supported, and was omitted");
     }
 
-    /// Returns the names and texts in the object `name`, such as the environment variables in `env`. Empty if the member is
-    /// missing. Returns an error if the member is not an object of texts.
+    /// Returns the names and texts in the object `name`, such as the environment variables in `env`. Returns an empty list
+    /// if the member is missing, and an error if the member is not an object of texts.
     ///
     /// In some programs, `null` removes a variable that the server would inherit. Here, `null` is ignored, and a warning names such
     /// variables.

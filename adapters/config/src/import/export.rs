@@ -66,7 +66,7 @@ impl Export<'_> {
         self.warnings.push(Warning::new(Some(&self.config.name), field, message));
     }
 
-    /// Returns the texts to export for `values`, or `None` if there are none.
+    /// Returns the texts to export for `values`, or `None` if no value has a text.
     fn values(&mut self, group: ValueGroup, values: &BTreeMap<String, EnvVarConfig>) -> Option<Map<String, Value>> {
         let mut texts = Map::new();
         for (name, value) in values {
@@ -80,7 +80,7 @@ impl Export<'_> {
         (!texts.is_empty()).then_some(texts)
     }
 
-    /// Returns the OAuth settings of the server, or `None` if they are the default.
+    /// Returns the OAuth settings of the server, or `None` if the settings are the default.
     fn login(&mut self) -> Option<Map<String, Value>> {
         let (mut section, lost) = login::section_of(&self.config.oauth);
         for field in lost {

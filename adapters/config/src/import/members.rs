@@ -24,8 +24,8 @@ pub(super) fn text_at<'v>(field: &str, value: &'v Value) -> Result<&'v str, HubE
     value.as_str().ok_or_else(|| HubError::validation(field, "this must be text"))
 }
 
-/// Converts a JSON list to texts, or returns `None` if that is not possible. Numbers and booleans are converted too, because
-/// people forget the quotes.
+/// Converts a JSON list to texts. Converts numbers and booleans too, because people forget the quotes. Returns `None` if `value` is
+/// not a list, or contains other values.
 pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(scalar).collect()
 }

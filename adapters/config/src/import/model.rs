@@ -123,7 +123,7 @@ pub struct Imported {
     pub config: McpConfig,
     /// The secrets that were found in the file or entered by the user. The configuration contains only references to them.
     pub secrets: Vec<(SecretRef, Secret)>,
-    /// An error that lists the required values that are missing, or `None` if there are none. The configuration cannot be saved
+    /// An error that lists the required values that are missing, or `None` if no value is missing. The configuration cannot be saved
     /// without them.
     pub missing: Option<HubError>,
 }
@@ -189,7 +189,7 @@ pub struct Warning {
     pub server: Option<String>,
     /// The path of the JSON member that contains the setting, such as `env.TOKEN`.
     pub field: String,
-    /// A message for the user that says what was done with the setting. It contains no values of the file.
+    /// A message for the user that says what was done with the setting. The message contains no values of the file.
     pub message: String,
 }
 

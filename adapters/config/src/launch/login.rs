@@ -49,12 +49,12 @@ impl LoginSettings {
         &self.config
     }
 
-    /// Returns the name of the user's account. Empty if none is configured.
+    /// Returns the name of the user's account, or an empty text if no account is configured.
     pub fn account(&self) -> &str {
         self.config.account.as_deref().unwrap_or_default()
     }
 
-    /// Returns the secret of the client.
+    /// Returns the secret of the client, or `None` if no secret is configured.
     pub fn secret(&self) -> Option<&Secret> {
         self.client_secret.as_ref()
     }

@@ -50,13 +50,13 @@ pub struct Launch {
     pub start_timeout: Duration,
     /// Removes the secrets of the server from texts, such as the output and the errors of the server.
     pub redactor: Redactor,
-    /// How the client logs in to the server, for `Logins::oauth` of the hub. `None` if it does not: for
+    /// How the client logs in to the server, for `Logins::oauth` of the hub. `None` if the client does not log in: for
     /// servers with an `Authorization` header, with `"oauth": false`, on a Unix socket, or without HTTP.
     pub login: Option<LoginSettings>,
 }
 
 impl fmt::Debug for Launch {
-    /// Formats this with `[secret]` in place of each secret.
+    /// Formats the launch with `[secret]` in place of each secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let def = self.redactor.redact(&format!("{:?}", self.def));
         f.debug_struct("Launch")

@@ -12,7 +12,7 @@ use mcpwire_client::http::disguised_ipv4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preview {
-    /// The program and its arguments. Empty for an HTTP server. Environment variables and defaults are replaced by their values;
+    /// The program and its arguments. The list is empty for an HTTP server. Environment variables and defaults are replaced by their values;
     /// a stored or secret value is shown as its reference, such as `<env:NAME>`.
     pub command: Vec<String>,
     /// The URL of an HTTP server, or `None` for a server that is started as a process.
@@ -116,7 +116,8 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Returns a remark for the host of a URL that is an IPv4 address but does not look like it. Empty for other texts.
+/// Returns a remark for the host of a URL that is an IPv4 address but does not look like one. Returns an empty text for other
+/// hosts.
 fn address_of(url: &str) -> String {
     disguised_ipv4(url).map(|address| format!(" (the host {address})")).unwrap_or_default()
 }

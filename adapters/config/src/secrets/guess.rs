@@ -127,7 +127,7 @@ pub(crate) fn hide_in_url(url: &str) -> String {
     shown
 }
 
-/// Splits the argument `arg` before the secret in it: `--token=abc` into `--token=` and `abc`. Returns `None` if it contains no
+/// Splits the argument `arg` before its secret: `--token=abc` into `--token=` and `abc`. Returns `None` if the argument contains no
 /// secret.
 ///
 /// `before` is the previous argument: after `--token`, the whole argument `abc` is a secret.

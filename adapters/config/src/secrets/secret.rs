@@ -145,13 +145,13 @@ pub struct NotASecretRef(());
 /// Errors have the code `SERVICE_UNAVAILABLE` if the store does not work or is not safe to use, and `VALIDATION_ERROR` if the
 /// store does not support this kind of reference. Errors never contain the value of a secret.
 pub trait SecretStore: Send + Sync {
-    /// Returns the value of the secret, or `None` if it is not stored.
+    /// Returns the value of the secret, or `None` if the secret is not stored.
     fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError>;
 
     /// Stores `value` under the reference `secret`. Replaces an earlier value.
     fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError>;
 
-    /// Removes the secret. Returns `true` if it was stored.
+    /// Removes the secret. Returns whether the secret was stored.
     fn remove(&self, secret: &SecretRef) -> Result<bool, HubError>;
 
     /// Returns the names of all stored secrets of the server `id`.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcpwire_config::config::{McpConfig, McpPackageType, McpSource, McpTransport, Origin};
-use mcpwire_config::import::{Dialect, Import, ImportOptions, export, import, keep_all_secrets};
+use mcpwire_config::import::{self, Dialect, Import, ImportOptions, export, import, keep_all_secrets};
 use mcpwire_config::launch::preview;
 use mcpwire_config::secrets::{EnvSecrets, FileSecrets, SecretStore as _};
 
@@ -542,7 +542,7 @@ fn older_entries_containers_and_remotes_of_the_registry() {
 
     let deleted = REGISTRY.replace("active", "deleted");
     let options = ImportOptions::default().dialect(Dialect::ServerJson);
-    assert_eq!(import(&deleted, &options).unwrap_err().field(), "status");
+    assert_eq!(import::import(&deleted, &options).unwrap_err().field(), "status");
     let dangerous = REGISTRY.replace("\"MODE\"", "\"NODE_OPTIONS\"");
     assert_eq!(read(Dialect::ServerJson, &dangerous).servers.len(), 0);
 }

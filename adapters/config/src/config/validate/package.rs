@@ -17,7 +17,7 @@ fn identifier(package: &McpPackage, problems: &mut Problems) {
     let text = package.identifier.as_str();
     let (name, _) = split_version(package);
     let of = |more: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
-    // Where the identifier is the name of a package or image: whether it has the characters of such names.
+    // `None` if the identifier is not the name of a package or image. Otherwise whether its characters are those of such names.
     let is_name = match package.package_type {
         // The npm package may also be a path, the URL of an archive, or a repository.
         McpPackageType::Npm => Some(of("@/._-~+:#") && !name.is_empty()),
