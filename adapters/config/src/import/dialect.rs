@@ -113,10 +113,11 @@ impl Dialect {
         } else {
             variable("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"))
         };
+        let both = |folder: &str, file: &str| vec![Path::new(folder).join(file), home.join(folder).join(file)];
         match self {
             Dialect::ClaudeDesktop => vec![config.join("Claude").join("claude_desktop_config.json")],
             Dialect::ClaudeCode => vec![".mcp.json".into(), home.join(".claude.json")],
-            Dialect::Cursor => vec![Path::new(".cursor").join("mcp.json"), home.join(".cursor").join("mcp.json")],
+            Dialect::Cursor => both(".cursor", "mcp.json"),
             Dialect::Windsurf => vec![home.join(".codeium").join("windsurf").join("mcp_config.json")],
             Dialect::VsCode => {
                 vec![Path::new(".vscode").join("mcp.json"), config.join("Code").join("User").join("mcp.json")]
@@ -126,10 +127,7 @@ impl Dialect {
             Dialect::Zed => {
                 vec![config.join(if cfg!(windows) { "Zed" } else { "zed" }).join("settings.json")]
             }
-            Dialect::GeminiCli => {
-                let name = Path::new(".gemini").join("settings.json");
-                vec![name.clone(), home.join(name)]
-            }
+            Dialect::GeminiCli => both(".gemini", "settings.json"),
             Dialect::CodexToml => {
                 vec![variable("CODEX_HOME").unwrap_or_else(|| home.join(".codex")).join("config.toml")]
             }

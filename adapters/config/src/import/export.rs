@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use super::login;
 use super::model::Warning;
-use crate::config::{EnvVarConfig, McpConfig, McpTransport, ValueGroup, fill};
+use crate::config::{EnvVarConfig, McpConfig, McpTransport, Redirect, ValueGroup, fill};
 use crate::launch;
 use crate::secrets::SecretRef;
 
@@ -27,7 +26,7 @@ pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported 
     for config in configs.into_iter().filter(|config| config.enabled) {
         let mut export = Export { config, warnings: &mut warnings };
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
-        let mut entry = match &config.transport {
+        let entry = match &config.transport {
             McpTransport::Http { url } => json!({
                 "type": "http",
                 "url": export.text("transport", url),
@@ -47,13 +46,16 @@ pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported 
                 })
             }
         };
-        if let Value::Object(members) = &mut entry {
-            members.retain(|_, value| !value.is_null());
-        }
-        servers.insert(config.name.trim().to_owned(), entry);
+        servers.insert(config.name.trim().to_owned(), without_nulls(entry).into());
     }
     let text = serde_json::to_string_pretty(&json!({ "mcpServers": servers })).unwrap_or_default();
     Exported { text: text + "\n", warnings }
+}
+
+/// Returns the members of a JSON object that are not `null`.
+fn without_nulls(object: Value) -> Map<String, Value> {
+    let members = if let Value::Object(members) = object { members } else { Map::new() };
+    members.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 
 struct Export<'a> {
@@ -80,17 +82,28 @@ impl Export<'_> {
         (!texts.is_empty()).then_some(texts)
     }
 
-    /// Returns the OAuth settings of the server, or `None` if the settings are the default.
+    /// Returns the OAuth settings of the server as Claude Code spells them, or `None` if the settings are the default.
     fn login(&mut self) -> Option<Map<String, Value>> {
-        let (mut section, lost) = login::section_of(&self.config.oauth);
-        for field in lost {
-            self.warn(field, "other programs have no such setting, so it was not written to the file");
+        let oauth = &self.config.oauth;
+        for (field, _) in oauth.described() {
+            if !["oauth.enabled", "oauth.client_id", "oauth.scopes"].contains(&field) {
+                self.warn(field, "other programs have no such setting, so it was not written to the file");
+            }
         }
-        if let Some(secret) = &self.config.oauth.client_secret
-            && let Some(text) = self.value("oauth.client_secret", "client_secret", secret)
-        {
-            section.insert("clientSecret".to_owned(), text.into());
-        }
+        let (port, uri) = match oauth.redirect() {
+            Some(Redirect { host: "localhost", port, path: "/callback", .. }) if port != 0 => (Some(port), None),
+            redirect => (None, redirect.and(oauth.redirect_uri.as_ref())),
+        };
+        let secret = oauth.client_secret.as_ref();
+        let secret = secret.and_then(|secret| self.value("oauth.client_secret", "client_secret", secret));
+        let section = without_nulls(json!({
+            "enabled": (!oauth.enabled).then_some(false),
+            "clientId": oauth.client_id,
+            "scopes": (!oauth.scopes.is_empty()).then(|| oauth.scopes.join(" ")),
+            "callbackPort": port,
+            "redirectUri": uri,
+            "clientSecret": secret,
+        }));
         (!section.is_empty()).then_some(section)
     }
 

@@ -10,13 +10,13 @@
 //! | Codex | `oauth`, `scopes` | `client_id`, `callback_url`, `callback_port` |
 //! | others | `oauth` | all of these, and `false` |
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Dialect;
 use super::builder::Builder;
 use super::members::{text_at, texts, wrong};
 use crate::HubError;
-use crate::config::{OAuthConfig, Redirect};
+use crate::config::Redirect;
 
 /// Imports the OAuth section in the member `section` of a server over HTTP.
 pub(super) fn read(builder: &mut Builder<'_>, section: &str, value: &Value) -> Result<(), HubError> {
@@ -87,32 +87,4 @@ fn redirect_uri(builder: &mut Builder<'_>, field: &str, uri: &str) {
 /// Returns a member name without its style: `clientId`, `client_id` and `CLIENT_ID` are the same.
 fn folded(name: &str) -> String {
     name.chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect()
-}
-
-/// Returns the `oauth` section of a server for an exported file, as Claude Code spells it.
-///
-/// Returns the names of the settings that other programs lack as second value. The secret of the client is added by the caller.
-pub(super) fn section_of(oauth: &OAuthConfig) -> (Map<String, Value>, Vec<&'static str>) {
-    let mut section = Map::new();
-    if !oauth.enabled {
-        section.insert("enabled".to_owned(), false.into());
-    }
-    if let Some(client_id) = &oauth.client_id {
-        section.insert("clientId".to_owned(), client_id.clone().into());
-    }
-    if !oauth.scopes.is_empty() {
-        section.insert("scopes".to_owned(), oauth.scopes.join(" ").into());
-    }
-    match oauth.redirect() {
-        Some(Redirect { host: "localhost", port, path: "/callback", .. }) if port != 0 => {
-            section.insert("callbackPort".to_owned(), port.into());
-        }
-        Some(_) => {
-            section.insert("redirectUri".to_owned(), oauth.redirect_uri.clone().into());
-        }
-        None => {}
-    }
-    let exported = ["oauth.enabled", "oauth.client_id", "oauth.scopes"];
-    let lost = oauth.described().into_iter().map(|(name, _)| name).filter(|name| !exported.contains(name)).collect();
-    (section, lost)
 }

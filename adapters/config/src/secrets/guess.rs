@@ -102,29 +102,20 @@ fn parts_of_args(args: &[String]) -> impl Iterator<Item = (&str, Option<&str>)> 
 
 /// Returns a URL with a mark in place of its user and password, and of the values in its query that are probably secret.
 pub(crate) fn hide_in_url(url: &str) -> String {
-    let (address, query) = url.split_once('?').map_or((url, None), |(address, query)| (address, Some(query)));
-    let mut shown = match address.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_at(rest.find(['/', '#']).unwrap_or(rest.len()));
-            match authority.rsplit_once('@') {
-                Some((_, host)) => format!("{scheme}://{HIDDEN}@{host}{path}"),
-                None => address.to_owned(),
-            }
-        }
-        None => address.to_owned(),
+    let (address, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+    let mut shown = match (address.split_once("://"), login(address)) {
+        (Some((scheme, rest)), Some(login)) => format!("{scheme}://{HIDDEN}{}", &rest[login.len()..]),
+        _ => address.to_owned(),
     };
-    if let Some(query) = query {
-        let (query, fragment) = query.split_at(query.find('#').unwrap_or(query.len()));
-        let hide = |pair: &str| match pair.split_once('=') {
-            Some((name, value)) if !is_reference(value) && is_secret(name, value) => {
-                format!("{name}={HIDDEN}")
-            }
-            _ => pair.to_owned(),
-        };
-        let query = query.split('&').map(hide).collect::<Vec<_>>().join("&");
-        shown.extend(["?", &query, fragment]);
+    let (query, fragment) = query.split_at(query.find('#').unwrap_or(query.len()));
+    let hide = |pair: &str| match pair.split_once('=') {
+        Some((name, value)) if !is_reference(value) && is_secret(name, value) => format!("{name}={HIDDEN}"),
+        _ => pair.to_owned(),
+    };
+    if let Some(pairs) = query.strip_prefix('?') {
+        shown.extend(["?", &pairs.split('&').map(hide).collect::<Vec<_>>().join("&")]);
     }
-    shown
+    shown + fragment
 }
 
 /// Splits the argument `arg` before its secret: `--token=abc` into `--token=` and `abc`. Returns `None` if the argument contains no

@@ -162,9 +162,8 @@ impl Store {
     /// the result. Writes nothing if `change` returns an error or changes nothing.
     pub fn modify<T>(&self, change: impl FnOnce(&mut Draft) -> Result<T, HubError>) -> Result<(T, Loaded), HubError> {
         let _held = self.lock()?;
-        let document = self.read()?;
-        let before = document.text().to_owned();
-        let mut draft = Draft::new(&document);
+        let before = self.read()?;
+        let mut draft = Draft::new(&before);
         let value = change(&mut draft)?;
         let after = draft.text()?;
         // Check that the changed file is readable before it is written.
@@ -172,7 +171,7 @@ impl Store {
             let message = format!("the change was not saved, because with it {} {reason}", self.path.display());
             HubError::validation("servers", message)
         })?;
-        if after != before {
+        if after != before.text() {
             self.replace(after.as_bytes(), &self.backup_path())?;
         }
         Ok((value, document.loaded()))
@@ -225,11 +224,10 @@ impl Store {
             return Ok(Document::empty());
         };
         Document::parse(&bytes).map_err(|reason| {
-            let mut message = format!("{} {reason}. Correct the file", self.path.display());
             let backup = self.backup_path();
-            if matches!(self.fs.read(&backup), Ok(Some(bytes)) if Document::parse(&bytes).is_ok()) {
-                message += &format!(". The file before the last change is {}", backup.display());
-            }
+            let is_readable = matches!(self.fs.read(&backup), Ok(Some(bytes)) if Document::parse(&bytes).is_ok());
+            let advice = is_readable.then(|| format!(". The file before the last change is {}", backup.display()));
+            let message = format!("{} {reason}. Correct the file{}", self.path.display(), advice.unwrap_or_default());
             HubError::validation("servers", message)
         })
     }

@@ -65,15 +65,14 @@ fn certificates_and_a_proxy_are_for_servers_over_http_and_part_of_what_is_approv
     );
     assert_eq!(McpConfig::from_json(&config.to_json()).unwrap(), config);
 
-    let cases: [(&str, McpConfig, fn(&mut McpConfig)); 5] = [
-        ("proxy", config, |config| config.proxy = Some("http://user:password@proxy".into())),
-        ("ca_file", web(), |config| config.ca_file = Some("ca.pem".into())),
-        ("client_key", web(), |config| config.client_key = Some("/key.pem".into())),
-        ("ca_file", server(), |config| config.ca_file = Some("/ca.pem".into())),
-        ("proxy", server(), |config| config.proxy = Some("http://proxy".into())),
-    ];
-    for (field, config, change) in cases {
-        assert_wrong(&changed(config, change), field);
+    for (field, wrong) in [
+        ("proxy", changed(config, |config| config.proxy = Some("http://user:password@proxy".into()))),
+        ("ca_file", changed(web(), |config| config.ca_file = Some("ca.pem".into()))),
+        ("client_key", changed(web(), |config| config.client_key = Some("/key.pem".into()))),
+        ("ca_file", changed(server(), |config| config.ca_file = Some("/ca.pem".into()))),
+        ("proxy", changed(server(), |config| config.proxy = Some("http://proxy".into()))),
+    ] {
+        assert_wrong(&wrong, field);
     }
 }
 
