@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::{ErrorKind, HubError};
+use crate::{ErrorCode, ErrorKind, HubError};
 
 /// The condition under which a failed server can be started again, or a failed tool call can be repeated, with success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,18 +45,25 @@ impl Failure {
         Failure { error, retry }
     }
 
+    /// Creates a failure whose error names a configuration field. `field` is empty if no field caused the error.
+    pub(crate) fn at_field(kind: ErrorKind, field: &str, text: impl Into<String>, retry: Retry) -> Self {
+        Failure::new(HubError::new(kind, text).at(field), retry)
+    }
+
+    /// Replaces the code of the error, which otherwise follows from its kind.
+    pub(crate) fn with_code(self, code: ErrorCode) -> Self {
+        Failure { error: self.error.with_code(code), ..self }
+    }
+
     /// Creates the failure of a server that requires missing configuration values, such as API keys.
     ///
     /// `names` contains the names of the environment variables, never their values.
     pub fn missing_credentials<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
-        let mut message = String::from("Missing required credentials");
-        if !names.is_empty() {
-            message.push_str(": ");
-            message.push_str(&names.join(", "));
-        }
+        let colon = if names.is_empty() { "" } else { ": " };
+        let message = alloc::format!("Missing required credentials{colon}{}", names.join(", "));
         let field = names.first().map(|name| alloc::format!("env_vars.{name}")).unwrap_or_default();
-        Failure::new(HubError::new(ErrorKind::MissingValue, message).at(field), Retry::Input)
+        Failure::at_field(ErrorKind::MissingValue, &field, message, Retry::Input)
     }
 }
 

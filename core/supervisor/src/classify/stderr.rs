@@ -1,4 +1,25 @@
-//! Extracts error lines and the names of missing variables from standard error.
+//! Extracts error lines and the names of missing variables from standard error, and quotes text of servers.
+
+use alloc::string::{String, ToString};
+
+use mcpwire_core::printable;
+
+/// Maximum length of the server output in an error message, in bytes. 300 bytes have room for one long log line.
+const MAX_QUOTE: usize = 300;
+
+/// Returns untrusted text for use in an error message: on one line, without control characters, and truncated to 300
+/// bytes.
+pub(super) fn quote(text: &str) -> String {
+    let mut out = String::new();
+    for c in printable(text.trim()).to_string().chars() {
+        if out.len() + c.len_utf8() > MAX_QUOTE {
+            out.push('…');
+            break;
+        }
+        out.push(if matches!(c, '\n' | '\t') { ' ' } else { c });
+    }
+    out
+}
 
 /// Returns the last line of `stderr` that looks like an error message, or else the last line outside a stack trace, or
 /// else the last line.

@@ -1,0 +1,144 @@
+//! [`Cause`]: what a client observes of a failure, and its conversions from the errors of `mcpwire-core`.
+
+use alloc::borrow::Cow;
+use alloc::string::ToString;
+use core::time::Duration;
+
+#[cfg(feature = "http")]
+use mcpwire_core::http::HttpError;
+use mcpwire_core::{CallError, CloseReason, ConnectError, RpcError};
+
+/// The operation during which a server failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stage {
+    /// The process was being started, or the connection was being opened.
+    Launch,
+    /// The protocol version was being negotiated.
+    Negotiate,
+    /// The tool list was being loaded.
+    List,
+    /// The server was running. If a tool call failed, the stage is [`Stage::Call`] instead.
+    Run,
+    /// A tool was being called.
+    Call,
+}
+
+impl Stage {
+    pub(super) const fn is_start(self) -> bool {
+        matches!(self, Stage::Launch | Stage::Negotiate | Stage::List)
+    }
+}
+
+/// The reason why a process could not be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SpawnFailure<'a> {
+    /// The program file does not exist (`ENOENT`).
+    NotFound,
+    /// The user has no permission to execute the program (`EACCES`).
+    NotPermitted,
+    /// The file has no executable format (`ENOEXEC`).
+    NotExecutable,
+    /// Any other error. Contains the error message of the operating system.
+    Other(Cow<'a, str>),
+}
+
+/// The cause of a server failure, as the client observed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause<'a> {
+    /// The process of the server could not be started.
+    Spawn(SpawnFailure<'a>),
+    /// The process of the server exited.
+    Exit {
+        /// The exit code, or `None` if a signal terminated the process.
+        code: Option<i32>,
+        /// The number of the signal that terminated the process. `None` if the process was not terminated by a signal.
+        signal: Option<i32>,
+    },
+    /// The connection to the server ended without a known reason.
+    Closed,
+    /// The operation timed out. Contains the timeout.
+    Timeout(Duration),
+    /// The server responded with an HTTP error status.
+    Http {
+        /// The HTTP status code.
+        status: u16,
+        /// The delay that the server requested in the `Retry-After` header, or `None` without that header.
+        retry_after: Option<Duration>,
+    },
+    /// The connection could not be opened, or broke. Contains the error message.
+    Network(Cow<'a, str>),
+    /// The server responded with a JSON-RPC error.
+    Rpc {
+        /// The JSON-RPC error code.
+        code: i64,
+        /// The message of the JSON-RPC error.
+        message: Cow<'a, str>,
+    },
+    /// Client and server support no common protocol version. Contains the versions of the server.
+    NoCommonVersion(Cow<'a, str>),
+    /// The server sent an invalid message. Contains a description of the error.
+    Unreadable(Cow<'a, str>),
+    /// The tool reported an error (`isError`). Contains the text of the tool result.
+    Tool(Cow<'a, str>),
+    /// The client cancelled the operation.
+    Cancelled,
+}
+
+impl<'a> From<&'a ConnectError> for Cause<'a> {
+    fn from(error: &'a ConnectError) -> Self {
+        match error {
+            ConnectError::UnsupportedVersion { server, .. } => Cause::NoCommonVersion(server.join(", ").into()),
+            ConnectError::Refused { error, .. } => rpc(error),
+            ConnectError::Invalid { error, .. } => Cause::Unreadable(error.to_string().into()),
+            ConnectError::Timeout { after } => Cause::Timeout(*after),
+            ConnectError::Closed => Cause::Closed,
+            ConnectError::Cancelled => Cause::Cancelled,
+            ConnectError::Failed(_) => Cause::Network(error.to_string().into()),
+            #[cfg(feature = "http")]
+            ConnectError::Http { error, .. } => Cause::from(&**error),
+            other => Cause::Unreadable(other.to_string().into()),
+        }
+    }
+}
+
+impl<'a> From<&'a CallError> for Cause<'a> {
+    /// Returns the cause of a failed tool call.
+    ///
+    /// For a tool that no server offers, use [`HubError::unknown_tool`](crate::HubError::unknown_tool) instead, because
+    /// no server has failed.
+    fn from(error: &'a CallError) -> Self {
+        match error {
+            CallError::Server { error, .. } | CallError::ToolNotFound { error: Some(error), .. } => rpc(error),
+            CallError::Timeout { after, .. } => Cause::Timeout(*after),
+            CallError::Cancelled { .. } => Cause::Cancelled,
+            CallError::Closed { reason: CloseReason::NotOpened(error), .. } => Cause::from(&**error),
+            CallError::Closed { reason: CloseReason::ByClient, .. } => Cause::Cancelled,
+            CallError::Closed { reason: CloseReason::ByServer, .. } => Cause::Closed,
+            CallError::Closed { reason: reason @ CloseReason::Failed(_), .. } => {
+                Cause::Network(reason.to_string().into())
+            }
+            #[cfg(feature = "http")]
+            CallError::Http { error, .. } => Cause::from(&**error),
+            other => Cause::Unreadable(other.to_string().into()),
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+impl<'a> From<&'a HttpError> for Cause<'a> {
+    fn from(error: &'a HttpError) -> Self {
+        match (error, error.status()) {
+            // The response is a web page or empty, so the address is not an MCP endpoint.
+            (HttpError::ContentType { .. }, _) => Cause::Unreadable(error.to_string().into()),
+            (HttpError::NoAnswer { .. }, _) | (_, None) => Cause::Network(error.to_string().into()),
+            (_, Some(status)) => Cause::Http { status, retry_after: error.retry_after() },
+        }
+    }
+}
+
+fn rpc(error: &RpcError) -> Cause<'_> {
+    Cause::Rpc { code: error.code, message: Cow::Borrowed(&error.message) }
+}
