@@ -1,6 +1,5 @@
 //! [`HubError`]: the error of the hub, for users and for programs.
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -10,10 +9,8 @@ use core::fmt;
 use core::time::Duration;
 
 use mcpwire_core::{ErrorKind, RpcError, printable};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::id::ServerId;
-use crate::ErrorCode;
+use crate::{ErrorCode, ServerId};
 
 /// The error of a hub: what went wrong, a message for the user, and the configuration field that caused it.
 ///
@@ -291,9 +288,10 @@ impl HubError {
         HubError::new(ErrorKind::Disabled, "MCP is disabled").at("enabled")
     }
 
-    /// Creates the error of a call to a server that does not run because of this error. It names the same configuration field and
-    /// client's error.
-    pub(crate) fn to_not_running(&self, message: String) -> Self {
+    /// Creates the error of a call to a server that does not run because of this error. Its message begins with `what`, and it
+    /// names the same configuration field and client's error.
+    pub(crate) fn to_not_running(&self, what: &str) -> Self {
+        let message = alloc::format!("{what}: {}", self.message());
         let mut error = HubError::new(ErrorKind::NotRunning, message).at(self.field());
         error.content().client_error.clone_from(&self.0.client_error);
         error
@@ -361,74 +359,9 @@ impl PartialEq for HubError {
 
 impl Eq for HubError {}
 
-/// The serialized form of a [`HubError`].
-#[derive(Serialize, Deserialize)]
-struct Contract<'a> {
-    code: ErrorCode,
-    message: Cow<'a, str>,
-    #[serde(default)]
-    field: Cow<'a, str>,
-}
-
-impl Serialize for HubError {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (message, field) = (Cow::Borrowed(self.message()), Cow::Borrowed(self.field()));
-        Contract { code: self.code(), message, field }.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for HubError {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Contract { code, message, field } = Contract::deserialize(deserializer)?;
-        Ok(HubError::new(kind_of_contract(code, &field), message).with_code(code).at(field))
-    }
-}
-
-/// Derives the kind from the members `code` and `field` of a serialized error, which do not distinguish all kinds.
-fn kind_of_contract(code: ErrorCode, field: &str) -> ErrorKind {
-    match (code, field) {
-        (ErrorCode::NotFound, "mcp_id") => ErrorKind::ServerNotFound,
-        (ErrorCode::NotFound, "tool_name") => ErrorKind::ToolNotFound,
-        (ErrorCode::NotFound, "package.identifier") => ErrorKind::PackageNotFound,
-        (ErrorCode::NotFound, "package.package_type") => ErrorKind::Start,
-        (ErrorCode::NotFound, _) => ErrorKind::NotFound,
-        (ErrorCode::ValidationError, "arguments") => ErrorKind::Server,
-        (ErrorCode::ValidationError, "authorization") => ErrorKind::Unauthorized,
-        (ErrorCode::ValidationError, "login") => ErrorKind::LoginRequired,
-        (ErrorCode::ValidationError, _) => ErrorKind::InvalidConfiguration,
-        (ErrorCode::Conflict, "enabled") => ErrorKind::Disabled,
-        (ErrorCode::Conflict, "consent") => ErrorKind::NeedsConsent,
-        (ErrorCode::Conflict, _) => ErrorKind::Conflict,
-        (ErrorCode::ServiceUnavailable, _) => ErrorKind::Unavailable,
-        (ErrorCode::NetworkError, "timeout") => ErrorKind::Timeout,
-        (ErrorCode::NetworkError, _) => ErrorKind::Network,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_serialized_error_has_three_strings_and_is_read_as_its_code_and_field_tell() {
-        let error = HubError::new(ErrorKind::RateLimited, "later").with_retry_after(Duration::from_secs(3));
-        let json = serde_json::to_string(&error).expect("it is written");
-        assert_eq!(json, r#"{"code":"SERVICE_UNAVAILABLE","message":"later","field":""}"#);
-        let read = serde_json::from_str::<HubError>(&json).expect("it is read");
-        assert_eq!(read, HubError::unavailable("later"));
-        assert!(
-            error.is_retryable() && !read.is_retryable(),
-            "the JSON does not say whether the operation had an effect"
-        );
-        let id = ServerId::from_random(1);
-        for error in [HubError::unknown_server(id), HubError::login_required("x"), HubError::disabled()] {
-            let json = serde_json::to_string(&error).expect("it is written");
-            assert_eq!(serde_json::from_str::<HubError>(&json).expect("it is read"), error);
-        }
-        let rejected = r#"{"code":"VALIDATION_ERROR","message":"no","field":"arguments"}"#;
-        let read = serde_json::from_str::<HubError>(rejected).expect("it is read");
-        assert_eq!((read.kind(), read.code()), (ErrorKind::Server, ErrorCode::ValidationError));
-    }
 
     #[test]
     fn an_operation_can_be_repeated_only_if_it_had_no_effect_and_time_alone_can_help() {
@@ -476,7 +409,7 @@ mod tests {
 
         let start = HubError::new(ErrorKind::Start, "command not found: `x`").at("package.identifier");
         let start = start.with_server("a").with_client_error(OfClient);
-        let call = start.to_not_running(alloc::format!("it has failed: {}", start.message())).with_server("a");
+        let call = start.to_not_running("it has failed").with_server("a");
         assert_eq!((call.kind(), call.field()), (ErrorKind::NotRunning, "package.identifier"));
         assert!(call.client_error().is_some_and(<dyn Error + Send + Sync>::is::<OfClient>) && call.source().is_none());
     }

@@ -17,6 +17,7 @@ mod catalogue;
 mod classify;
 mod error;
 mod error_code;
+mod error_json;
 mod failure;
 mod id;
 mod limits;

@@ -162,10 +162,7 @@ impl Policy {
     /// Returns the default policy for a server that is packaged as `kind`.
     pub fn new(kind: PackageKind) -> Self {
         let secs = Duration::from_secs;
-        let mut health = Health::default();
-        if kind == PackageKind::Http {
-            health.every = Some(secs(60));
-        }
+        let every = (kind == PackageKind::Http).then(|| secs(60));
         Policy {
             kind,
             launch_timeout: secs(30),
@@ -181,7 +178,7 @@ impl Policy {
             lazy: false,
             idle_after: secs(300),
             call_wait_start: Duration::ZERO,
-            health,
+            health: Health { every, ..Health::default() },
             refresh_delay: Duration::from_millis(100),
             refresh_interval: secs(1),
         }

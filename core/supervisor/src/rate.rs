@@ -44,7 +44,7 @@ pub struct RateLimiter {
 
 /// The error of a tool call that was rejected because of the rate limit of its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", rate_limit_error(*rate, *retry_after))]
+#[error("{}", self.to_hub_error())]
 pub struct TooManyCalls {
     /// The rate limit that the call exceeded.
     pub rate: Rate,
@@ -55,14 +55,11 @@ pub struct TooManyCalls {
 impl TooManyCalls {
     /// Returns the [`HubError`] that reports the exceeded rate limit to the user.
     pub fn to_hub_error(&self) -> HubError {
-        rate_limit_error(self.rate, self.retry_after)
+        let Rate { calls, per } = self.rate;
+        let wait = self.retry_after.as_millis().div_ceil(1_000);
+        let message = alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s");
+        HubError::new(ErrorKind::RateLimited, message).with_retry_after(self.retry_after)
     }
-}
-
-fn rate_limit_error(Rate { calls, per }: Rate, retry_after: Duration) -> HubError {
-    let wait = retry_after.as_millis().div_ceil(1_000);
-    let message = alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s");
-    HubError::new(ErrorKind::RateLimited, message).with_retry_after(retry_after)
 }
 
 impl RateLimiter {

@@ -1,9 +1,18 @@
 //! Handles commands, depending on the state of the server.
 
-use super::stopping::{NextState, StopPhase};
+use core::mem;
+
+use super::attempt::{NextState, ProcessState, SLEEP};
 use super::{Command, CommandId, Server, State};
 use crate::{ErrorKind, HubError, Policy};
 use mcpwire_core::Timestamp;
+
+/// Maximum number of commands that may wait for one server to start. The limit bounds the memory use.
+const MAX_START_WAITERS: usize = 1_024;
+
+const STOPPED: NextState = NextState::Rest(State::Stopped);
+const DISABLED: NextState = NextState::Rest(State::Disabled);
+const DELETED: NextState = NextState::Rest(State::Deleted);
 
 impl Server {
     pub(super) fn handle_command(&mut self, id: CommandId, command: Command, now: Timestamp) {
@@ -11,36 +20,35 @@ impl Server {
             return self.reply(id, Err(HubError::unknown_server(self.id)));
         }
         match command {
-            Command::Start => self.handle_start(id, now),
             Command::Boot
                 if self.policy.lazy && self.tools.is_some() && self.state == State::Stopped && !self.host_closing =>
             {
-                self.end_attempt(NextState::Sleep, now);
+                self.end_attempt(SLEEP, now);
                 self.reply(id, Ok(()));
             }
-            Command::Boot => self.handle_start(id, now),
+            Command::Start | Command::Boot => self.handle_start(id, now),
             Command::Restart => self.handle_restart(id, now),
             Command::PrepareCall { by } => self.handle_prepare_call(id, by, now),
             Command::Enable => {
-                match &mut self.stopping {
-                    Some(stopping) if stopping.then == NextState::Disabled => stopping.then = NextState::Stopped,
+                match &mut self.attempt.stopping {
+                    Some(stopping) if stopping.then == DISABLED => stopping.then = STOPPED,
                     _ if self.state == State::Disabled => self.enter(State::Stopped, None, now),
                     _ => {}
                 }
                 self.reply(id, Ok(()));
             }
             Command::Stop => {
-                let again = self.stopping.is_some_and(|stopping| stopping.is_requested);
-                self.handle_stop(id, NextState::Stopped, now);
-                if again {
-                    self.kill_if_graceful(now);
+                let requested = self.attempt.stopping.filter(|stopping| stopping.is_requested);
+                self.handle_stop(id, STOPPED, now);
+                if let (Some(stopping), ProcessState::Terminating) = (requested, self.attempt.process) {
+                    self.kill(stopping, now);
                 }
             }
-            Command::Disable => self.handle_stop(id, NextState::Disabled, now),
-            Command::Delete => self.handle_stop(id, NextState::Deleted, now),
+            Command::Disable => self.handle_stop(id, DISABLED, now),
+            Command::Delete => self.handle_stop(id, DELETED, now),
             Command::Shutdown { by } => {
                 self.host_closing = true;
-                self.handle_stop(id, NextState::Stopped, now);
+                self.handle_stop(id, STOPPED, now);
                 self.set_stop_deadline(by, now);
             }
             Command::Configure { policy, replaced } => {
@@ -51,20 +59,18 @@ impl Server {
     }
 
     fn handle_start(&mut self, id: CommandId, now: Timestamp) {
-        match self.start_error() {
-            Some(error) => self.reply(id, Err(error)),
-            None if self.state == State::Running => self.reply(id, Ok(())),
-            None => {
-                if !self.state.is_starting() {
-                    self.restarts.reset();
-                }
-                self.wait_until_running(id, None, now);
-            }
+        let can_start = self.check_can_start();
+        if can_start.is_err() || self.state == State::Running {
+            return self.reply(id, can_start);
         }
+        if !self.state.is_starting() {
+            self.restarts.reset();
+        }
+        self.wait_until_running(id, None, now);
     }
 
     fn handle_restart(&mut self, id: CommandId, now: Timestamp) {
-        if let Some(error) = self.start_error() {
+        if let Err(error) = self.check_can_start() {
             return self.reply(id, Err(error));
         }
         self.restarts.reset();
@@ -72,11 +78,8 @@ impl Server {
             // No process exists yet, so the next generation can resolve the configuration at once.
             self.start(now);
         } else if self.state == State::Running || self.state.is_starting() {
-            self.stop_attempt(
-                NextState::Start,
-                &HubError::new(ErrorKind::Closed, "the MCP server is being restarted"),
-                now,
-            );
+            let error = HubError::new(ErrorKind::Closed, "the MCP server is being restarted");
+            self.stop_attempt(NextState::Start, &error, now);
         }
         self.wait_until_running(id, None, now);
     }
@@ -92,26 +95,19 @@ impl Server {
             // The call wakes a lazy server that sleeps or goes to sleep.
             _ if self.is_dormant => self.wait_until_running(id, Some(by), now),
             state if state.is_starting() && soon > now => self.wait_until_running(id, Some(by.min(soon)), now),
-            _ => {
-                let error = self.call_error(now);
-                self.reply(id, Err(error));
-            }
+            _ => self.reply(id, Err(self.call_error(now))),
         }
     }
 
     /// Replies to the command `id` when the server runs, and starts the server if necessary. The command fails at the
     /// time `by`, or waits without limit if `by` is `None`.
     fn wait_until_running(&mut self, id: CommandId, by: Option<Timestamp>, now: Timestamp) {
-        if !self.pending.wait_for_start(id, by) {
-            return self.reply(
-                id,
-                Err(HubError::unavailable(
-                    "too many requests are waiting for the MCP server to start; try again later",
-                )
-                .with_retryable(true)),
-            );
+        if self.start_waiters.len() >= MAX_START_WAITERS {
+            let message = "too many requests are waiting for the MCP server to start; try again later";
+            return self.reply(id, Err(HubError::unavailable(message).with_retryable(true)));
         }
-        match &mut self.stopping {
+        self.start_waiters.push((id, by));
+        match &mut self.attempt.stopping {
             Some(stopping) => {
                 stopping.then = NextState::Start;
                 stopping.is_requested = false;
@@ -121,37 +117,36 @@ impl Server {
         }
     }
 
+    /// Replies to all commands that wait until the server runs.
+    pub(super) fn answer_start_waiters(&mut self, result: &Result<(), HubError>) {
+        for (command, _) in mem::take(&mut self.start_waiters) {
+            self.reply(command, result.clone());
+        }
+    }
+
     fn handle_stop(&mut self, id: CommandId, then: NextState, now: Timestamp) {
         let error = match then {
-            NextState::Deleted => HubError::new(ErrorKind::Cancelled, "the MCP server is deleted"),
-            NextState::Disabled => HubError::new(ErrorKind::Disabled, "the MCP server is disabled").at("enabled"),
+            DELETED => deleted(),
+            DISABLED => HubError::new(ErrorKind::Disabled, "the MCP server is disabled").at("enabled"),
             _ => HubError::new(ErrorKind::Cancelled, "the MCP server is stopped"),
         };
-        self.fail_start_waiters(&error);
-        // `end_attempt` answers the command, possibly before this function returns.
-        self.pending.wait_for_stop(id);
+        self.answer_start_waiters(&Err(error.clone()));
+        // `end_attempt` answers the command, possibly before this function returns. Only users and the shutdown of the
+        // host send these commands, so their number needs no limit.
+        self.stop_waiters.push(id);
         if self.state.is_resting() {
-            let then =
-                if self.state == State::Disabled && then == NextState::Stopped { NextState::Disabled } else { then };
-            return self.end_attempt(then, now);
+            let stays_disabled = self.state == State::Disabled && then == STOPPED;
+            return self.end_attempt(if stays_disabled { DISABLED } else { then }, now);
         }
-        if self.stopping.is_none() {
+        if self.attempt.stopping.is_none() {
             self.stop_attempt(then, &error, now);
         }
-        if let Some(stopping) = &mut self.stopping {
-            let stays =
-                matches!((stopping.then, then), (NextState::Deleted, _) | (NextState::Disabled, NextState::Stopped));
-            if !stays {
+        if let Some(stopping) = &mut self.attempt.stopping {
+            if !matches!((stopping.then, then), (DELETED, _) | (DISABLED, STOPPED)) {
                 stopping.then = then;
             }
             stopping.is_requested = true;
             self.is_dormant = false;
-        }
-    }
-
-    fn kill_if_graceful(&mut self, now: Timestamp) {
-        if self.stopping.is_some_and(|stopping| stopping.phase == StopPhase::Graceful) {
-            self.kill(now);
         }
     }
 
@@ -162,58 +157,47 @@ impl Server {
         }
         self.has_negotiated = false;
         self.restarts.reset();
-        if let Some(stopping) = &mut self.stopping {
-            match stopping.then {
-                NextState::Sleep | NextState::Backoff(_) | NextState::WaitForUser(_) => {
+        match (&mut self.attempt.stopping, self.state) {
+            (Some(stopping), _) => {
+                if !matches!(stopping.then, STOPPED | DISABLED | DELETED) {
                     stopping.then = NextState::Start;
                 }
-                NextState::Start | NextState::Stopped | NextState::Disabled | NextState::Deleted => {}
             }
-        } else {
-            match self.state {
-                State::Stopped | State::Disabled | State::Deleted => {}
-                _ if self.host_closing => {}
-                State::Running | State::Launching | State::Negotiating | State::Listing => {
-                    let error = HubError::new(ErrorKind::Closed, "the MCP server restarts with a new configuration");
-                    self.stop_attempt(NextState::Start, &error, now);
-                }
-                _ => self.start(now),
+            (None, State::Stopped | State::Disabled | State::Deleted) => {}
+            (None, _) if self.host_closing => {}
+            (None, State::Running | State::Launching | State::Negotiating | State::Listing) => {
+                let error = HubError::new(ErrorKind::Closed, "the MCP server restarts with a new configuration");
+                self.stop_attempt(NextState::Start, &error, now);
             }
+            (None, _) => self.start(now),
         }
         self.tools = None;
         self.is_dormant = false;
     }
 
-    fn start_error(&self) -> Option<HubError> {
-        if self.host_closing {
-            return Some(host_closing());
-        }
-        match self.stopping.map(|stopping| stopping.then) {
-            Some(NextState::Disabled) => Some(HubError::disabled()),
-            Some(NextState::Deleted) => Some(HubError::new(ErrorKind::Cancelled, "the MCP server is deleted")),
-            _ if self.state == State::Disabled => Some(HubError::disabled()),
-            _ => None,
+    fn check_can_start(&self) -> Result<(), HubError> {
+        match self.attempt.stopping.map(|stopping| stopping.then) {
+            _ if self.host_closing => Err(host_closing()),
+            Some(DELETED) => Err(deleted()),
+            Some(DISABLED) => Err(HubError::disabled()),
+            _ if self.state == State::Disabled => Err(HubError::disabled()),
+            _ => Ok(()),
         }
     }
 
+    /// Returns why a tool call is impossible now.
     fn call_error(&self, now: Timestamp) -> HubError {
         match (self.state, &self.error) {
             (State::Disabled, _) => HubError::disabled(),
             // The error of the start names the missing value, so it is shown unchanged.
             (State::NeedsAuth | State::NeedsLogin | State::NeedsInput, Some(error)) => error.clone(),
             (State::Stopping, Some(error)) if self.requires_login() => error.clone(),
-            (State::Backoff, Some(error)) => {
-                let delay = self.deadline.map(|at| at.duration_since(now));
-                error
-                    .to_not_running(alloc::format!("the MCP server failed and restarts soon: {}", error.message()))
-                    .with_retry_after(delay)
-                    .with_retryable(true)
-            }
-            (State::Failed, Some(error)) => error
-                .to_not_running(alloc::format!("the MCP server has failed; start it again first: {}", error.message())),
-            (State::Stopping, Some(error)) => {
-                error.to_not_running(alloc::format!("the MCP server is not running: {}", error.message()))
-            }
+            (State::Backoff, Some(error)) => error
+                .to_not_running("the MCP server failed and restarts soon")
+                .with_retry_after(self.deadline.map(|at| at.duration_since(now)))
+                .with_retryable(true),
+            (State::Failed, Some(error)) => error.to_not_running("the MCP server has failed; start it again first"),
+            (State::Stopping, Some(error)) => error.to_not_running("the MCP server is not running"),
             (state, _) if state.is_starting() => {
                 HubError::new(ErrorKind::Starting, "the MCP server is still starting; try again in a moment")
             }
@@ -224,4 +208,8 @@ impl Server {
 
 fn host_closing() -> HubError {
     HubError::new(ErrorKind::ShuttingDown, "the host of the MCP server is shutting down")
+}
+
+fn deleted() -> HubError {
+    HubError::new(ErrorKind::Cancelled, "the MCP server is deleted")
 }

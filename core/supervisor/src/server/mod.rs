@@ -21,29 +21,24 @@ mod attempt;
 mod commands;
 mod events;
 mod io;
-mod pending_commands;
 mod probes;
 mod refreshes;
 mod restarts;
 mod state;
-mod stopping;
 mod timeouts;
+mod transitions;
 
 use alloc::collections::VecDeque;
-use alloc::string::String;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 pub use io::{Command, CommandId, Effect, Event};
 pub use state::{Generation, McpStatus, ServerDetail, State};
 
-use self::pending_commands::PendingCommands;
-use self::probes::Probes;
-use self::refreshes::Refreshes;
+use self::attempt::{Attempt, NextState};
 use self::restarts::Restarts;
-use self::stopping::{NextState, StopProgress};
-use super::{HubError, Policy, ServerId};
-use mcpwire_core::Timestamp;
-use mcpwire_core::ToolList;
+use crate::{HubError, Policy, ServerId};
+use mcpwire_core::{Timestamp, ToolList};
 
 /// The state machine of one server: start, restart, tool list refresh, health probes and shutdown.
 ///
@@ -83,16 +78,15 @@ pub struct Server {
     policy: Policy,
     state: State,
     since: Timestamp,
-    generation: Generation,
-    process: ProcessState,
-    /// `Some` only in [`State::Stopping`].
-    stopping: Option<StopProgress>,
+    attempt: Attempt,
     /// When the current state times out, or `None` if it has no timeout.
     deadline: Option<Timestamp>,
     restarts: Restarts,
-    pending: PendingCommands,
-    refreshes: Refreshes,
-    probes: Probes,
+    /// Commands that wait until the server runs. Each command fails at the given time, or waits without limit if the
+    /// time is `None`.
+    start_waiters: Vec<(CommandId, Option<Timestamp>)>,
+    /// Commands that wait until the server has stopped.
+    stop_waiters: Vec<CommandId>,
     /// The current tool list. For a server that does not run, the last known list.
     tools: Option<Arc<ToolList>>,
     /// Whether the server is lazy, and sleeps or is on its way to or from [`State::Sleeping`]. Clients still see the
@@ -105,22 +99,13 @@ pub struct Server {
     /// have to download the package.
     has_negotiated: bool,
     host_closing: bool,
-    pid: Option<u32>,
-    version: Option<String>,
+    /// The error of the last failure. `None` if the server has run successfully since that failure, or has never failed.
     error: Option<HubError>,
-    calls_in_flight: u32,
+    /// Number of tool calls since the server was added.
     calls: u64,
     /// Start of the idle time after which a lazy server is stopped ([`Policy::idle_after`]).
     last_used: Timestamp,
     effects: VecDeque<Effect>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ProcessState {
-    None,
-    /// The state machine has requested [`Effect::Launch`], and the embedder has not reported the outcome yet.
-    Launching,
-    Running,
 }
 
 impl Server {
@@ -133,23 +118,17 @@ impl Server {
             policy,
             state: if enabled { State::Stopped } else { State::Disabled },
             since: now,
-            generation: Generation(0),
-            process: ProcessState::None,
-            stopping: None,
+            attempt: Attempt::default(),
             deadline: None,
             restarts: Restarts::new(seed),
-            pending: PendingCommands::default(),
-            refreshes: Refreshes::default(),
-            probes: Probes::default(),
+            start_waiters: Vec::new(),
+            stop_waiters: Vec::new(),
             tools: None,
             is_dormant: false,
             announced: None,
             has_negotiated: false,
             host_closing: false,
-            pid: None,
-            version: None,
             error: None,
-            calls_in_flight: 0,
             calls: 0,
             last_used: now,
             effects: VecDeque::new(),
@@ -159,7 +138,7 @@ impl Server {
     /// Starts the generation count at `generation`, so that late events of a deleted server with the same id are not
     /// mistaken for events of this server.
     pub(crate) fn continue_after(&mut self, generation: Generation) {
-        self.generation = generation;
+        self.attempt.generation = generation;
     }
 
     /// Handles a command from the embedder. The result follows in an [`Effect::Reply`] with the same `id`.
@@ -174,7 +153,7 @@ impl Server {
     /// Events of earlier attempts are ignored. The only exception is a late [`Event::Launched`], whose process is
     /// killed with [`Effect::Kill`].
     pub fn event(&mut self, generation: Generation, event: Event, now: Timestamp) {
-        if generation == self.generation {
+        if generation == self.attempt.generation {
             self.handle_event(event, now);
             self.announce_tools();
         } else if matches!(event, Event::Launched { .. }) {
@@ -194,7 +173,8 @@ impl Server {
 
     /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout), or `None` if no timeout is pending.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        [self.deadline, self.pending.deadline(), self.maintenance_deadline()].into_iter().flatten().min()
+        let waiters = self.start_waiters.iter().filter_map(|(_, by)| *by);
+        waiters.chain(self.deadline).chain(self.maintenance_deadline()).min()
     }
 
     /// Handles all timeouts that have expired at `now`. Has no effect before the time that
@@ -217,7 +197,7 @@ impl Server {
     /// Returns the number of the current attempt to run the server. The number increases when an attempt starts and
     /// when it ends, so that late events of an ended attempt are ignored.
     pub fn generation(&self) -> Generation {
-        self.generation
+        self.attempt.generation
     }
 
     /// Returns the current policy of the server: its timeouts, restarts, health probes and idle behaviour.
@@ -250,14 +230,14 @@ impl Server {
     /// Clients see the expired tool list until the new list arrives.
     pub fn touch(&mut self, now: Timestamp) {
         if self.state == State::Running {
-            self.refreshes.refresh_if_expired(&self.policy, now);
+            self.attempt.refreshes.refresh_if_expired(&self.policy, now);
         }
     }
 
     /// Returns when the tool list expires, or `None` if the list does not expire, a refresh is in progress or the
     /// server does not run.
     pub(crate) fn stale_at(&self) -> Option<Timestamp> {
-        self.refreshes.stale_at().filter(|_| self.state == State::Running)
+        self.attempt.refreshes.stale_at().filter(|_| self.state == State::Running)
     }
 
     /// Returns whether the server can receive a tool call now. If not, send [`Command::PrepareCall`] to wait for the
@@ -280,9 +260,8 @@ impl Server {
             }
             state if state.is_starting() => McpStatus::Starting,
             State::Backoff | State::NeedsInput | State::NeedsAuth | State::NeedsLogin | State::Failed => {
-                McpStatus::Error {
-                    message: self.error.as_ref().map(|error| error.message().into()).unwrap_or_default(),
-                }
+                let message = self.error.as_ref().map(|error| error.message().into());
+                McpStatus::Error { message: message.unwrap_or_default() }
             }
             _ => McpStatus::Stopped,
         }
@@ -291,8 +270,8 @@ impl Server {
     /// Returns whether the server is in [`State::NeedsAuth`] or [`State::NeedsLogin`], or will enter that state when it has
     /// stopped.
     pub(crate) fn requires_login(&self) -> bool {
-        let state = match self.stopping.map(|stopping| stopping.then) {
-            Some(NextState::WaitForUser(state)) => state,
+        let state = match self.attempt.stopping.map(|stopping| stopping.then) {
+            Some(NextState::Rest(state)) => state,
             _ => self.state,
         };
         matches!(state, State::NeedsAuth | State::NeedsLogin)
@@ -303,14 +282,14 @@ impl Server {
         ServerDetail {
             state: self.state,
             since: self.since,
-            generation: self.generation,
-            attempt: self.restarts.attempt(),
+            generation: self.attempt.generation,
+            attempt: self.restarts.failures,
             retry_at: if self.state == State::Backoff { self.deadline } else { None },
-            pid: self.pid,
-            version: self.version.clone(),
+            pid: self.attempt.pid,
+            version: self.attempt.version.clone(),
             tools: self.tools.as_ref().map_or(0, |tools| tools.listed().items.len()),
-            restarts: self.restarts.total(),
-            calls_in_flight: self.calls_in_flight,
+            restarts: self.restarts.total,
+            calls_in_flight: self.attempt.calls_in_flight,
             calls: self.calls,
             last_error: self.error.clone(),
         }
@@ -330,12 +309,7 @@ impl Server {
     }
 
     fn announce_tools(&mut self) {
-        let same = match (self.tools(), &self.announced) {
-            (Some(tools), Some(announced)) => Arc::ptr_eq(tools, announced),
-            (None, None) => true,
-            _ => false,
-        };
-        if !same {
+        if self.tools().map(Arc::as_ptr) != self.announced.as_ref().map(Arc::as_ptr) {
             self.announced = self.tools().cloned();
             self.effects.push_back(Effect::ToolsChanged);
         }

@@ -15,10 +15,6 @@ pub(super) struct Probes {
 }
 
 impl Probes {
-    pub(super) fn reset(&mut self) {
-        *self = Probes::default();
-    }
-
     pub(super) fn received(&mut self, now: Timestamp) {
         *self = Probes { last_received: now, ..Probes::default() };
     }

@@ -22,33 +22,31 @@ pub(super) struct Refreshes {
     last: Option<Timestamp>,
     /// When the tool list expires, so that a read of the list causes a refresh. `None` if the list does not expire.
     stale_at: Option<Timestamp>,
-    changed_before_first_list: bool,
     /// Number of consecutive failed refreshes.
     failures: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RefreshState {
-    #[default]
     Idle,
     Scheduled(Timestamp),
     Pending {
         /// Whether the server reported a change of its tools after this request was sent, so that another request must
         /// follow.
         changed: bool,
-        timeout: Timestamp,
+        /// When the request fails. `None` for the first list, whose timeout is that of [`State::Listing`](super::State).
+        timeout: Option<Timestamp>,
     },
 }
 
+impl Default for RefreshState {
+    /// Returns the state of a server that starts: `Effect::List` requests the first list.
+    fn default() -> Self {
+        RefreshState::Pending { changed: false, timeout: None }
+    }
+}
+
 impl Refreshes {
-    pub(super) fn reset(&mut self) {
-        *self = Refreshes::default();
-    }
-
-    pub(super) fn changed_while_listing(&mut self) {
-        self.changed_before_first_list = true;
-    }
-
     pub(super) fn changed(&mut self, policy: &Policy, now: Timestamp) {
         match &mut self.state {
             RefreshState::Idle => self.schedule(now + policy.refresh_delay, policy),
@@ -75,25 +73,13 @@ impl Refreshes {
     pub(super) fn received(&mut self, ttl: Option<Duration>, policy: &Policy, now: Timestamp) -> bool {
         self.stale_at = ttl.map(|ttl| now + ttl);
         self.failures = 0;
-        match self.state {
-            RefreshState::Pending { changed, .. } => {
-                self.state = RefreshState::Idle;
-                if changed {
-                    self.changed(policy, now);
-                }
-                true
-            }
-            // This is the list that `Effect::List` requested during the start.
-            RefreshState::Idle if self.last.is_none() => {
-                self.last = Some(now);
-                if self.changed_before_first_list {
-                    self.changed_before_first_list = false;
-                    self.changed(policy, now);
-                }
-                true
-            }
-            RefreshState::Idle | RefreshState::Scheduled(_) => false,
+        let RefreshState::Pending { changed, .. } = self.state else { return false };
+        self.last.get_or_insert(now);
+        self.state = RefreshState::Idle;
+        if changed {
+            self.changed(policy, now);
         }
+        true
     }
 
     /// Schedules another attempt after a failed refresh, unless [`MAX_RETRIES`] retries have failed and the server has
@@ -114,14 +100,15 @@ impl Refreshes {
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         match self.state {
             RefreshState::Idle => None,
-            RefreshState::Scheduled(at) | RefreshState::Pending { timeout: at, .. } => Some(at),
+            RefreshState::Scheduled(at) => Some(at),
+            RefreshState::Pending { timeout, .. } => timeout,
         }
     }
 
     /// Returns whether a scheduled refresh is due. A pending request that has timed out is first recorded as a failed
     /// refresh.
     pub(super) fn is_due(&mut self, policy: &Policy, now: Timestamp) -> bool {
-        if matches!(self.state, RefreshState::Pending { timeout, .. } if timeout <= now) {
+        if matches!(self.state, RefreshState::Pending { timeout: Some(at), .. } if at <= now) {
             self.failed(policy, now);
         }
         matches!(self.state, RefreshState::Scheduled(at) if at <= now)
@@ -129,7 +116,7 @@ impl Refreshes {
 
     pub(super) fn started(&mut self, policy: &Policy, now: Timestamp) {
         self.last = Some(now);
-        self.state = RefreshState::Pending { changed: false, timeout: now + policy.list_timeout };
+        self.state = RefreshState::Pending { changed: false, timeout: Some(now + policy.list_timeout) };
     }
 
     fn schedule(&mut self, at: Timestamp, policy: &Policy) {

@@ -1,9 +1,8 @@
 //! Decides after a failure whether to restart the server, and after which delay.
 
-use alloc::collections::VecDeque;
 use core::time::Duration;
 
-use crate::{Policy, Restart, Retry};
+use crate::{Policy, Rate, RateLimiter, Restart, Retry};
 use mcpwire_core::Timestamp;
 use mcpwire_core::backoff::exponential;
 use mcpwire_core::random::XorShift64;
@@ -20,10 +19,11 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 pub(super) struct Restarts {
     /// Number of consecutive failures of the server. A failure after a run of at least [`Policy::stable_after`] counts
     /// as the first.
-    attempt: u32,
-    /// When each automatic restart in the time window of the [`Budget`](crate::Budget) was scheduled, oldest first.
-    recent: VecDeque<Timestamp>,
-    total: u64,
+    pub(super) failures: u32,
+    /// The automatic restarts in the time window of the [`Budget`](crate::Budget).
+    recent: RateLimiter,
+    /// Number of automatic restarts that have taken place.
+    pub(super) total: u64,
     random: XorShift64,
 }
 
@@ -39,44 +39,24 @@ pub(super) enum RestartDecision {
 
 impl Restarts {
     pub(super) fn new(seed: u64) -> Self {
-        Restarts { attempt: 0, recent: VecDeque::new(), total: 0, random: XorShift64::new(seed) }
+        Restarts { failures: 0, recent: RateLimiter::new(None), total: 0, random: XorShift64::new(seed) }
     }
 
     pub(super) fn reset(&mut self) {
-        self.attempt = 0;
-        self.recent.clear();
-    }
-
-    pub(super) fn reset_attempts(&mut self) {
-        self.attempt = 0;
-    }
-
-    pub(super) fn attempt(&self) -> u32 {
-        self.attempt
-    }
-
-    pub(super) fn total(&self) -> u64 {
-        self.total
-    }
-
-    pub(super) fn count_restart(&mut self) {
-        self.total += 1;
+        self.failures = 0;
+        self.recent.set(None);
     }
 
     pub(super) fn after_failure(&mut self, retry: Retry, policy: &Policy, now: Timestamp) -> RestartDecision {
-        self.attempt = self.attempt.saturating_add(1);
+        self.failures = self.failures.saturating_add(1);
         if !retry.is_automatic() || policy.restart == Restart::Never {
             return RestartDecision::GiveUp;
         }
         let budget = &policy.budget;
-        while self.recent.front().is_some_and(|at| now.duration_since(*at) >= budget.within) {
-            self.recent.pop_front();
-        }
-        let count = u32::try_from(self.recent.len()).unwrap_or(u32::MAX);
-        if count >= budget.restarts.min(MAX_RESTARTS) || self.attempt >= budget.attempts {
+        self.recent.set(Some(Rate { calls: budget.restarts.min(MAX_RESTARTS), per: budget.within }));
+        if self.failures >= budget.attempts || self.recent.take(now).is_err() {
             return RestartDecision::CrashLoop;
         }
-        self.recent.push_back(now);
         let delay = self.next_delay(policy);
         RestartDecision::After(match retry {
             Retry::After(requested) => delay.max(requested.min(MAX_RETRY_AFTER)),
@@ -89,7 +69,7 @@ impl Restarts {
     /// The delay doubles with each consecutive failure. It varies randomly by up to 20 %, so that servers that failed
     /// together do not restart together.
     fn next_delay(&mut self, policy: &Policy) -> Duration {
-        let delay = exponential(policy.first_backoff, policy.longest_backoff, self.attempt.saturating_sub(1));
+        let delay = exponential(policy.first_backoff, policy.longest_backoff, self.failures.saturating_sub(1));
         let spread = u64::try_from((delay / 5).as_millis()).unwrap_or(u64::MAX / 4);
         delay.saturating_sub(delay / 5).saturating_add(Duration::from_millis(self.random.below(2 * spread + 1)))
     }
