@@ -43,16 +43,8 @@ impl ServerId {
 
 impl fmt::Display for ServerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = |from: u32, bits: u32| (self.0 >> from) & ((1 << bits) - 1);
-        write!(
-            f,
-            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-            part(96, 32),
-            part(80, 16),
-            part(64, 16),
-            part(48, 16),
-            part(0, 48)
-        )
+        let hex = alloc::format!("{:032x}", self.0);
+        write!(f, "{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
     }
 }
 
@@ -66,20 +58,19 @@ impl FromStr for ServerId {
     type Err = InvalidServerId;
 
     fn from_str(text: &str) -> Result<Self, InvalidServerId> {
-        let hyphens = text.len() == 36;
-        if !hyphens && text.len() != 32 {
-            return Err(InvalidServerId(()));
-        }
+        let has_hyphens = text.len() == 36;
         let mut bits = 0;
-        for (place, byte) in text.bytes().enumerate() {
-            if hyphens && matches!(place, 8 | 13 | 18 | 23) {
-                if byte != b'-' {
-                    return Err(InvalidServerId(()));
+        for (place, c) in text.char_indices() {
+            match c.to_digit(16) {
+                None if has_hyphens && c == '-' && matches!(place, 8 | 13 | 18 | 23) => {}
+                Some(digit) if !has_hyphens || !matches!(place, 8 | 13 | 18 | 23) => {
+                    bits = (bits << 4) | u128::from(digit);
                 }
-                continue;
+                _ => return Err(InvalidServerId(())),
             }
-            let digit = char::from(byte).to_digit(16).ok_or(InvalidServerId(()))?;
-            bits = (bits << 4) | u128::from(digit);
+        }
+        if !has_hyphens && text.len() != 32 {
+            return Err(InvalidServerId(()));
         }
         Ok(ServerId(bits))
     }

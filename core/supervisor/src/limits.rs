@@ -73,25 +73,21 @@ impl ResultLimits {
     /// invalid JSON.
     pub fn apply(&self, result: &mut CallToolResult) -> Option<Truncation> {
         let before = size(result);
-        let exceeds_bytes = self.bytes.is_some_and(|max| before > max);
-        if !exceeds_bytes && self.tokens.is_none_or(|max| tokens(result) <= max) {
+        if self.allows(before, || tokens(result)) {
             return None;
         }
         if let Some(raw) = result.without_content.take() {
             // The result has no content blocks. Its raw JSON becomes truncated text.
-            let text = truncate_with_note(raw.get(), self.bytes, self.tokens);
+            let text = self.truncate_with_note(raw.get());
             result.content.push(text_block(text));
             result.structured_content = None;
             result.meta = None;
             result.extra = Extra::default();
             return Some(Truncation { bytes: before, kept: size(result) });
         }
-        let mut dropped = None;
-        if let Some(max) = self.bytes {
-            dropped = drop_large_fields(result, max / 2);
-        }
-        let mut bytes = self.bytes.map(|max| max.saturating_sub(size_beside_content(result)));
-        let mut tokens = self.tokens;
+        let dropped = self.bytes.and_then(|max| drop_large_fields(result, max / 2));
+        let beside = size_beside_content(result);
+        let mut left = ResultLimits { bytes: self.bytes.map(|max| max.saturating_sub(beside)), ..*self };
         let mut cut = false;
         result.content.retain_mut(|block| {
             if cut {
@@ -99,15 +95,14 @@ impl ResultLimits {
             }
             let (len, cost) = (block_size(block), block.as_text().map_or(0, estimate_tokens));
             // Reserve room for the note about the next block.
-            let fits = |limit: Option<usize>, cost: usize, note: usize| limit.is_none_or(|left| cost + note <= left);
-            if fits(bytes, len, NOTE_LEN) && fits(tokens, cost, NOTE_LEN / 4) {
-                bytes = bytes.map(|left| left - len);
-                tokens = tokens.map(|left| left - cost);
+            if left.allows(len + NOTE_LEN, || cost + NOTE_LEN / 4) {
+                left.bytes = left.bytes.map(|left| left - len);
+                left.tokens = left.tokens.map(|left| left - cost);
                 return true;
             }
             cut = true;
             let text = match block.as_text() {
-                Some(text) => truncate_with_note(text, bytes, tokens),
+                Some(text) => left.truncate_with_note(text),
                 None => format!("[truncated: a block of {len} bytes is left out]"),
             };
             *block = text_block(text);
@@ -122,35 +117,33 @@ impl ResultLimits {
 
     /// Truncates a text to the limits and appends a note. A text within the limits is returned unchanged.
     pub fn cut_text(&self, text: String) -> String {
-        let fits = self.bytes.is_none_or(|max| text.len() <= max)
-            && self.tokens.is_none_or(|max| estimate_tokens(&text) <= max);
-        if fits { text } else { truncate_with_note(&text, self.bytes, self.tokens) }
+        if self.allows(text.len(), || estimate_tokens(&text)) { text } else { self.truncate_with_note(&text) }
     }
-}
 
-/// Returns the start of a text with an appended truncation note. `bytes` and `tokens` limit the size, including the
-/// note.
-fn truncate_with_note(text: &str, bytes: Option<usize>, tokens: Option<usize>) -> String {
-    let mut end = bytes.map_or(text.len(), |max| max.saturating_sub(NOTE_LEN).min(text.len()));
-    while !text.is_char_boundary(end) {
-        end -= 1;
+    fn allows(&self, bytes: usize, tokens: impl FnOnce() -> usize) -> bool {
+        self.bytes.is_none_or(|max| bytes <= max) && self.tokens.is_none_or(|max| tokens() <= max)
     }
-    if let Some(max) = tokens {
-        end = end.min(token_prefix_len(text, max.saturating_sub(NOTE_LEN / 4)));
+
+    /// Returns the start of a text with an appended truncation note. Both together are within the limits.
+    fn truncate_with_note(&self, text: &str) -> String {
+        let mut end = self.bytes.map_or(text.len(), |max| max.saturating_sub(NOTE_LEN).min(text.len()));
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        if let Some(max) = self.tokens {
+            end = end.min(token_prefix_len(text, max.saturating_sub(NOTE_LEN / 4)));
+        }
+        let left_out = text.len() - end;
+        format!("{}\n[truncated: {left_out} of {} bytes are left out]", &text[..end], text.len())
     }
-    let left_out = text.len() - end;
-    format!("{}\n[truncated: {left_out} of {} bytes are left out]", &text[..end], text.len())
 }
 
 /// Returns the length, in bytes, of the longest prefix of `text` that is estimated to have at most `max` tokens.
 fn token_prefix_len(text: &str, max: usize) -> usize {
     let (mut ascii, mut other) = (0_usize, 0_usize);
     for (at, c) in text.char_indices() {
-        if c.is_ascii() {
-            ascii += 1;
-        } else {
-            other += 1;
-        }
+        ascii += usize::from(c.is_ascii());
+        other += usize::from(!c.is_ascii());
         if ascii.div_ceil(4) + other > max {
             return at;
         }

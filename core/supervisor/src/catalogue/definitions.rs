@@ -8,14 +8,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::hash::Hasher;
 
 use serde::{Deserialize, Serialize};
+use siphasher::sip::SipHasher24;
 
 use super::Filter;
-use super::keyed_hash::{HashKey, KeyedHasher};
-use mcpwire_core::Json;
-use mcpwire_core::Tool;
-use mcpwire_core::ToolList;
+use mcpwire_core::{Json, Tool, ToolList};
 use mcpwire_text::json::read::{Reader, Result as ReadResult};
 
 /// Maximum number of changed tools that are reported at once, because nobody reads a longer list. Further changes are
@@ -96,18 +95,24 @@ impl ToolChanges {
     }
 }
 
+/// Returns the hasher of tool definitions, of which each hash takes a copy. Without `seed`, nobody can construct a
+/// collision.
+pub(super) fn keyed_hasher(seed: u64) -> SipHasher24 {
+    SipHasher24::new_with_keys(seed, seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15)
+}
+
 /// The last known tool definitions of one server, stored as hashes.
 #[derive(Default)]
 pub(super) struct Definitions {
-    /// Hashes of the known tools, sorted by the hash of the tool name. `None` before the first tool list.
-    known: Option<Vec<KnownTool>>,
+    /// The known tools by the hash of their name. `None` before the first tool list.
+    known: Option<BTreeMap<u64, KnownTool>>,
     /// The reported changes that the user has not reviewed yet: tool name and changed fields.
-    unreviewed: BTreeMap<String, BTreeSet<ToolPart>>,
+    pub(super) unreviewed: BTreeMap<String, BTreeSet<ToolPart>>,
 }
 
 #[derive(Clone, Copy)]
 struct KnownTool {
-    name: u64,
+    /// The hash of each field of the definition, in the order of [`PARTS`].
     parts: [u32; PARTS.len()],
     /// Whether the latest tool list contains the tool. `false` for a removed tool.
     is_listed: bool,
@@ -115,24 +120,23 @@ struct KnownTool {
 
 impl Definitions {
     /// Stores the tool definitions in `list` for later comparisons. Has no effect if definitions are already known.
-    pub(super) fn set_baseline(&mut self, key: HashKey, list: &ToolList) {
-        self.known
-            .get_or_insert_with(|| sort_by_name(list.listed().items.iter().map(|tool| KnownTool::new(key, tool))));
+    pub(super) fn set_baseline(&mut self, key: SipHasher24, list: &ToolList) {
+        let tools = list.listed().items.iter();
+        self.known.get_or_insert_with(|| {
+            tools.map(|tool| (key.hash(tool.name.as_bytes()), KnownTool::new(key, tool))).collect()
+        });
     }
 
     /// Replaces the known definitions by those in `list`, and returns the tools whose definitions changed. Tools that
     /// `filter` excludes are not returned.
-    pub(super) fn compare(&mut self, key: HashKey, list: &ToolList, filter: &Filter) -> ToolChanges {
-        let tools = &list.listed().items;
-        let latest: Vec<KnownTool> = tools.iter().map(|tool| KnownTool::new(key, tool)).collect();
-        let Some(before) = self.known.take() else {
-            self.known = Some(sort_by_name(latest.into_iter()));
-            return ToolChanges::default();
-        };
+    pub(super) fn compare(&mut self, key: SipHasher24, list: &ToolList, filter: &Filter) -> ToolChanges {
+        let before = self.known.take().unwrap_or_default();
+        let mut known = BTreeMap::new();
         let mut changes = ToolChanges::default();
-        for (tool, latest) in tools.iter().zip(&latest) {
-            let previous = before.binary_search_by_key(&latest.name, |known| known.name);
-            let parts = previous.map(|at| latest.changed_parts(&before[at])).unwrap_or_default();
+        for tool in &list.listed().items {
+            let (name, latest) = (key.hash(tool.name.as_bytes()), KnownTool::new(key, tool));
+            known.insert(name, latest);
+            let parts = before.get(&name).map(|previous| latest.changed_parts(previous)).unwrap_or_default();
             if parts.is_empty() || !filter.permits(&tool.name) {
                 continue;
             }
@@ -145,38 +149,24 @@ impl Definitions {
             }
             changes.tools.push(ToolChange { tool: tool.name.clone(), parts });
         }
-        let mut known = sort_by_name(latest.into_iter());
-        let is_removed = |tool: &&KnownTool| known.binary_search_by_key(&tool.name, |known| known.name).is_err();
-        let mut removed: Vec<KnownTool> = before.iter().filter(is_removed).copied().collect();
+        let mut removed: Vec<_> = before.into_iter().filter(|(name, _)| !known.contains_key(name)).collect();
         // If too many tools were removed, those removed earlier are forgotten first.
-        removed.sort_by_key(|tool| !tool.is_listed);
-        known.extend(removed.into_iter().take(MAX_REMOVED).map(|tool| KnownTool { is_listed: false, ..tool }));
-        self.known = Some(sort_by_name(known.into_iter()));
+        removed.sort_by_key(|(_, tool)| !tool.is_listed);
+        removed.truncate(MAX_REMOVED);
+        known.extend(removed.into_iter().map(|(name, tool)| (name, KnownTool { is_listed: false, ..tool })));
+        self.known = Some(known);
         changes
     }
 
-    pub(super) fn unreviewed(&self) -> Vec<ToolChange> {
-        let change = |(tool, parts): (&String, &BTreeSet<ToolPart>)| ToolChange {
-            tool: tool.clone(),
-            parts: parts.iter().copied().collect(),
-        };
-        self.unreviewed.iter().map(change).collect()
+    pub(super) fn unreviewed_changes(&self) -> Vec<ToolChange> {
+        let changes = self.unreviewed.iter();
+        changes.map(|(tool, parts)| ToolChange { tool: tool.clone(), parts: parts.iter().copied().collect() }).collect()
     }
-
-    pub(super) fn mark_reviewed(&mut self) {
-        self.unreviewed.clear();
-    }
-}
-
-fn sort_by_name(known: impl Iterator<Item = KnownTool>) -> Vec<KnownTool> {
-    let mut known: Vec<KnownTool> = known.collect();
-    known.sort_unstable_by_key(|known| known.name);
-    known
 }
 
 impl KnownTool {
-    fn new(key: HashKey, tool: &Tool) -> Self {
-        let text = |text: Option<&str>| text.map_or(0, |text| shorten(key.hash_text(text)));
+    fn new(key: SipHasher24, tool: &Tool) -> Self {
+        let text = |text: Option<&str>| text.map_or(0, |text| shorten(key.hash(text.as_bytes())));
         let json = |json: Option<&Json>| json.map_or(0, |json| shorten(hash_value(key, json)));
         let annotations = tool.annotations.as_ref().and_then(|annotations| Json::from_value(annotations).ok());
         let parts = [
@@ -186,7 +176,7 @@ impl KnownTool {
             json(tool.output_schema.as_ref()),
             json(annotations.as_ref()),
         ];
-        KnownTool { name: key.hash_text(&tool.name), parts, is_listed: true }
+        KnownTool { parts, is_listed: true }
     }
 
     fn changed_parts(&self, other: &KnownTool) -> Vec<ToolPart> {
@@ -203,20 +193,20 @@ fn shorten(hash: u64) -> u32 {
 
 /// Returns the keyed hash of a JSON value. Whitespace, escapes and the order of object members do not affect the hash,
 /// because some servers send the members in another order in each response.
-fn hash_value(key: HashKey, json: &Json) -> u64 {
+fn hash_value(key: SipHasher24, json: &Json) -> u64 {
     // Invalid JSON is hashed as plain text.
-    hash_next(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.hash_text(json.get()))
+    hash_next(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.hash(json.get().as_bytes()))
 }
 
-fn hash_next(key: HashKey, reader: &mut Reader<'_>) -> ReadResult<u64> {
-    let mut hash = KeyedHasher::new(key);
+fn hash_next(key: SipHasher24, reader: &mut Reader<'_>) -> ReadResult<u64> {
+    let mut hash = key;
     match reader.next_byte() {
         Some(b'{') => {
             // A sum does not depend on the order of the members.
             let mut members = 0_u64;
             reader.members(&mut |name, reader| {
-                let mut member = KeyedHasher::new(key);
-                member.write_u64(key.hash_text(name));
+                let mut member = key;
+                member.write_u64(key.hash(name.as_bytes()));
                 member.write_u64(hash_next(key, reader)?);
                 members = members.wrapping_add(member.finish());
                 Ok(())
@@ -245,7 +235,7 @@ mod tests {
     use super::*;
 
     fn hash(text: &str) -> u64 {
-        hash_value(HashKey::new(7), &Json::parse(text).unwrap())
+        hash_value(keyed_hasher(7), &Json::parse(text).unwrap())
     }
 
     #[test]
@@ -268,6 +258,6 @@ mod tests {
     #[test]
     fn another_key_gives_another_hash() {
         let json = Json::parse("[1]").unwrap();
-        assert_ne!(hash_value(HashKey::new(1), &json), hash_value(HashKey::new(2), &json));
+        assert_ne!(hash_value(keyed_hasher(1), &json), hash_value(keyed_hasher(2), &json));
     }
 }

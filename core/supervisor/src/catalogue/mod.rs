@@ -2,24 +2,23 @@
 
 mod definitions;
 mod filter;
-mod keyed_hash;
 mod names;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, mem};
+
+use siphasher::sip::SipHasher24;
 
 pub use definitions::{ToolChange, ToolChanges, ToolPart};
 pub use filter::Filter;
 
-use self::definitions::Definitions;
-use self::keyed_hash::HashKey;
+use self::definitions::{Definitions, keyed_hasher};
 use self::names::NameLimit;
 use super::ServerId;
-use mcpwire_core::Tool;
-use mcpwire_core::ToolList;
+use mcpwire_core::{Tool, ToolList};
 
 /// Default maximum length of exposed tool names, in characters. Common language model APIs reject longer names.
 const DEFAULT_NAME_LIMIT: usize = 64;
@@ -88,13 +87,13 @@ impl Catalogue {
 
     /// Iterates over all tools, sorted by the slug of their server and then by tool name.
     pub fn tools(&self) -> impl Iterator<Item = OfferedTool<'_>> {
-        self.sections.iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
+        self.sections.iter().flat_map(|section| section.tools())
     }
 
     /// Iterates over the tools that one server offers, sorted by name.
     pub fn tools_of(&self, server: ServerId) -> impl Iterator<Item = OfferedTool<'_>> {
         let section = self.sections.iter().find(|section| section.server == server);
-        section.into_iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
+        section.into_iter().flat_map(|section| section.tools())
     }
 
     /// Finds a tool by its exposed name `<slug>__<tool>`, or else by the name that its server uses.
@@ -151,6 +150,10 @@ impl ServerSection {
         self.tools.listed().items.get(entry.index as usize).map_or("", |tool| &tool.name)
     }
 
+    fn tools(&self) -> impl Iterator<Item = OfferedTool<'_>> {
+        self.entries.iter().filter_map(|entry| self.offer(entry))
+    }
+
     fn offer<'a>(&'a self, entry: &'a ExposedTool) -> Option<OfferedTool<'a>> {
         let tool = self.tools.listed().items.get(entry.index as usize)?;
         Some(OfferedTool { exposed: &entry.exposed, server: self.server, slug: &self.slug, tool })
@@ -193,13 +196,15 @@ impl ServerSection {
 #[derive(Debug)]
 pub struct CatalogueBuilder {
     limit: NameLimit,
-    key: HashKey,
+    /// Hashes the tool definitions, with a key that servers do not know.
+    hasher: SipHasher24,
     members: BTreeMap<ServerId, CatalogueMember>,
     slugs_outdated: bool,
     is_outdated: bool,
     current: Arc<Catalogue>,
 }
 
+#[derive(Default)]
 struct CatalogueMember {
     name: String,
     slug: String,
@@ -236,7 +241,7 @@ impl CatalogueBuilder {
     pub fn with_longest_name(longest: usize) -> Self {
         CatalogueBuilder {
             limit: NameLimit::new(longest),
-            key: HashKey::new(0),
+            hasher: keyed_hasher(0),
             members: BTreeMap::new(),
             slugs_outdated: false,
             is_outdated: false,
@@ -249,7 +254,7 @@ impl CatalogueBuilder {
     /// A server that knows `seed` could change a tool definition without being detected.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
-        self.key = HashKey::new(seed);
+        self.hasher = keyed_hasher(seed);
         self
     }
 
@@ -258,22 +263,20 @@ impl CatalogueBuilder {
     /// `name` is the configured name of the server. The first part of its exposed tool names, the slug, is derived from
     /// this name.
     pub fn add(&mut self, server: ServerId, name: &str, filter: Filter) {
-        let new_member = || CatalogueMember {
-            name: String::new(),
-            slug: String::new(),
-            filter: Filter::default(),
-            tools: None,
-            section: None,
-            definitions: Definitions::default(),
-        };
-        let member = self.members.entry(server).or_insert_with(new_member);
-        if member.name != name || member.slug.is_empty() {
-            member.name = name.into();
-            self.slugs_outdated = true;
-        }
+        let member = self.members.entry(server).or_default();
         if member.filter != filter {
             member.filter = filter;
             member.section = None;
+        }
+        self.rename(server, name);
+    }
+
+    /// Changes the name of a server. Has no effect if the server is unknown.
+    pub(crate) fn rename(&mut self, server: ServerId, name: &str) {
+        let Some(member) = self.members.get_mut(&server) else { return };
+        if member.name != name || member.slug.is_empty() {
+            member.name = name.into();
+            self.slugs_outdated = true;
         }
         self.is_outdated = true;
     }
@@ -293,7 +296,7 @@ impl CatalogueBuilder {
     /// between.
     pub fn set_tools(&mut self, server: ServerId, tools: Option<Arc<ToolList>>) -> ToolChanges {
         let Some(member) = self.members.get_mut(&server) else { return ToolChanges::default() };
-        let changes = tools.as_ref().map(|tools| member.definitions.compare(self.key, tools, &member.filter));
+        let changes = tools.as_ref().map(|tools| member.definitions.compare(self.hasher, tools, &member.filter));
         member.tools = tools;
         member.section = None;
         self.is_outdated = true;
@@ -306,7 +309,7 @@ impl CatalogueBuilder {
     /// example from [`set_tools`](Self::set_tools).
     pub fn set_known_tools(&mut self, server: ServerId, tools: &ToolList) {
         if let Some(member) = self.members.get_mut(&server) {
-            member.definitions.set_baseline(self.key, tools);
+            member.definitions.set_baseline(self.hasher, tools);
         }
     }
 
@@ -322,21 +325,19 @@ impl CatalogueBuilder {
     ///
     /// [`acknowledge_changes`](Self::acknowledge_changes) marks these changes as reviewed.
     pub fn changes(&self, server: ServerId) -> Vec<ToolChange> {
-        self.members.get(&server).map(|member| member.definitions.unreviewed()).unwrap_or_default()
+        self.members.get(&server).map(|member| member.definitions.unreviewed_changes()).unwrap_or_default()
     }
 
     /// Marks all changed tools of a server as reviewed by the user.
     pub fn acknowledge_changes(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
-            member.definitions.mark_reviewed();
+            member.definitions.unreviewed.clear();
         }
     }
 
     /// Returns the current catalogue of all tools. Rebuilds the catalogue first if anything has changed.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
-        if self.slugs_outdated {
-            self.assign_slugs();
-        }
+        self.assign_slugs();
         if self.is_outdated {
             self.rebuild();
         }
@@ -348,9 +349,7 @@ impl CatalogueBuilder {
     /// Only the slug before `__` is compared, so the server need not have the tool. Returns `None` if no server has
     /// this slug.
     pub fn server_of(&mut self, exposed: &str) -> Option<ServerId> {
-        if self.slugs_outdated {
-            self.assign_slugs();
-        }
+        self.assign_slugs();
         let slug = names::slug_of(exposed)?;
         self.members.iter().find(|(_, member)| member.slug == slug).map(|(id, _)| *id)
     }
@@ -358,14 +357,20 @@ impl CatalogueBuilder {
     /// Returns whether `server` offers the tool `tool`, and the server's filter allows the tool. `tool` is the name
     /// that the server uses, without the prefix `<slug>__`.
     pub fn offers(&self, server: ServerId, tool: &str) -> bool {
-        self.members.get(&server).is_some_and(|member| {
-            let has = member.tools.as_ref().is_some_and(|tools| tools.get(tool).is_some());
-            has && member.filter.permits(tool)
-        })
+        let tools = self.members.get(&server).and_then(|member| member.tools.as_ref());
+        tools.is_some_and(|tools| tools.get(tool).is_some()) && self.permits(server, tool)
     }
 
+    /// Returns whether the filter of `server` allows the tool `tool`. An unknown server allows none.
+    pub(crate) fn permits(&self, server: ServerId, tool: &str) -> bool {
+        self.members.get(&server).is_some_and(|member| member.filter.permits(tool))
+    }
+
+    /// Assigns the slugs again if the name of a server has changed.
     fn assign_slugs(&mut self) {
-        self.slugs_outdated = false;
+        if !mem::take(&mut self.slugs_outdated) {
+            return;
+        }
         let names = self.members.iter().map(|(id, member)| (*id, member.name.as_str()));
         for (id, slug) in names::slugs(names, self.limit) {
             if let Some(member) = self.members.get_mut(&id)

@@ -4,7 +4,6 @@
 //! slug contains no `__` and does not end in `_`. So the first `__` of a name ends the slug, and tools of different
 //! servers never share a name.
 
-use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
@@ -72,13 +71,8 @@ pub(super) fn slugs<'a>(
         ids.sort_unstable();
         let stem = slug[..slug.len().min(limit.slug() - SLUG_DIGITS - 1)].trim_end_matches('_');
         for id in ids {
-            for salt in 0.. {
-                let digits = hash(id, "", salt) >> (64 - 4 * SLUG_DIGITS);
-                if let Entry::Vacant(vacant) = taken.entry(format!("{stem}_{digits:0SLUG_DIGITS$x}")) {
-                    vacant.insert(id);
-                    break;
-                }
-            }
+            let slug = with_hash(stem, id, "", SLUG_DIGITS, |slug| !taken.contains_key(slug));
+            taken.insert(slug, id);
         }
     }
     taken.into_iter().map(|(slug, id)| (id, slug)).collect()
@@ -109,24 +103,21 @@ fn slug(name: &str) -> String {
 pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], limit: NameLimit) -> Vec<String> {
     let max_tool_len = limit.0.saturating_sub(slug.len() + SEPARATOR.len());
     let fits = |tool: &str| tool.len() <= max_tool_len && tool.chars().all(is_allowed);
-    let mut names: Vec<String> = tools.iter().map(|_| String::new()).collect();
-    let mut taken: BTreeSet<String> = BTreeSet::new();
-    // Valid names are used unchanged.
-    for (name, tool) in names.iter_mut().zip(tools) {
-        if fits(tool) {
-            *name = format!("{slug}{SEPARATOR}{tool}");
-        }
-    }
+    let mut names: Vec<String> = Vec::new();
     let mut changed: Vec<(&'a str, String, usize)> = Vec::new();
-    for (index, tool) in tools.iter().enumerate().filter(|(index, _)| names[*index].is_empty()) {
-        changed.push((tool, tool.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect(), index));
+    for (index, tool) in tools.iter().enumerate() {
+        // Valid names are used unchanged.
+        if fits(tool) {
+            names.push(format!("{slug}{SEPARATOR}{tool}"));
+        } else {
+            names.push(String::new());
+            changed.push((tool, tool.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect(), index));
+        }
     }
     if changed.is_empty() {
         return names;
     }
-    for name in names.iter().filter(|name| !name.is_empty()) {
-        taken.insert(name.clone());
-    }
+    let mut taken: BTreeSet<String> = names.iter().filter(|name| !name.is_empty()).cloned().collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, sanitized, _) in &changed {
         *counts.entry(sanitized).or_default() += 1;
@@ -136,22 +127,28 @@ pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], lim
     // Names that need no hash are assigned first, then the others in alphabetical order.
     ordered.sort_unstable_by_key(|(tool, sanitized, _)| (!needs_no_hash(sanitized), *tool));
     for (tool, sanitized, index) in ordered {
-        let exposed = format!("{slug}{SEPARATOR}{sanitized}");
-        if needs_no_hash(sanitized) && taken.insert(exposed.clone()) {
-            names[*index] = exposed;
-            continue;
+        let mut exposed = format!("{slug}{SEPARATOR}{sanitized}");
+        if !needs_no_hash(sanitized) || taken.contains(&exposed) {
+            let stem = &sanitized[..sanitized.len().min(max_tool_len.saturating_sub(TOOL_DIGITS + 1))];
+            let stem = format!("{slug}{SEPARATOR}{stem}");
+            exposed = with_hash(&stem, id, tool, TOOL_DIGITS, |name| !taken.contains(name));
         }
-        let stem = &sanitized[..sanitized.len().min(max_tool_len.saturating_sub(TOOL_DIGITS + 1))];
-        for salt in 0.. {
-            let digits = hash(id, tool, salt) >> (64 - 4 * TOOL_DIGITS);
-            let name = format!("{slug}{SEPARATOR}{stem}_{digits:0TOOL_DIGITS$x}");
-            if taken.insert(name.clone()) {
-                names[*index] = name;
-                break;
-            }
-        }
+        taken.insert(exposed.clone());
+        names[*index] = exposed;
     }
     names
+}
+
+/// Returns the first of the names `<stem>_<hash>` that is free. The hash has this number of hexadecimal digits.
+fn with_hash(stem: &str, id: ServerId, tool: &str, digits: usize, is_free: impl Fn(&str) -> bool) -> String {
+    let mut salt = 0;
+    loop {
+        let name = format!("{stem}_{:0digits$x}", hash(id, tool, salt) >> (64 - 4 * digits));
+        if is_free(&name) {
+            return name;
+        }
+        salt += 1;
+    }
 }
 
 fn is_allowed(c: char) -> bool {

@@ -1,39 +1,63 @@
 //! Starts and stops all servers.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use super::Supervisor;
-use super::origins::CommandOrigin;
-use crate::{Command, CommandId, ServerId};
+use super::pending::{BootCounts, CommandOrigin};
+use crate::{Action, Command, CommandId, ServerId};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
     /// Starts all enabled servers, a few at a time. The failure of one server does not affect the others.
     ///
-    /// [`Action::Booted`](crate::Action::Booted) follows when none of these servers is still starting.
+    /// [`Action::Booted`] follows when none of these servers is still starting.
     pub fn boot(&mut self, now: Timestamp) {
         let enabled = self.servers.iter().filter(|(_, managed)| managed.enabled);
         let ids: Vec<ServerId> = enabled.map(|(id, _)| *id).collect();
-        self.boot_progress.hold(ids.len());
-        for id in ids {
-            self.send_command(id, Command::Boot, CommandOrigin::Boot, now);
-        }
-        let report = self.boot_progress.release();
-        self.actions.extend(report);
+        self.send_to_all(&ids, &Command::Boot, &CommandOrigin::Boot, now);
+        self.finish_boot();
     }
 
     /// Stops all servers in parallel and rejects later starts.
     ///
-    /// An [`Action::Reply`](crate::Action::Reply) with the id `command` follows when no process is left, and at the
-    /// time `by` at the latest. Processes that still run one second before `by` are killed.
+    /// An [`Action::Reply`] with the id `command` follows when no process is left, and at the time `by` at the latest.
+    /// Processes that still run one second before `by` are killed.
     pub fn shutdown(&mut self, command: CommandId, by: Timestamp, now: Timestamp) {
         self.is_closing = true;
+        self.shutdown_commands.push(command);
         let ids: Vec<ServerId> = self.ids().collect();
-        self.shutdown_progress.hold(command, ids.len());
+        self.send_to_all(&ids, &Command::Shutdown { by }, &CommandOrigin::Shutdown, now);
+        self.finish_shutdown();
+    }
+
+    fn send_to_all(&mut self, ids: &[ServerId], command: &Command, origin: &CommandOrigin, now: Timestamp) {
+        // One pending origin more than servers, because a server may reply before the next one receives its command.
+        let hold = self.add_origin(origin.clone());
         for id in ids {
-            self.send_command(id, Command::Shutdown { by }, CommandOrigin::Shutdown, now);
+            self.send_command(*id, command.clone(), origin.clone(), now);
         }
-        let answered = self.shutdown_progress.release();
-        self.reply_to_all(answered);
+        self.origins.remove(&hold);
+    }
+
+    /// Reports [`Action::Booted`] if all servers have answered.
+    pub(super) fn finish_boot(&mut self) {
+        if !self.is_pending(&CommandOrigin::Boot) {
+            let BootCounts { ready, failed, cancelled } = mem::take(&mut self.boot_counts);
+            self.actions.push_back(Action::Booted { ready, failed, cancelled });
+        }
+    }
+
+    /// Replies to the shutdown commands if all servers have stopped.
+    pub(super) fn finish_shutdown(&mut self) {
+        if !self.is_pending(&CommandOrigin::Shutdown) {
+            for command in mem::take(&mut self.shutdown_commands) {
+                self.reply(command, Ok(()));
+            }
+        }
+    }
+
+    fn is_pending(&self, origin: &CommandOrigin) -> bool {
+        self.origins.values().any(|pending| pending == origin)
     }
 }

@@ -51,7 +51,7 @@ impl Supervisor {
             let error = CallError::ToolNotFound { tool: tool.into(), error: None };
             return Err(CallRejection::Error(HubError::unknown_tool(tool).with_message(error.to_string())));
         }
-        if !managed.filter.permits(tool) {
+        if !self.catalogue.permits(id, tool) {
             return Err(CallRejection::Error(HubError::unknown_tool(tool)));
         }
         if !managed.server.is_ready() {

@@ -3,17 +3,16 @@
 mod action;
 mod boot;
 mod calls;
-mod deadlines;
-mod managed;
-mod origins;
-mod progress;
+mod configure;
+mod pending;
 mod queries;
 mod server_names;
 mod set_enabled;
 mod settings;
 mod start_queue;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::btree_map::Entry;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -21,18 +20,14 @@ pub use action::Action;
 pub use calls::CallRejection;
 pub use settings::{ServerSpec, SupervisorSettings};
 
-use self::deadlines::Deadlines;
-use self::managed::ManagedServer;
-use self::origins::{CommandOrigin, Origins};
-use self::progress::{BootProgress, ShutdownProgress};
+use self::pending::{BootCounts, CommandOrigin, EnabledChange};
 use self::server_names::ServerNames;
 use self::start_queue::{QueuedStart, StartQueue};
-use super::{
+use crate::{
     CatalogueBuilder, Command, CommandId, Effect, ErrorKind, Event, Generation, HubError, RateLimiter, Server,
     ServerId, State,
 };
-use mcpwire_core::Timestamp;
-use mcpwire_core::ToolList;
+use mcpwire_core::{Timestamp, ToolList};
 
 /// Manages all servers of a host: their lifecycles, their rate limits and the catalogue of their tools.
 ///
@@ -77,18 +72,37 @@ pub struct Supervisor {
     servers: BTreeMap<ServerId, ManagedServer>,
     names: ServerNames,
     catalogue: CatalogueBuilder,
-    /// Whether `actions` contains [`Action::CatalogueChanged`].
-    is_catalogue_announced: bool,
-    deadlines: Deadlines,
+    /// The next timeout of each server, as in [`ManagedServer::deadline`], earliest first.
+    deadlines: BTreeSet<(Timestamp, ServerId)>,
     start_queue: StartQueue,
-    origins: Origins,
+    /// The sender of each command that its server has not answered yet. The ids are internal, because those that the
+    /// embedder chooses may be equal to those of the supervisor's own commands.
+    origins: BTreeMap<CommandId, CommandOrigin>,
+    last_command: u64,
     /// The highest generation of all deleted servers. New servers start above this generation, so that late events of a
     /// deleted server with the same id are ignored.
     last_generation: Generation,
-    boot_progress: BootProgress,
-    shutdown_progress: ShutdownProgress,
+    boot_counts: BootCounts,
+    /// The commands that succeed when no origin is [`CommandOrigin::Shutdown`] any more.
+    shutdown_commands: Vec<CommandId>,
     is_closing: bool,
+    /// [`Action::CatalogueChanged`] is the first action, if the queue contains it.
     actions: VecDeque<Action>,
+}
+
+#[derive(Debug)]
+struct ManagedServer {
+    server: Server,
+    enabled: bool,
+    revision: u64,
+    rate: RateLimiter,
+    /// The running [`Supervisor::set_enabled`] of this server, or `None` if none runs.
+    enabled_change: Option<EnabledChange>,
+    /// Whether a user or a tool call waits for the server, so that it starts even if the maximum number of servers is
+    /// already starting.
+    is_urgent: bool,
+    /// The entry of this server in [`Supervisor::deadlines`], or `None` if no timeout is pending.
+    deadline: Option<Timestamp>,
 }
 
 impl Supervisor {
@@ -102,104 +116,16 @@ impl Supervisor {
             servers: BTreeMap::new(),
             names: ServerNames::default(),
             catalogue: CatalogueBuilder::with_longest_name(settings.longest_name).seeded(seed),
-            is_catalogue_announced: false,
-            deadlines: Deadlines::default(),
+            deadlines: BTreeSet::new(),
             start_queue: StartQueue::new(settings),
-            origins: Origins::default(),
+            origins: BTreeMap::new(),
+            last_command: 0,
             last_generation: Generation(0),
-            boot_progress: BootProgress::default(),
-            shutdown_progress: ShutdownProgress::default(),
+            boot_counts: BootCounts::default(),
+            shutdown_commands: Vec::new(),
             is_closing: false,
             actions: VecDeque::new(),
         }
-    }
-
-    /// Adds a server to the supervisor. The server is not started.
-    ///
-    /// Fails if another server has the same id or name ([`ErrorCode::Conflict`](crate::ErrorCode::Conflict)), if the
-    /// name is blank ([`ErrorCode::ValidationError`](crate::ErrorCode::ValidationError)), or after
-    /// [`shutdown`](Self::shutdown) was called
-    /// ([`ErrorCode::ServiceUnavailable`](crate::ErrorCode::ServiceUnavailable)).
-    pub fn add(&mut self, id: ServerId, spec: ServerSpec, now: Timestamp) -> Result<(), HubError> {
-        if self.is_closing {
-            return Err(HubError::new(ErrorKind::ShuttingDown, "the host is shutting down"));
-        }
-        if self.servers.contains_key(&id) {
-            return Err(HubError::conflict(
-                "id",
-                alloc::format!("an MCP with this id already exists: {id}; choose another id"),
-            ));
-        }
-        self.names.set(id, &spec.name)?;
-        let seed = self.seed ^ seed_of(id);
-        let mut server = Server::new(id, spec.policy, spec.enabled, seed, now);
-        server.continue_after(self.last_generation);
-        self.catalogue.add(id, &spec.name, spec.filter.clone());
-        let managed = ManagedServer {
-            server,
-            enabled: spec.enabled,
-            revision: spec.revision,
-            filter: spec.filter,
-            rate: RateLimiter::new(spec.rate),
-            enabled_change: None,
-            is_urgent: false,
-        };
-        self.servers.insert(id, managed);
-        Ok(())
-    }
-
-    /// Applies a new configuration to a server. Fails if the server is unknown, or if the name is blank or belongs to
-    /// another server.
-    ///
-    /// Set `replaced` if the program or address of the server has changed. The server then discards its known tools and
-    /// starts again, except if it is stopped or disabled. Other changes require no restart.
-    ///
-    /// If `spec.enabled` has changed to `false`, the server is stopped. If it has changed to `true`, the server is
-    /// started as by [`Command::Boot`].
-    pub fn update(&mut self, id: ServerId, spec: ServerSpec, replaced: bool, now: Timestamp) -> Result<(), HubError> {
-        let Some(managed) = self.servers.get_mut(&id) else { return Err(HubError::unknown_server(id)) };
-        self.names.set(id, &spec.name)?;
-        managed.revision = spec.revision;
-        managed.rate.set(spec.rate);
-        managed.filter.clone_from(&spec.filter);
-        let was = core::mem::replace(&mut managed.enabled, spec.enabled);
-        self.catalogue.add(id, &spec.name, spec.filter);
-        if replaced {
-            self.catalogue.forget_definitions(id);
-        }
-        self.announce_catalogue();
-        if !spec.enabled && was {
-            self.send_command(id, Command::Disable, CommandOrigin::Internal, now);
-        }
-        self.send_command(
-            id,
-            Command::Configure { policy: spec.policy.into(), replaced },
-            CommandOrigin::Internal,
-            now,
-        );
-        if spec.enabled && !was {
-            self.send_command(id, Command::Enable, CommandOrigin::Internal, now);
-            self.send_command(id, Command::Boot, CommandOrigin::Internal, now);
-        }
-        Ok(())
-    }
-
-    /// Renames several servers at once, so that servers can exchange their names. No server is restarted.
-    ///
-    /// Fails if a server is unknown, if a name is blank, or if a name belongs to another server after the change. Then
-    /// no server is renamed.
-    pub fn rename(&mut self, names: &[(ServerId, &str)]) -> Result<(), HubError> {
-        if let Some((id, _)) = names.iter().find(|(id, _)| !self.servers.contains_key(id)) {
-            return Err(HubError::unknown_server(*id));
-        }
-        self.names.set_all(names)?;
-        for (id, name) in names {
-            if let Some(managed) = self.servers.get(id) {
-                self.catalogue.add(*id, name, managed.filter.clone());
-                self.announce_catalogue();
-            }
-        }
-        Ok(())
     }
 
     /// Sends a command to a server. The result follows in an [`Action::Reply`] with the same `command_id`.
@@ -219,10 +145,9 @@ impl Supervisor {
     /// `generation` is the number of the attempt to run the server during which the event occurred. The embedder knows
     /// it from the [`Effect`] that it performed.
     pub fn event(&mut self, id: ServerId, generation: Generation, event: Event, now: Timestamp) {
-        if let Some(managed) = self.servers.get_mut(&id) {
-            managed.server.event(generation, event, now);
-            self.drain_effects(id, now);
-        } else if matches!(event, Event::Launched { .. }) {
+        let is_launched = matches!(event, Event::Launched { .. });
+        let is_known = self.with_server(id, now, |server| server.event(generation, event, now));
+        if !is_known && is_launched {
             self.actions.push_back(Action::Perform { server: id, effect: Effect::Kill { generation } });
         }
     }
@@ -230,9 +155,6 @@ impl Supervisor {
     /// Removes and returns the next action to perform, or returns `None` if there is none.
     pub fn poll_action(&mut self) -> Option<Action> {
         let action = self.actions.pop_front();
-        if action == Some(Action::CatalogueChanged) {
-            self.is_catalogue_announced = false;
-        }
         if self.actions.is_empty() {
             self.actions.shrink_to(64);
         }
@@ -241,17 +163,17 @@ impl Supervisor {
 
     /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout), or `None` if no timeout is pending.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        [self.deadlines.first(), self.start_queue.deadline()].into_iter().flatten().min()
+        let server = self.deadlines.first().map(|(at, _)| *at);
+        server.into_iter().chain(self.start_queue.deadline()).min()
     }
 
     /// Handles all timeouts that have expired at `now`. Has no effect before the time that
     /// [`poll_timeout`](Self::poll_timeout) returns.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        for id in self.deadlines.expired(now) {
-            if let Some(managed) = self.servers.get_mut(&id) {
-                managed.server.handle_timeout(now);
-                self.drain_effects(id, now);
-            }
+        let expired: Vec<ServerId> =
+            self.deadlines.iter().take_while(|(at, _)| *at <= now).map(|(_, server)| *server).collect();
+        for id in expired {
+            self.with_server(id, now, |server| server.handle_timeout(now));
         }
         self.start_queued(now);
     }
@@ -259,10 +181,7 @@ impl Supervisor {
     /// Sets the tool list that a server had in an earlier run, for example from a cache on disk. See
     /// [`Server::remember`].
     pub fn remember(&mut self, id: ServerId, tools: Arc<ToolList>, now: Timestamp) {
-        if let Some(managed) = self.servers.get_mut(&id) {
-            managed.server.remember(tools);
-            self.drain_effects(id, now);
-        }
+        self.with_server(id, now, |server| server.remember(tools));
     }
 
     /// Sets the tool definitions that the host saved in an earlier run. [`Action::ToolsRedefined`] then reports the
@@ -281,13 +200,19 @@ impl Supervisor {
     /// Reloads the tool list of each server whose list has passed its time to live. Call this when a client reads the
     /// tools.
     pub fn touch(&mut self, now: Timestamp) {
-        let ids: Vec<ServerId> = self.servers.keys().copied().collect();
+        let ids: Vec<ServerId> = self.ids().collect();
         for id in ids {
-            if let Some(managed) = self.servers.get_mut(&id) {
-                managed.server.touch(now);
-                self.drain_effects(id, now);
-            }
+            self.with_server(id, now, |server| server.touch(now));
         }
+    }
+
+    /// Passes an input to the state machine of a server, and handles the effects. Returns `false` if the server is
+    /// unknown.
+    fn with_server(&mut self, id: ServerId, now: Timestamp, input: impl FnOnce(&mut Server)) -> bool {
+        let Some(managed) = self.servers.get_mut(&id) else { return false };
+        input(&mut managed.server);
+        self.drain_effects(id, now);
+        true
     }
 
     fn send_command(&mut self, id: ServerId, command: Command, origin: CommandOrigin, now: Timestamp) {
@@ -297,18 +222,21 @@ impl Supervisor {
             Command::Boot => false,
             _ => managed.is_urgent,
         };
-        managed.server.command(self.origins.add(origin), command, now);
-        self.drain_effects(id, now);
+        let command_id = self.add_origin(origin);
+        self.with_server(id, now, |server| server.command(command_id, command, now));
+    }
+
+    fn add_origin(&mut self, origin: CommandOrigin) -> CommandId {
+        self.last_command += 1;
+        let id = CommandId(self.last_command);
+        self.origins.insert(id, origin);
+        id
     }
 
     fn drain_effects(&mut self, id: ServerId, now: Timestamp) {
         while let Some(effect) = self.servers.get_mut(&id).and_then(|managed| managed.server.poll_effect()) {
             match effect {
-                Effect::Reply { command, result } => {
-                    if let Some(origin) = self.origins.take(command) {
-                        self.route_reply(id, origin, result);
-                    }
-                }
+                Effect::Reply { command, result } => self.route_reply(id, command, result),
                 Effect::ToolsChanged => {
                     let tools = self.servers.get(&id).and_then(|managed| managed.server.tools().cloned());
                     let changes = self.catalogue.set_tools(id, tools);
@@ -318,36 +246,26 @@ impl Supervisor {
                     }
                 }
                 Effect::Resolve { generation } => self.start_or_queue(id, generation, now),
-                effect => {
-                    self.actions.push_back(Action::Perform { server: id, effect });
-                }
+                effect => self.actions.push_back(Action::Perform { server: id, effect }),
             }
         }
         self.update_start_queue(id);
-        let deadline = self.servers.get(&id).and_then(|managed| managed.server.poll_timeout());
-        self.deadlines.set(id, deadline);
+        self.update_deadline(id);
         self.remove_if_deleted(id);
         self.start_queued(now);
     }
 
-    fn route_reply(&mut self, id: ServerId, origin: CommandOrigin, result: Result<(), HubError>) {
+    fn route_reply(&mut self, id: ServerId, command: CommandId, result: Result<(), HubError>) {
+        let Some(origin) = self.origins.remove(&command) else { return };
         match origin {
             CommandOrigin::Embedder(command) => self.reply(command, result),
             CommandOrigin::Internal => {}
             CommandOrigin::Boot => {
-                let report = self.boot_progress.server_answered(&result);
-                self.actions.extend(report);
+                self.boot_counts.add(&result);
+                self.finish_boot();
             }
-            CommandOrigin::Shutdown => {
-                let answered = self.shutdown_progress.server_stopped();
-                self.reply_to_all(answered);
-            }
-            CommandOrigin::Enable => {
-                let closing = self.is_closing;
-                let managed = self.servers.get_mut(&id);
-                let action = managed.and_then(|managed| managed.start_finished(id, result, closing));
-                self.actions.extend(action);
-            }
+            CommandOrigin::Shutdown => self.finish_shutdown(),
+            CommandOrigin::Enable => self.enable_finished(id, result),
             CommandOrigin::EnableFailed { command, error } => self.reply(command, Err(error)),
         }
     }
@@ -356,15 +274,8 @@ impl Supervisor {
         self.actions.push_back(Action::Reply { command, result });
     }
 
-    fn reply_to_all(&mut self, commands: Vec<CommandId>) {
-        for command in commands {
-            self.reply(command, Ok(()));
-        }
-    }
-
     fn announce_catalogue(&mut self) {
-        if !self.is_catalogue_announced {
-            self.is_catalogue_announced = true;
+        if self.actions.front() != Some(&Action::CatalogueChanged) {
             // Another thread may read the tools while the embedder performs the other actions.
             self.actions.push_front(Action::CatalogueChanged);
         }
@@ -389,11 +300,9 @@ impl Supervisor {
     }
 
     fn update_start_queue(&mut self, id: ServerId) {
-        let Some(managed) = self.servers.get_mut(&id) else { return self.start_queue.remove(id) };
+        let Some(managed) = self.servers.get_mut(&id) else { return };
         let state = managed.server.state();
-        if state == State::Running || state.is_resting() {
-            managed.is_urgent = false;
-        }
+        managed.is_urgent &= state.is_starting() || state == State::Stopping;
         if !state.is_starting() {
             self.start_queue.remove(id);
         } else if managed.is_urgent
@@ -408,25 +317,30 @@ impl Supervisor {
         self.actions.push_back(Action::Perform { server: start.server, effect });
     }
 
+    fn update_deadline(&mut self, id: ServerId) {
+        let Some(managed) = self.servers.get_mut(&id) else { return };
+        let next = managed.server.poll_timeout();
+        let last = core::mem::replace(&mut managed.deadline, next);
+        if last != next {
+            last.map(|at| self.deadlines.remove(&(at, id)));
+            self.deadlines.extend(next.map(|at| (at, id)));
+        }
+    }
+
     fn remove_if_deleted(&mut self, id: ServerId) {
-        if self.servers.get(&id).is_none_or(|managed| managed.server.state() != State::Deleted) {
+        let Entry::Occupied(entry) = self.servers.entry(id) else { return };
+        if entry.get().server.state() != State::Deleted {
             return;
         }
-        if let Some(managed) = self.servers.remove(&id) {
-            self.last_generation = self.last_generation.max(managed.server.generation());
-            self.names.remove(id);
-            self.deadlines.set(id, None);
-            if let Some(change) = managed.enabled_change {
-                self.reply(change.command(), Err(HubError::new(ErrorKind::Cancelled, "the MCP server is deleted")));
-            }
+        let managed = entry.remove();
+        self.last_generation = self.last_generation.max(managed.server.generation());
+        self.names.remove(id);
+        managed.deadline.map(|at| self.deadlines.remove(&(at, id)));
+        if let Some(change) = managed.enabled_change {
+            self.reply(change.command, Err(HubError::new(ErrorKind::Cancelled, "the MCP server is deleted")));
         }
         self.catalogue.remove(id);
         self.announce_catalogue();
         self.actions.push_back(Action::Removed { server: id });
     }
-}
-
-fn seed_of(id: ServerId) -> u64 {
-    let half = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default();
-    half(id.as_u128() >> 64) ^ half(id.as_u128()).rotate_left(29)
 }

@@ -15,7 +15,7 @@ impl Supervisor {
         let managed = self.servers.get(&id)?;
         let mut status = managed.server.status();
         if let McpStatus::Running { tools } = &mut status {
-            tools.retain(|tool| managed.filter.permits(tool));
+            tools.retain(|tool| self.catalogue.permits(id, tool));
         }
         Some(status)
     }

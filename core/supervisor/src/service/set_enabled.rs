@@ -1,10 +1,8 @@
 //! Enables and disables servers, in the configuration and at runtime.
 
 use super::Supervisor;
-use super::action::Action;
-use super::managed::EnabledChange;
-use super::origins::CommandOrigin;
-use crate::{Command, CommandId, HubError, ServerId};
+use super::pending::{CommandOrigin, EnabledChange, EnabledStep, was_ended_by_command};
+use crate::{Action, Command, CommandId, HubError, ServerId};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
@@ -21,28 +19,18 @@ impl Supervisor {
             return self.reply(command, Err(HubError::unknown_server(id)));
         };
         if managed.enabled_change.is_some() {
-            let error = HubError::conflict(
-                "enabled",
-                "the MCP server is already being enabled or disabled; try again when that has finished",
-            );
-            return self.reply(command, Err(error));
+            let message = "the MCP server is already being enabled or disabled; try again when that has finished";
+            return self.reply(command, Err(HubError::conflict("enabled", message)));
         }
         if managed.revision != revision {
-            let error = HubError::conflict(
-                "revision",
-                "the configuration has changed since it was read; read it again and repeat the change",
-            );
-            return self.reply(command, Err(error));
+            let message = "the configuration has changed since it was read; read it again and repeat the change";
+            return self.reply(command, Err(HubError::conflict("revision", message)));
         }
-        if managed.enabled != enabled {
-            managed.enabled_change = Some(EnabledChange::Saving { command, enabled });
-            self.actions.push_back(Action::Persist { server: id, enabled, revision });
-        } else if enabled {
-            managed.enabled_change = Some(EnabledChange::Starting { command, revision: None });
-            self.enable_and_start(id, now);
-        } else {
-            self.send_command(id, Command::Disable, CommandOrigin::Embedder(command), now);
+        if managed.enabled == enabled {
+            return self.enable_or_disable(id, command, enabled, None, now);
         }
+        managed.enabled_change = Some(EnabledChange { command, step: EnabledStep::Saving { enabled } });
+        self.actions.push_back(Action::Persist { server: id, enabled, revision });
     }
 
     /// Handles the outcome of [`Action::Persist`] for the server `id`.
@@ -50,35 +38,66 @@ impl Supervisor {
     /// `result` is the new revision of the saved configuration, or the error with which the save failed.
     pub fn persisted(&mut self, id: ServerId, result: Result<u64, HubError>, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
-        if matches!(managed.enabled_change, Some(EnabledChange::Starting { .. })) {
-            return;
-        }
-        let Some(change) = managed.enabled_change.take() else { return };
-        match (change, result) {
-            (EnabledChange::Saving { command, enabled }, Ok(revision)) => {
+        let is_saving = |change: &mut EnabledChange| !matches!(change.step, EnabledStep::Starting { .. });
+        let Some(EnabledChange { command, step }) = managed.enabled_change.take_if(is_saving) else { return };
+        match (step, result) {
+            (EnabledStep::Saving { enabled }, Ok(revision)) => {
                 managed.revision = revision;
                 managed.enabled = enabled;
-                if enabled {
-                    managed.enabled_change = Some(EnabledChange::Starting { command, revision: Some(revision) });
-                    self.enable_and_start(id, now);
-                } else {
-                    self.send_command(id, Command::Disable, CommandOrigin::Embedder(command), now);
-                }
+                self.enable_or_disable(id, command, enabled, Some(revision), now);
             }
-            (EnabledChange::Reverting { command, error }, Ok(revision)) => {
+            (EnabledStep::Reverting { error }, Ok(revision)) => {
                 managed.revision = revision;
                 managed.enabled = false;
                 self.send_command(id, Command::Disable, CommandOrigin::EnableFailed { command, error }, now);
             }
             // The configuration changed meanwhile or cannot be written, so the server stays enabled.
-            (EnabledChange::Reverting { command, error }, Err(_)) => self.reply(command, Err(error)),
-            (change, Err(error)) => self.reply(change.command(), Err(error)),
-            (EnabledChange::Starting { .. }, Ok(_)) => {}
+            (EnabledStep::Reverting { error }, Err(_)) => self.reply(command, Err(error)),
+            (_, Err(error)) => self.reply(command, Err(error)),
+            (EnabledStep::Starting { .. }, Ok(_)) => {}
         }
     }
 
-    fn enable_and_start(&mut self, id: ServerId, now: Timestamp) {
+    /// Starts or stops a server after its enabled flag was saved. `revision` is that of the saved configuration, or
+    /// `None` if the flag did not have to be saved.
+    fn enable_or_disable(
+        &mut self,
+        id: ServerId,
+        command: CommandId,
+        enabled: bool,
+        revision: Option<u64>,
+        now: Timestamp,
+    ) {
+        if !enabled {
+            return self.send_command(id, Command::Disable, CommandOrigin::Embedder(command), now);
+        }
+        if let Some(managed) = self.servers.get_mut(&id) {
+            managed.enabled_change = Some(EnabledChange { command, step: EnabledStep::Starting { revision } });
+        }
         self.send_command(id, Command::Enable, CommandOrigin::Internal, now);
         self.send_command(id, Command::Start, CommandOrigin::Enable, now);
+    }
+
+    /// Completes [`EnabledStep::Starting`]: replies to the embedder or, if the start failed, asks it to save the
+    /// enabled flag as `false`. Has no effect in another state.
+    pub(super) fn enable_finished(&mut self, id: ServerId, result: Result<(), HubError>) {
+        let Some(managed) = self.servers.get_mut(&id) else { return };
+        let Some(EnabledChange { command, step }) = managed.enabled_change.take() else { return };
+        let EnabledStep::Starting { revision: saved } = step else { return };
+        let revision = managed.revision;
+        match result {
+            // The flag stays if a command ended the start, if the user only has to log in, if this operation did not
+            // save the flag, or if the configuration has changed meanwhile.
+            Err(error)
+                if !was_ended_by_command(&error)
+                    && !self.is_closing
+                    && !managed.server.requires_login()
+                    && saved == Some(revision) =>
+            {
+                managed.enabled_change = Some(EnabledChange { command, step: EnabledStep::Reverting { error } });
+                self.actions.push_back(Action::Persist { server: id, enabled: false, revision });
+            }
+            result => self.reply(command, result),
+        }
     }
 }
