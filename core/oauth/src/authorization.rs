@@ -1,22 +1,17 @@
 //! [`LoginAttempt`]: a login that waits for the user, and the URL at which the user logs in.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 
 use mcpwire_text::url::without_fragment;
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::ClientInformation;
-use crate::discovery::Discovered;
-use crate::error::{Error, ErrorKind, Step};
-use crate::form::{Form, decode};
+use crate::encoding::{Form, decode};
 use crate::pkce;
-use crate::scopes::{Scopes, has_offline_access};
-use crate::secret::Secret;
-use crate::time::UnixTime;
-use crate::token_endpoint::TokenEndpoint;
+use crate::scopes::has_offline_access;
 use crate::url::with_query;
+use crate::{ClientInformation, Discovered, Error, ErrorKind, Scopes, Secret, Step, TokenEndpoint, UnixTime};
 
 /// Maximum number of bytes of the URL of a login. 8 KiB: widely used servers, such as nginx and Apache, read no longer one.
 pub(crate) const MAX_LOGIN_URL: usize = 8192;
@@ -64,7 +59,6 @@ impl LoginAttempt {
     /// Fails if the endpoint contains a parameter of the login already: programs would read different ones. Fails if the URL is
     /// longer than [`MAX_LOGIN_URL`].
     pub(crate) fn authorization_url(&self, authorization_endpoint: &str) -> Result<String, Error> {
-        let scope = (!self.scopes.is_empty()).then(|| self.scopes.to_string());
         // OpenID Connect Core, section 11: without `prompt=consent` the authorization server ignores `offline_access`.
         let (_, query) = without_fragment(authorization_endpoint).split_once('?').unwrap_or_default();
         let has_prompt = decode(query).any(|(name, _)| name == "prompt");
@@ -73,7 +67,7 @@ impl LoginAttempt {
             .with("response_type", "code")
             .with("client_id", &self.client.client_id)
             .with("redirect_uri", &self.redirect_uri)
-            .with_optional("scope", scope.as_deref())
+            .with_optional("scope", self.scopes.parameter().as_deref())
             .with("state", self.state.expose())
             .with("code_challenge", &pkce::challenge(self.verifier.expose()))
             .with("code_challenge_method", pkce::METHOD)

@@ -5,16 +5,10 @@ use alloc::vec::Vec;
 
 use mcpwire_text::url::without_fragment;
 
-use crate::authorization::LoginAttempt;
-use crate::client_authentication::ClientKey;
-use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step};
-use crate::form;
-use crate::grant::Grant;
-use crate::secret::Secret;
-use crate::store::StoredToken;
-use crate::token_request::TokenRequest;
-use crate::token_response::TokenResponse;
+use crate::encoding;
+use crate::{
+    ClientKey, Entropy, Error, ErrorKind, Grant, LoginAttempt, Secret, Step, StoredToken, TokenRequest, TokenResponse,
+};
 
 /// Maximum length of the address: 16 KiB.
 const MAX_CALLBACK: usize = 16 * 1024;
@@ -126,7 +120,7 @@ impl Callback {
         let address = address.trim();
         let query = without_fragment(address).split_once('?').map(|(_, query)| query);
         match query {
-            Some(query) if address.len() <= MAX_CALLBACK => Ok(Callback(form::decode(query).collect())),
+            Some(query) if address.len() <= MAX_CALLBACK => Ok(Callback(encoding::decode(query).collect())),
             _ => {
                 Err(Error::new(ErrorKind::Misconfigured, Step::Authorization, "this is not the address of a response")
                     .with_advice("copy the whole address to which the browser was sent after the login"))

@@ -3,10 +3,8 @@ use alloc::string::ToString;
 use std::println;
 
 use super::*;
-use crate::client::{ClientInformation, ClientSource};
-use crate::scopes::Scopes;
-use crate::token_endpoint::TokenEndpoint;
 use crate::web::NOW;
+use crate::{ClientInformation, ClientSource, Scopes, TokenEndpoint};
 
 const ISSUER: &str = "https://as.example";
 const REDIRECT: &str = "http://127.0.0.1:3000/callback";
@@ -115,7 +113,7 @@ fn z13_the_issuer_is_not_normalized() {
         "https://as%2Eexample",
         "HTTPS://as.example",
     ] {
-        let query = form::Form::new().with("code", "c0de").with("state", "st-1").with("iss", issuer).into_string();
+        let query = encoding::Form::new().with("code", "c0de").with("state", "st-1").with("iss", issuer).into_string();
         assert_eq!(failure(read(&attempt(), &query)).0, ErrorKind::Untrusted, "{issuer}");
     }
 }

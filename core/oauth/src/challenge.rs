@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::scopes::Scopes;
+use crate::Scopes;
 
 /// One challenge of a `WWW-Authenticate` header, of any scheme.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

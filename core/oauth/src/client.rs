@@ -4,12 +4,7 @@ use alloc::string::{String, ToString};
 
 use serde::{Deserialize, Serialize};
 
-use crate::auth_method::AuthMethod;
-use crate::client_authentication::{ClientAuthentication, ClientKey};
-use crate::error::Error;
-use crate::secret::Secret;
-use crate::time::UnixTime;
-use crate::token_endpoint::TokenEndpoint;
+use crate::{AuthMethod, ClientAuthentication, ClientKey, Error, Secret, TokenEndpoint, UnixTime};
 
 /// How a client got its identifier (basic/authorization/client-registration).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -9,14 +9,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 
-use crate::auth_method::AuthMethod;
-use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step, quoted};
-use crate::form::{Form, encode};
-use crate::jwk::SigningAlgorithm;
-use crate::jwt;
-use crate::secret::Secret;
-use crate::time::UnixTime;
+use crate::encoding::{Form, encode};
+use crate::error::quoted;
+use crate::jose;
+use crate::{AuthMethod, Entropy, Error, ErrorKind, Secret, SigningAlgorithm, Step, UnixTime};
 
 /// How long an assertion of a client is valid. It allows for clocks that differ a little.
 const ASSERTION_LIFE: Duration = Duration::from_secs(120);
@@ -196,7 +192,7 @@ impl ClientAuthentication {
             exp: (now + ASSERTION_LIFE).as_secs(),
             jti: entropy.next_text(),
         };
-        Some(jwt::signing_input(&header, &claims))
+        Some(jose::signing_input(&header, &claims))
     }
 
     /// Adds the identifier and the credential of the client to a request. `assertion` is the signed
@@ -252,7 +248,7 @@ struct Claims<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jwt::tests::read;
+    use crate::jose::tests::read;
     use alloc::format;
     use serde_json::json;
 
@@ -292,7 +288,7 @@ mod tests {
         let mut next = || client.assertion_input("https://auth.example.com/", now, &mut entropy).unwrap();
         let (one, other) = (next(), next());
         assert_ne!(one, other, "the identifiers differ");
-        let (header, claims, _) = read(&jwt::with_signature(&one, b"s"));
+        let (header, claims, _) = read(&jose::with_signature(&one, b"s"));
         assert_eq!(header, json!({"alg": "RS256", "typ": "JWT", "kid": "k1"}));
         let jti = claims["jti"].as_str().unwrap();
         assert_eq!(

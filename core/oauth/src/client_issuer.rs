@@ -2,8 +2,8 @@
 
 use alloc::format;
 
-use crate::error::{Error, ErrorKind, Step, quoted};
-use crate::settings::OAuthSettings;
+use crate::error::quoted;
+use crate::{Error, ErrorKind, OAuthSettings, Step};
 
 impl OAuthSettings {
     /// Returns the identifier of the client that is registered already, and whether it has a secret.

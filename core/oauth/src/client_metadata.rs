@@ -6,10 +6,8 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use crate::auth_method::AuthMethod;
-use crate::error::{Error, ErrorKind, Step};
-use crate::settings::OAuthSettings;
 use crate::url::{has_path, is_https, is_loopback, is_secure};
+use crate::{AuthMethod, Error, ErrorKind, OAuthSettings, Step};
 
 /// The name of the device grant (RFC 8628).
 pub(crate) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";

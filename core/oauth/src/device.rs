@@ -6,24 +6,15 @@ use core::mem;
 use core::time::Duration;
 
 use mcpwire_types::printable;
-use serde_json::Value;
 
-use crate::client_authentication::ClientAuthentication;
-use crate::client_request::{self, ClientRequest};
-use crate::dpop::Dpop;
-use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step};
-use crate::flow::{Action, Flow, Input, KeyUse};
-use crate::form::Form;
-use crate::grant::Grant;
-use crate::http::{Request, Response};
-use crate::scopes::Scopes;
-use crate::secret::Secret;
-use crate::time::UnixTime;
-use crate::token_endpoint::TokenEndpoint;
-use crate::token_request::TokenRequest;
-use crate::token_response::{self, TokenResponse, seconds};
+use crate::client_request::ClientRequest;
+use crate::encoding::Form;
+use crate::token_response;
 use crate::url::is_secure_for;
+use crate::{
+    Action, ClientAuthentication, Dpop, Entropy, Error, ErrorKind, Flow, Grant, Input, KeyUse, Request, Response,
+    Scopes, Secret, Step, TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
+};
 
 /// The time between two requests if the server names none, and what `slow_down` adds to it (RFC 8628, section 3.5).
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -140,20 +131,12 @@ impl DeviceLogin {
         if !matches!(self.state, State::New) {
             return Err(Error::misuse(Step::DeviceAuthorization));
         }
-        let scope = (!self.scopes.is_empty()).then(|| self.scopes.to_string());
-        let form =
-            Form::new().with_optional("scope", scope.as_deref()).with_optional("resource", self.resource.as_deref());
-        let mut request = ClientRequest {
-            step: Step::DeviceAuthorization,
-            url: self.url.clone(),
-            issuer: self.endpoint.issuer.clone(),
-            client: self.client.clone(),
-            form,
-            secrets: Vec::new(),
-            dpop: None,
-            entropy: self.entropy.split(),
-            state: client_request::State::New,
-        };
+        let form = Form::new()
+            .with_optional("scope", self.scopes.parameter().as_deref())
+            .with_optional("resource", self.resource.as_deref());
+        let endpoint = TokenEndpoint::new(self.endpoint.issuer.clone(), self.url.clone());
+        let (client, entropy) = (self.client.clone(), self.entropy.split());
+        let mut request = ClientRequest::new(Step::DeviceAuthorization, endpoint, client, form, Vec::new(), entropy);
         self.state = State::Finished;
         let action = request.start(now)?;
         self.authorizing(request, action, now)
@@ -252,7 +235,7 @@ impl Polling {
 fn read_code(response: &Response, url: &str, now: UnixTime) -> Result<(DeviceCode, Polling), Error> {
     let step = Step::DeviceAuthorization;
     let body = token_response::read_object(response, step, url)?;
-    let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text = |name| body.text(name);
     let error = |kind, reason| Err(Error::new(kind, step, reason).at(url).with_status(response.status));
     // Some servers have the names of drafts of the specification.
     let verification_uri = text("verification_uri").or_else(|| text("verification_url"));
@@ -268,8 +251,8 @@ fn read_code(response: &Response, url: &str, now: UnixTime) -> Result<(DeviceCod
     if !is_secure_for(verification_uri, url) {
         return error(ErrorKind::Untrusted, "the address for the user is not an https URL");
     }
-    let life = body.get("expires_in").and_then(seconds).unwrap_or(LIFE).min(MAX_LIFE);
-    let interval = body.get("interval").and_then(seconds).unwrap_or(INTERVAL);
+    let life = body.seconds("expires_in").unwrap_or(LIFE).min(MAX_LIFE);
+    let interval = body.seconds("interval").unwrap_or(INTERVAL);
     let expires_at = now + life;
     let code = DeviceCode {
         user_code: user_code.into(),

@@ -1,15 +1,13 @@
 use super::*;
-use crate::client_authentication::ClientKey;
-use crate::http::FetchError;
-use crate::jwk::SigningAlgorithm;
-use crate::jwt::tests::read;
+use crate::jose::tests::read;
 use crate::testing::{
     NOW, RESOURCE, TOKEN_URL, dpop, endpoint, entropy, header, map, parameters, public_client, response, signature,
     with_nonce,
 };
+use crate::{ClientKey, FetchError, SigningAlgorithm};
 use alloc::format;
 use alloc::vec;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const URL: &str = "https://auth.example.com/device";
 const TOKEN: &str = r#"{"access_token":"at","token_type":"Bearer"}"#;

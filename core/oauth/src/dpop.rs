@@ -4,17 +4,14 @@ use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use mcpwire_text::url::{same_origin, without_query};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::entropy::Entropy;
-use crate::jwk::{Jwk, PublicKey};
-use crate::jwt;
-use crate::secret::Secret;
-use crate::time::UnixTime;
+use crate::encoding::base64url;
+use crate::jose;
+use crate::jose::Jwk;
+use crate::{Entropy, PublicKey, Secret, UnixTime};
 
 /// Maximum number of origins that are remembered. A client talks to a server and an authorization server.
 const MAX_ORIGINS: usize = 8;
@@ -75,10 +72,10 @@ impl Dpop {
             htm: method,
             htu: without_query(url),
             iat: now.as_secs().saturating_add_signed(self.origin(url).map_or(0, |origin| origin.clock)),
-            ath: token.map(|token| BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(token.expose()))),
+            ath: token.map(|token| base64url(Sha256::digest(token.expose()))),
             nonce: self.nonce(url),
         };
-        Proof { signing_input: jwt::signing_input(&header, &claims) }
+        Proof { signing_input: jose::signing_input(&header, &claims) }
     }
 
     /// Remembers the nonce of a response for the origin of `url`, the URL of the request. `header` is the value of
@@ -148,7 +145,7 @@ impl Proof {
     /// Returns the value of the header `DPoP`. `signature` is as JSON Web Signature encodes it: for ES256 the 64 bytes
     /// of `r` and `s`.
     pub fn finish(self, signature: &[u8]) -> String {
-        jwt::with_signature(&self.signing_input, signature)
+        jose::with_signature(&self.signing_input, signature)
     }
 }
 
@@ -174,7 +171,7 @@ struct Claims<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jwt::tests::read;
+    use crate::jose::tests::read;
     use alloc::format;
     use serde_json::{Value, json};
 

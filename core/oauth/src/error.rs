@@ -126,9 +126,9 @@ impl Error {
         self
     }
 
-    /// Says what the user can do, for example which setting to change.
+    /// Says what the user can do, for example which setting to change. An empty text is no advice.
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
-        self.0.advice = Some(advice.into());
+        self.0.advice = Some(advice.into()).filter(|advice| !advice.is_empty());
         self
     }
 

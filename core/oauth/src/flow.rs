@@ -2,9 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::error::Error;
-use crate::http::{FetchError, Request, Response};
-use crate::time::UnixTime;
+use crate::{Error, FetchError, Request, Response, UnixTime};
 
 /// A state machine that gets something in several requests, for example a token.
 ///
@@ -35,6 +33,17 @@ pub enum Action<T> {
     },
     /// The flow is done.
     Done(T),
+}
+
+impl<T> Action<T> {
+    /// Passes what the flow has got on to the flow around it. Requests and signatures stay as they are.
+    pub(crate) fn and_then<U>(self, next: impl FnOnce(T) -> Result<Action<U>, Error>) -> Result<Action<U>, Error> {
+        match self {
+            Action::Fetch(request) => Ok(Action::Fetch(request)),
+            Action::Sign { key, bytes } => Ok(Action::Sign { key, bytes }),
+            Action::Done(output) => next(output),
+        }
+    }
 }
 
 /// Which key of the program signs.

@@ -3,9 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::Step;
-use crate::form::Form;
-use crate::secret::Secret;
+use crate::encoding::Form;
+use crate::{Secret, Step};
 
 /// What a client exchanges for an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]

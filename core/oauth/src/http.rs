@@ -9,7 +9,7 @@ use mcpwire_text::url::without_query;
 use mcpwire_types::ProtocolVersion;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::error::Step;
+use crate::Step;
 
 /// An HTTP request that the program sends for a [`Flow`](crate::Flow).
 ///

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::scopes::Scopes;
+use crate::Scopes;
 
 /// Maximum number of strings that are read of a list.
 const MAX_STRINGS: usize = 256;

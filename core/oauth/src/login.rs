@@ -5,20 +5,12 @@ use core::fmt;
 
 use mcpwire_text::url::without_query;
 
-use crate::authorization::LoginAttempt;
-use crate::challenge::BearerChallenge;
-use crate::client::ClientInformation;
-use crate::discovery::Discovered;
-use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step};
-use crate::flow::{Action, Flow, Input};
 use crate::pkce;
-use crate::registration::Registration;
-use crate::scopes::{ScopeSources, Scopes};
-use crate::secret::Secret;
-use crate::settings::OAuthSettings;
-use crate::time::UnixTime;
-use crate::token_endpoint::TokenEndpoint;
+use crate::scopes::ScopeSources;
+use crate::{
+    Action, BearerChallenge, ClientInformation, Discovered, Entropy, Error, ErrorKind, Flow, Input, LoginAttempt,
+    OAuthSettings, Registration, Scopes, Secret, Step, TokenEndpoint, UnixTime,
+};
 
 /// The flow that begins the login of a user: it registers the client if needed, and returns the URL to open.
 ///
@@ -83,12 +75,7 @@ impl Login {
         })
     }
 
-    fn next(&mut self, action: Action<ClientInformation>, now: UnixTime) -> Result<Action<LoginStarted>, Error> {
-        let client = match action {
-            Action::Fetch(request) => return Ok(Action::Fetch(request)),
-            Action::Sign { key, bytes } => return Ok(Action::Sign { key, bytes }),
-            Action::Done(client) => client,
-        };
+    fn begin(&mut self, client: ClientInformation, now: UnixTime) -> Result<Action<LoginStarted>, Error> {
         let attempt = LoginAttempt {
             endpoint: self.discovered.token_endpoint(),
             requires_iss: self.discovered.metadata.authorization_response_iss_parameter_supported,
@@ -125,12 +112,11 @@ impl Discovered {
         challenged: Option<&Scopes>,
         requested_before: Option<&Scopes>,
     ) -> Scopes {
-        let resource = self.resource_metadata.as_ref().and_then(|document| document.scopes_supported.as_ref());
         let sources = ScopeSources {
             configured: settings.scopes.as_ref(),
             challenged,
             requested_before,
-            resource,
+            resource: self.resource_scopes(),
             authorization_server: self.metadata.scopes_supported.as_ref(),
         };
         sources.select()
@@ -141,11 +127,15 @@ impl Discovered {
     ///
     /// Of the server's, `offline_access` is left out: nobody can be offline.
     pub fn scopes_without_user(&self, configured: Option<&Scopes>, challenged: Option<&Scopes>) -> Scopes {
-        let resource = self.resource_metadata.as_ref().and_then(|document| document.scopes_supported.as_ref());
         match configured.or(challenged) {
             Some(scopes) => scopes.clone(),
-            None => resource.map(Scopes::without_offline_access).unwrap_or_default(),
+            None => self.resource_scopes().map(Scopes::without_offline_access).unwrap_or_default(),
         }
+    }
+
+    /// Returns `scopes_supported` of the server, or `None` if its metadata has none.
+    fn resource_scopes(&self) -> Option<&Scopes> {
+        self.resource_metadata.as_ref()?.scopes_supported.as_ref()
     }
 
     /// Returns the value of the parameter `resource`, or `None` if the settings leave it out.
@@ -160,13 +150,11 @@ impl Flow for Login {
     fn start(&mut self, now: UnixTime) -> Result<Action<LoginStarted>, Error> {
         self.authorization_endpoint()?;
         pkce::check(&self.discovered.metadata, &self.settings)?;
-        let action = self.registration.start(now)?;
-        self.next(action, now)
+        self.registration.start(now)?.and_then(|client| self.begin(client, now))
     }
 
     fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<LoginStarted>, Error> {
-        let action = self.registration.resume(input, now)?;
-        self.next(action, now)
+        self.registration.resume(input, now)?.and_then(|client| self.begin(client, now))
     }
 }
 

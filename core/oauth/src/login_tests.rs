@@ -5,14 +5,11 @@ use alloc::vec::Vec;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::auth_method::AuthMethod;
 use crate::authorization::MAX_LOGIN_URL;
-use crate::discovery::Discovery;
-use crate::form;
-use crate::http::Request;
-use crate::step_up::StepUpLimit;
+use crate::encoding;
 use crate::testing::parameters;
 use crate::web::{NOW, Web};
+use crate::{AuthMethod, Discovery, Request, StepUpLimit};
 
 const SERVER: &str = "https://mcp.example/mcp";
 const ISSUER: &str = "https://as.example";
@@ -48,7 +45,7 @@ fn login(web: &mut Web, settings: &OAuthSettings) -> Result<LoginStarted, Error>
 }
 
 fn query(url: &str) -> Vec<(String, String)> {
-    form::decode(url.split_once('?').unwrap().1).collect()
+    encoding::decode(url.split_once('?').unwrap().1).collect()
 }
 
 fn value<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
@@ -254,7 +251,7 @@ fn r4_a_client_with_a_metadata_document_can_sign_its_assertions() {
         web(&json!({"client_id_metadata_document_supported": true, "token_endpoint_auth_methods_supported": methods}));
     let settings = settings().client_metadata_url("https://app.example/client.json");
     let attempt = login(&mut web, &settings).unwrap().attempt;
-    let key = crate::client_authentication::ClientKey::new(crate::jwk::SigningAlgorithm::Es256);
+    let key = crate::client_authentication::ClientKey::new(crate::jose::SigningAlgorithm::Es256);
     let callback = format!("/callback?code=c&state={}", attempt.state.expose());
     web.drive(&mut attempt.finish(&callback, Some(&key), Entropy::new([8; 32])).unwrap()).unwrap();
     assert!(parameters(last(&web)).contains_key("client_assertion"));

@@ -2,20 +2,17 @@
 
 use alloc::string::String;
 
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use crate::discovery::AuthorizationServerMetadata;
-use crate::error::{Error, ErrorKind, Step};
-use crate::settings::OAuthSettings;
+use crate::encoding::base64url;
+use crate::{AuthorizationServerMetadata, Error, ErrorKind, OAuthSettings, Step};
 
 /// The only method that is used. `plain` would show the verifier in the authorization request.
 pub(crate) const METHOD: &str = "S256";
 
 /// Returns the challenge of a verifier.
 pub(crate) fn challenge(verifier: &str) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
+    base64url(Sha256::digest(verifier))
 }
 
 /// Fails unless the authorization server says that it supports PKCE with S256 (basic/authorization/security-considerations,

@@ -9,19 +9,14 @@ use core::mem;
 use mcpwire_text::url::{host, split_origin};
 use serde::Deserialize;
 
-use crate::auth_method::AuthMethod;
-use crate::client::{ClientInformation, ClientSource};
 use crate::client_metadata::{ClientMetadata, DEVICE_CODE, check_metadata_url};
-use crate::discovery::{AuthorizationServerMetadata, Discovered};
-use crate::error::{Error, ErrorKind, Step};
-use crate::flow::{Action, Flow, Input};
-use crate::http::{FetchError, Request, Response};
 use crate::lenient;
-use crate::secret::Secret;
-use crate::settings::OAuthSettings;
-use crate::time::UnixTime;
 use crate::token_response::fetch_failed;
 use crate::url::{is_loopback, is_redirect_uri};
+use crate::{
+    Action, AuthMethod, AuthorizationServerMetadata, ClientInformation, ClientSource, Discovered, Error, ErrorKind,
+    FetchError, Flow, Input, OAuthSettings, Request, Response, Secret, Step, UnixTime,
+};
 
 /// The flow that gets a client its identifier at an authorization server.
 ///

@@ -5,9 +5,8 @@ use std::println;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::client_metadata::client_metadata_document;
-use crate::http::FetchError;
 use crate::web::{NOW, Web, json};
+use crate::{FetchError, client_metadata_document};
 
 const ISSUER: &str = "https://as.example";
 const REGISTER: &str = "https://as.example/register";

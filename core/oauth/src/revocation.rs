@@ -3,17 +3,13 @@
 use alloc::string::String;
 use core::mem;
 
-use crate::client_authentication::ClientAuthentication;
-use crate::client_request::{ClientRequest, State};
-use crate::entropy::Entropy;
-use crate::error::{Error, Step};
-use crate::flow::{Action, Flow, Input};
-use crate::form::Form;
-use crate::http::Response;
-use crate::secret::Secret;
-use crate::store::StoredToken;
-use crate::time::UnixTime;
+use crate::client_request::ClientRequest;
+use crate::encoding::Form;
 use crate::token_response;
+use crate::{
+    Action, ClientAuthentication, Entropy, Error, Flow, Input, Response, Secret, Step, StoredToken, TokenEndpoint,
+    UnixTime,
+};
 
 /// The flow of a logout: it revokes the refresh token, and then the access token.
 ///
@@ -21,9 +17,20 @@ use crate::token_response;
 #[derive(Debug)]
 pub struct Revocation {
     request: ClientRequest,
-    /// The access token, until its revocation is requested.
-    access_token: Option<Secret>,
-    has_revoked_refresh_token: bool,
+    target: Target,
+}
+
+/// The token whose revocation is requested.
+#[derive(Debug)]
+enum Target {
+    /// The refresh token. The access token is next.
+    RefreshToken { access_token: Secret },
+    /// The access token, after the refresh token was revoked.
+    RestOfLogin,
+    /// The access token of a login without a refresh token.
+    AccessToken,
+    /// The flow has ended.
+    None,
 }
 
 /// Which tokens of a login the authorization server has revoked.
@@ -40,44 +47,39 @@ impl Revocation {
     /// Creates a flow. `url` is the `revocation_endpoint` of the token's authorization server, and `client` the client that
     /// has requested the token.
     pub fn new(url: impl Into<String>, token: &StoredToken, client: ClientAuthentication, entropy: Entropy) -> Self {
-        let request = ClientRequest {
-            step: Step::Revocation,
-            url: url.into(),
-            issuer: token.endpoint.issuer.clone(),
-            client,
-            form: match &token.refresh_token {
-                Some(refresh_token) => form(refresh_token, "refresh_token"),
-                None => form(&token.access_token, "access_token"),
-            },
-            secrets: token.refresh_token.iter().chain([&token.access_token]).cloned().collect(),
-            dpop: None,
-            entropy,
-            state: State::New,
+        let endpoint = TokenEndpoint::new(token.endpoint.issuer.clone(), url);
+        let form = match &token.refresh_token {
+            Some(refresh_token) => form(refresh_token, "refresh_token"),
+            None => form(&token.access_token, "access_token"),
         };
-        let access_token = token.refresh_token.is_some().then(|| token.access_token.clone());
-        Revocation { request, access_token, has_revoked_refresh_token: false }
+        let secrets = token.refresh_token.iter().chain([&token.access_token]).cloned().collect();
+        let request = ClientRequest::new(Step::Revocation, endpoint, client, form, secrets, entropy);
+        let target = match token.refresh_token {
+            Some(_) => Target::RefreshToken { access_token: token.access_token.clone() },
+            None => Target::AccessToken,
+        };
+        Revocation { request, target }
     }
 
     fn next(&mut self, result: Result<Action<Response>, Error>, now: UnixTime) -> Result<Action<RevokedTokens>, Error> {
-        let revoked = match result {
-            Ok(Action::Fetch(request)) => return Ok(Action::Fetch(request)),
-            Ok(Action::Sign { key, bytes }) => return Ok(Action::Sign { key, bytes }),
-            Ok(Action::Done(response)) => self.check(&response),
-            Err(error) => Err(error),
-        };
-        let has_revoked_refresh_token = mem::take(&mut self.has_revoked_refresh_token);
-        match (revoked, self.access_token.take()) {
-            (Ok(()), Some(access_token)) => {
-                self.has_revoked_refresh_token = true;
-                self.request.form = form(&access_token, "access_token");
-                self.request.state = State::New;
-                let action = self.request.start(now);
-                self.next(action, now)
-            }
-            (Ok(()), None) => Ok(Action::Done(RevokedTokens::All)),
-            (Err(error), None) if has_revoked_refresh_token => Ok(Action::Done(RevokedTokens::RefreshTokenOnly(error))),
-            (Err(error), _) => Err(error),
+        let result = result.and_then(|action| action.and_then(|response| self.receive(&response, now)));
+        match result {
+            Err(error) => match mem::replace(&mut self.target, Target::None) {
+                Target::RestOfLogin => Ok(Action::Done(RevokedTokens::RefreshTokenOnly(error))),
+                _ => Err(error),
+            },
+            result => result,
         }
+    }
+
+    fn receive(&mut self, response: &Response, now: UnixTime) -> Result<Action<RevokedTokens>, Error> {
+        self.check(response)?;
+        let Target::RefreshToken { access_token } = mem::replace(&mut self.target, Target::None) else {
+            return Ok(Action::Done(RevokedTokens::All));
+        };
+        self.target = Target::RestOfLogin;
+        self.request.reset(form(&access_token, "access_token"));
+        self.request.start(now)?.and_then(|response| self.receive(&response, now))
     }
 
     fn check(&self, response: &Response) -> Result<(), Error> {
@@ -111,11 +113,8 @@ impl Flow for Revocation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client_authentication::ClientKey;
-    use crate::error::ErrorKind;
-    use crate::http::Request;
-    use crate::jwk::SigningAlgorithm;
     use crate::testing::{NOW, entropy, map, parameters, public_client, response, run, stored};
+    use crate::{ClientKey, ErrorKind, Request, SigningAlgorithm};
     use alloc::format;
     use alloc::string::ToString;
     use alloc::vec::Vec;

@@ -2,7 +2,7 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::{self, Write};
+use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -33,14 +33,9 @@ impl Scopes {
     pub fn insert(&mut self, scope: &str) -> bool {
         let is_valid = (1..=Scopes::MAX_LENGTH).contains(&scope.len())
             && scope.bytes().all(|byte| matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~'));
-        if self.contains(scope) {
-            return true;
-        }
-        if is_valid && self.0.len() < Scopes::MAX {
-            self.0.push(scope.to_string());
-            return true;
-        }
-        false
+        let is_new = is_valid && self.0.len() < Scopes::MAX && !self.contains(scope);
+        self.0.extend(is_new.then(|| scope.to_string()));
+        is_new || self.contains(scope)
     }
 
     /// Returns whether the set contains a scope.
@@ -61,6 +56,11 @@ impl Scopes {
     /// Returns the scopes without the one that asks for a refresh token.
     pub(crate) fn without_offline_access(&self) -> Scopes {
         self.iter().filter(|scope| *scope != OFFLINE_ACCESS).collect()
+    }
+
+    /// Returns the value of the parameter `scope`, or `None` for an empty set, which sends no parameter.
+    pub(crate) fn parameter(&self) -> Option<String> {
+        (!self.is_empty()).then(|| self.to_string())
     }
 
     /// Returns whether the set is empty.
@@ -91,13 +91,7 @@ impl<'a> FromIterator<&'a str> for Scopes {
 
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, scope) in self.iter().enumerate() {
-            if index > 0 {
-                f.write_char(' ')?;
-            }
-            f.write_str(scope)?;
-        }
-        Ok(())
+        f.write_str(&self.0.join(" "))
     }
 }
 

@@ -1,10 +1,13 @@
-//! [`Secret`]: text that must not appear in logs.
+//! Values that nobody else may know: [`Secret`], text that must not appear in logs, and [`Entropy`], their source.
 
 use alloc::string::String;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::encoding::base64url;
 
 /// A token, password or key. `Debug` does not show it, and there is no `Display`. It is erased from memory when it is dropped.
 ///
@@ -42,6 +45,43 @@ impl ZeroizeOnDrop for Secret {}
 impl Drop for Secret {
     fn drop(&mut self) {
         self.zeroize();
+    }
+}
+
+/// Source of the unpredictable values of one flow: PKCE verifiers, `state` values and identifiers of JWTs.
+///
+/// The program seeds it with 32 bytes from the random number generator of the operating system. Each value is the
+/// SHA-256 hash of the seed and a counter, so nobody who sees values can predict others.
+pub struct Entropy {
+    seed: [u8; 32],
+    used: u64,
+}
+
+impl Entropy {
+    /// Creates a source from 32 bytes of the operating system's random number generator. Use each seed once.
+    pub const fn new(seed: [u8; 32]) -> Self {
+        Entropy { seed, used: 0 }
+    }
+
+    /// Returns the next value: 32 bytes as 43 characters of base64url, which every parameter of OAuth can contain.
+    pub(crate) fn next_text(&mut self) -> String {
+        base64url(self.next_bytes())
+    }
+
+    /// Creates the source of a flow inside of another.
+    pub(crate) fn split(&mut self) -> Self {
+        Entropy::new(self.next_bytes())
+    }
+
+    fn next_bytes(&mut self) -> [u8; 32] {
+        self.used += 1;
+        Sha256::new().chain_update(self.seed).chain_update(self.used.to_be_bytes()).finalize().into()
+    }
+}
+
+impl fmt::Debug for Entropy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Entropy(..)")
     }
 }
 

@@ -4,10 +4,8 @@ use alloc::string::{String, ToString};
 
 use sha2::{Digest, Sha256};
 
-use crate::auth_method::AuthMethod;
-use crate::hex::hex;
-use crate::scopes::Scopes;
-use crate::secret::Secret;
+use crate::encoding::hex;
+use crate::{AuthMethod, Scopes, Secret};
 
 /// Settings of the OAuth flows of one server: the client, and what to do about servers that deviate from the specification.
 #[derive(Clone, Debug)]

@@ -8,12 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::hex::hex;
-use crate::scopes::Scopes;
-use crate::secret::Secret;
-use crate::time::UnixTime;
-use crate::token_endpoint::TokenEndpoint;
-use crate::token_response::{TokenResponse, TokenType};
+use crate::encoding::hex;
+use crate::{Scopes, Secret, TokenEndpoint, TokenResponse, TokenType, UnixTime};
 
 /// The version of the format of [`StoredToken`].
 const VERSION: u32 = 1;

@@ -5,21 +5,13 @@ use alloc::vec::Vec;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use crate::client_authentication::ClientAuthentication;
-use crate::dpop::Dpop;
-use crate::entropy::Entropy;
-use crate::error::{Error, Step};
-use crate::flow::{Action, Flow, Input, KeyUse};
-use crate::form;
-use crate::http::{Request, Response};
-use crate::jwk::PublicKey;
-use crate::scopes::Scopes;
-use crate::secret::Secret;
-use crate::store::StoredToken;
+use crate::encoding;
+use crate::{
+    Action, ClientAuthentication, Dpop, Entropy, Error, Flow, Input, KeyUse, PublicKey, Request, Response, Scopes,
+    Secret, Step, StoredToken,
+};
 
-use crate::time::UnixTime;
-use crate::token_endpoint::TokenEndpoint;
-use crate::token_response::{TokenResponse, TokenType};
+use crate::{TokenEndpoint, TokenResponse, TokenType, UnixTime};
 
 pub(crate) const ISSUER: &str = "https://auth.example.com";
 pub(crate) const TOKEN_URL: &str = "https://auth.example.com/token";
@@ -56,7 +48,7 @@ pub(crate) fn with_nonce(mut response: Response, nonce: &str) -> Response {
 /// Returns the parameters of a form. Fails if one is there twice.
 pub(crate) fn parameters(request: &Request) -> BTreeMap<String, String> {
     let body = core::str::from_utf8(request.body.as_ref().expect("a POST request")).unwrap();
-    let pairs: Vec<_> = form::decode(body).collect();
+    let pairs: Vec<_> = encoding::decode(body).collect();
     let map: BTreeMap<_, _> = pairs.iter().cloned().collect();
     assert_eq!(map.len(), pairs.len(), "a parameter is there twice: {body}");
     map

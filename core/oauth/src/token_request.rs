@@ -1,22 +1,15 @@
 //! [`TokenRequest`]: the flow of one request at a token endpoint.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::mem;
 
-use crate::client_authentication::ClientAuthentication;
-use crate::client_request::{ClientRequest, State};
-use crate::dpop::Dpop;
-use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step};
-use crate::flow::{Action, Flow, Input};
-use crate::form::Form;
-use crate::grant::Grant;
-use crate::http::Response;
-use crate::scopes::Scopes;
-use crate::secret::Secret;
-use crate::time::UnixTime;
-use crate::token_endpoint::TokenEndpoint;
-use crate::token_response::{self, TokenResponse, TokenType};
+use crate::client_request::ClientRequest;
+use crate::encoding::Form;
+use crate::token_response;
+use crate::{
+    Action, ClientAuthentication, Dpop, Entropy, Error, ErrorKind, Flow, Grant, Input, Response, Scopes, Secret, Step,
+    TokenEndpoint, TokenResponse, TokenType, UnixTime,
+};
 
 /// A [`Flow`] that exchanges a [`Grant`] for an access token.
 ///
@@ -35,17 +28,8 @@ pub struct TokenRequest {
 impl TokenRequest {
     /// Creates a request. `entropy` gives assertions and proofs their identifiers.
     pub fn new(endpoint: TokenEndpoint, client: ClientAuthentication, grant: &Grant, entropy: Entropy) -> Self {
-        let request = ClientRequest {
-            step: grant.step(),
-            url: endpoint.url,
-            issuer: endpoint.issuer,
-            client,
-            form: grant.apply(Form::new()),
-            secrets: grant.secrets(),
-            dpop: None,
-            entropy,
-            state: State::New,
-        };
+        let form = grant.apply(Form::new());
+        let request = ClientRequest::new(grant.step(), endpoint, client, form, grant.secrets(), entropy);
         let is_exchange = matches!(grant, Grant::TokenExchange { .. });
         TokenRequest { request, resource: None, scopes: Scopes::new(), is_exchange }
     }
@@ -80,7 +64,7 @@ impl TokenRequest {
     }
 
     pub(crate) const fn step(&self) -> Step {
-        self.request.step
+        self.request.step()
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -88,15 +72,11 @@ impl TokenRequest {
     }
 
     fn next(&self, action: Action<Response>, now: UnixTime) -> Result<Action<TokenResponse>, Error> {
-        match action {
-            Action::Fetch(request) => Ok(Action::Fetch(request)),
-            Action::Sign { key, bytes } => Ok(Action::Sign { key, bytes }),
-            Action::Done(response) => {
-                let token = token_response::read(&response, self.step(), self.url(), now)
-                    .map_err(|error| self.request.explain(error))?;
-                self.check_type(token).map(Action::Done)
-            }
-        }
+        action.and_then(|response| {
+            let token = token_response::read(&response, self.step(), self.url(), now)
+                .map_err(|error| self.request.explain(error))?;
+            self.check_type(token).map(Action::Done)
+        })
     }
 
     /// Fails unless the type of the token is the one that was asked for. Notes the key of a bound token.
@@ -120,10 +100,9 @@ impl Flow for TokenRequest {
     type Output = TokenResponse;
 
     fn start(&mut self, now: UnixTime) -> Result<Action<TokenResponse>, Error> {
-        let scope = (!self.scopes.is_empty()).then(|| self.scopes.to_string());
         self.request.form = mem::take(&mut self.request.form)
             .with_optional("resource", self.resource.take().as_deref())
-            .with_optional("scope", scope.as_deref());
+            .with_optional("scope", self.scopes.parameter().as_deref());
         let action = self.request.start(now)?;
         self.next(action, now)
     }

@@ -1,16 +1,12 @@
 use super::*;
-use crate::client_authentication::ClientKey;
-use crate::grant::SubjectToken;
-use crate::http::FetchError;
-use crate::http::Request;
-use crate::jwk::SigningAlgorithm;
-use crate::jwt::tests::read;
-use crate::secret::Secret;
+use crate::jose::tests::read;
 use crate::testing::{
     ISSUER, NOW, RESOURCE, TOKEN_URL, dpop, endpoint, entropy, header, map, parameters, public_client, response, run,
     with_nonce,
 };
+use crate::{ClientKey, FetchError, Request, Secret, SigningAlgorithm, SubjectToken};
 use alloc::format;
+use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 use serde_json::json;

@@ -1,18 +1,14 @@
 //! [`TokenResponse`]: reads the responses of token endpoints, and classifies their errors.
 
+use alloc::format;
 use alloc::string::String;
-use core::ops::Deref;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use zeroize::Zeroize;
 
-use crate::error::{Error, ErrorKind, Step};
-use crate::http::{FetchError, Request, Response};
-use crate::scopes::Scopes;
-use crate::secret::Secret;
-use crate::time::UnixTime;
+use crate::{Error, ErrorKind, FetchError, Request, Response, Scopes, Secret, Step, UnixTime};
 
 /// Maximum length of a token in bytes. Tokens are sent in a header.
 const MAX_TOKEN: usize = 16 * 1024;
@@ -73,8 +69,8 @@ pub struct TokenResponse {
 /// Reads the response of a token endpoint. Members that are optional and of a wrong type count as absent.
 pub(crate) fn read(response: &Response, step: Step, url: &str, now: UnixTime) -> Result<TokenResponse, Error> {
     let body = read_object(response, step, url)?;
-    let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let secret = |name: &str| text(name).map(Secret::new);
+    let text = |name| body.text(name);
+    let secret = |name| text(name).map(Secret::new);
     let Some(token) = text("access_token") else {
         return Err(temporary(step, "the response contains neither a token nor an error", url, response));
     };
@@ -87,7 +83,7 @@ pub(crate) fn read(response: &Response, step: Step, url: &str, now: UnixTime) ->
         token_type: text("token_type").map_or(TokenType::Bearer, TokenType::from_name),
         obtained_at: now,
         // A token that expires at once would be renewed for ever. Servers that say so mean that they do not know.
-        expires_at: body.get("expires_in").and_then(seconds).filter(|life| life.as_secs() > 0).map(|life| now + life),
+        expires_at: body.seconds("expires_in").filter(|life| life.as_secs() > 0).map(|life| now + life),
         refresh_token: secret("refresh_token"),
         scopes: text("scope").map(Scopes::parse),
         id_token: secret("id_token"),
@@ -104,11 +100,15 @@ pub(crate) fn can_be_sent(token: &str) -> bool {
 /// The members of a response. Their texts are erased from memory when it is dropped.
 pub(crate) struct ResponseObject(Map<String, Value>);
 
-impl Deref for ResponseObject {
-    type Target = Map<String, Value>;
+impl ResponseObject {
+    /// Returns a member that is a text. `None` if the member is missing, empty or of another type.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
 
-    fn deref(&self) -> &Map<String, Value> {
-        &self.0
+    /// Returns a member that is a number of seconds. `None` if the member is missing or of another type.
+    pub(crate) fn seconds(&self, name: &str) -> Option<Duration> {
+        self.0.get(name).and_then(seconds)
     }
 }
 
@@ -133,15 +133,14 @@ pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<
         let reason = "the authorization server redirects, and redirects are not followed";
         return Err(temporary(step, reason, url, response));
     }
-    let body = (response.body.len() <= Request::MAX_RESPONSE)
-        .then(|| serde_json::from_slice::<Map<String, Value>>(&response.body).ok())
-        .flatten();
-    let Some(body) = body.map(ResponseObject) else {
+    let is_small = response.body.len() <= Request::MAX_RESPONSE;
+    let Some(body) = is_small.then(|| serde_json::from_slice(&response.body).ok()).flatten().map(ResponseObject) else {
         return Err(temporary(step, "the response cannot be read", url, response));
     };
     // Some servers report errors with status 200.
-    let succeeded = (200..300).contains(&status) && (body.contains_key("access_token") || !body.contains_key("error"));
-    if succeeded { Ok(body) } else { Err(refusal(&body, step, url, response)) }
+    let succeeded =
+        (200..300).contains(&status) && (body.0.contains_key("access_token") || !body.0.contains_key("error"));
+    if succeeded { Ok(body) } else { Err(refusal(&body.0, step, url, response)) }
 }
 
 /// Why a server refuses a DPoP proof.
@@ -175,42 +174,29 @@ fn refusal(body: &Map<String, Value>, step: Step, url: &str, response: &Response
         return temporary(step, "the response contains no error code", url, response);
     };
     let (kind, reason, advice) = match code {
-        "invalid_grant" => {
-            (ErrorKind::LoginRequired, "the authorization server does not accept the grant", "log in again")
-        }
-        "invalid_client" => (
-            ErrorKind::Misconfigured,
-            "the authorization server does not accept the client",
-            "check its identifier and secret",
-        ),
+        "invalid_grant" => (ErrorKind::LoginRequired, "does not accept the grant", "log in again"),
+        "invalid_client" => (ErrorKind::Misconfigured, "does not accept the client", "check its identifier and secret"),
         "temporarily_unavailable" | "server_error" | "use_dpop_nonce" => {
-            (ErrorKind::Temporary, "the authorization server cannot answer now", "try again later")
+            (ErrorKind::Temporary, "cannot answer now", "try again later")
         }
-        "access_denied" | "invalid_scope" | "expired_token" => {
-            (ErrorKind::Refused, "the authorization server refuses the request", "")
-        }
-        "invalid_target" => (
-            ErrorKind::Misconfigured,
-            "the authorization server does not accept the resource",
-            "if it does not support the parameter `resource`, use the setting `omit_resource`",
-        ),
+        "access_denied" | "invalid_scope" | "expired_token" => (ErrorKind::Refused, "refuses the request", ""),
+        "invalid_target" => (ErrorKind::Misconfigured, "does not accept the resource", IF_RESOURCE_IS_NOT_SUPPORTED),
         "invalid_request" | "unauthorized_client" | "unsupported_grant_type" => {
-            (ErrorKind::Misconfigured, "the authorization server does not accept this kind of request", "")
+            (ErrorKind::Misconfigured, "does not accept this kind of request", "")
         }
-        "invalid_dpop_proof" => (
-            ErrorKind::Misconfigured,
-            "the authorization server does not accept the proof",
-            "check the clock of this machine",
-        ),
+        "invalid_dpop_proof" => {
+            (ErrorKind::Misconfigured, "does not accept the proof", "check the clock of this machine")
+        }
         // Some servers have codes of their own for a refresh token that they do not accept.
-        _ if step == Step::Refresh => {
-            (ErrorKind::Refused, "the authorization server refuses the request", "log in again if this goes on")
-        }
-        _ => (ErrorKind::Refused, "the authorization server refuses the request", ""),
+        _ if step == Step::Refresh => (ErrorKind::Refused, "refuses the request", "log in again if this goes on"),
+        _ => (ErrorKind::Refused, "refuses the request", ""),
     };
     let description = body.get("error_description").and_then(Value::as_str);
-    let error = Error::new(kind, step, reason).at(url).with_status(response.status).with_code(code, description);
-    if advice.is_empty() { error } else { error.with_advice(advice) }
+    Error::new(kind, step, format!("the authorization server {reason}"))
+        .at(url)
+        .with_status(response.status)
+        .with_code(code, description)
+        .with_advice(advice)
 }
 
 fn temporary(step: Step, reason: &str, url: &str, response: &Response) -> Error {
@@ -220,6 +206,10 @@ fn temporary(step: Step, reason: &str, url: &str, response: &Response) -> Error 
         None => error,
     }
 }
+
+/// What to do about an authorization server that does not accept the resource.
+pub(crate) const IF_RESOURCE_IS_NOT_SUPPORTED: &str =
+    "if it does not support the parameter `resource`, use the setting `omit_resource`";
 
 /// What to do about an address that the program refuses.
 pub(crate) const IF_TRUSTED: &str =

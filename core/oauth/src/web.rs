@@ -3,10 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::error::Error;
-use crate::flow::{Action, Flow, Input};
-use crate::http::{FetchError, Request, Response};
-use crate::time::UnixTime;
+use crate::{Action, Error, FetchError, Flow, Input, Request, Response, UnixTime};
 
 pub(crate) const NOW: UnixTime = UnixTime::from_secs(1_800_000_000);
 

@@ -3,11 +3,7 @@
 use alloc::string::ToString;
 
 use super::{Access, Current, Renewal, TokenId, login_required};
-use crate::challenge::BearerChallenge;
-use crate::error::Error;
-use crate::scopes::Scopes;
-use crate::step_up::StepUpLimit;
-use crate::time::UnixTime;
+use crate::{BearerChallenge, Error, Scopes, StepUpLimit, UnixTime};
 
 /// Maximum number of times that a request is repeated: for a nonce, for a renewed token, and for a login.
 const MAX_REPEATS: u32 = 3;

@@ -8,16 +8,12 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::challenge::BearerChallenge;
-use crate::dpop::{Dpop, Proof};
-use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step};
-use crate::secret::Secret;
-use crate::step_up::StepUpLimit;
-use crate::store::StoredToken;
-use crate::time::UnixTime;
-use crate::token_response::{ProofRefusal, TokenType, can_be_sent};
+use crate::token_response::{ProofRefusal, can_be_sent};
 use crate::url::covers;
+use crate::{
+    BearerChallenge, Dpop, Entropy, Error, ErrorKind, Proof, Secret, Step, StepUpLimit, StoredToken, TokenType,
+    UnixTime,
+};
 
 pub use decision::{Decision, Refusal};
 

@@ -1,9 +1,7 @@
 use super::*;
-use crate::challenge::BearerChallenge;
-use crate::jwk::PublicKey;
-use crate::jwt::tests::read;
-use crate::scopes::Scopes;
+use crate::jose::tests::read;
 use crate::testing::{NOW, RESOURCE, bound, dpop, entropy, stored};
+use crate::{BearerChallenge, PublicKey, Scopes};
 use alloc::format;
 use alloc::vec::Vec;
 

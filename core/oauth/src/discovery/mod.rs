@@ -14,12 +14,9 @@ use serde::{Deserialize, Serialize};
 pub use resource::ProtectedResourceMetadata;
 pub use server::AuthorizationServerMetadata;
 
-use crate::challenge::BearerChallenge;
-use crate::error::{Error, ErrorKind, Step, quoted};
-use crate::flow::{Action, Flow, Input};
-use crate::settings::OAuthSettings;
-use crate::time::UnixTime;
+use crate::error::quoted;
 use crate::url::{canonical_resource, is_secure, origin};
+use crate::{Action, BearerChallenge, Error, ErrorKind, Flow, Input, OAuthSettings, Step, UnixTime};
 use search::Search;
 use server::IssuerCheck;
 

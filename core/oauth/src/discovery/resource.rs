@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 use mcpwire_text::url::{same_origin, split_origin, without_fragment, without_query};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Step, quoted};
+use crate::error::quoted;
 use crate::lenient;
-use crate::scopes::Scopes;
 use crate::url::{covers, has_path, is_resource_of, is_secure_for, origin, well_known};
+use crate::{Error, ErrorKind, Scopes, Step};
 
 const NAME: &str = "oauth-protected-resource";
 

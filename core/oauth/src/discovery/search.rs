@@ -7,10 +7,8 @@ use core::mem;
 
 use mcpwire_text::url::same_origin;
 
-use crate::error::{Error, ErrorKind, Step};
-use crate::flow::Input;
-use crate::http::{FetchError, Request, Response};
 use crate::token_response::IF_TRUSTED;
+use crate::{Error, ErrorKind, FetchError, Input, Request, Response, Step};
 
 /// The places where a document can be, and the most important failure so far.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Step, quoted};
+use crate::error::quoted;
 use crate::lenient;
-use crate::scopes::Scopes;
 use crate::url::{has_path, is_secure_for, well_known, well_known_below};
+use crate::{Error, ErrorKind, Scopes, Step};
 
 /// The metadata of an authorization server (RFC 8414, section 2, and OpenID Connect Discovery, section 3).
 ///

@@ -4,9 +4,8 @@ use alloc::vec::Vec;
 use std::println;
 
 use super::*;
-use crate::http::{FetchError, Request, Response};
-use crate::scopes::Scopes;
 use crate::web::{NOW, Web};
+use crate::{FetchError, Request, Response, Scopes};
 
 const SERVER: &str = "https://mcp.example/mcp";
 const ISSUER: &str = "https://as.example";

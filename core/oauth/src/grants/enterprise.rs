@@ -2,18 +2,11 @@
 
 use alloc::string::String;
 
-use crate::client_authentication::ClientAuthentication;
-use crate::discovery::AuthorizationServerMetadata;
-use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step};
-use crate::flow::{Action, Flow, Input};
-use crate::grant::{Grant, ID_JAG, SubjectToken};
-use crate::scopes::Scopes;
-use crate::secret::Secret;
-use crate::time::UnixTime;
-use crate::token_endpoint::TokenEndpoint;
-use crate::token_request::TokenRequest;
-use crate::token_response::TokenResponse;
+use crate::grant::ID_JAG;
+use crate::{
+    Action, AuthorizationServerMetadata, ClientAuthentication, Entropy, Error, ErrorKind, Flow, Grant, Input, Scopes,
+    Secret, Step, SubjectToken, TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
+};
 
 /// The profile by which an authorization server says that it takes an ID-JAG.
 const PROFILE: &str = "urn:ietf:params:oauth:grant-profile:id-jag";
@@ -72,14 +65,6 @@ impl IdJagRequest {
         self
     }
 
-    fn next(&self, action: Action<TokenResponse>) -> Result<Action<IdJag>, Error> {
-        match action {
-            Action::Fetch(request) => Ok(Action::Fetch(request)),
-            Action::Sign { key, bytes } => Ok(Action::Sign { key, bytes }),
-            Action::Done(issued) => self.read(issued).map(Action::Done),
-        }
-    }
-
     fn read(&self, issued: TokenResponse) -> Result<IdJag, Error> {
         if issued.issued_token_type.as_deref().is_some_and(|kind| kind != ID_JAG) {
             let reason = "the identity provider has issued another kind of token than an ID-JAG";
@@ -99,13 +84,11 @@ impl Flow for IdJagRequest {
     type Output = IdJag;
 
     fn start(&mut self, now: UnixTime) -> Result<Action<IdJag>, Error> {
-        let action = self.request.start(now)?;
-        self.next(action)
+        self.request.start(now)?.and_then(|issued| self.read(issued).map(Action::Done))
     }
 
     fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<IdJag>, Error> {
-        let action = self.request.resume(input, now)?;
-        self.next(action)
+        self.request.resume(input, now)?.and_then(|issued| self.read(issued).map(Action::Done))
     }
 }
 
@@ -128,12 +111,10 @@ impl IdJag {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client_authentication::ClientKey;
-    use crate::http::{Request, Response};
-    use crate::jwk::SigningAlgorithm;
     use crate::testing::{
         ISSUER, NOW, RESOURCE, TOKEN_URL, dpop, endpoint, entropy, header, map, parameters, response, run,
     };
+    use crate::{ClientKey, Request, Response, SigningAlgorithm};
     use alloc::string::ToString;
     use alloc::{format, vec};
 

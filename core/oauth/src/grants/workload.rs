@@ -7,18 +7,11 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
-use crate::client_authentication::ClientAuthentication;
-use crate::dpop::Dpop;
-use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step};
-use crate::flow::{Action, Flow, Input};
-use crate::grant::Grant;
-use crate::scopes::Scopes;
-use crate::secret::Secret;
-use crate::time::UnixTime;
-use crate::token_endpoint::TokenEndpoint;
-use crate::token_request::TokenRequest;
-use crate::token_response::{self, TokenResponse};
+use crate::token_response;
+use crate::{
+    Action, ClientAuthentication, Dpop, Entropy, Error, ErrorKind, Flow, Grant, Input, Scopes, Secret, Step,
+    TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
+};
 
 /// The flow that exchanges the JWT of a platform, for example of Kubernetes or SPIFFE, for an access token.
 ///
@@ -113,8 +106,8 @@ impl Flow for WorkloadGrant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::Request;
-    use crate::jwt::{signing_input, with_signature};
+    use crate::Request;
+    use crate::jose::{signing_input, with_signature};
     use crate::testing::{
         ISSUER, NOW, RESOURCE, TOKEN_URL, dpop, endpoint, entropy, header, map, parameters, response, run,
     };

@@ -10,18 +10,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use crate::client_authentication::ClientAuthentication;
-use crate::dpop::Dpop;
-use crate::entropy::Entropy;
-use crate::error::{Error, ErrorKind, Step};
-use crate::flow::{Action, Flow, Input, KeyUse};
-use crate::grant::Grant;
-use crate::http::Request;
-use crate::store::StoredToken;
-use crate::time::UnixTime;
-use crate::token_endpoint::TokenEndpoint;
-use crate::token_request::TokenRequest;
-use crate::token_response::TokenResponse;
+use crate::{
+    Action, ClientAuthentication, Dpop, Entropy, Error, ErrorKind, Flow, Grant, Input, KeyUse, Request, Step,
+    StoredToken, TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
+};
 
 /// Renews a token by its refresh token (RFC 6749, section 6), as a transaction on the store.
 ///

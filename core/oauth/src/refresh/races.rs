@@ -1,7 +1,7 @@
 //! Two engines, one store, and an authorization server that accepts each refresh token once.
 
 use super::*;
-use crate::http::Response;
+use crate::Response;
 use crate::testing::{NOW, entropy, parameters, public_client, response, stored};
 use alloc::format;
 use std::collections::BTreeSet;

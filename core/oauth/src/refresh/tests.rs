@@ -1,13 +1,10 @@
 use super::*;
-use crate::client_authentication::ClientKey;
-use crate::http::FetchError;
-use crate::jwk::{PublicKey, SigningAlgorithm};
-use crate::jwt::tests::read;
-use crate::secret::Secret;
+use crate::jose::tests::read;
 use crate::testing::{
     NOW, RESOURCE, bound, dpop, entropy, header, map, parameters, public_client, response, signature, stored,
     with_nonce,
 };
+use crate::{ClientKey, FetchError, PublicKey, Secret, SigningAlgorithm};
 use alloc::string::ToString;
 use alloc::{format, vec};
 use core::time::Duration;

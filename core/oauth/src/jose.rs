@@ -1,12 +1,15 @@
-//! Public keys as JSON Web Keys (RFC 7517), and signature algorithms (RFC 7518).
+//! Public keys as JSON Web Keys (RFC 7517), signature algorithms (RFC 7518), and JSON Web Tokens (RFC 7519) in the compact form of
+//! JSON Web Signature. The program signs.
 
+use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+
+use crate::encoding::base64url;
 
 /// A signature algorithm of JSON Web Signature. All are asymmetric: DPoP and `private_key_jwt` allow no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,19 +98,15 @@ impl PublicKey {
     pub fn thumbprint(&self) -> String {
         // Unlike other JSON, the members of this must be sorted, without white space. Those of `Jwk` are.
         let json = serde_json::to_vec(&self.to_jwk()).unwrap_or_default();
-        BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(json))
+        base64url(Sha256::digest(json))
     }
 
     pub(crate) fn to_jwk(self) -> Jwk {
         match self {
-            PublicKey::P256 { x, y } => Jwk { crv: "P-256", kty: "EC", x: encode(&x), y: Some(encode(&y)) },
-            PublicKey::Ed25519 { x } => Jwk { crv: "Ed25519", kty: "OKP", x: encode(&x), y: None },
+            PublicKey::P256 { x, y } => Jwk { crv: "P-256", kty: "EC", x: base64url(x), y: Some(base64url(y)) },
+            PublicKey::Ed25519 { x } => Jwk { crv: "Ed25519", kty: "OKP", x: base64url(x), y: None },
         }
     }
-}
-
-fn encode(bytes: &[u8]) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// The members that RFC 7638 requires, in its order.
@@ -120,11 +119,25 @@ pub(crate) struct Jwk {
     y: Option<String>,
 }
 
+/// Returns what the signature of a token covers: header and claims.
+pub(crate) fn signing_input(header: &impl Serialize, claims: &impl Serialize) -> String {
+    // Headers and claims consist of text and numbers: they can always be written as JSON.
+    let encode = |json: serde_json::Result<Vec<u8>>| base64url(json.unwrap_or_default());
+    format!("{}.{}", encode(serde_json::to_vec(header)), encode(serde_json::to_vec(claims)))
+}
+
+/// Appends the signature to the result of [`signing_input`], which makes the token.
+pub(crate) fn with_signature(signing_input: &str, signature: &[u8]) -> String {
+    format!("{signing_input}.{}", base64url(signature))
+}
+
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use alloc::string::ToString;
-    use alloc::vec::Vec;
+    use base64::Engine;
+    use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+    use serde_json::{Value, json};
 
     fn decode(text: &str) -> [u8; 32] {
         BASE64_URL_SAFE_NO_PAD.decode(text).unwrap().try_into().unwrap()
@@ -169,5 +182,19 @@ mod tests {
         for algorithm in [Es256, Es384, EdDsa, Rs256, Ps256] {
             assert_eq!(choose(&[algorithm], &[&algorithm.to_string()]), Some(algorithm));
         }
+    }
+
+    /// Returns header, claims and signature of a token.
+    pub(crate) fn read(token: &str) -> (Value, Value, Vec<u8>) {
+        let parts: Vec<_> = token.split('.').map(|part| BASE64_URL_SAFE_NO_PAD.decode(part).unwrap()).collect();
+        assert_eq!(parts.len(), 3, "{token}");
+        (serde_json::from_slice(&parts[0]).unwrap(), serde_json::from_slice(&parts[1]).unwrap(), parts[2].clone())
+    }
+
+    #[test]
+    fn a_token_has_three_parts_in_base64url_without_padding() {
+        let input = signing_input(&json!({"alg": "ES256"}), &json!({"sub": "\u{fb}?"}));
+        assert_eq!(input, "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiLDuz8ifQ");
+        assert_eq!(with_signature(&input, &[0xfb, 0xff]), input + "." + "-_8");
     }
 }

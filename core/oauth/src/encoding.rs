@@ -1,10 +1,24 @@
-//! The format `application/x-www-form-urlencoded`: bodies of requests, queries of URLs, and credentials in HTTP Basic.
+//! How values are written as text: the format `application/x-www-form-urlencoded` (bodies of requests, queries of URLs, and
+//! credentials in HTTP Basic), base64url, and hexadecimal digits.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use zeroize::Zeroizing;
+
+/// Returns the bytes in base64url without padding.
+pub(crate) fn base64url(bytes: impl AsRef<[u8]>) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// Returns the bytes as hexadecimal digits in lower case.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |text, byte| text + &format!("{byte:02x}"))
+}
 
 /// The media type of forms.
 pub(crate) const FORM_TYPE: &str = "application/x-www-form-urlencoded";
@@ -101,7 +115,7 @@ fn decode_text(text: &str) -> String {
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
         let escaped = if byte == b'%' { after.split_first_chunk::<2>() } else { None };
-        match (byte, escaped.and_then(|([high, low], after)| Some((hex(*high)? << 4 | hex(*low)?, after)))) {
+        match (byte, escaped.and_then(|([high, low], after)| Some((from_hex(*high)? << 4 | from_hex(*low)?, after)))) {
             (_, Some((decoded, after))) => {
                 bytes.push(decoded);
                 rest = after;
@@ -116,7 +130,7 @@ fn decode_text(text: &str) -> String {
     }
 }
 
-fn hex(digit: u8) -> Option<u8> {
+fn from_hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
