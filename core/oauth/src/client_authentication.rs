@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::encoding::{Form, encode};
 use crate::error::quoted;
@@ -183,15 +183,12 @@ impl ClientAuthentication {
     pub(crate) fn assertion_input(&self, issuer: &str, now: UnixTime, entropy: &mut Entropy) -> Option<String> {
         let Credential::PrivateKeyJwt(key) = &self.credential else { return None };
         let client_id = self.client_id.as_deref()?;
-        let header = Header { alg: key.algorithm.name(), typ: "JWT", kid: key.key_id.as_deref() };
-        let claims = Claims {
-            iss: client_id,
-            sub: client_id,
-            aud: issuer,
-            iat: now.as_secs(),
-            exp: (now + ASSERTION_LIFE).as_secs(),
-            jti: entropy.next_text(),
-        };
+        let mut header = json!({"alg": key.algorithm.name(), "typ": "JWT"});
+        if let Some(key_id) = &key.key_id {
+            header["kid"] = key_id.as_str().into();
+        }
+        let (iat, exp, jti) = (now.as_secs(), (now + ASSERTION_LIFE).as_secs(), entropy.next_text());
+        let claims = json!({"iss": client_id, "sub": client_id, "aud": issuer, "iat": iat, "exp": exp, "jti": jti});
         Some(jose::signing_input(&header, &claims))
     }
 
@@ -227,30 +224,11 @@ fn encode_for_basic(text: &str) -> String {
     encode(text).replace('+', "%20")
 }
 
-#[derive(Serialize)]
-struct Header<'a> {
-    alg: &'static str,
-    typ: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kid: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Claims<'a> {
-    iss: &'a str,
-    sub: &'a str,
-    aud: &'a str,
-    iat: u64,
-    exp: u64,
-    jti: String,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::jose::tests::read;
     use alloc::format;
-    use serde_json::json;
 
     fn apply(client: &ClientAuthentication, assertion: Option<&str>) -> (String, Vec<(Cow<'static, str>, String)>) {
         let mut headers = Vec::new();

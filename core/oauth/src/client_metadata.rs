@@ -9,9 +9,6 @@ use serde::Serialize;
 use crate::url::{has_path, is_https, is_loopback, is_secure};
 use crate::{AuthMethod, Error, ErrorKind, OAuthSettings, Step};
 
-/// The name of the device grant (RFC 8628).
-pub(crate) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
-
 /// Returns the JSON document that must be available at the URL of [`OAuthSettings::client_metadata_url`] (Client ID Metadata
 /// Document). `redirect_uris` are all redirect URIs that the program uses.
 ///

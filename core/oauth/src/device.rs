@@ -159,6 +159,11 @@ impl DeviceLogin {
         }
     }
 
+    fn enter(&mut self, state: State, action: DeviceAction) -> DeviceAction {
+        self.state = state;
+        action
+    }
+
     fn authorizing(
         &mut self,
         request: ClientRequest,
@@ -170,12 +175,10 @@ impl DeviceLogin {
             Action::Sign { key, bytes } => DeviceAction::Sign { key, bytes },
             Action::Done(response) => {
                 let (code, polling) = read_code(&response, &self.url, now).map_err(|error| request.explain(error))?;
-                self.state = State::Showing(polling);
-                return Ok(DeviceAction::ShowCode(code));
+                return Ok(self.enter(State::Showing(polling), DeviceAction::ShowCode(code)));
             }
         };
-        self.state = State::Authorizing(request);
-        Ok(action)
+        Ok(self.enter(State::Authorizing(request), action))
     }
 
     fn wait(&mut self, polling: Polling, now: UnixTime) -> Result<DeviceAction, Error> {
@@ -183,8 +186,7 @@ impl DeviceLogin {
             return Err(expired());
         }
         let until = (now + polling.interval).min(polling.expires_at);
-        self.state = State::Waiting(polling);
-        Ok(DeviceAction::Wait(until))
+        Ok(self.enter(State::Waiting(polling), DeviceAction::Wait(until)))
     }
 
     fn poll(&mut self, polling: Polling, now: UnixTime) -> Result<DeviceAction, Error> {
@@ -220,8 +222,7 @@ impl DeviceLogin {
                 return self.wait(polling, now);
             }
         };
-        self.state = State::Requesting(polling, request);
-        Ok(action)
+        Ok(self.enter(State::Requesting(polling, request), action))
     }
 }
 
@@ -253,26 +254,20 @@ fn read_code(response: &Response, url: &str, now: UnixTime) -> Result<(DeviceCod
     }
     let life = body.seconds("expires_in").unwrap_or(LIFE).min(MAX_LIFE);
     let interval = body.seconds("interval").unwrap_or(INTERVAL);
-    let expires_at = now + life;
+    let (interval, expires_at) = (interval.clamp(Duration::from_secs(1), MAX_INTERVAL), now + life);
+    let complete = text("verification_uri_complete").filter(|uri| is_secure_for(uri, url));
     let code = DeviceCode {
         user_code: user_code.into(),
         verification_uri: verification_uri.into(),
-        verification_uri_complete: text("verification_uri_complete")
-            .filter(|uri| is_secure_for(uri, url))
-            .map(Into::into),
+        verification_uri_complete: complete.map(Into::into),
         expires_at,
     };
-    let interval = interval.clamp(Duration::from_secs(1), MAX_INTERVAL);
     Ok((code, Polling { device_code: Secret::new(device_code), interval, expires_at }))
 }
 
 fn expired() -> Error {
-    Error::new(
-        ErrorKind::LoginRequired,
-        Step::DeviceAuthorization,
-        "the code has expired before somebody has entered it",
-    )
-    .with_advice("log in again")
+    let reason = "the code has expired before somebody has entered it";
+    Error::new(ErrorKind::LoginRequired, Step::DeviceAuthorization, reason).with_advice("log in again")
 }
 
 #[cfg(test)]

@@ -5,12 +5,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use mcpwire_text::url::{same_origin, without_query};
-use serde::Serialize;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::encoding::base64url;
 use crate::jose;
-use crate::jose::Jwk;
 use crate::{Entropy, PublicKey, Secret, UnixTime};
 
 /// Maximum number of origins that are remembered. A client talks to a server and an authorization server.
@@ -66,15 +65,16 @@ impl Dpop {
         now: UnixTime,
         entropy: &mut Entropy,
     ) -> Proof {
-        let header = Header { typ: "dpop+jwt", alg: self.key.algorithm().name(), jwk: self.key.to_jwk() };
-        let claims = Claims {
-            jti: entropy.next_text(),
-            htm: method,
-            htu: without_query(url),
-            iat: now.as_secs().saturating_add_signed(self.origin(url).map_or(0, |origin| origin.clock)),
-            ath: token.map(|token| base64url(Sha256::digest(token.expose()))),
-            nonce: self.nonce(url),
-        };
+        let key = &self.key;
+        let header = json!({"typ": "dpop+jwt", "alg": key.algorithm().name(), "jwk": key.to_jwk()});
+        let iat = now.as_secs().saturating_add_signed(self.origin(url).map_or(0, |origin| origin.clock));
+        let mut claims = json!({"jti": entropy.next_text(), "htm": method, "htu": without_query(url), "iat": iat});
+        if let Some(token) = token {
+            claims["ath"] = base64url(Sha256::digest(token.expose())).into();
+        }
+        if let Some(nonce) = self.nonce(url) {
+            claims["nonce"] = nonce.into();
+        }
         Proof { signing_input: jose::signing_input(&header, &claims) }
     }
 
@@ -149,31 +149,12 @@ impl Proof {
     }
 }
 
-#[derive(Serialize)]
-struct Header {
-    typ: &'static str,
-    alg: &'static str,
-    jwk: Jwk,
-}
-
-#[derive(Serialize)]
-struct Claims<'a> {
-    jti: String,
-    htm: &'a str,
-    htu: &'a str,
-    iat: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ath: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    nonce: Option<&'a str>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::jose::tests::read;
     use alloc::format;
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     const KEY: PublicKey = PublicKey::P256 { x: [1; 32], y: [2; 32] };
     const MCP: &str = "https://mcp.example.com/mcp";

@@ -3,11 +3,11 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::mem;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use form_urlencoded::byte_serialize;
 use zeroize::Zeroizing;
 
 /// Returns the bytes in base64url without padding.
@@ -34,30 +34,22 @@ impl Form {
         Form::default()
     }
 
-    /// Adds a parameter.
-    pub(crate) fn push(&mut self, name: &str, value: &str) {
+    /// Adds a parameter, and returns the form.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         // Each byte takes up to three, and two signs are added.
-        self.make_room(3 * (name.len() + value.len()) + 2);
-        if !self.0.is_empty() {
-            self.0.push('&');
-        }
-        encode_to(&mut self.0, name);
-        self.0.push('=');
-        encode_to(&mut self.0, value);
-    }
-
-    /// Makes room for so many bytes. The old buffer is erased, which `String` would not do.
-    fn make_room(&mut self, bytes: usize) {
+        let bytes = 3 * (name.len() + value.len()) + 2;
         if self.0.capacity() - self.0.len() < bytes {
+            // The old buffer is erased, which `String` would not do.
             let mut larger = Zeroizing::new(String::with_capacity(2 * (self.0.len() + bytes)));
             larger.push_str(&self.0);
             self.0 = larger;
         }
-    }
-
-    /// Adds a parameter, and returns the form.
-    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
-        self.push(name, value);
+        if !self.0.is_empty() {
+            self.0.push('&');
+        }
+        self.0.extend(byte_serialize(name.as_bytes()));
+        self.0.push('=');
+        self.0.extend(byte_serialize(value.as_bytes()));
         self
     }
 
@@ -77,66 +69,20 @@ impl Form {
 
 /// Encodes one name or value.
 pub(crate) fn encode(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    encode_to(&mut encoded, text);
-    encoded
-}
-
-fn encode_to(out: &mut String, text: &str) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'*' | b'-' | b'.' | b'_' => out.push(char::from(byte)),
-            b' ' => out.push('+'),
-            _ => {
-                out.push('%');
-                for digit in [byte >> 4, byte & 15] {
-                    out.push(char::from(HEX[usize::from(digit)]));
-                }
-            }
-        }
-    }
+    byte_serialize(text.as_bytes()).collect()
 }
 
 /// Decodes a form into its parameters, in their order. Empty parameters are left out.
 ///
 /// A `%` without two hexadecimal digits stays as it is. Bytes that are not UTF-8 become `U+FFFD`.
 pub(crate) fn decode(form: &str) -> impl Iterator<Item = (String, String)> {
-    form.split('&').filter(|parameter| !parameter.is_empty()).map(|parameter| {
-        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        (decode_text(name), decode_text(value))
-    })
-}
-
-/// Decodes one name or value.
-fn decode_text(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        let escaped = if byte == b'%' { after.split_first_chunk::<2>() } else { None };
-        match (byte, escaped.and_then(|([high, low], after)| Some((from_hex(*high)? << 4 | from_hex(*low)?, after)))) {
-            (_, Some((decoded, after))) => {
-                bytes.push(decoded);
-                rest = after;
-            }
-            (b'+', None) => bytes.push(b' '),
-            (byte, None) => bytes.push(byte),
-        }
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    }
-}
-
-fn from_hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+    form_urlencoded::parse(form.as_bytes()).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
     use std::string::ToString;
 
     fn pairs(form: &str) -> Vec<(String, String)> {

@@ -132,9 +132,9 @@ impl Error {
         self
     }
 
-    /// Says how long the server wants the client to wait.
-    pub(crate) fn with_retry_after(mut self, delay: Duration) -> Self {
-        self.0.retry_after = Some(delay);
+    /// Says how long the server wants the client to wait. `None` if the server does not say.
+    pub(crate) fn with_retry_after(mut self, delay: Option<Duration>) -> Self {
+        self.0.retry_after = delay;
         self
     }
 

@@ -1,6 +1,7 @@
 //! [`Grant`]: what a client exchanges for an access token.
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::encoding::Form;
@@ -57,53 +58,65 @@ impl Grant {
         }
     }
 
-    /// Returns the secrets of the grant, which an error must not show.
-    pub(crate) fn secrets(&self) -> Vec<Secret> {
+    fn parameters(&self) -> Vec<(&str, Parameter<'_>)> {
+        use Parameter::{Hidden, Plain};
         match self {
-            Grant::AuthorizationCode { code, verifier, .. } => [code, verifier].map(Clone::clone).into(),
-            Grant::RefreshToken(secret) | Grant::JwtBearer { assertion: secret } | Grant::DeviceCode(secret) => {
-                [secret.clone()].into()
-            }
-            Grant::TokenExchange {
-                subject: SubjectToken::IdToken(secret) | SubjectToken::RefreshToken(secret),
-                ..
-            } => [secret.clone()].into(),
-            Grant::ClientCredentials => Vec::new(),
-        }
-    }
-
-    /// Adds `grant_type` and the parameters of the grant.
-    pub(crate) fn apply(&self, form: Form) -> Form {
-        match self {
-            Grant::AuthorizationCode { code, redirect_uri, verifier } => form
-                .with("grant_type", "authorization_code")
-                .with("code", code.expose())
-                .with("redirect_uri", redirect_uri)
-                .with("code_verifier", verifier.expose()),
+            Grant::AuthorizationCode { code, redirect_uri, verifier } => vec![
+                ("grant_type", Plain("authorization_code")),
+                ("code", Hidden(code)),
+                ("redirect_uri", Plain(redirect_uri)),
+                ("code_verifier", Hidden(verifier)),
+            ],
             Grant::RefreshToken(token) => {
-                form.with("grant_type", "refresh_token").with("refresh_token", token.expose())
+                vec![("grant_type", Plain("refresh_token")), ("refresh_token", Hidden(token))]
             }
-            Grant::ClientCredentials => form.with("grant_type", "client_credentials"),
-            Grant::JwtBearer { assertion } => form
-                .with("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer")
-                .with("assertion", assertion.expose()),
+            Grant::ClientCredentials => vec![("grant_type", Plain("client_credentials"))],
+            Grant::JwtBearer { assertion } => vec![
+                ("grant_type", Plain("urn:ietf:params:oauth:grant-type:jwt-bearer")),
+                ("assertion", Hidden(assertion)),
+            ],
             Grant::TokenExchange { subject, audience } => {
                 let (token, kind) = match subject {
                     SubjectToken::IdToken(token) => (token, "urn:ietf:params:oauth:token-type:id_token"),
                     SubjectToken::RefreshToken(token) => (token, "urn:ietf:params:oauth:token-type:refresh_token"),
                 };
-                form.with("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange")
-                    .with("requested_token_type", ID_JAG)
-                    .with("audience", audience)
-                    .with("subject_token", token.expose())
-                    .with("subject_token_type", kind)
+                vec![
+                    ("grant_type", Plain("urn:ietf:params:oauth:grant-type:token-exchange")),
+                    ("requested_token_type", Plain(ID_JAG)),
+                    ("audience", Plain(audience)),
+                    ("subject_token", Hidden(token)),
+                    ("subject_token_type", Plain(kind)),
+                ]
             }
-            Grant::DeviceCode(code) => form
-                .with("grant_type", "urn:ietf:params:oauth:grant-type:device_code")
-                .with("device_code", code.expose()),
+            Grant::DeviceCode(code) => vec![("grant_type", Plain(DEVICE_CODE)), ("device_code", Hidden(code))],
         }
     }
+
+    /// Returns the secrets of the grant, which an error must not show.
+    pub(crate) fn secrets(&self) -> Vec<Secret> {
+        let parameters = self.parameters().into_iter();
+        parameters
+            .filter_map(|(_, value)| if let Parameter::Hidden(secret) = value { Some(secret.clone()) } else { None })
+            .collect()
+    }
+
+    /// Returns a form with `grant_type` and the parameters of the grant.
+    pub(crate) fn to_form(&self) -> Form {
+        self.parameters().into_iter().fold(Form::new(), |form, (name, value)| match value {
+            Parameter::Plain(text) => form.with(name, text),
+            Parameter::Hidden(secret) => form.with(name, secret.expose()),
+        })
+    }
 }
+
+/// The value of a parameter.
+enum Parameter<'a> {
+    Plain(&'a str),
+    Hidden(&'a Secret),
+}
+
+/// The grant type of a device login (RFC 8628).
+pub(crate) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 /// The token type of an Identity Assertion JWT Authorization Grant.
 pub(crate) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";

@@ -2,11 +2,10 @@
 //! JSON Web Signature. The program signs.
 
 use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
+use alloc::string::{String, ToString};
 use core::fmt;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::encoding::base64url;
@@ -96,34 +95,22 @@ impl PublicKey {
 
     /// Returns the SHA-256 thumbprint (RFC 7638) in base64url. A token that is bound to the key contains it as `jkt`.
     pub fn thumbprint(&self) -> String {
-        // Unlike other JSON, the members of this must be sorted, without white space. Those of `Jwk` are.
-        let json = serde_json::to_vec(&self.to_jwk()).unwrap_or_default();
-        base64url(Sha256::digest(json))
+        // Unlike other JSON, the members of this must be sorted, without white space. Those of the key are.
+        base64url(Sha256::digest(self.to_jwk().to_string()))
     }
 
-    pub(crate) fn to_jwk(self) -> Jwk {
+    /// Returns the members that RFC 7638 requires, in its order.
+    pub(crate) fn to_jwk(self) -> Value {
         match self {
-            PublicKey::P256 { x, y } => Jwk { crv: "P-256", kty: "EC", x: base64url(x), y: Some(base64url(y)) },
-            PublicKey::Ed25519 { x } => Jwk { crv: "Ed25519", kty: "OKP", x: base64url(x), y: None },
+            PublicKey::P256 { x, y } => json!({"crv": "P-256", "kty": "EC", "x": base64url(x), "y": base64url(y)}),
+            PublicKey::Ed25519 { x } => json!({"crv": "Ed25519", "kty": "OKP", "x": base64url(x)}),
         }
     }
 }
 
-/// The members that RFC 7638 requires, in its order.
-#[derive(Serialize)]
-pub(crate) struct Jwk {
-    crv: &'static str,
-    kty: &'static str,
-    x: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    y: Option<String>,
-}
-
 /// Returns what the signature of a token covers: header and claims.
-pub(crate) fn signing_input(header: &impl Serialize, claims: &impl Serialize) -> String {
-    // Headers and claims consist of text and numbers: they can always be written as JSON.
-    let encode = |json: serde_json::Result<Vec<u8>>| base64url(json.unwrap_or_default());
-    format!("{}.{}", encode(serde_json::to_vec(header)), encode(serde_json::to_vec(claims)))
+pub(crate) fn signing_input(header: &Value, claims: &Value) -> String {
+    base64url(header.to_string()) + "." + &base64url(claims.to_string())
 }
 
 /// Appends the signature to the result of [`signing_input`], which makes the token.
@@ -134,10 +121,9 @@ pub(crate) fn with_signature(signing_input: &str, signature: &[u8]) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use alloc::string::ToString;
+    use alloc::vec::Vec;
     use base64::Engine;
     use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-    use serde_json::{Value, json};
 
     fn decode(text: &str) -> [u8; 32] {
         BASE64_URL_SAFE_NO_PAD.decode(text).unwrap().try_into().unwrap()

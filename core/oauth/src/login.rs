@@ -5,8 +5,7 @@ use core::fmt;
 
 use mcpwire_text::url::without_query;
 
-use crate::pkce;
-use crate::scopes::ScopeSources;
+use crate::login_attempt::check_pkce;
 use crate::{
     Action, BearerChallenge, ClientInformation, Discovered, Entropy, Error, ErrorKind, Flow, Input, LoginAttempt,
     OAuthSettings, Registration, Scopes, Secret, Step, TokenEndpoint, UnixTime,
@@ -112,14 +111,21 @@ impl Discovered {
         challenged: Option<&Scopes>,
         requested_before: Option<&Scopes>,
     ) -> Scopes {
-        let sources = ScopeSources {
-            configured: settings.scopes.as_ref(),
-            challenged,
-            requested_before,
-            resource: self.resource_scopes(),
-            authorization_server: self.metadata.scopes_supported.as_ref(),
+        // The scopes of the challenge and those that were requested before are always asked for (basic/authorization, "Step-Up
+        // Authorization Flow"). Without a challenge, the scopes of the settings or all scopes of the server are asked for
+        // ("Scope Selection Strategy").
+        let initial = settings.scopes.as_ref().or(challenged).or(self.resource_scopes());
+        let (first, then) = match requested_before {
+            Some(before) => (Some(before), challenged.or(initial)),
+            None => (initial, challenged),
         };
-        sources.select()
+        let mut scopes: Scopes = [first, then].into_iter().flatten().flat_map(Scopes::iter).collect();
+        // `offline_access` alone would replace the default scopes of the authorization server.
+        let known = self.metadata.scopes_supported.as_ref();
+        if !scopes.is_empty() && known.is_some_and(|known| known.contains(Scopes::OFFLINE_ACCESS)) {
+            scopes.insert(Scopes::OFFLINE_ACCESS);
+        }
+        scopes
     }
 
     /// Returns the scopes that a program without a user asks for: those that are configured, those of the challenge, or all of the
@@ -127,10 +133,10 @@ impl Discovered {
     ///
     /// Of the server's, `offline_access` is left out: nobody can be offline.
     pub fn scopes_without_user(&self, configured: Option<&Scopes>, challenged: Option<&Scopes>) -> Scopes {
-        match configured.or(challenged) {
-            Some(scopes) => scopes.clone(),
-            None => self.resource_scopes().map(Scopes::without_offline_access).unwrap_or_default(),
-        }
+        configured.or(challenged).cloned().unwrap_or_else(|| {
+            let scopes = self.resource_scopes().into_iter().flat_map(Scopes::iter);
+            scopes.filter(|scope| *scope != Scopes::OFFLINE_ACCESS).collect()
+        })
     }
 
     /// Returns `scopes_supported` of the server, or `None` if its metadata has none.
@@ -140,7 +146,7 @@ impl Discovered {
 
     /// Returns the value of the parameter `resource`, or `None` if the settings leave it out.
     pub fn resource_parameter(&self, settings: &OAuthSettings) -> Option<String> {
-        (!settings.quirks.omit_resource).then(|| self.resource.clone())
+        (!settings.omit_resource).then(|| self.resource.clone())
     }
 }
 
@@ -149,7 +155,7 @@ impl Flow for Login {
 
     fn start(&mut self, now: UnixTime) -> Result<Action<LoginStarted>, Error> {
         self.authorization_endpoint()?;
-        pkce::check(&self.discovered.metadata, &self.settings)?;
+        check_pkce(&self.discovered.metadata, &self.settings)?;
         self.registration.start(now)?.and_then(|client| self.begin(client, now))
     }
 

@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::authorization::MAX_LOGIN_URL;
 use crate::encoding;
+use crate::login_attempt::{MAX_LOGIN_URL, pkce_challenge};
 use crate::testing::parameters;
 use crate::web::{NOW, Web};
-use crate::{AuthMethod, Discovery, Request, StepUpLimit};
+use crate::{AuthMethod, Discovery, ProtectedResourceMetadata, Request, StepUpLimit};
 
 const SERVER: &str = "https://mcp.example/mcp";
 const ISSUER: &str = "https://as.example";
@@ -72,7 +72,7 @@ fn a13_a_user_logs_in() {
     ] {
         assert_eq!(value(&sent, name), Some(expected));
     }
-    assert_eq!(value(&sent, "code_challenge").unwrap(), pkce::challenge(started.attempt.verifier.expose()));
+    assert_eq!(value(&sent, "code_challenge").unwrap(), pkce_challenge(started.attempt.verifier.expose()));
     assert!(!started.url.contains(started.attempt.verifier.expose()));
 
     let callback = format!("{REDIRECT}?code=c0de&state={state}&iss=https%3A%2F%2Fas.example");
@@ -322,4 +322,38 @@ fn a_program_without_a_user_asks_for_the_scopes_of_the_settings_the_challenge_or
     assert_eq!(select(&discovered, None, None), "a b");
     discovered.resource_metadata = None;
     assert_eq!(select(&discovered, None, None), "");
+}
+
+/// Returns the scopes that a login asks for. Each source names some or none (`""`).
+fn scopes_to_request(configured: &str, challenged: &str, before: &str, server: &str, known: &str) -> String {
+    let scopes = |text: &str| Some(Scopes::parse(text)).filter(|scopes| !scopes.is_empty());
+    let mut discovered = discover(&mut web(&json!({})), &settings());
+    let document = ProtectedResourceMetadata { scopes_supported: scopes(server), ..Default::default() };
+    discovered.resource_metadata = Some(document);
+    discovered.metadata.scopes_supported = scopes(known);
+    let mut settings = settings();
+    settings.scopes = scopes(configured);
+    discovered.scopes_to_request(&settings, scopes(challenged).as_ref(), scopes(before).as_ref()).to_string()
+}
+
+#[test]
+fn z7_z9_z10_u3_the_scopes_of_a_login_come_from_settings_challenge_last_login_and_server() {
+    for (name, [configured, challenged, before, server, known], expected) in [
+        ("z7: the challenge comes before the scopes of the server", ["", "c", "", "s t", ""], "c"),
+        ("z7: all scopes of the server", ["", "", "", "s t", ""], "s t"),
+        ("z7: none", ["", "", "", "", ""], ""),
+        ("z9: scopes of the settings replace those of the server", ["o", "", "", "s", ""], "o"),
+        ("z9: but not those of the challenge", ["o", "c", "", "s", ""], "o c"),
+        (
+            "z10: the authorization server knows `offline_access`",
+            ["", "", "", "s", "x offline_access"],
+            "s offline_access",
+        ),
+        ("z10: it does not", ["", "", "", "s", "x"], "s"),
+        ("z10: no `scope` stays none", ["", "", "", "", "x offline_access"], ""),
+        ("u3: the scopes of the server are not assumed to be related", ["", "c", "a b", "s", ""], "a b c"),
+        ("u3: without a challenge", ["", "", "a b", "s", ""], "a b s"),
+    ] {
+        assert_eq!(scopes_to_request(configured, challenged, before, server, known), expected, "{name}");
+    }
 }

@@ -3,15 +3,15 @@
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use alloc::vec::{self, Vec};
 use core::mem;
 
 use mcpwire_text::url::{host, split_origin};
-use serde::Deserialize;
+use serde_json::Value;
 
-use crate::client_metadata::{ClientMetadata, DEVICE_CODE, check_metadata_url};
-use crate::lenient;
-use crate::token_response::fetch_failed;
+use crate::client_metadata::{ClientMetadata, check_metadata_url};
+use crate::grant::DEVICE_CODE;
+use crate::token_response::{ResponseObject, fetch_failed};
 use crate::url::{is_loopback, is_redirect_uri};
 use crate::{
     Action, AuthMethod, AuthorizationServerMetadata, ClientInformation, ClientSource, Discovered, Error, ErrorKind,
@@ -30,13 +30,19 @@ pub struct Registration {
     state: State,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum State {
     New,
-    /// The request with the offer of this index was sent.
-    Asked(usize),
+    /// An offer was sent to the registration endpoint. The others are for a server that refuses it.
+    Asked {
+        url: String,
+        others: vec::IntoIter<String>,
+    },
     Ended,
 }
+
+/// What to do if the client cannot register itself.
+const REGISTER_BY_HAND: &str = "register a client with its operator, and configure the client's identifier";
 
 impl Registration {
     /// Creates a flow. `stored` is the [`ClientInformation`] of an earlier registration at the same issuer.
@@ -68,44 +74,28 @@ impl Registration {
 
     /// Fails if the client of the settings is known to belong to another authorization server.
     fn check_issuer(&self, client_id: &str) -> Result<(), Error> {
-        let used_before = self
-            .stored
-            .as_ref()
-            .filter(|stored| stored.source == ClientSource::PreRegistered && stored.client_id == client_id);
-        let used_before = used_before.map(|stored| &*stored.issuer);
-        self.settings.check_client_issuer(
-            client_id,
-            self.settings.client_secret.is_some(),
-            used_before,
-            &self.metadata.issuer,
-        )
+        let is_this =
+            |stored: &&ClientInformation| stored.source == ClientSource::PreRegistered && stored.client_id == client_id;
+        let used_before = self.stored.as_ref().filter(is_this).map(|stored| &*stored.issuer);
+        let has_secret = self.settings.client_secret.is_some();
+        self.settings.check_client_issuer(client_id, has_secret, used_before, &self.metadata.issuer)
     }
 
-    /// Sends the offer of this index. Returns `None` if there are fewer offers.
-    fn ask(&mut self, offer: usize) -> Result<Option<Action<ClientInformation>>, Error> {
-        let Some(endpoint) = &self.metadata.registration_endpoint else {
-            let reason = "the authorization server registers no clients";
-            return Err(Error::new(ErrorKind::ClientIdRequired, Step::Registration, reason)
-                .at(&self.metadata.issuer)
-                .with_advice("register a client with its operator, and configure the client's identifier"));
-        };
-        let Some(document) = self.offers().into_iter().nth(offer) else { return Ok(None) };
+    /// Sends the next offer. Returns `None` if there is none left.
+    fn ask(&mut self, url: String, mut offers: vec::IntoIter<String>) -> Option<Action<ClientInformation>> {
+        let body = offers.next()?.into_bytes();
         let headers = ["accept", "content-type"].map(|name| (Cow::Borrowed(name), "application/json".to_string()));
-        let request = Request {
-            step: Step::Registration,
-            url: endpoint.clone(),
-            headers: headers.into(),
-            body: Some(document.to_json().into_bytes()),
-        };
-        self.state = State::Asked(offer);
-        Ok(Some(Action::Fetch(request)))
+        let request = Request { step: Step::Registration, url: url.clone(), headers: headers.into(), body: Some(body) };
+        self.state = State::Asked { url, others: offers };
+        Some(Action::Fetch(request))
     }
 
-    /// Returns what the client registers as, the best first. Each next one is for a server that refuses the one before.
+    /// Returns the documents with which the client registers, the best first. Each next document is for a server that refuses the
+    /// one before.
     ///
     /// A program of a user cannot keep a secret, so it is a public client (RFC 8252, section 8.4). Many servers accept one
     /// without listing the method `none`. A secret is taken only from a server that refuses public clients.
-    fn offers(&self) -> Vec<ClientMetadata<'_>> {
+    fn offers(&self) -> Vec<String> {
         let supported = self.metadata.token_endpoint_auth_methods_supported.as_deref();
         let is_listed = supported.is_none_or(|names| names.iter().any(|name| name == AuthMethod::None.name()));
         // This crate has no keys to register.
@@ -115,13 +105,10 @@ impl Registration {
         };
         // A refusal does not say whether the method or another member is the cause.
         let order = [(first, false), if is_listed { (first, true) } else { (second, false) }, (second, true)];
-        let mut offers: Vec<ClientMetadata<'_>> = Vec::new();
-        for (method, is_reduced) in order {
-            let offer = self.offer(method, is_reduced);
-            if !offers.contains(&offer) {
-                offers.push(offer);
-            }
-        }
+        let mut offers: Vec<String> =
+            order.into_iter().map(|(method, is_reduced)| self.offer(method, is_reduced).to_json()).collect();
+        // The first two, or all three, may be the same.
+        offers.dedup();
         offers
     }
 
@@ -146,56 +133,89 @@ impl Registration {
 
     fn receive(
         &mut self,
-        offer: usize,
+        url: String,
+        others: vec::IntoIter<String>,
         response: &Response,
         now: UnixTime,
     ) -> Result<Action<ClientInformation>, Error> {
-        let url = self.metadata.registration_endpoint.clone().unwrap_or_default();
         if response.body.len() > Request::MAX_RESPONSE {
             return Err(fetch_failed(FetchError::TooLarge, Step::Registration, &url));
         }
+        let body = ResponseObject::read(response);
         if (200..300).contains(&response.status) {
-            return self.read(response, &url, now).map(Action::Done);
+            return self.read(body, response.status, &url, now).map(Action::Done);
         }
-        let refusal: Refusal = serde_json::from_slice(&response.body).unwrap_or_default();
+        let body = body.unwrap_or_default();
+        let error = self.refused(&body, response.status, &url);
         if response.status == 400
-            && matches!(refusal.error.as_deref(), None | Some("invalid_client_metadata"))
-            && let Some(next) = self.ask(offer + 1)?
+            && matches!(body.code(), None | Some("invalid_client_metadata"))
+            && let Some(next) = self.ask(url, others)
         {
             return Ok(next);
         }
-        Err(refused(&refusal, response.status, &url, &self.settings.redirect_uri))
+        Err(error)
     }
 
-    fn read(&self, response: &Response, url: &str, now: UnixTime) -> Result<ClientInformation, Error> {
-        let error = |kind, reason| Error::new(kind, Step::Registration, reason).at(url).with_status(response.status);
-        let Ok(registered) = serde_json::from_slice::<Registered>(&response.body) else {
-            return Err(error(ErrorKind::Temporary, "the response cannot be read"));
-        };
-        let Some(client_id) = registered.client_id.filter(|id| !id.is_empty()) else {
-            let refusal: Refusal = serde_json::from_slice(&response.body).unwrap_or_default();
-            return Err(match refusal.error {
-                Some(_) => refused(&refusal, response.status, url, &self.settings.redirect_uri),
+    /// Reads the response to a registration (RFC 7591, section 3.2.1).
+    fn read(
+        &self,
+        body: Option<ResponseObject>,
+        status: u16,
+        url: &str,
+        now: UnixTime,
+    ) -> Result<ClientInformation, Error> {
+        let error = |kind, reason| Error::new(kind, Step::Registration, reason).at(url).with_status(status);
+        let Some(body) = body else { return Err(error(ErrorKind::Temporary, "the response cannot be read")) };
+        let Some(client_id) = body.text("client_id") else {
+            return Err(match body.code() {
+                Some(_) => self.refused(&body, status, url),
                 None => error(ErrorKind::Misconfigured, "the response has no client identifier"),
             });
         };
-        let (issuer, redirect_uri) = (&self.metadata.issuer, &self.settings.redirect_uri);
-        let registered_uris = registered.redirect_uris.as_deref().unwrap_or_default();
-        if !(registered_uris.is_empty() || registered_uris.iter().any(|other| is_same_redirect(other, redirect_uri))) {
+        let redirect_uri = &self.settings.redirect_uri;
+        let registered_uris = body.get("redirect_uris").and_then(Value::as_array).into_iter().flatten();
+        let mut registered_uris = registered_uris.filter_map(Value::as_str).peekable();
+        if registered_uris.peek().is_some() && !registered_uris.any(|other| is_same_redirect(other, redirect_uri)) {
             let reason = "the authorization server has registered other redirect URIs than that of the client";
-            return Err(error(ErrorKind::Refused, reason)
-                .with_advice("register a client with its operator, and configure the client's identifier"));
+            return Err(error(ErrorKind::Refused, reason).with_advice(REGISTER_BY_HAND));
         }
-        let client = ClientInformation::new(ClientSource::Registered, &client_id, issuer, redirect_uri, now);
+        let issuer = &self.metadata.issuer;
+        let end = body.get("client_secret_expires_at").and_then(Value::as_u64);
         Ok(ClientInformation {
-            client_secret: registered.client_secret.filter(|secret| !secret.expose().is_empty()),
+            client_secret: body.text("client_secret").map(Secret::new),
             // RFC 7591: 0 means never.
-            client_secret_expires_at: registered.client_secret_expires_at.filter(|end| *end != UnixTime::default()),
-            auth_method: registered.token_endpoint_auth_method.as_deref().and_then(AuthMethod::from_name),
-            registration_access_token: registered.registration_access_token,
-            registration_client_uri: registered.registration_client_uri,
-            ..client
+            client_secret_expires_at: end.filter(|end| *end != 0).map(UnixTime::from_secs),
+            auth_method: body.text("token_endpoint_auth_method").and_then(AuthMethod::from_name),
+            registration_access_token: body.text("registration_access_token").map(Secret::new),
+            registration_client_uri: body.text("registration_client_uri").map(Into::into),
+            ..ClientInformation::new(ClientSource::Registered, client_id, issuer, redirect_uri, now)
         })
+    }
+
+    /// Returns the error that the refusal of a registration means (RFC 7591, section 3.2.2).
+    fn refused(&self, body: &ResponseObject, status: u16, url: &str) -> Error {
+        let (kind, reason, advice) = match (status, body.code()) {
+            (300..=399, _) => (ErrorKind::Misconfigured, "redirects, which is not followed", String::new()),
+            (429 | 500.., _) => (ErrorKind::Temporary, "cannot answer now", String::new()),
+            (401 | 403 | 404 | 405, _) => {
+                (ErrorKind::ClientIdRequired, "does not let this client register", REGISTER_BY_HAND.into())
+            }
+            (_, Some("invalid_redirect_uri")) => {
+                let uri = &self.settings.redirect_uri;
+                let advice =
+                    format!("the redirect URI is {uri}; configure another host, port or path, for example `localhost`");
+                (ErrorKind::Refused, "does not accept the redirect URI", advice)
+            }
+            _ => (ErrorKind::Refused, "has refused the registration", REGISTER_BY_HAND.into()),
+        };
+        let error = Error::new(kind, Step::Registration, format!("the authorization server {reason}"))
+            .at(url)
+            .with_status(status)
+            .with_advice(advice);
+        match body.code() {
+            Some(code) => error.with_code(code, body.description()),
+            None => error,
+        }
     }
 }
 
@@ -203,50 +223,33 @@ impl Flow for Registration {
     type Output = ClientInformation;
 
     fn start(&mut self, now: UnixTime) -> Result<Action<ClientInformation>, Error> {
-        if self.state != State::New {
+        if !matches!(mem::replace(&mut self.state, State::Ended), State::New) {
             return Err(Error::misuse(Step::Registration));
         }
-        self.state = State::Ended;
         let redirect_uri = &self.settings.redirect_uri;
         if !is_redirect_uri(redirect_uri) {
             let reason = format!("the redirect URI `{redirect_uri}` is neither https nor an http URL of this machine");
             return Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason));
         }
-        match self.known_client(now)? {
-            Some(client) => Ok(Action::Done(client)),
-            None => self.ask(0)?.ok_or_else(|| Error::misuse(Step::Registration)),
+        if let Some(client) = self.known_client(now)? {
+            return Ok(Action::Done(client));
         }
+        let Some(url) = self.metadata.registration_endpoint.clone() else {
+            let reason = "the authorization server registers no clients";
+            return Err(Error::new(ErrorKind::ClientIdRequired, Step::Registration, reason)
+                .at(&self.metadata.issuer)
+                .with_advice(REGISTER_BY_HAND));
+        };
+        self.ask(url, self.offers().into_iter()).ok_or_else(|| Error::misuse(Step::Registration))
     }
 
     fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<ClientInformation>, Error> {
         match (mem::replace(&mut self.state, State::Ended), input) {
-            (State::Asked(offer), Input::Response(response)) => self.receive(offer, &response, now),
-            (State::Asked(_), Input::FetchFailed(error)) => {
-                let url = self.metadata.registration_endpoint.as_deref().unwrap_or_default();
-                Err(fetch_failed(error, Step::Registration, url))
-            }
+            (State::Asked { url, others }, Input::Response(response)) => self.receive(url, others, &response, now),
+            (State::Asked { url, .. }, Input::FetchFailed(error)) => Err(fetch_failed(error, Step::Registration, &url)),
             _ => Err(Error::misuse(Step::Registration)),
         }
     }
-}
-
-/// The response to a registration (RFC 7591, section 3.2.1).
-#[derive(Deserialize)]
-struct Registered {
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    client_id: Option<String>,
-    #[serde(default, deserialize_with = "lenient::strings")]
-    redirect_uris: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    client_secret: Option<Secret>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    client_secret_expires_at: Option<UnixTime>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    token_endpoint_auth_method: Option<String>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    registration_access_token: Option<Secret>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    registration_client_uri: Option<String>,
 }
 
 /// Returns whether two redirect URIs are the same, whatever the port of a URI of this machine: authorization servers must not
@@ -254,48 +257,6 @@ struct Registered {
 fn is_same_redirect(one: &str, other: &str) -> bool {
     let parts = |uri| Some((host(uri)?, split_origin(uri)?.1));
     one == other || (is_loopback(one) && is_loopback(other) && parts(one) == parts(other))
-}
-
-/// The refusal of a registration (RFC 7591, section 3.2.2).
-#[derive(Default, Deserialize)]
-struct Refusal {
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    error: Option<String>,
-    #[serde(default, deserialize_with = "lenient::or_default")]
-    error_description: Option<String>,
-}
-
-fn refused(refusal: &Refusal, status: u16, url: &str, redirect_uri: &str) -> Error {
-    let (kind, reason, advice) = match (status, refusal.error.as_deref()) {
-        (300..=399, _) => (ErrorKind::Misconfigured, "the authorization server redirects, which is not followed", None),
-        (429 | 500.., _) => (ErrorKind::Temporary, "the authorization server cannot answer now", None),
-        (401 | 403 | 404 | 405, _) => {
-            let advice = "register a client with its operator, and configure the client's identifier";
-            (
-                ErrorKind::ClientIdRequired,
-                "the authorization server does not let this client register",
-                Some(advice.to_string()),
-            )
-        }
-        (_, Some("invalid_redirect_uri")) => {
-            let advice = format!(
-                "the redirect URI is {redirect_uri}; configure another host, port or path, for example `localhost`"
-            );
-            (ErrorKind::Refused, "the authorization server does not accept the redirect URI", Some(advice))
-        }
-        _ => {
-            let advice = "register a client with its operator, and configure the client's identifier";
-            (ErrorKind::Refused, "the authorization server has refused the registration", Some(advice.to_string()))
-        }
-    };
-    let mut error = Error::new(kind, Step::Registration, reason).at(url).with_status(status);
-    if let Some(code) = &refusal.error {
-        error = error.with_code(code, refusal.error_description.as_deref());
-    }
-    match advice {
-        Some(advice) => error.with_advice(advice),
-        None => error,
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! [`Scopes`]: sets of scopes, and which scopes a client asks for.
+//! [`Scopes`]: sets of scopes.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -18,6 +18,9 @@ impl Scopes {
     pub const MAX: usize = 256;
     /// Maximum number of bytes of one scope.
     pub const MAX_LENGTH: usize = 512;
+
+    /// The scope that asks for a refresh token that works while the user is away (OpenID Connect Core, section 11).
+    pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 
     /// Creates an empty set.
     pub const fn new() -> Self {
@@ -51,11 +54,6 @@ impl Scopes {
     /// Returns the scopes of both sets.
     pub fn union(&self, other: &Scopes) -> Scopes {
         self.iter().chain(other.iter()).collect()
-    }
-
-    /// Returns the scopes without the one that asks for a refresh token.
-    pub(crate) fn without_offline_access(&self) -> Scopes {
-        self.iter().filter(|scope| *scope != OFFLINE_ACCESS).collect()
     }
 
     /// Returns the value of the parameter `scope`, or `None` for an empty set, which sends no parameter.
@@ -107,49 +105,6 @@ impl<'de> Deserialize<'de> for Scopes {
     }
 }
 
-/// The scope that asks for a refresh token (OpenID Connect Core, section 11).
-const OFFLINE_ACCESS: &str = "offline_access";
-
-/// What the scopes of an authorization request are chosen from.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ScopeSources<'a> {
-    /// The scopes that the user has set.
-    pub(crate) configured: Option<&'a Scopes>,
-    /// The scopes of the challenge that led to the request.
-    pub(crate) challenged: Option<&'a Scopes>,
-    /// The scopes that an earlier request of the same login asked for.
-    pub(crate) requested_before: Option<&'a Scopes>,
-    /// `scopes_supported` of the server.
-    pub(crate) resource: Option<&'a Scopes>,
-    /// `scopes_supported` of the authorization server.
-    pub(crate) authorization_server: Option<&'a Scopes>,
-}
-
-impl ScopeSources<'_> {
-    /// Returns the scopes to ask for. An empty set means: send no `scope` parameter.
-    ///
-    /// The scopes of the challenge and those that were requested before are always among them (basic/authorization,
-    /// "Step-Up Authorization Flow"). Without a challenge, the scopes of the settings or all scopes of the server are asked
-    /// for ("Scope Selection Strategy"). `offline_access` is added if the authorization server knows it.
-    pub(crate) fn select(self) -> Scopes {
-        let initial = self.configured.or(self.challenged).or(self.resource);
-        let mut scopes = match self.requested_before {
-            Some(before) => before.union(&self.challenged.or(initial).cloned().unwrap_or_default()),
-            None => initial.cloned().unwrap_or_default().union(&self.challenged.cloned().unwrap_or_default()),
-        };
-        // Alone it would replace the default scopes of the authorization server.
-        if !scopes.is_empty() && self.authorization_server.is_some_and(|known| known.contains(OFFLINE_ACCESS)) {
-            scopes.insert(OFFLINE_ACCESS);
-        }
-        scopes
-    }
-}
-
-/// Returns whether the scopes ask for a refresh token that works while the user is away.
-pub(crate) fn has_offline_access(scopes: &Scopes) -> bool {
-    scopes.contains(OFFLINE_ACCESS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,55 +135,5 @@ mod tests {
         assert_eq!(json, r#""a b""#);
         assert_eq!(serde_json::from_str::<Scopes>(&json).unwrap(), scopes);
         assert!(serde_json::from_str::<Scopes>("1").is_err());
-    }
-
-    fn select(sources: ScopeSources<'_>) -> String {
-        sources.select().to_string()
-    }
-
-    #[test]
-    fn z7_the_challenge_comes_before_the_scopes_of_the_server() {
-        let (challenge, server) = (Scopes::parse("c"), Scopes::parse("s t"));
-        let (challenged, resource) = (Some(&challenge), Some(&server));
-        assert_eq!(select(ScopeSources { challenged, resource, ..Default::default() }), "c");
-        assert_eq!(select(ScopeSources { resource, ..Default::default() }), "s t");
-        assert_eq!(select(ScopeSources::default()), "");
-    }
-
-    #[test]
-    fn z9_scopes_of_the_settings_replace_those_of_the_server_but_not_those_of_the_challenge() {
-        let (own, challenge, server) = (Scopes::parse("o"), Scopes::parse("c"), Scopes::parse("s"));
-        let (configured, resource) = (Some(&own), Some(&server));
-        assert_eq!(select(ScopeSources { configured, resource, ..Default::default() }), "o");
-        assert_eq!(
-            select(ScopeSources { configured, resource, challenged: Some(&challenge), ..Default::default() }),
-            "o c"
-        );
-    }
-
-    #[test]
-    fn z10_offline_access_is_asked_for_if_the_authorization_server_knows_it() {
-        let (known, other, server) = (Scopes::parse("x offline_access"), Scopes::parse("x"), Scopes::parse("s"));
-        let resource = Some(&server);
-        assert_eq!(
-            select(ScopeSources { resource, authorization_server: Some(&known), ..Default::default() }),
-            "s offline_access"
-        );
-        assert_eq!(select(ScopeSources { resource, authorization_server: Some(&other), ..Default::default() }), "s");
-        assert_eq!(
-            select(ScopeSources { authorization_server: Some(&known), ..Default::default() }),
-            "",
-            "no `scope` stays none"
-        );
-        assert!(has_offline_access(&known) && !has_offline_access(&other));
-    }
-
-    #[test]
-    fn u3_a_step_up_asks_for_what_was_requested_before_and_for_the_challenge() {
-        let (before, challenge, server) = (Scopes::parse("a b"), Scopes::parse("c"), Scopes::parse("s"));
-        let (requested_before, resource) = (Some(&before), Some(&server));
-        let step_up = ScopeSources { requested_before, challenged: Some(&challenge), resource, ..Default::default() };
-        assert_eq!(select(step_up), "a b c", "the scopes of the server are not assumed to be related");
-        assert_eq!(select(ScopeSources { requested_before, resource, ..Default::default() }), "a b s");
     }
 }

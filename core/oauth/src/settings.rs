@@ -1,15 +1,18 @@
 //! [`OAuthSettings`]: what a user or program can set for one server.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 
 use sha2::{Digest, Sha256};
 
 use crate::encoding::hex;
-use crate::{AuthMethod, Scopes, Secret};
+use crate::error::quoted;
+use crate::{AuthMethod, Error, ErrorKind, Scopes, Secret, Step};
 
 /// Settings of the OAuth flows of one server: the client, and what to do about servers that deviate from the specification.
 #[derive(Clone, Debug)]
 #[must_use = "settings have no effect until they are used"]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct OAuthSettings {
     pub(crate) client_name: String,
     pub(crate) redirect_uri: String,
@@ -23,13 +26,7 @@ pub struct OAuthSettings {
     pub(crate) scopes: Option<Scopes>,
     pub(crate) device_grant: bool,
     pub(crate) dpop_bound_tokens: bool,
-    pub(crate) quirks: Quirks,
-}
-
-/// Where to deviate from the specification, because a server does.
-#[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
-pub(crate) struct Quirks {
+    // Deviations from the specification, because a server deviates.
     pub(crate) omit_resource: bool,
     pub(crate) assume_pkce: bool,
     pub(crate) lenient_issuer: bool,
@@ -53,7 +50,10 @@ impl OAuthSettings {
             scopes: None,
             device_grant: false,
             dpop_bound_tokens: false,
-            quirks: Quirks::default(),
+            omit_resource: false,
+            assume_pkce: false,
+            lenient_issuer: false,
+            accept_parent_resource: false,
         }
     }
 
@@ -137,35 +137,36 @@ impl OAuthSettings {
             scopes,
             device_grant,
             dpop_bound_tokens,
-            quirks: Quirks { omit_resource, assume_pkce, lenient_issuer, accept_parent_resource },
+            omit_resource,
+            assume_pkce,
+            lenient_issuer,
+            accept_parent_resource,
         } = self;
         let scopes = scopes.as_ref().map(ToString::to_string);
+        let flag = |is_set: &bool| is_set.then_some("");
         let mut hash = Sha256::new();
-        let mut add = |name: &str, value: Option<&str>| {
+        for (name, value) in [
+            ("client_name", Some(client_name.as_str())),
+            ("redirect_uri", Some(redirect_uri.as_str()).filter(|uri| !uri.is_empty())),
+            ("client_id", client_id.as_deref()),
+            ("client_secret", client_secret.as_ref().map(|_| "")),
+            ("client_issuer", client_issuer.as_deref()),
+            ("auth_method", auth_method.map(AuthMethod::name)),
+            ("client_metadata_url", metadata_url.as_deref()),
+            ("client_uri", client_uri.as_deref()),
+            ("scopes", scopes.as_deref()),
+            ("trust_first_issuer", flag(trusts_first_issuer)),
+            ("device_grant", flag(device_grant)),
+            ("dpop_bound_tokens", flag(dpop_bound_tokens)),
+            ("omit_resource", flag(omit_resource)),
+            ("assume_pkce", flag(assume_pkce)),
+            ("lenient_issuer", flag(lenient_issuer)),
+            ("accept_parent_resource", flag(accept_parent_resource)),
+        ] {
             for part in value.map(|value| [name, value]).into_iter().flatten() {
                 hash.update((part.len() as u64).to_be_bytes());
                 hash.update(part);
             }
-        };
-        add("client_name", Some(client_name));
-        add("redirect_uri", Some(redirect_uri).filter(|uri| !uri.is_empty()).map(String::as_str));
-        add("client_id", client_id.as_deref());
-        add("client_secret", client_secret.as_ref().map(|_| ""));
-        add("client_issuer", client_issuer.as_deref());
-        add("auth_method", auth_method.map(AuthMethod::name));
-        add("client_metadata_url", metadata_url.as_deref());
-        add("client_uri", client_uri.as_deref());
-        add("scopes", scopes.as_deref());
-        for (name, is_set) in [
-            ("trust_first_issuer", trusts_first_issuer),
-            ("device_grant", device_grant),
-            ("dpop_bound_tokens", dpop_bound_tokens),
-            ("omit_resource", omit_resource),
-            ("assume_pkce", assume_pkce),
-            ("lenient_issuer", lenient_issuer),
-            ("accept_parent_resource", accept_parent_resource),
-        ] {
-            add(name, is_set.then_some(""));
         }
         hex(&hash.finalize())
     }
@@ -191,21 +192,21 @@ impl OAuthSettings {
     /// Sets whether the parameter `resource` is left out. Some authorization servers, Microsoft Entra among them, refuse it.
     /// Default: it is sent, as the specification demands.
     pub fn omit_resource(mut self, omitted: bool) -> Self {
-        self.quirks.omit_resource = omitted;
+        self.omit_resource = omitted;
         self
     }
 
     /// Sets whether authorization servers whose metadata does not mention PKCE are used. Amazon Cognito and Microsoft Entra
     /// support PKCE without saying so. Default: they are refused, as the specification demands.
     pub fn assume_pkce(mut self, assumed: bool) -> Self {
-        self.quirks.assume_pkce = assumed;
+        self.assume_pkce = assumed;
         self
     }
 
     /// Sets whether the metadata of an authorization server may leave out its issuer, or differ by a slash at its end.
     /// Default: it must be identical, as the specification demands.
     pub fn lenient_issuer(mut self, lenient: bool) -> Self {
-        self.quirks.lenient_issuer = lenient;
+        self.lenient_issuer = lenient;
         self
     }
 
@@ -214,14 +215,66 @@ impl OAuthSettings {
     ///
     /// Default: it may only at the well-known place of that parent.
     pub fn accept_parent_resource(mut self, accepted: bool) -> Self {
-        self.quirks.accept_parent_resource = accepted;
+        self.accept_parent_resource = accepted;
         self
+    }
+
+    /// Returns the identifier of the client that is registered already, and whether it has a secret.
+    pub fn configured_client(&self) -> Option<(&str, bool)> {
+        Some((self.client_id.as_deref()?, self.client_secret.is_some()))
+    }
+
+    /// Returns the issuer of [`client_issuer`](OAuthSettings::client_issuer).
+    pub fn issuer_of_client(&self) -> Option<&str> {
+        self.client_issuer.as_deref()
+    }
+
+    /// Checks that the credentials of a client that somebody has registered may be sent to the authorization server `issuer`
+    /// (basic/authorization/client-registration, "Authorization Server Binding").
+    ///
+    /// The client belongs to the issuer of the settings. Without one, it belongs to `used_before`, the issuer at which the client
+    /// was used before. `has_secret` says whether the client authenticates with a secret, which the authorization server learns.
+    ///
+    /// # Errors
+    /// If the client belongs to another authorization server. If it has a secret and its authorization server is not known, with
+    /// the kind [`ErrorKind::ClientIssuerRequired`], unless the settings
+    /// [trust the first issuer](OAuthSettings::trust_first_issuer).
+    pub fn check_client_issuer(
+        &self,
+        client_id: &str,
+        has_secret: bool,
+        used_before: Option<&str>,
+        issuer: &str,
+    ) -> Result<(), Error> {
+        match self.client_issuer.as_deref().or(used_before) {
+            Some(expected) if expected == issuer => Ok(()),
+            Some(expected) => {
+                let reason = format!(
+                    "the client `{client_id}` is registered at `{expected}`, but the server now names `{}`",
+                    quoted(issuer)
+                );
+                Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason).with_advice(
+                    "if the change is right, register a client there, and set its identifier and `client_issuer`",
+                ))
+            }
+            None if has_secret && !self.trusts_first_issuer => {
+                let reason = format!(
+                    "the secret of the client `{client_id}` was not sent to `{}`: no setting says that the client is \
+                     registered there",
+                    quoted(issuer)
+                );
+                Err(Error::new(ErrorKind::ClientIssuerRequired, Step::Registration, reason)
+                    .with_advice("set `client_issuer` to the authorization server that has issued the secret"))
+            }
+            None => Ok(()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::ISSUER;
     use alloc::vec::Vec;
 
     fn settings() -> OAuthSettings {
@@ -264,5 +317,54 @@ mod tests {
     fn the_fingerprint_is_the_same_in_all_versions() {
         let settings = settings().client_id("client-1").scopes(Scopes::parse("a b")).assume_pkce(true);
         assert_eq!(settings.fingerprint(), "bd9546f39a0f25c3da33d69baf0d4ea739e6021704d2ca358daf58f295ceb9f5");
+    }
+
+    const OTHER: &str = "https://other.example";
+
+    fn check(settings: &OAuthSettings, has_secret: bool, used_before: Option<&str>) -> Result<(), ErrorKind> {
+        settings.check_client_issuer("mine", has_secret, used_before, ISSUER).map_err(|error| error.kind())
+    }
+
+    #[test]
+    fn a_secret_goes_only_to_the_configured_issuer_or_to_the_one_of_an_earlier_use() {
+        let none = OAuthSettings::new("name", "");
+        assert_eq!(check(&none, true, None), Err(ErrorKind::ClientIssuerRequired));
+        assert_eq!(check(&none, true, Some(ISSUER)), Ok(()));
+        assert_eq!(check(&none, true, Some(OTHER)), Err(ErrorKind::Misconfigured));
+        let configured = none.clone().client_issuer(ISSUER);
+        assert_eq!(check(&configured, true, None), Ok(()));
+        assert_eq!(check(&configured, true, Some(OTHER)), Ok(()), "the settings say more than an earlier use");
+        assert_eq!(check(&none.client_issuer(OTHER), true, Some(ISSUER)), Err(ErrorKind::Misconfigured));
+    }
+
+    #[test]
+    fn the_first_issuer_is_trusted_only_by_name_and_only_until_another_is_known() {
+        let trusting = OAuthSettings::new("name", "").trust_first_issuer(true);
+        assert_eq!(check(&trusting, true, None), Ok(()));
+        assert_eq!(check(&trusting, true, Some(OTHER)), Err(ErrorKind::Misconfigured));
+    }
+
+    #[test]
+    fn a_client_without_a_secret_is_used_at_one_issuer_too() {
+        let none = OAuthSettings::new("name", "");
+        assert_eq!(check(&none, false, None), Ok(()));
+        assert_eq!(check(&none, false, Some(OTHER)), Err(ErrorKind::Misconfigured));
+    }
+
+    #[test]
+    fn an_issuer_differs_from_its_parts() {
+        let none = OAuthSettings::new("name", "");
+        for other in [&ISSUER[..ISSUER.len() - 1], &format!("{ISSUER}/"), &ISSUER.to_uppercase(), ""] {
+            assert_eq!(check(&none.clone().client_issuer(other), true, None), Err(ErrorKind::Misconfigured), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_error_names_the_client_the_issuer_and_the_setting() {
+        let error = OAuthSettings::new("name", "").check_client_issuer("mine", true, None, ISSUER).unwrap_err();
+        let text = error.to_string();
+        for part in ["`mine`", ISSUER, "`client_issuer`"] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 }

@@ -4,7 +4,6 @@ use alloc::string::String;
 use core::mem;
 
 use crate::client_request::ClientRequest;
-use crate::encoding::Form;
 use crate::token_response;
 use crate::{
     Action, ClientAuthentication, Dpop, Entropy, Error, ErrorKind, Flow, Grant, Input, Response, Scopes, Secret, Step,
@@ -28,7 +27,7 @@ pub struct TokenRequest {
 impl TokenRequest {
     /// Creates a request. `entropy` gives assertions and proofs their identifiers.
     pub fn new(endpoint: TokenEndpoint, client: ClientAuthentication, grant: &Grant, entropy: Entropy) -> Self {
-        let form = grant.apply(Form::new());
+        let form = grant.to_form();
         let request = ClientRequest::new(grant.step(), endpoint, client, form, grant.secrets(), entropy);
         let is_exchange = matches!(grant, Grant::TokenExchange { .. });
         TokenRequest { request, resource: None, scopes: Scopes::new(), is_exchange }

@@ -98,17 +98,39 @@ pub(crate) fn can_be_sent(token: &str) -> bool {
 }
 
 /// The members of a response. Their texts are erased from memory when it is dropped.
+#[derive(Default)]
 pub(crate) struct ResponseObject(Map<String, Value>);
 
 impl ResponseObject {
+    /// Reads the body of a response. Returns `None` if it is too large, or not a JSON object.
+    pub(crate) fn read(response: &Response) -> Option<Self> {
+        let is_small = response.body.len() <= Request::MAX_RESPONSE;
+        is_small.then(|| serde_json::from_slice(&response.body).ok()).flatten().map(ResponseObject)
+    }
+
+    /// Returns a member, or `None` if it is missing.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
     /// Returns a member that is a text. `None` if the member is missing, empty or of another type.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+        self.get(name)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// Returns the error code (RFC 6749, section 5.2). `None` if the response has none.
+    pub(crate) fn code(&self) -> Option<&str> {
+        self.get("error")?.as_str()
+    }
+
+    /// Returns the explanation of the error code. `None` if the response has none.
+    pub(crate) fn description(&self) -> Option<&str> {
+        self.get("error_description")?.as_str()
     }
 
     /// Returns a member that is a number of seconds. `None` if the member is missing or of another type.
     pub(crate) fn seconds(&self, name: &str) -> Option<Duration> {
-        self.0.get(name).and_then(seconds)
+        self.get(name).and_then(seconds)
     }
 }
 
@@ -133,14 +155,12 @@ pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<
         let reason = "the authorization server redirects, and redirects are not followed";
         return Err(temporary(step, reason, url, response));
     }
-    let is_small = response.body.len() <= Request::MAX_RESPONSE;
-    let Some(body) = is_small.then(|| serde_json::from_slice(&response.body).ok()).flatten().map(ResponseObject) else {
+    let Some(body) = ResponseObject::read(response) else {
         return Err(temporary(step, "the response cannot be read", url, response));
     };
     // Some servers report errors with status 200.
-    let succeeded =
-        (200..300).contains(&status) && (body.0.contains_key("access_token") || !body.0.contains_key("error"));
-    if succeeded { Ok(body) } else { Err(refusal(&body.0, step, url, response)) }
+    let succeeded = (200..300).contains(&status) && (body.get("access_token").is_some() || body.get("error").is_none());
+    if succeeded { Ok(body) } else { Err(refusal(&body, step, url, response)) }
 }
 
 /// Why a server refuses a DPoP proof.
@@ -169,8 +189,8 @@ impl ProofRefusal {
 }
 
 /// Returns the error that a refusal (RFC 6749, section 5.2) means.
-fn refusal(body: &Map<String, Value>, step: Step, url: &str, response: &Response) -> Error {
-    let Some(code) = body.get("error").and_then(Value::as_str) else {
+fn refusal(body: &ResponseObject, step: Step, url: &str, response: &Response) -> Error {
+    let Some(code) = body.code() else {
         return temporary(step, "the response contains no error code", url, response);
     };
     let (kind, reason, advice) = match code {
@@ -191,20 +211,19 @@ fn refusal(body: &Map<String, Value>, step: Step, url: &str, response: &Response
         _ if step == Step::Refresh => (ErrorKind::Refused, "refuses the request", "log in again if this goes on"),
         _ => (ErrorKind::Refused, "refuses the request", ""),
     };
-    let description = body.get("error_description").and_then(Value::as_str);
     Error::new(kind, step, format!("the authorization server {reason}"))
         .at(url)
         .with_status(response.status)
-        .with_code(code, description)
+        .with_code(code, body.description())
         .with_advice(advice)
 }
 
 fn temporary(step: Step, reason: &str, url: &str, response: &Response) -> Error {
-    let error = Error::new(ErrorKind::Temporary, step, reason).at(url).with_status(response.status);
-    match response.header("retry-after").find_map(|value| value.trim().parse::<u64>().ok()) {
-        Some(delay) => error.with_retry_after(Duration::from_secs(delay.min(MAX_RETRY_AFTER))),
-        None => error,
-    }
+    let delay = response.header("retry-after").find_map(|value| value.trim().parse::<u64>().ok());
+    Error::new(ErrorKind::Temporary, step, reason)
+        .at(url)
+        .with_status(response.status)
+        .with_retry_after(delay.map(|delay| Duration::from_secs(delay.min(MAX_RETRY_AFTER))))
 }
 
 /// What to do about an authorization server that does not accept the resource.
@@ -212,7 +231,7 @@ pub(crate) const IF_RESOURCE_IS_NOT_SUPPORTED: &str =
     "if it does not support the parameter `resource`, use the setting `omit_resource`";
 
 /// What to do about an address that the program refuses.
-pub(crate) const IF_TRUSTED: &str =
+const IF_TRUSTED: &str =
     "if the address is private and you trust the server, the setting `allow_private_addresses` allows it";
 
 /// Returns the error that a request without a response means.

@@ -3,6 +3,7 @@
 use alloc::string::ToString;
 
 use super::{Access, Current, Renewal, TokenId, login_required};
+use crate::token_response::ProofRefusal;
 use crate::{BearerChallenge, Error, Scopes, StepUpLimit, UnixTime};
 
 /// Maximum number of times that a request is repeated: for a nonce, for a renewed token, and for a login.
@@ -24,6 +25,13 @@ pub struct Refusal<'a> {
     pub has_new_nonce: bool,
     /// What was asked of the server, for example `tools/call search`. Logins are counted for each operation.
     pub operation: &'a str,
+}
+
+impl Refusal<'_> {
+    /// Returns the scopes that the server wants, or `None` if it names none.
+    fn scopes(&self) -> Option<&Scopes> {
+        self.challenge?.scopes.as_ref()
+    }
 }
 
 /// What to do with a request that was refused.
@@ -54,16 +62,12 @@ impl Access {
     /// Decides what to do with a request that was refused.
     pub fn refused(&mut self, refusal: &Refusal<'_>, now: UnixTime) -> Decision {
         let error = refusal.challenge.and_then(|challenge| challenge.error.as_deref());
+        let is_about_proof = ProofRefusal::from_code(error).is_some();
         match refusal.status {
             _ if refusal.repeats >= MAX_REPEATS => Decision::GiveUp,
-            // A proof is fresh for each request, so one for the same time would be refused, too.
-            401 | 403 if matches!(error, Some("use_dpop_nonce" | "invalid_dpop_proof")) => {
-                if refusal.has_new_nonce {
-                    Decision::Repeat
-                } else {
-                    Decision::GiveUp
-                }
-            }
+            401 | 403 if is_about_proof && refusal.has_new_nonce => Decision::Repeat,
+            // A proof is fresh for each request, so another one for the same time would be refused, too.
+            401 | 403 if is_about_proof => Decision::GiveUp,
             401 => self.unauthorized(refusal, error, now),
             403 if error == Some("insufficient_scope") => self.insufficient_scope(refusal),
             _ => Decision::GiveUp,
@@ -77,10 +81,7 @@ impl Access {
             return Decision::Repeat;
         }
         // Some servers ask for more scopes by 401. Another login gives no more than the last one if it asked for the same.
-        let has_more_scopes = refusal
-            .challenge
-            .and_then(|challenge| challenge.scopes.as_ref())
-            .is_some_and(|scopes| !current.token.scopes().union(&current.token.scopes_requested).is_superset(scopes));
+        let has_more_scopes = refusal.scopes().is_some_and(|scopes| !current.scopes_requested().is_superset(scopes));
         let was_renewed = current.after_refusal && refusal.repeats > 0;
         let is_valid = !current.token.is_expired(now) && error != Some("invalid_token");
         if has_more_scopes && !current.token.scopes().is_empty() && (is_valid || was_renewed) {
@@ -106,23 +107,22 @@ impl Access {
 
     fn insufficient_scope(&mut self, refusal: &Refusal<'_>) -> Decision {
         let Some(current) = &self.current else { return self.login(refusal) };
-        let needed = refusal.challenge.and_then(|challenge| challenge.scopes.as_ref());
-        let has_them = needed.is_none_or(|scopes| current.token.scopes().is_superset(scopes));
+        let has_them = refusal.scopes().is_none_or(|scopes| current.token.scopes().is_superset(scopes));
         if refusal.sent != Some(current.id) && has_them { Decision::Repeat } else { self.step_up(refusal) }
     }
 
     fn step_up(&mut self, refusal: &Refusal<'_>) -> Decision {
         let requested = self.current.as_ref().map(Current::scopes_requested).unwrap_or_default();
-        let needed = refusal.challenge.and_then(|challenge| challenge.scopes.clone()).unwrap_or_default();
-        if self.may_log_in(refusal.operation) {
-            Decision::StepUp { scopes: requested.union(&needed) }
-        } else {
-            Decision::GiveUp
-        }
+        let scopes = requested.iter().chain(refusal.scopes().into_iter().flat_map(Scopes::iter)).collect();
+        self.if_login_helps(refusal.operation, Decision::StepUp { scopes })
     }
 
     fn login(&mut self, refusal: &Refusal<'_>) -> Decision {
-        if self.may_log_in(refusal.operation) { Decision::LoginRequired(login_required()) } else { Decision::GiveUp }
+        self.if_login_helps(refusal.operation, Decision::LoginRequired(login_required()))
+    }
+
+    fn if_login_helps(&mut self, operation: &str, decision: Decision) -> Decision {
+        if self.may_log_in(operation) { decision } else { Decision::GiveUp }
     }
 
     /// Returns whether a login for the operation may help. A program without a user may ask again and again: only logins count.
@@ -139,7 +139,7 @@ impl Access {
 }
 
 impl Current {
-    /// The scopes that the login has asked for, or those that it got if it named none.
+    /// Returns the scopes that the login has asked for, and those that it got.
     fn scopes_requested(&self) -> Scopes {
         self.token.scopes_requested.union(self.token.scopes())
     }

@@ -243,8 +243,7 @@ impl Access {
                 Renewal::Failed { .. } | Renewal::Idle => Authorization::Anonymous,
             };
         };
-        let is_usable = !current.is_refused && !current.token.is_expired(now);
-        let is_due = !is_usable || current.token.refresh_at().is_some_and(|at| at <= now);
+        let (is_usable, is_due) = (current.is_usable(now), current.is_due(now));
         // A token that nobody can renew is sent until the server refuses it: the clock here may be wrong.
         let start_renewal = is_due && self.try_start_renewal(now);
         match (&self.current, &self.renewal) {
@@ -261,11 +260,7 @@ impl Access {
 
     /// Returns whether a request can be sent with the token now, and no renewal is due.
     pub fn is_ready(&self, now: UnixTime) -> bool {
-        self.current.as_ref().is_some_and(|current| {
-            !current.is_refused
-                && !current.token.is_expired(now)
-                && current.token.refresh_at().is_none_or(|at| at > now)
-        })
+        self.current.as_ref().is_some_and(|current| !current.is_due(now))
     }
 
     /// Starts a renewal if the token can be renewed and nobody does it. Returns whether the caller must run it.
@@ -353,6 +348,17 @@ impl Access {
     pub fn take_date(&mut self, url: &str, challenge: &BearerChallenge, date: &str, now: UnixTime) -> bool {
         let is_about_proof = ProofRefusal::from_code(challenge.error.as_deref()).is_some();
         is_about_proof && self.dpop.as_mut().is_some_and(|dpop| dpop.take_date(url, date, now))
+    }
+}
+
+impl Current {
+    fn is_usable(&self, now: UnixTime) -> bool {
+        !self.is_refused && !self.token.is_expired(now)
+    }
+
+    /// Returns whether the token should be renewed now.
+    fn is_due(&self, now: UnixTime) -> bool {
+        !self.is_usable(now) || self.token.refresh_at().is_some_and(|at| at <= now)
     }
 }
 

@@ -188,7 +188,11 @@ fn o4_a_renewal_that_fails_for_now_is_tried_again_later() {
     pass_result(&mut access, Err(failure(ErrorKind::Temporary)), NOW);
     assert!(!send(&mut access, later(9)).2, "not on each call");
     assert!(send(&mut access, later(10)).2);
-    pass_result(&mut access, Err(failure(ErrorKind::Temporary).with_retry_after(Duration::from_secs(60))), later(10));
+    pass_result(
+        &mut access,
+        Err(failure(ErrorKind::Temporary).with_retry_after(Some(Duration::from_secs(60)))),
+        later(10),
+    );
     let Authorization::Failed(error) = access.authorize(later(69)) else { panic!("the token has expired") };
     assert_eq!(error.kind(), ErrorKind::Temporary, "o21: the reason is not hidden behind a login");
     assert_eq!(access.authorize(later(70)), Authorization::Wait { start_renewal: true });

@@ -86,8 +86,8 @@ impl Discovery {
     pub fn new(server_url: &str, challenge: Option<&BearerChallenge>, settings: &OAuthSettings) -> Self {
         Discovery {
             server_url: server_url.to_string(),
-            check: if settings.quirks.lenient_issuer { IssuerCheck::Lenient } else { IssuerCheck::Identical },
-            accepts_parent: settings.quirks.accept_parent_resource,
+            check: if settings.lenient_issuer { IssuerCheck::Lenient } else { IssuerCheck::Identical },
+            accepts_parent: settings.accept_parent_resource,
             preferred_issuer: settings.client_issuer.clone(),
             challenged: challenge.and_then(|challenge| challenge.resource_metadata.clone()),
             state: State::New,
@@ -126,7 +126,13 @@ impl Discovery {
                 self.state = State::Server(search);
                 return Ok(Action::Fetch(request));
             }
-            let Some(issuer) = search.remaining.next() else { return self.no_server(search) };
+            let Some(issuer) = search.remaining.next() else {
+                if !search.is_assumed || !search.search.is_all_missing() {
+                    return Err(search.search.into_error());
+                }
+                let metadata = AuthorizationServerMetadata::assumed(&search.issuer);
+                return Ok(Action::Done(self.discovered(search.resource, metadata)));
+            };
             if server::is_issuer(&issuer, &self.server_url) {
                 search.search.extend(server::places(&issuer));
             } else {
@@ -136,14 +142,6 @@ impl Discovery {
             }
             search.issuer = issuer;
         }
-    }
-
-    fn no_server(&mut self, search: ServerSearch) -> Result<Action<Discovered>, Error> {
-        if search.is_assumed && search.search.is_all_missing() {
-            let metadata = AuthorizationServerMetadata::assumed(&search.issuer);
-            return Ok(Action::Done(self.discovered(search.resource, metadata)));
-        }
-        Err(search.search.into_error())
     }
 
     fn discovered(

@@ -7,7 +7,7 @@ use core::mem;
 
 use mcpwire_text::url::same_origin;
 
-use crate::token_response::IF_TRUSTED;
+use crate::token_response::fetch_failed;
 use crate::{Error, ErrorKind, FetchError, Input, Request, Response, Step};
 
 /// The places where a document can be, and the most important failure so far.
@@ -56,17 +56,11 @@ impl Search {
                 };
                 error(kind, reason.to_string()).with_status(response.status)
             }
-            Input::FetchFailed(FetchError::Failed(why)) => {
+            Input::FetchFailed(failure) => {
                 self.unreachable.push(self.asked.clone());
-                error(ErrorKind::Temporary, why)
-            }
-            Input::FetchFailed(FetchError::Refused(why)) => {
-                self.unreachable.push(self.asked.clone());
-                error(ErrorKind::Untrusted, why).with_advice(IF_TRUSTED)
-            }
-            Input::FetchFailed(FetchError::NotSent(why)) => {
-                self.unreachable.push(self.asked.clone());
-                error(ErrorKind::Untrusted, why)
+                let is_temporary = matches!(failure, FetchError::Failed(_));
+                let kind = if is_temporary { ErrorKind::Temporary } else { ErrorKind::Untrusted };
+                fetch_failed(failure, self.step, &self.asked).with_kind(kind)
             }
             Input::Signature(_) => return Err(Error::misuse(self.step)),
         };

@@ -213,82 +213,81 @@ impl Refresh {
 
     /// Returns the first action.
     pub fn start(&mut self) -> RefreshAction {
-        match mem::replace(&mut self.state, State::Locking) {
-            State::New => RefreshAction::Lock,
-            _ => self.fail(Error::misuse(Step::Refresh)),
+        match mem::replace(&mut self.state, State::Finished) {
+            State::New => self.enter(State::Locking, RefreshAction::Lock),
+            _ => RefreshAction::Done(Err(Error::misuse(Step::Refresh))),
         }
     }
 
     /// Takes the result of the last action, and returns the next one.
     pub fn resume(&mut self, input: RefreshInput, now: UnixTime) -> RefreshAction {
+        let state = mem::replace(&mut self.state, State::Finished);
+        self.advance(state, input, now).unwrap_or_else(|error| RefreshAction::Done(Err(error)))
+    }
+
+    fn advance(&mut self, state: State, input: RefreshInput, now: UnixTime) -> Result<RefreshAction, Error> {
         use RefreshInput::{Done, Failed, Loaded, Network};
-        match (mem::replace(&mut self.state, State::Finished), input) {
-            (State::Locking, Done) => {
-                self.state = State::Loading;
-                RefreshAction::Load
-            }
-            (State::Loading, Loaded(stored)) => match self.choose(stored, now) {
-                Ok(Base::Fresh(token)) => self.finish(token, RefreshSource::Adopted),
-                Ok(Base::Old(token)) => self.request(token, now),
-                Err(error) => self.fail(error),
-            },
+        match (state, input) {
+            (State::Locking, Done) => Ok(self.enter(State::Loading, RefreshAction::Load)),
+            (State::Loading, Loaded(stored)) => self.begin(stored, now),
             (State::Requesting { mut request, base }, Network(input)) => match request.resume(input, now) {
-                Ok(action) => self.perform(action, request, base),
+                Ok(action) => Ok(self.perform(action, request, base)),
                 Err(error) => self.refused(error, *request, base, now),
             },
-            (State::Storing { new, .. }, Done) => self.finish(new, RefreshSource::Issued),
+            (State::Storing { new, .. }, Done) => Ok(finished(new, RefreshSource::Issued)),
             (State::Storing { new, old }, Failed(reason)) => {
-                self.state = State::Restoring { new, reason };
-                RefreshAction::Store(old)
+                Ok(self.enter(State::Restoring { new, reason }, RefreshAction::Store(old)))
             }
-            (State::Restoring { new, reason }, Done | Failed(_)) => self.finish(new, RefreshSource::Unsaved(reason)),
+            (State::Restoring { new, reason }, Done | Failed(_)) => Ok(finished(new, RefreshSource::Unsaved(reason))),
             (State::LoadingAgain { base, refusal }, Loaded(stored)) => self.lost(&base, refusal, stored, now),
-            (State::DeletingRegistration { generation, refusal }, Done | Failed(_)) => self.delete(generation, refusal),
-            (State::Deleting { refusal }, Done | Failed(_)) => self.fail(refusal),
-            (_, Failed(reason)) => self.fail(Error::new(ErrorKind::Temporary, Step::Refresh, reason)),
-            _ => self.fail(Error::misuse(Step::Refresh)),
+            (State::DeletingRegistration { generation, refusal }, Done | Failed(_)) => {
+                Ok(self.enter(State::Deleting { refusal }, RefreshAction::Delete { generation }))
+            }
+            (State::Deleting { refusal }, Done | Failed(_)) => Err(refusal),
+            (_, Failed(reason)) => Err(Error::temporary(reason)),
+            _ => Err(Error::misuse(Step::Refresh)),
         }
     }
 
-    /// Decides by the stored token whether another process has renewed it.
-    fn choose(&self, stored: Option<Box<StoredToken>>, now: UnixTime) -> Result<Base, Error> {
-        let error =
-            |reason: &str| Err(Error::new(ErrorKind::LoginRequired, Step::Refresh, reason).with_advice("log in again"));
-        let Some(stored) = stored else { return error("the token is not stored any more") };
+    fn enter(&mut self, state: State, action: RefreshAction) -> RefreshAction {
+        self.state = state;
+        action
+    }
+
+    /// Adopts the stored token if another process has renewed it. Otherwise asks for a new one.
+    fn begin(&mut self, stored: Option<Box<StoredToken>>, now: UnixTime) -> Result<RefreshAction, Error> {
+        let stored = stored.ok_or_else(|| Error::login_required("the token is not stored any more"))?;
         if stored.generation > self.known.generation && stored.refresh_at().is_none_or(|at| at > now) {
-            return Ok(Base::Fresh(stored));
+            return Ok(finished(stored, RefreshSource::Adopted));
         }
         // The known token is newer if it could not be stored.
         let base = if stored.generation < self.known.generation { Box::new(self.known.clone()) } else { stored };
-        let key = self.dpop.as_ref().map(|dpop| dpop.key().thumbprint());
-        if base.refresh_token.is_none() {
-            error("the authorization server has issued no refresh token")
-        } else if !base.belongs_to(&self.known.resource, &self.known.endpoint.issuer)
-            || base.client_id.as_deref() != self.client.client_id()
-        {
-            error("the stored token is of another authorization server or client")
-        } else if base.dpop_key != key {
-            error("the token is bound to another key")
-        } else {
-            Ok(Base::Old(base))
-        }
+        self.request(base, now)
     }
 
-    fn request(&mut self, mut base: Box<StoredToken>, now: UnixTime) -> RefreshAction {
+    fn request(&mut self, mut base: Box<StoredToken>, now: UnixTime) -> Result<RefreshAction, Error> {
+        let Some(refresh_token) = base.refresh_token.clone() else {
+            return Err(Error::login_required("the authorization server has issued no refresh token"));
+        };
+        if !base.belongs_to(&self.known.resource, &self.known.endpoint.issuer)
+            || base.client_id.as_deref() != self.client.client_id()
+        {
+            return Err(Error::login_required("the stored token is of another authorization server or client"));
+        }
+        if base.dpop_key != self.dpop.as_ref().map(|dpop| dpop.key().thumbprint()) {
+            return Err(Error::login_required("the token is bound to another key"));
+        }
         if let Some(endpoint) = self.moved_to.take_if(|endpoint| endpoint.issuer == base.endpoint.issuer) {
             base.endpoint = endpoint;
         }
-        let Some(refresh_token) = base.refresh_token.clone() else { return self.fail(Error::misuse(Step::Refresh)) };
         // Without scopes: the token keeps those that it has, and some servers refuse others (RFC 6749, section 6).
         let grant = Grant::RefreshToken(refresh_token);
         let mut request = TokenRequest::new(base.endpoint.clone(), self.client.clone(), &grant, self.entropy.split())
             .resource((!base.no_resource_on_refresh).then(|| base.resource.clone()))
             .redacting(&base.access_token)
             .dpop(self.dpop.take());
-        match request.start(now) {
-            Ok(action) => self.perform(action, Box::new(request), base),
-            Err(error) => self.fail(error),
-        }
+        let action = request.start(now)?;
+        Ok(self.perform(action, Box::new(request), base))
     }
 
     fn perform(
@@ -302,12 +301,10 @@ impl Refresh {
             Action::Sign { key, bytes } => RefreshAction::Sign { key, bytes },
             Action::Done(response) => {
                 let new = Box::new(base.refreshed(response));
-                self.state = State::Storing { new: new.clone(), old: base };
-                return RefreshAction::Store(new);
+                return self.enter(State::Storing { new: new.clone(), old: base }, RefreshAction::Store(new));
             }
         };
-        self.state = State::Requesting { request, base };
-        action
+        self.enter(State::Requesting { request, base }, action)
     }
 
     fn refused(
@@ -316,21 +313,19 @@ impl Refresh {
         request: TokenRequest,
         mut base: Box<StoredToken>,
         now: UnixTime,
-    ) -> RefreshAction {
-        let is_lost = matches!(error.code(), Some("invalid_grant" | "invalid_client"));
-        if is_lost {
-            self.state = State::LoadingAgain { base, refusal: error };
-            return RefreshAction::Load;
+    ) -> Result<RefreshAction, Error> {
+        if matches!(error.code(), Some("invalid_grant" | "invalid_client")) {
+            return Ok(self.enter(State::LoadingAgain { base, refusal: error }, RefreshAction::Load));
         }
         // Some authorization servers do not accept the resource. Such a refusal does not use up the refresh token.
         let is_refusal =
             error.http_status() == Some(400) && error.code().is_some() && error.kind() != ErrorKind::Temporary;
-        if is_refusal && !base.no_resource_on_refresh {
-            base.no_resource_on_refresh = true;
-            self.dpop = request.into_dpop();
-            return self.request(base, now);
+        if !is_refusal || base.no_resource_on_refresh {
+            return Err(error);
         }
-        self.fail(error)
+        base.no_resource_on_refresh = true;
+        self.dpop = request.into_dpop();
+        self.request(base, now)
     }
 
     /// Adopts the token of another process that was faster, or deletes the refused one.
@@ -340,45 +335,27 @@ impl Refresh {
         refusal: Error,
         stored: Option<Box<StoredToken>>,
         now: UnixTime,
-    ) -> RefreshAction {
-        match stored {
-            Some(stored) if stored.generation > base.generation && !stored.is_expired(now) => {
-                self.finish(stored, RefreshSource::Adopted)
-            }
-            Some(stored) if stored.generation > base.generation => {
+    ) -> Result<RefreshAction, Error> {
+        let generation = base.generation;
+        match stored.filter(|stored| stored.generation > generation) {
+            Some(stored) if !stored.is_expired(now) => Ok(finished(stored, RefreshSource::Adopted)),
+            Some(_) => {
                 let reason = "another process has renewed the token, which has expired since";
-                self.fail(Error::new(ErrorKind::Temporary, Step::Refresh, reason).with_advice("try again"))
+                Err(Error::temporary(reason).with_advice("try again"))
             }
-            _ if refusal.code() == Some("invalid_grant") => self.delete(base.generation, refusal),
-            _ if self.client_is_dynamic => {
+            None if refusal.code() == Some("invalid_grant") => {
+                Ok(self.enter(State::Deleting { refusal }, RefreshAction::Delete { generation }))
+            }
+            None if self.client_is_dynamic => {
                 let refusal = refusal.with_kind(ErrorKind::LoginRequired).with_advice("log in again");
-                self.state = State::DeletingRegistration { generation: base.generation, refusal };
-                RefreshAction::DeleteRegistration
+                let deleting = State::DeletingRegistration { generation, refusal };
+                Ok(self.enter(deleting, RefreshAction::DeleteRegistration))
             }
-            _ => self.fail(refusal),
+            None => Err(refusal),
         }
-    }
-
-    fn delete(&mut self, generation: u64, refusal: Error) -> RefreshAction {
-        self.state = State::Deleting { refusal };
-        RefreshAction::Delete { generation }
-    }
-
-    fn finish(&mut self, token: Box<StoredToken>, source: RefreshSource) -> RefreshAction {
-        self.state = State::Finished;
-        RefreshAction::Done(Ok(Box::new(Refreshed { token: *token, source })))
-    }
-
-    fn fail(&mut self, error: Error) -> RefreshAction {
-        self.state = State::Finished;
-        RefreshAction::Done(Err(error))
     }
 }
 
-/// The token from which a transaction starts.
-enum Base {
-    /// Another process has renewed the token.
-    Fresh(Box<StoredToken>),
-    /// The token must be renewed.
-    Old(Box<StoredToken>),
+fn finished(token: Box<StoredToken>, source: RefreshSource) -> RefreshAction {
+    RefreshAction::Done(Ok(Box::new(Refreshed { token: *token, source })))
 }

@@ -113,7 +113,7 @@ fn z13_the_issuer_is_not_normalized() {
         "https://as%2Eexample",
         "HTTPS://as.example",
     ] {
-        let query = encoding::Form::new().with("code", "c0de").with("state", "st-1").with("iss", issuer).into_string();
+        let query = Form::new().with("code", "c0de").with("state", "st-1").with("iss", issuer).into_string();
         assert_eq!(failure(read(&attempt(), &query)).0, ErrorKind::Untrusted, "{issuer}");
     }
 }
@@ -169,4 +169,34 @@ fn o7_the_stored_token_remembers_scopes_client_and_that_the_resource_is_left_out
     let next = login.stored_token(resource, crate::testing::issued("at"), Some(&token));
     assert!(next.belongs_to(resource, ISSUER) && next.no_resource_on_refresh);
     assert_eq!((token.generation, next.generation), (1, 2));
+}
+
+#[test]
+fn the_challenge_is_that_of_rfc_7636() {
+    assert_eq!(
+        pkce_challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"),
+        "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    );
+}
+
+#[test]
+fn z1_an_authorization_server_that_does_not_mention_pkce_is_refused() {
+    let strict = OAuthSettings::new("Test", "http://127.0.0.1:1/");
+    let assuming = strict.clone().assume_pkce(true);
+    let with = |methods: Option<&[&str]>| AuthorizationServerMetadata {
+        code_challenge_methods_supported: methods.map(|names| names.iter().map(ToString::to_string).collect()),
+        ..AuthorizationServerMetadata::default()
+    };
+    for (methods, is_ok, is_ok_if_assumed) in [
+        (Some(&["plain", "S256"][..]), true, true),
+        (Some(&["plain"][..]), false, false),
+        (Some(&[][..]), false, false),
+        (None, false, true),
+    ] {
+        assert_eq!(check_pkce(&with(methods), &strict).is_ok(), is_ok, "{methods:?}");
+        assert_eq!(check_pkce(&with(methods), &assuming).is_ok(), is_ok_if_assumed, "{methods:?}");
+    }
+    let error = check_pkce(&with(None), &strict).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Misconfigured);
+    assert!(error.to_string().contains("`assume_pkce`"), "{error}");
 }

@@ -1,0 +1,243 @@
+//! [`LoginAttempt`]: a login that waits for the user, the URL at which the user logs in, and the authorization response: the address
+//! to which the authorization server redirects the user.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use mcpwire_text::url::without_fragment;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::encoding::{Form, base64url, decode};
+use crate::token_response::IF_RESOURCE_IS_NOT_SUPPORTED;
+use crate::url::with_query;
+use crate::{
+    AuthorizationServerMetadata, ClientInformation, ClientKey, Discovered, Entropy, Error, ErrorKind, Grant,
+    OAuthSettings, Scopes, Secret, Step, StoredToken, TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
+};
+
+/// Maximum number of bytes of the URL of a login. 8 KiB: widely used servers, such as nginx and Apache, read no longer one.
+pub(crate) const MAX_LOGIN_URL: usize = 8192;
+
+/// The only method of PKCE (RFC 7636) that is used. `plain` would show the verifier in the authorization request.
+const PKCE_METHOD: &str = "S256";
+
+/// Maximum length of the address of an authorization response: 16 KiB.
+const MAX_CALLBACK: usize = 16 * 1024;
+
+/// A login that waits for the user.
+///
+/// The program can store it, and finish the login after a restart. Everything that the response is checked against is in it:
+/// metadata that changes in between changes nothing. It contains secrets; delete it when the login has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LoginAttempt {
+    /// Where the code is exchanged. Its issuer is the one that the response must name.
+    pub endpoint: TokenEndpoint,
+    /// Whether the response must name its issuer (RFC 9207).
+    pub requires_iss: bool,
+    /// The PKCE verifier.
+    pub verifier: Secret,
+    /// The value that the response must repeat.
+    pub state: Secret,
+    /// The server that the token is for. `None` if the settings leave the parameter out.
+    pub resource: Option<String>,
+    /// The scopes that were requested. Empty if none were named.
+    pub scopes: Scopes,
+    /// Where the response goes.
+    pub redirect_uri: String,
+    /// The client. Store it for the next login.
+    pub client: ClientInformation,
+    /// When the login began.
+    pub made_at: UnixTime,
+}
+
+impl LoginAttempt {
+    /// Returns whether the authorization server still has the endpoints with which the login began. `url` is that of the login.
+    ///
+    /// The metadata may have changed since: a login goes on only at the server that the metadata names now.
+    pub fn is_at(&self, discovered: &Discovered, url: &str) -> bool {
+        let endpoint = discovered.metadata.authorization_endpoint.as_deref();
+        self.endpoint == discovered.token_endpoint()
+            && self.requires_iss == discovered.metadata.authorization_response_iss_parameter_supported
+            && endpoint.is_some_and(|endpoint| self.authorization_url(endpoint).as_deref() == Ok(url))
+    }
+
+    /// Returns the URL at which the user logs in.
+    ///
+    /// Fails if the endpoint contains a parameter of the login already: programs would read different ones. Fails if the URL is
+    /// longer than [`MAX_LOGIN_URL`].
+    pub(crate) fn authorization_url(&self, authorization_endpoint: &str) -> Result<String, Error> {
+        // OpenID Connect Core, section 11: without `prompt=consent` the authorization server ignores `offline_access`.
+        let (_, query) = without_fragment(authorization_endpoint).split_once('?').unwrap_or_default();
+        let has_prompt = decode(query).any(|(name, _)| name == "prompt");
+        let prompt = (self.scopes.contains(Scopes::OFFLINE_ACCESS) && !has_prompt).then_some("consent");
+        let parameters = Form::new()
+            .with("response_type", "code")
+            .with("client_id", &self.client.client_id)
+            .with("redirect_uri", &self.redirect_uri)
+            .with_optional("scope", self.scopes.parameter().as_deref())
+            .with("state", self.state.expose())
+            .with("code_challenge", &pkce_challenge(self.verifier.expose()))
+            .with("code_challenge_method", PKCE_METHOD)
+            .with_optional("resource", self.resource.as_deref())
+            .with_optional("prompt", prompt)
+            .into_string();
+        let error = |kind, reason: String| Error::new(kind, Step::Authorization, reason).at(authorization_endpoint);
+        let is_own = |name: &str| decode(&parameters).any(|(own, _)| own == name);
+        if let Some((name, _)) = decode(query).find(|(name, _)| is_own(name)) {
+            let reason = format!("the authorization endpoint of the metadata contains the parameter `{name}` already");
+            return Err(error(ErrorKind::Untrusted, reason));
+        }
+        let url = with_query(authorization_endpoint, &parameters);
+        if url.len() > MAX_LOGIN_URL {
+            let (length, scopes) = (url.len(), self.scopes.len());
+            let reason = format!("the URL of its page has {length} bytes, and the maximum is {MAX_LOGIN_URL}");
+            let error = error(ErrorKind::Misconfigured, reason);
+            return Err(error.with_advice(format!("if the {scopes} scopes are the reason, set `scopes` to fewer")));
+        }
+        Ok(url)
+    }
+
+    /// Takes the address to which the user was redirected, and returns the flow that exchanges its code for a token.
+    ///
+    /// `callback` is the address as it was received: the whole URL, or its path and query. `key` is that of clients that sign
+    /// assertions. Fails if the response is not one to this login, or if it says that the login has failed.
+    pub fn finish(&self, callback: &str, key: Option<&ClientKey>, entropy: Entropy) -> Result<TokenRequest, Error> {
+        let code = self.read_callback(callback)?;
+        let client = self.client.authentication(&self.endpoint, key)?;
+        let grant =
+            Grant::AuthorizationCode { code, redirect_uri: self.redirect_uri.clone(), verifier: self.verifier.clone() };
+        Ok(TokenRequest::new(self.endpoint.clone(), client, &grant, entropy).resource(self.resource.clone()))
+    }
+
+    /// Returns the document to store after a login. `resource` is that of [`Discovered`](crate::Discovered), and `previous` the
+    /// document that is stored now.
+    pub fn stored_token(
+        &self,
+        resource: impl Into<String>,
+        response: TokenResponse,
+        previous: Option<&StoredToken>,
+    ) -> StoredToken {
+        let (client_id, scopes) = (Some(self.client.client_id.as_str()), self.scopes.clone());
+        let mut token = StoredToken::new(self.endpoint.clone(), resource, client_id, scopes, response, previous);
+        token.no_resource_on_refresh = self.resource.is_none();
+        token
+    }
+
+    /// Returns whether an address is the response to this login: it has the `state` of the login. Use it to find the login among
+    /// several.
+    pub fn is_response(&self, callback: &str) -> bool {
+        Callback::parse(callback).is_ok_and(|callback| callback.get("state") == Ok(Some(self.state.expose())))
+    }
+
+    /// Returns the code of a response (basic/authorization, "Authorization Response Validation").
+    ///
+    /// `state` and `iss` are checked before anything else is looked at, so that a response of an attacker shows the user no text.
+    fn read_callback(&self, callback: &str) -> Result<Secret, Error> {
+        let callback = Callback::parse(callback)?;
+        if callback.get("state")? != Some(self.state.expose()) {
+            return Err(untrusted("the response is not one to this login: its `state` differs"));
+        }
+        match callback.get("iss")? {
+            Some(issuer) if issuer != self.endpoint.issuer => {
+                return Err(untrusted("the response comes from another authorization server than the login"));
+            }
+            None if self.requires_iss => {
+                return Err(untrusted("the response does not name the authorization server (`iss`), which it must"));
+            }
+            _ => {}
+        }
+        if let Some(code) = callback.get("error")? {
+            return Err(self.refused(code, callback.get("error_description")?));
+        }
+        match callback.get("code")? {
+            Some(code) if !code.is_empty() => Ok(Secret::new(code)),
+            _ => {
+                let reason = "the response has neither a code nor an error";
+                Err(Error::new(ErrorKind::Misconfigured, Step::Authorization, reason))
+            }
+        }
+    }
+
+    /// Returns the error that a response reports (RFC 6749, section 4.1.2.1, and OpenID Connect Core, section 3.1.2.6).
+    fn refused(&self, code: &str, description: Option<&str>) -> Error {
+        let (kind, reason, advice) = match code {
+            "access_denied" => (ErrorKind::Refused, "the user or the authorization server has refused it", ""),
+            "temporarily_unavailable" | "server_error" => {
+                (ErrorKind::Temporary, "the authorization server cannot answer now", "")
+            }
+            "login_required" | "interaction_required" | "consent_required" | "account_selection_required" => {
+                (ErrorKind::LoginRequired, "the user must log in at the authorization server", "")
+            }
+            "invalid_target" if self.resource.is_some() => {
+                let reason = "the authorization server does not know the server";
+                (ErrorKind::Misconfigured, reason, IF_RESOURCE_IS_NOT_SUPPORTED)
+            }
+            "invalid_scope" => {
+                let reason = "the authorization server does not grant the scopes";
+                (ErrorKind::Misconfigured, reason, "set other scopes with the setting `scopes`")
+            }
+            _ => (ErrorKind::Misconfigured, "the authorization server has refused the request", ""),
+        };
+        Error::new(kind, Step::Authorization, reason)
+            .at(&self.endpoint.issuer)
+            .with_code(code, description)
+            .with_advice(advice)
+    }
+}
+
+/// Returns the PKCE challenge of a verifier: a code is worth nothing without the verifier of the login that asked for it.
+pub(crate) fn pkce_challenge(verifier: &str) -> String {
+    base64url(Sha256::digest(verifier))
+}
+
+/// Fails unless the authorization server says that it supports PKCE with S256 (basic/authorization/security-considerations,
+/// "Authorization Code Protection").
+pub(crate) fn check_pkce(metadata: &AuthorizationServerMetadata, settings: &OAuthSettings) -> Result<(), Error> {
+    let error = |reason: &str| Error::new(ErrorKind::Misconfigured, Step::Authorization, reason).at(&metadata.issuer);
+    match &metadata.code_challenge_methods_supported {
+        Some(methods) if methods.iter().any(|method| method == PKCE_METHOD) => Ok(()),
+        Some(_) => Err(error("the authorization server does not support PKCE with S256")),
+        None if settings.assume_pkce => Ok(()),
+        None => Err(error("the authorization server does not say that it supports PKCE")
+            .with_advice("if its operator says that it does, use the setting `assume_pkce` for this server")),
+    }
+}
+
+fn untrusted(reason: &str) -> Error {
+    Error::new(ErrorKind::Untrusted, Step::Authorization, reason)
+        .with_advice("start the login again, and open only the URL that it shows")
+}
+
+/// The parameters of an authorization response.
+struct Callback(Vec<(String, String)>);
+
+impl Callback {
+    fn parse(address: &str) -> Result<Self, Error> {
+        let address = address.trim();
+        let query = without_fragment(address).split_once('?').map(|(_, query)| query);
+        match query {
+            Some(query) if address.len() <= MAX_CALLBACK => Ok(Callback(decode(query).collect())),
+            _ => {
+                Err(Error::new(ErrorKind::Misconfigured, Step::Authorization, "this is not the address of a response")
+                    .with_advice("copy the whole address to which the browser was sent after the login"))
+            }
+        }
+    }
+
+    /// Returns the value of a parameter. Fails if the parameter is there twice (RFC 6749, section 3.1).
+    fn get(&self, name: &str) -> Result<Option<&str>, Error> {
+        let mut values = self.0.iter().filter(|(other, _)| other == name).map(|(_, value)| value.as_str());
+        let value = values.next();
+        match values.next() {
+            Some(_) => Err(untrusted("the response has a parameter twice")),
+            None => Ok(value),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "login_attempt_tests.rs"]
+mod tests;
