@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use core::time::Duration;
 
+use mcpwire_text::url::without_query;
 use mcpwire_types::printable;
 
 /// The part of a flow to which a request or an error belongs.
@@ -106,9 +107,9 @@ impl Error {
         Error::new(ErrorKind::Misconfigured, step, "the program resumed the flow with an input that it did not ask for")
     }
 
-    /// Names the URL that was asked.
+    /// Names the URL that was asked, without its query and fragment, which may contain codes and tokens.
     pub(crate) fn at(mut self, url: &str) -> Self {
-        self.0.url = Some(without_secrets(url));
+        self.0.url = Some(without_query(url).into());
         self
     }
 
@@ -207,11 +208,6 @@ impl Error {
     }
 }
 
-/// Returns the URL without its query and fragment, which may contain codes and tokens.
-fn without_secrets(url: &str) -> String {
-    url.split(['?', '#']).next().unwrap_or_default().into()
-}
-
 /// Maximum number of bytes of a server's text in an error.
 const MAX_QUOTED: usize = 200;
 
@@ -234,16 +230,10 @@ impl fmt::Display for Details {
             }
             f.write_str(")")?;
         }
-        if let Some(code) = &self.code {
-            write!(f, ": {}", printable(quoted(code)))?;
+        for text in [&self.code, &self.description].into_iter().flatten() {
+            write!(f, ": {}", printable(quoted(text)))?;
         }
-        if let Some(description) = &self.description {
-            write!(f, ": {}", printable(quoted(description)))?;
-        }
-        match &self.advice {
-            Some(advice) => write!(f, "; {advice}"),
-            None => Ok(()),
-        }
+        self.advice.iter().try_for_each(|advice| write!(f, "; {advice}"))
     }
 }
 

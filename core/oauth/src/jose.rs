@@ -43,13 +43,12 @@ impl SigningAlgorithm {
     /// `supported` is a list of its metadata, for example `dpop_signing_alg_values_supported`. Without a list, the
     /// first algorithm is taken. The name `Ed25519` (RFC 9864) counts as `EdDSA`.
     pub fn choose(offered: &[Self], supported: Option<&[String]>) -> Option<Self> {
-        offered.iter().copied().find(|algorithm| {
-            supported.is_none_or(|names| {
-                names.iter().any(|name| {
-                    name == algorithm.name() || (*algorithm == SigningAlgorithm::EdDsa && name == "Ed25519")
-                })
-            })
-        })
+        let is_name = |name: &str, algorithm: Self| {
+            name == algorithm.name() || (algorithm == SigningAlgorithm::EdDsa && name == "Ed25519")
+        };
+        let is_supported =
+            |algorithm: Self| supported.is_none_or(|names| names.iter().any(|name| is_name(name, algorithm)));
+        offered.iter().copied().find(|algorithm| is_supported(*algorithm))
     }
 }
 

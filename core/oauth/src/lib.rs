@@ -53,8 +53,6 @@ mod token_endpoint;
 mod token_request;
 mod token_response;
 mod url;
-#[cfg(test)]
-mod web;
 
 pub use access::{Access, Authorization, Credential, Decision, Refusal, RenewalId, TokenId};
 pub use challenge::{BearerChallenge, Challenge};

@@ -3,7 +3,7 @@ use alloc::string::ToString;
 use std::println;
 
 use super::*;
-use crate::web::NOW;
+use crate::testing::NOW;
 use crate::{ClientInformation, ClientSource, Scopes, TokenEndpoint};
 
 const ISSUER: &str = "https://as.example";

@@ -8,7 +8,7 @@ use super::*;
 use crate::encoding;
 use crate::login_attempt::{MAX_LOGIN_URL, pkce_challenge};
 use crate::testing::parameters;
-use crate::web::{NOW, Web};
+use crate::testing::{NOW, Web};
 use crate::{AuthMethod, Discovery, ProtectedResourceMetadata, Request, StepUpLimit};
 
 const SERVER: &str = "https://mcp.example/mcp";

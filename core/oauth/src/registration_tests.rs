@@ -5,7 +5,7 @@ use std::println;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::web::{NOW, Web, json};
+use crate::testing::{NOW, Web, json};
 use crate::{FetchError, client_metadata_document};
 
 const ISSUER: &str = "https://as.example";

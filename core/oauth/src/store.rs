@@ -152,11 +152,12 @@ impl StoredToken {
             version: u32,
         }
 
-        match serde_json::from_slice::<Header>(bytes) {
-            Ok(Header { version }) if version > VERSION => Err(StoreError::LaterVersion(version)),
-            Ok(_) => serde_json::from_slice(bytes).map_err(|_| StoreError::Damaged),
-            Err(_) => Err(StoreError::Damaged),
+        let damaged = |_| StoreError::Damaged;
+        let Header { version } = serde_json::from_slice(bytes).map_err(damaged)?;
+        if version > VERSION {
+            return Err(StoreError::LaterVersion(version));
         }
+        serde_json::from_slice(bytes).map_err(damaged)
     }
 
     /// Writes the document as JSON. It contains secrets.

@@ -1,4 +1,4 @@
-//! What the tests of token requests share: responses, a program that signs, and readers of requests.
+//! What the tests share: responses, a program that signs, readers of requests, and a web of scripted documents.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use crate::encoding;
 use crate::{
-    Action, ClientAuthentication, Dpop, Entropy, Error, Flow, Input, KeyUse, PublicKey, Request, Response, Scopes,
-    Secret, Step, StoredToken,
+    Action, ClientAuthentication, Dpop, Entropy, Error, FetchError, Flow, Input, KeyUse, PublicKey, Request, Response,
+    Scopes, Secret, Step, StoredToken,
 };
 
 use crate::{TokenEndpoint, TokenResponse, TokenType, UnixTime};
@@ -113,4 +113,74 @@ pub(crate) fn bound(generation: u64) -> StoredToken {
     token.token_type = TokenType::Dpop;
     token.dpop_key = Some(dpop().key().thumbprint());
     token
+}
+
+/// A web of documents by URL. URLs that it does not have are not found.
+#[derive(Default)]
+pub(crate) struct Web {
+    pages: Vec<(String, Page)>,
+    pub(crate) asked: Vec<Request>,
+}
+
+enum Page {
+    Response(Response),
+    Failure(FetchError),
+}
+
+impl Web {
+    pub(crate) fn new() -> Self {
+        Web::default()
+    }
+
+    pub(crate) fn with(self, url: &str, body: &str) -> Self {
+        self.with_status(url, 200, body)
+    }
+
+    pub(crate) fn with_status(mut self, url: &str, status: u16, body: &str) -> Self {
+        let response = Response { status, headers: Vec::new(), body: body.into() };
+        self.pages.push((url.to_string(), Page::Response(response)));
+        self
+    }
+
+    pub(crate) fn with_failure(mut self, url: &str, failure: FetchError) -> Self {
+        self.pages.push((url.to_string(), Page::Failure(failure)));
+        self
+    }
+
+    /// Drives a flow to its end.
+    pub(crate) fn drive<F: Flow>(&mut self, flow: &mut F) -> Result<F::Output, Error> {
+        run(flow, NOW, |request| {
+            let input = self.answer(&request);
+            self.asked.push(request);
+            input
+        })
+    }
+
+    /// Answers with the first page for the URL. A page that is there twice is used up, so that the next request gets the
+    /// second.
+    fn answer(&mut self, request: &Request) -> Input {
+        let mut same =
+            self.pages.iter().enumerate().filter(|(_, (url, _))| *url == request.url).map(|(index, _)| index);
+        let (first, second) = (same.next(), same.next());
+        let Some(first) = first else {
+            return Input::Response(Response { status: 404, headers: Vec::new(), body: b"not found".to_vec() });
+        };
+        let input = match &self.pages[first].1 {
+            Page::Response(response) => Input::Response(response.clone()),
+            Page::Failure(failure) => Input::FetchFailed(failure.clone()),
+        };
+        if second.is_some() {
+            self.pages.remove(first);
+        }
+        input
+    }
+
+    pub(crate) fn asked_urls(&self) -> Vec<&str> {
+        self.asked.iter().map(|request| request.url.as_str()).collect()
+    }
+}
+
+/// Returns the body of a request as JSON.
+pub(crate) fn json(request: &Request) -> serde_json::Value {
+    serde_json::from_slice(request.body.as_ref().expect("a POST request")).unwrap()
 }

@@ -26,9 +26,7 @@ impl UnixTime {
     pub const fn duration_since(self, earlier: UnixTime) -> Duration {
         Duration::from_secs(self.0.saturating_sub(earlier.0))
     }
-}
 
-impl UnixTime {
     /// Reads the value of a header `Date`, such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7). Returns `None` for
     /// the formats that servers must no longer send.
     pub(crate) fn from_http_date(date: &str) -> Option<Self> {

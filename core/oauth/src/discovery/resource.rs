@@ -1,7 +1,7 @@
 //! [`ProtectedResourceMetadata`]: what a server says about its authorization (RFC 9728).
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use mcpwire_text::url::{same_origin, split_origin, without_fragment, without_query};
@@ -95,10 +95,7 @@ impl ProtectedResourceMetadata {
 
 /// Returns whether `url` is the well-known place of the metadata of a resource.
 fn is_published_at(resource: &str, url: &str) -> bool {
-    let place = well_known(resource, NAME);
-    place.is_some_and(|place| same_origin(&place, url) && split_origin(&place).map(rest) == split_origin(url).map(rest))
-}
-
-fn rest<'a>((_, rest): (&'a str, &'a str)) -> &'a str {
-    rest
+    let Some(place) = well_known(resource, NAME) else { return false };
+    let rest = |url| split_origin(url).map(|(_, rest)| rest.to_string());
+    same_origin(&place, url) && rest(&*place) == rest(url)
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use std::println;
 
 use super::*;
-use crate::web::{NOW, Web};
+use crate::testing::{NOW, Web};
 use crate::{FetchError, Request, Response, Scopes};
 
 const SERVER: &str = "https://mcp.example/mcp";

@@ -83,10 +83,8 @@ impl WorkloadGrant {
 
 /// Reads the claims of a JWT. The signature is not verified: that is up to the authorization server.
 fn claims(jwt: &str) -> Option<Map<String, Value>> {
-    let mut parts = jwt.split('.');
-    let (Some(_), Some(claims), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
-        return None;
-    };
+    let parts: Vec<&str> = jwt.split('.').collect();
+    let [_, claims, _] = parts[..] else { return None };
     serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
 }
 
