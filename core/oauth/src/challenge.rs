@@ -120,7 +120,7 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// What the `Bearer` and `DPoP` challenges of a refusal say together (RFC 6750, section 3, and RFC 9728, section 5.1).
+/// The `Bearer` and `DPoP` challenges of a refusal, merged (RFC 6750, section 3, and RFC 9728, section 5.1).
 ///
 /// If several challenges have a parameter, the first one counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AuthMethod, ClientAuthentication, ClientKey, Error, Secret, TokenEndpoint, UnixTime};
 
-/// How a client got its identifier (basic/authorization/client-registration).
+/// The source of a client's identifier (basic/authorization/client-registration).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ClientSource {
-    /// The user or the program has supplied it.
+    /// The user or the program has supplied the identifier.
     PreRegistered,
-    /// It is the URL of the client's metadata document, and valid at every authorization server.
+    /// The identifier is the URL of the client's metadata document, and valid at every authorization server.
     MetadataDocument,
-    /// The authorization server has issued it (RFC 7591).
+    /// The authorization server has issued the identifier (RFC 7591).
     Registered,
 }
 
@@ -27,27 +27,27 @@ pub enum ClientSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientInformation {
-    /// How the client got its identifier.
+    /// The source of the identifier.
     pub source: ClientSource,
     /// The authorization server that knows the client.
     pub issuer: String,
     /// The redirect URI that was registered.
     pub redirect_uri: String,
-    /// The identifier.
+    /// The identifier of the client.
     pub client_id: String,
     /// The secret, if the client has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<Secret>,
-    /// When the secret expires, if it does.
+    /// The time at which the secret expires. `None` if it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret_expires_at: Option<UnixTime>,
-    /// How the client authenticates, if its registration says so.
+    /// The method by which the client authenticates. `None` if its registration does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_method: Option<AuthMethod>,
     /// The token for changes of the registration (RFC 7592).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration_access_token: Option<Secret>,
-    /// Where the registration can be changed (RFC 7592).
+    /// The URL at which the registration can be changed (RFC 7592).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration_client_uri: Option<String>,
     /// When the client was registered, or first used.

@@ -14,7 +14,7 @@ use crate::error::quoted;
 use crate::jose;
 use crate::{AuthMethod, Entropy, Error, ErrorKind, Secret, SigningAlgorithm, Step, UnixTime};
 
-/// How long an assertion of a client is valid. It allows for clocks that differ a little.
+/// The time for which an assertion of a client is valid. It allows for clocks that differ a little.
 const ASSERTION_LIFE: Duration = Duration::from_secs(120);
 
 /// Describes the key by which a client authenticates (`private_key_jwt`). The program keeps the key itself.
@@ -148,12 +148,12 @@ impl ClientAuthentication {
         ClientAuthentication { credential, ..self }
     }
 
-    /// Returns the identifier of the client, unless it is anonymous.
+    /// Returns the identifier of the client, or `None` if the client is anonymous.
     pub fn client_id(&self) -> Option<&str> {
         self.client_id.as_deref()
     }
 
-    /// Returns the method.
+    /// Returns the method by which the client authenticates.
     pub const fn method(&self) -> AuthMethod {
         match self.credential {
             Credential::None => AuthMethod::None,
@@ -163,7 +163,7 @@ impl ClientAuthentication {
         }
     }
 
-    /// Returns the secret of the client.
+    /// Returns the secret of the client, or `None` if it has none.
     pub(crate) const fn secret(&self) -> Option<&Secret> {
         match &self.credential {
             Credential::Basic(secret) | Credential::Post(secret) => Some(secret),
@@ -171,7 +171,7 @@ impl ClientAuthentication {
         }
     }
 
-    /// Returns the credentials of HTTP Basic, if the client sends them.
+    /// Returns the credentials of HTTP Basic, or `None` if the client does not send them.
     pub(crate) fn basic(&self) -> Option<String> {
         let Credential::Basic(secret) = &self.credential else { return None };
         let client_id = self.client_id.as_deref().unwrap_or_default();
@@ -179,7 +179,7 @@ impl ClientAuthentication {
         Some(BASE64_STANDARD.encode(encode_for_basic(client_id) + ":" + &encode_for_basic(secret.expose())))
     }
 
-    /// Returns the signing input of an assertion for one request, if the client authenticates by assertions.
+    /// Returns the signing input of an assertion for one request, or `None` if the client authenticates in another way.
     pub(crate) fn assertion_input(&self, issuer: &str, now: UnixTime, entropy: &mut Entropy) -> Option<String> {
         let Credential::PrivateKeyJwt(key) = &self.credential else { return None };
         let client_id = self.client_id.as_deref()?;

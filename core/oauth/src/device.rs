@@ -22,8 +22,10 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// The longest time between two requests.
 const MAX_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
-/// How long a code is valid if the server does not say, and at most.
+/// The time for which a code is valid if the server does not say.
 const LIFE: Duration = Duration::from_secs(10 * 60);
+
+/// The longest time for which a code is valid.
 const MAX_LIFE: Duration = Duration::from_secs(60 * 60);
 
 /// Maximum number of characters of a code that a user must type.
@@ -44,7 +46,7 @@ pub struct DeviceLogin {
     state: State,
 }
 
-/// What a program does for a [`DeviceLogin`].
+/// An operation that a program performs for a [`DeviceLogin`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceAction {
@@ -54,7 +56,7 @@ pub enum DeviceAction {
     Sign {
         /// The key that signs.
         key: KeyUse,
-        /// What is signed.
+        /// The bytes that the signature covers.
         bytes: Vec<u8>,
     },
     /// Show this to the user, and resume with [`DeviceInput::Done`].
@@ -75,13 +77,13 @@ pub enum DeviceInput {
     Network(Input),
 }
 
-/// What a user needs to log in on another device.
+/// The code and the address with which a user logs in on another device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceCode {
-    /// The code to enter. It contains neither control characters nor invisible ones.
+    /// The code for the user to enter. It contains neither control characters nor invisible ones.
     pub user_code: String,
-    /// Where to enter it: an `https` URL, or an `http` URL of this machine if the authorization server is on it.
+    /// The URL at which the user enters the code: `https`, or `http` to this machine if the authorization server is on it.
     pub verification_uri: String,
     /// A URL that contains the code, for a QR code or a browser.
     pub verification_uri_complete: Option<String>,
@@ -232,7 +234,7 @@ impl Polling {
     }
 }
 
-/// Reads a device authorization response (RFC 8628, section 3.2).
+/// Reads a device authorization response (RFC 8628, section 3.2): the code for the user, and what the requests for the token need.
 fn read_code(response: &Response, url: &str, now: UnixTime) -> Result<(DeviceCode, Polling), Error> {
     let step = Step::DeviceAuthorization;
     let body = token_response::read_object(response, step, url)?;

@@ -33,7 +33,7 @@ pub struct Dpop {
     origins: Vec<Origin>,
 }
 
-/// What proofs for one origin must contain.
+/// The values that proofs for one origin must contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Origin {
     /// A URL of the origin.
@@ -117,10 +117,8 @@ impl Dpop {
     /// Returns the entry of an origin. A new one replaces the one that was not changed for the longest time.
     fn origin_mut(&mut self, url: &str) -> &mut Origin {
         let known = self.origins.iter().position(|origin| same_origin(&origin.url, url));
-        let origin = match known {
-            Some(known) => self.origins.remove(known),
-            None => Origin { url: without_query(url).to_owned(), ..Origin::default() },
-        };
+        let new = || Origin { url: without_query(url).to_owned(), ..Origin::default() };
+        let origin = known.map_or_else(new, |known| self.origins.remove(known));
         if self.origins.len() == MAX_ORIGINS {
             self.origins.remove(0);
         }

@@ -45,7 +45,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// What a program can do about an [`Error`].
+/// The kind of an [`Error`]: what a program can do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -65,7 +65,7 @@ pub enum ErrorKind {
     Untrusted,
 }
 
-/// Why a flow failed: the step, the URL, the status, the error code of OAuth, and what to do.
+/// The error of a flow: the step that failed, the URL, the status, the error code of OAuth, and what to do.
 ///
 /// The text contains no secrets. Text of servers is made safe to display.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -192,17 +192,17 @@ impl Error {
         self.0.step
     }
 
-    /// Returns the status code of the response, if there was one.
+    /// Returns the status code of the response, or `None` without a response.
     pub fn http_status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// Returns the error code of OAuth, for example `invalid_grant`.
+    /// Returns the error code of OAuth, for example `invalid_grant`. `None` if the server sent none.
     pub fn code(&self) -> Option<&str> {
         self.0.code.as_deref()
     }
 
-    /// Returns how long the server wants the client to wait before the next request (`Retry-After`).
+    /// Returns the delay that the server wants before the next request (`Retry-After`). `None` if it names none.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }

@@ -9,7 +9,7 @@ use crate::{Error, FetchError, Request, Response, UnixTime};
 /// Call [`start`](Self::start) once, carry out the [`Action`], pass the result to [`resume`](Self::resume), and so on,
 /// until [`Action::Done`] or an error. After that the flow must not be used again: it then returns an error.
 pub trait Flow {
-    /// What the flow gets.
+    /// The result of the flow.
     type Output;
 
     /// Returns the first action.
@@ -19,7 +19,7 @@ pub trait Flow {
     fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<Self::Output>, Error>;
 }
 
-/// What a program does for a [`Flow`].
+/// An operation that a program performs for a [`Flow`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action<T> {
     /// Send this request, and resume with [`Input::Response`] or [`Input::FetchFailed`].
@@ -28,7 +28,7 @@ pub enum Action<T> {
     Sign {
         /// The key that signs.
         key: KeyUse,
-        /// What is signed.
+        /// The bytes that the signature covers.
         bytes: Vec<u8>,
     },
     /// The flow is done.
@@ -36,7 +36,7 @@ pub enum Action<T> {
 }
 
 impl<T> Action<T> {
-    /// Passes what the flow has got on to the flow around it. Requests and signatures stay as they are.
+    /// Passes the result of a flow to `next`, for the flow around it. Requests and signatures stay as they are.
     pub(crate) fn and_then<U>(self, next: impl FnOnce(T) -> Result<Action<U>, Error>) -> Result<Action<U>, Error> {
         match self {
             Action::Fetch(request) => Ok(Action::Fetch(request)),
@@ -46,7 +46,7 @@ impl<T> Action<T> {
     }
 }
 
-/// Which key of the program signs.
+/// The key of the program that signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyUse {

@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 use crate::encoding::Form;
 use crate::{Secret, Step};
 
-/// What a client exchanges for an access token.
+/// The credential that a client exchanges for an access token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Grant {
     /// The code of a login (RFC 6749, section 4.1), with PKCE.
     AuthorizationCode {
-        /// The code.
+        /// The code of the authorization response.
         code: Secret,
         /// The redirect URI of the authorization request.
         redirect_uri: String,

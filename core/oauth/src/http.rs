@@ -19,7 +19,7 @@ use crate::Step;
 /// `Debug` shows neither the body, nor the values of the headers, nor the query of the URL: they may contain secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What the request is for, for errors and logs.
+    /// The step of a flow to which the request belongs, for errors and logs.
     pub step: Step,
     /// The absolute URL. `https`, or `http` to this machine.
     pub url: String,
@@ -61,7 +61,7 @@ impl fmt::Debug for Request {
 /// `Debug` does not show the body: it may contain tokens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Response {
-    /// The status code.
+    /// The HTTP status code.
     pub status: u16,
     /// Names, in lower case, and values of the headers. A header that was sent twice is here twice.
     pub headers: Vec<(String, String)>,
@@ -93,7 +93,7 @@ impl fmt::Debug for Response {
     }
 }
 
-/// Why a request got no response.
+/// The reason why a request got no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FetchError {

@@ -33,7 +33,7 @@ pub struct Login {
 pub struct LoginStarted {
     /// The URL to open in a browser: `https`, or `http` to this machine. Pass it to the system's opener, never to a shell.
     pub url: String,
-    /// What finishes the login.
+    /// The login that waits for the user. [`LoginAttempt::finish`] completes it.
     pub attempt: LoginAttempt,
 }
 
@@ -55,7 +55,7 @@ impl Login {
         Login { discovered, settings, registration, challenged: None, requested_before: None, entropy }
     }
 
-    /// Asks for the scopes of a challenge.
+    /// Sets the challenge whose scopes to ask for. `None` if there was no challenge.
     pub fn challenge(mut self, challenge: Option<&BearerChallenge>) -> Self {
         self.challenged = challenge.and_then(|challenge| challenge.scopes.clone());
         self

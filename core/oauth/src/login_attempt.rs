@@ -1,5 +1,5 @@
-//! [`LoginAttempt`]: a login that waits for the user, the URL at which the user logs in, and the authorization response: the address
-//! to which the authorization server redirects the user.
+//! [`LoginAttempt`]: a login that waits for the user, the URL at which the user logs in, and the authorization response, the
+//! address to which the authorization server redirects the user.
 
 use alloc::format;
 use alloc::string::String;
@@ -33,7 +33,7 @@ const MAX_CALLBACK: usize = 16 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LoginAttempt {
-    /// Where the code is exchanged. Its issuer is the one that the response must name.
+    /// The token endpoint at which the code is exchanged. The response must name its issuer, if it names one.
     pub endpoint: TokenEndpoint,
     /// Whether the response must name its issuer (RFC 9207).
     pub requires_iss: bool,
@@ -45,9 +45,9 @@ pub struct LoginAttempt {
     pub resource: Option<String>,
     /// The scopes that were requested. Empty if none were named.
     pub scopes: Scopes,
-    /// Where the response goes.
+    /// The URI to which the authorization server redirects the user with the response.
     pub redirect_uri: String,
-    /// The client. Store it for the next login.
+    /// The client that logs in. Store it for the next login.
     pub client: ClientInformation,
     /// When the login began.
     pub made_at: UnixTime,

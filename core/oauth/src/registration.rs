@@ -20,7 +20,7 @@ use crate::{
 
 /// The flow that gets a client its identifier at an authorization server.
 ///
-/// It takes the first of these ways that is there: the client of the settings, the metadata document of the client, the
+/// The flow takes the first of these sources that exists: the client of the settings, the metadata document of the client, the
 /// stored registration, a new registration (RFC 7591). If there is none, it fails with [`ErrorKind::ClientIdRequired`].
 #[derive(Debug)]
 pub struct Registration {
@@ -41,7 +41,7 @@ enum State {
     Ended,
 }
 
-/// What to do if the client cannot register itself.
+/// The advice of errors if the client cannot register itself.
 const REGISTER_BY_HAND: &str = "register a client with its operator, and configure the client's identifier";
 
 impl Registration {

@@ -31,6 +31,13 @@ fn register(web: &mut Web, settings: &OAuthSettings, metadata: &Value) -> Result
     web.drive(&mut Registration::new(&discovered(metadata), settings, None))
 }
 
+/// Registers at a server that accepts the client. Returns the document with which the client registered.
+fn registered_document(settings: &OAuthSettings, metadata: &Value) -> Value {
+    let mut web = Web::new().with_status(REGISTER, 201, r#"{"client_id":"a"}"#);
+    register(&mut web, settings, metadata).unwrap();
+    json(&web.asked[0])
+}
+
 /// Registers with a stored registration. Returns the client and the number of requests.
 fn register_again(stored: ClientInformation, settings: &OAuthSettings) -> (Result<ClientInformation, Error>, usize) {
     let mut web = Web::new().with_status(REGISTER, 201, r#"{"client_id":"new"}"#);
@@ -146,9 +153,8 @@ fn r8_the_application_type_follows_from_the_redirect_uri() {
     for (uri, application_type) in
         [("http://localhost:1/cb", "native"), ("https://app.example/cb", "web"), ("http://[::1]/", "native")]
     {
-        let mut web = Web::new().with_status(REGISTER, 201, r#"{"client_id":"new"}"#);
-        register(&mut web, &OAuthSettings::new("Test", uri), &json!({})).unwrap();
-        assert_eq!(json(&web.asked[0])["application_type"], application_type);
+        let document = registered_document(&OAuthSettings::new("Test", uri), &json!({}));
+        assert_eq!(document["application_type"], application_type, "{uri}");
     }
 }
 
@@ -197,9 +203,8 @@ fn r12_a_metadata_document_is_valid_at_every_authorization_server() {
 
 #[test]
 fn r13_the_client_asks_for_refresh_tokens() {
-    let mut web = Web::new().with_status(REGISTER, 201, r#"{"client_id":"new"}"#);
-    register(&mut web, &settings(), &json!({"grant_types_supported": ["authorization_code"]})).unwrap();
-    assert_eq!(json(&web.asked[0])["grant_types"], json!(["authorization_code", "refresh_token"]));
+    let document = registered_document(&settings(), &json!({"grant_types_supported": ["authorization_code"]}));
+    assert_eq!(document["grant_types"], json!(["authorization_code", "refresh_token"]));
 }
 
 #[test]
@@ -259,9 +264,7 @@ fn o13_the_redirect_uri_of_the_settings_is_registered_as_it_is() {
 fn o14_the_device_grant_is_asked_for_where_it_is_supported() {
     let metadata = json!({"device_authorization_endpoint": "https://as.example/device"});
     for (wanted, metadata, grants) in [(true, &metadata, 3), (false, &metadata, 2), (true, &json!({}), 2)] {
-        let mut web = Web::new().with_status(REGISTER, 201, r#"{"client_id":"a"}"#);
-        register(&mut web, &settings().device_grant(wanted), metadata).unwrap();
-        let document = json(&web.asked[0]);
+        let document = registered_document(&settings().device_grant(wanted), metadata);
         let sent = document["grant_types"].as_array().unwrap();
         assert_eq!(sent.len(), grants);
         assert_eq!(sent.contains(&DEVICE_CODE.into()), grants == 3);
@@ -270,9 +273,8 @@ fn o14_the_device_grant_is_asked_for_where_it_is_supported() {
 
 #[test]
 fn dp7_the_registration_says_that_tokens_are_bound_to_a_key() {
-    let mut web = Web::new().with_status(REGISTER, 201, r#"{"client_id":"a"}"#);
-    register(&mut web, &settings().dpop_bound_tokens(true), &json!({})).unwrap();
-    assert_eq!(json(&web.asked[0])["dpop_bound_access_tokens"], true);
+    let document = registered_document(&settings().dpop_bound_tokens(true), &json!({}));
+    assert_eq!(document["dpop_bound_access_tokens"], true);
 }
 
 #[test]

@@ -33,7 +33,7 @@ enum Target {
     None,
 }
 
-/// Which tokens of a login the authorization server has revoked.
+/// The tokens of a login that the authorization server has revoked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RevokedTokens {

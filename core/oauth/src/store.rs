@@ -47,7 +47,7 @@ pub struct StoredToken {
     /// Grows by one each time that the document is written. A process that finds a greater number than it knows adopts the
     /// token instead of refreshing its own.
     pub generation: u64,
-    /// Where the token was issued. The refresh token goes nowhere else.
+    /// The token endpoint that has issued the token. The refresh token is sent to no other.
     pub endpoint: TokenEndpoint,
     /// The resource for which the token was requested.
     pub resource: String,
@@ -62,14 +62,14 @@ pub struct StoredToken {
     pub scopes_granted: Option<Scopes>,
     /// The access token.
     pub access_token: Secret,
-    /// How the access token is presented.
+    /// The way in which a client presents the access token.
     pub token_type: TokenType,
     /// When the access token was issued.
     pub obtained_at: UnixTime,
     /// When the access token expires, if the authorization server said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<UnixTime>,
-    /// The refresh token.
+    /// The refresh token, or `None` if the authorization server has issued none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Secret>,
     /// The thumbprint of the key to which the token is bound.
@@ -199,7 +199,8 @@ impl StoredToken {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// Returns when the token should be refreshed: a tenth of its life before it expires, but at most a minute.
+    /// Returns the time to refresh the token: a tenth of its life before it expires, but at most a minute. `None` if the token
+    /// does not expire.
     pub fn refresh_at(&self) -> Option<UnixTime> {
         let expires_at = self.expires_at?;
         let life = expires_at.duration_since(self.obtained_at);
@@ -213,7 +214,7 @@ fn login_of(first_token: &Secret) -> String {
     hex(&Sha256::digest(first_token.expose())[..16])
 }
 
-/// Why a stored document cannot be used.
+/// The reason why a stored document cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

@@ -21,12 +21,12 @@ pub struct TokenEndpoint {
 }
 
 impl TokenEndpoint {
-    /// Describes an endpoint by its issuer and URL.
+    /// Creates the description of an endpoint from its issuer and URL.
     pub fn new(issuer: impl Into<String>, url: impl Into<String>) -> Self {
         TokenEndpoint { issuer: issuer.into(), url: url.into(), auth_methods: None }
     }
 
-    /// Says which methods of client authentication the endpoint supports.
+    /// Sets the methods of client authentication that the endpoint supports. `None` if the metadata does not list them.
     pub fn auth_methods(mut self, methods: Option<Vec<String>>) -> Self {
         self.auth_methods = methods;
         self

@@ -33,13 +33,13 @@ impl TokenRequest {
         TokenRequest { request, resource: None, scopes: Scopes::new(), is_exchange }
     }
 
-    /// Names the server for which the token is (RFC 8707). The specification requires it.
+    /// Sets the server for which the token is (RFC 8707), which the specification requires. `None` leaves it out.
     pub fn resource(mut self, resource: Option<String>) -> Self {
         self.resource = resource;
         self
     }
 
-    /// Asks for scopes. An empty set sends no `scope` parameter.
+    /// Sets the scopes to ask for. An empty set sends no `scope` parameter.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.scopes = scopes;
         self
@@ -51,13 +51,13 @@ impl TokenRequest {
         self
     }
 
-    /// Binds the token to a key. The flow then fails if the server issues a token that is not bound.
+    /// Binds the token to a key. The flow then fails if the server issues a token that is not bound. `None` binds no key.
     pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
         self.request.dpop = dpop;
         self
     }
 
-    /// Returns the DPoP state with the nonces that came with the responses.
+    /// Returns the DPoP state with the nonces of the responses, or `None` if the token is not bound.
     pub fn into_dpop(self) -> Option<Dpop> {
         self.request.dpop
     }

@@ -16,7 +16,7 @@ const MAX_TOKEN: usize = 16 * 1024;
 /// The longest time that a server can make a client wait: one hour.
 const MAX_RETRY_AFTER: u64 = 60 * 60;
 
-/// How an access token is presented.
+/// The way in which a client presents an access token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum TokenType {
@@ -48,7 +48,7 @@ impl TokenType {
 pub struct TokenResponse {
     /// The access token: visible ASCII characters.
     pub access_token: Secret,
-    /// How the token is presented. `Bearer` if the server does not say.
+    /// The way in which the client presents the token. `Bearer` if the server does not say.
     pub token_type: TokenType,
     /// When the response came.
     pub obtained_at: UnixTime,
@@ -147,33 +147,29 @@ impl Drop for ResponseObject {
 /// Reads the JSON object of a successful response of an authorization server, or the error.
 pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<ResponseObject, Error> {
     let status = response.status;
-    // An error of the server itself says nothing about the grant, whatever its body says.
-    if status >= 500 || status == 429 || status == 408 {
-        return Err(temporary(step, "the authorization server cannot answer now", url, response));
-    }
-    if (300..400).contains(&status) {
-        let reason = "the authorization server redirects, and redirects are not followed";
-        return Err(temporary(step, reason, url, response));
-    }
-    let Some(body) = ResponseObject::read(response) else {
-        return Err(temporary(step, "the response cannot be read", url, response));
+    let body = match status {
+        // An error of the server itself says nothing about the grant, whatever its body says.
+        408 | 429 | 500.. => Err("the authorization server cannot answer now"),
+        300..400 => Err("the authorization server redirects, and redirects are not followed"),
+        _ => ResponseObject::read(response).ok_or("the response cannot be read"),
     };
+    let body = body.map_err(|reason| temporary(step, reason, url, response))?;
     // Some servers report errors with status 200.
     let succeeded = (200..300).contains(&status) && (body.get("access_token").is_some() || body.get("error").is_none());
     if succeeded { Ok(body) } else { Err(refusal(&body, step, url, response)) }
 }
 
-/// Why a server refuses a DPoP proof.
+/// The reason why a server refuses a DPoP proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProofRefusal {
-    /// It wants another nonce (RFC 9449, section 8).
+    /// The server wants another nonce (RFC 9449, section 8).
     Nonce,
     /// The proof is wrong, for example because of its time.
     Invalid,
 }
 
 impl ProofRefusal {
-    /// Reads an error code. Returns `None` if it is not about the proof.
+    /// Returns the reason that an error code of a server names. `None` if the code is not about the proof.
     pub(crate) fn from_code(code: Option<&str>) -> Option<Self> {
         match code {
             Some("use_dpop_nonce") => Some(ProofRefusal::Nonce),
@@ -182,7 +178,7 @@ impl ProofRefusal {
         }
     }
 
-    /// Reads the response of a token endpoint.
+    /// Returns the reason that the response of a token endpoint names. `None` if the response is not about the proof.
     pub(crate) fn from_response(response: &Response) -> Option<Self> {
         Self::from_code(read_object(response, Step::Token, "").err()?.code())
     }
@@ -226,11 +222,11 @@ fn temporary(step: Step, reason: &str, url: &str, response: &Response) -> Error 
         .with_retry_after(delay.map(|delay| Duration::from_secs(delay.min(MAX_RETRY_AFTER))))
 }
 
-/// What to do about an authorization server that does not accept the resource.
+/// The advice of errors about an authorization server that does not accept the resource.
 pub(crate) const IF_RESOURCE_IS_NOT_SUPPORTED: &str =
     "if it does not support the parameter `resource`, use the setting `omit_resource`";
 
-/// What to do about an address that the program refuses.
+/// The advice of errors about an address that the program refuses.
 const IF_TRUSTED: &str =
     "if the address is private and you trust the server, the setting `allow_private_addresses` allows it";
 
@@ -245,7 +241,7 @@ pub(crate) fn fetch_failed(error: FetchError, step: Step, url: &str) -> Error {
     .at(url)
 }
 
-/// Reads a number of seconds. Some servers write it as text, or with a fraction.
+/// Reads a number of seconds. `None` if the value is no number. Some servers write it as text, or with a fraction.
 pub(crate) fn seconds(value: &Value) -> Option<Duration> {
     let number = match value {
         Value::Number(number) => number.as_f64(),

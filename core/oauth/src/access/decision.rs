@@ -14,16 +14,16 @@ const MAX_REPEATS: u32 = 3;
 pub struct Refusal<'a> {
     /// The status code: 401 or 403.
     pub status: u16,
-    /// What the `WWW-Authenticate` headers say.
+    /// The challenge of the `WWW-Authenticate` headers, or `None` without one.
     pub challenge: Option<&'a BearerChallenge>,
-    /// The token that the request contained.
+    /// The token that the request contained, or `None` if it contained none.
     pub sent: Option<TokenId>,
-    /// How often the request was repeated before.
+    /// Number of times that the request was repeated before.
     pub repeats: u32,
     /// Whether the response changes the next proof, by a nonce or a time: the results of [`Access::take_nonce`] and
     /// [`Access::take_date`].
     pub has_new_nonce: bool,
-    /// What was asked of the server, for example `tools/call search`. Logins are counted for each operation.
+    /// The operation that the request asked for, such as `tools/call search`. Logins are counted for each operation.
     pub operation: &'a str,
 }
 
@@ -34,7 +34,7 @@ impl Refusal<'_> {
     }
 }
 
-/// What to do with a request that was refused.
+/// The next step after a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decision {

@@ -17,7 +17,7 @@ use crate::{
 
 pub use decision::{Decision, Refusal};
 
-/// How long no renewal is tried after one that failed, unless the server says how long.
+/// The delay between a failed renewal and the next one, unless the server names another delay.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
 
 /// Names one access token within an [`Access`]. A new token has another identifier.
@@ -56,7 +56,7 @@ pub struct Access {
     renews_by_grant: bool,
     dpop: Option<Dpop>,
     current: Option<Current>,
-    /// How many times the authorization context has changed.
+    /// Number of times that the authorization context has changed.
     context: u64,
     last_id: u64,
     last_renewal: u64,
@@ -89,7 +89,7 @@ enum Renewal {
     },
 }
 
-/// What to do with a request that is to be sent.
+/// The authorization of a request that is to be sent.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Authorization<'a> {
@@ -97,7 +97,7 @@ pub enum Authorization<'a> {
     Anonymous,
     /// Send the request with this token.
     Send {
-        /// The token.
+        /// The token to send.
         credential: Credential<'a>,
         /// Whether the caller must start a renewal. The request does not wait for it.
         start_renewal: bool,
@@ -115,7 +115,7 @@ pub enum Authorization<'a> {
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Credential<'a> {
-    /// Names the token. [`Access::refused`] must know which token was sent.
+    /// The identifier of the token. [`Access::refused`] must know which token was sent.
     pub id: TokenId,
     /// The value of the header `Authorization`.
     pub header: &'a Secret,

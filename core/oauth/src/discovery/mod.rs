@@ -54,7 +54,7 @@ impl Discovered {
 #[derive(Debug)]
 pub struct Discovery {
     server_url: String,
-    check: IssuerCheck,
+    lenient_issuer: bool,
     accepts_parent: bool,
     preferred_issuer: Option<String>,
     challenged: Option<String>,
@@ -86,7 +86,7 @@ impl Discovery {
     pub fn new(server_url: &str, challenge: Option<&BearerChallenge>, settings: &OAuthSettings) -> Self {
         Discovery {
             server_url: server_url.to_string(),
-            check: if settings.lenient_issuer { IssuerCheck::Lenient } else { IssuerCheck::Identical },
+            lenient_issuer: settings.lenient_issuer,
             accepts_parent: settings.accept_parent_resource,
             preferred_issuer: settings.client_issuer.clone(),
             challenged: challenge.and_then(|challenge| challenge.resource_metadata.clone()),
@@ -198,9 +198,10 @@ impl Flow for Discovery {
             }
             State::Server(mut search) => {
                 if let Some((body, url)) = search.search.receive(input)? {
-                    let check = match self.check {
-                        IssuerCheck::Identical if search.is_assumed => IssuerCheck::GuessedOrigin,
-                        check => check,
+                    let check = match (self.lenient_issuer, search.is_assumed) {
+                        (true, _) => IssuerCheck::Lenient,
+                        (false, true) => IssuerCheck::GuessedOrigin,
+                        (false, false) => IssuerCheck::Identical,
                     };
                     match server::read(&body, &url, &search.issuer, check, &self.server_url) {
                         Ok(Some(metadata)) => return Ok(Action::Done(self.discovered(search.resource, metadata))),

@@ -59,7 +59,7 @@ pub(super) fn places(server_url: &str, challenged: Option<&str>) -> Vec<String> 
     places
 }
 
-/// Reads a document. Returns `None` if it is no metadata, for example the HTML page of a server that answers every request.
+/// Reads the metadata of a server. Returns `None` if the document is no metadata, for example an HTML page.
 pub(super) fn read(body: &[u8], url: &str, server_url: &str) -> Result<Option<ProtectedResourceMetadata>, Error> {
     let Ok(document) = serde_json::from_slice::<ProtectedResourceMetadata>(body) else { return Ok(None) };
     if document.resource.is_empty() {

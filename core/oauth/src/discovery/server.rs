@@ -21,19 +21,19 @@ pub struct AuthorizationServerMetadata {
     /// The identifier of the authorization server. Compare it byte by byte.
     #[serde(deserialize_with = "lenient::or_default")]
     pub issuer: String,
-    /// Where users log in.
+    /// The URL at which users log in.
     #[serde(deserialize_with = "lenient::or_default", skip_serializing_if = "Option::is_none")]
     pub authorization_endpoint: Option<String>,
-    /// Where tokens are requested.
+    /// The URL at which tokens are requested.
     #[serde(deserialize_with = "lenient::or_default")]
     pub token_endpoint: String,
-    /// Where clients register (RFC 7591).
+    /// The URL at which clients register (RFC 7591).
     #[serde(deserialize_with = "lenient::or_default", skip_serializing_if = "Option::is_none")]
     pub registration_endpoint: Option<String>,
-    /// Where device codes are requested (RFC 8628).
+    /// The URL at which device codes are requested (RFC 8628).
     #[serde(deserialize_with = "lenient::or_default", skip_serializing_if = "Option::is_none")]
     pub device_authorization_endpoint: Option<String>,
-    /// Where tokens are revoked (RFC 7009).
+    /// The URL at which tokens are revoked (RFC 7009).
     #[serde(deserialize_with = "lenient::or_default", skip_serializing_if = "Option::is_none")]
     pub revocation_endpoint: Option<String>,
     /// The scopes that the authorization server knows.
@@ -42,10 +42,10 @@ pub struct AuthorizationServerMetadata {
     /// The grant types that the authorization server supports.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub grant_types_supported: Option<Vec<String>>,
-    /// How clients authenticate at the token endpoint.
+    /// The methods by which clients authenticate at the token endpoint.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
-    /// How clients authenticate at the revocation endpoint. Missing if they do so as at the token endpoint.
+    /// The methods by which clients authenticate at the revocation endpoint. Missing if they are those of the token endpoint.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub revocation_endpoint_auth_methods_supported: Option<Vec<String>>,
     /// The algorithms of the assertions by which clients authenticate.
@@ -125,7 +125,7 @@ impl IssuerCheck {
     }
 }
 
-/// Reads and checks a document. Returns `None` if it is no metadata.
+/// Reads and checks the metadata of an authorization server. Returns `None` if the document is no metadata.
 pub(super) fn read(
     body: &[u8],
     url: &str,

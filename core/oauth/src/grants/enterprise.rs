@@ -58,7 +58,7 @@ impl IdJagRequest {
         IdJagRequest { request, resource, scopes: Scopes::new() }
     }
 
-    /// Asks for scopes.
+    /// Sets the scopes to ask for. An empty set sends no `scope` parameter.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.request = self.request.scopes(scopes.clone());
         self.scopes = scopes;

@@ -42,13 +42,13 @@ impl WorkloadGrant {
         self
     }
 
-    /// Asks for scopes.
+    /// Sets the scopes to ask for. An empty set sends no `scope` parameter.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.request = self.request.scopes(scopes);
         self
     }
 
-    /// Binds the token to a key.
+    /// Binds the token to a key. `None`, the default, asks for a token that is not bound.
     pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
         self.request = self.request.dpop(dpop);
         self

@@ -83,7 +83,7 @@ pub struct Refresh {
     state: State,
 }
 
-/// What a program does for a [`Refresh`].
+/// An operation that a program performs for a [`Refresh`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefreshAction {
@@ -97,7 +97,7 @@ pub enum RefreshAction {
     Sign {
         /// The key that signs.
         key: KeyUse,
-        /// What is signed.
+        /// The bytes that the signature covers.
         bytes: Vec<u8>,
     },
     /// Write the token so that it survives a crash, and resume with [`RefreshInput::Done`].
@@ -131,22 +131,22 @@ pub enum RefreshInput {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refreshed {
-    /// The token.
+    /// The fresh token.
     pub token: StoredToken,
-    /// Where it comes from.
+    /// The source of the token.
     pub source: RefreshSource,
 }
 
-/// Where a fresh token comes from.
+/// The source of a fresh token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefreshSource {
-    /// Another task or process had renewed it.
+    /// Another task or process had renewed the token.
     Adopted,
-    /// The authorization server has issued it, and it is stored.
+    /// The authorization server has issued the token, and the token is stored.
     Issued,
-    /// The authorization server has issued it, and it could not be stored, for this reason. It works until the program
-    /// ends. The next refresh tries to store it again.
+    /// The authorization server has issued the token, which could not be stored, for this reason. The token works until
+    /// the program ends. The next refresh tries to store it again.
     Unsaved(String),
 }
 

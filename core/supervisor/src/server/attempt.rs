@@ -13,22 +13,25 @@ use mcpwire_core::Timestamp;
 pub(super) struct Attempt {
     pub(super) generation: Generation,
     pub(super) process: ProcessState,
-    /// `Some` only in [`State::Stopping`].
+    /// The shutdown in progress. `Some` exactly in [`State::Stopping`], where the server has a process.
     pub(super) stopping: Option<Stopping>,
     /// The process id, or `None` if no local process runs.
     pub(super) pid: Option<u32>,
     /// The negotiated protocol version, or `None` before the negotiation is complete.
     pub(super) version: Option<String>,
+    /// Number of tool calls that the server has not answered yet.
     pub(super) calls_in_flight: u32,
     pub(super) refreshes: Refreshes,
     pub(super) probes: Probes,
 }
 
+/// The process or connection of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ProcessState {
     #[default]
     None,
-    /// The state machine has requested [`Effect::Launch`](super::Effect::Launch), and the embedder has not reported the outcome yet.
+    /// The state machine has requested [`Effect::Launch`](super::Effect::Launch), and the embedder has not reported the
+    /// outcome yet.
     Launching,
     Running,
     /// [`Effect::Stop`](super::Effect::Stop) was requested, and the process has not ended yet.

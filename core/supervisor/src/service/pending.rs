@@ -15,8 +15,8 @@ pub(super) enum CommandOrigin {
     Shutdown,
     /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command to start the server.
     Enable,
-    /// The command disables a server that [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) could not start. After the reply, the embedder's
-    /// `command` fails with `error`, the error of that start.
+    /// The command disables a server that [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) could not start.
+    /// After the reply, the embedder's `command` fails with `error`, the error of that start.
     EnableFailed { command: CommandId, error: HubError },
 }
 
@@ -30,6 +30,7 @@ pub(super) enum CommandOrigin {
 /// ```
 #[derive(Debug)]
 pub(super) struct EnabledChange {
+    /// The command of the embedder, which gets the reply at the end.
     pub(super) command: CommandId,
     pub(super) step: EnabledStep,
 }
@@ -45,7 +46,8 @@ pub(super) enum EnabledStep {
     Reverting { error: HubError },
 }
 
-/// The outcomes of the starts of a [`Supervisor::boot`](crate::Supervisor::boot). All counts are 0 when no boot is in progress.
+/// The outcomes of the starts of a [`Supervisor::boot`](crate::Supervisor::boot). All counts are 0 when no boot is in
+/// progress.
 #[derive(Debug, Default)]
 pub(super) struct BootCounts {
     pub(super) ready: usize,
