@@ -20,11 +20,10 @@ use mcpwire_driver::Runtime;
 use mcpwire_oauth::{ClientInformation, SigningAlgorithm, StoreError, StoredToken, TokenKey};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use crate::format::{self, Versioned};
-use crate::signing_key::{KeyError, SigningKey};
+use crate::signing_key::SigningKey;
 use crate::store::{StoreFailed, StoreLock, TokenStore};
 
 /// Begins the names of documents that are private keys.
@@ -33,11 +32,15 @@ pub(crate) const KEY_PREFIX: &str = "key-";
 /// Maximum number of registrations at one issuer. Each has another redirect URI: the settings of a server can name one.
 const MAX_REGISTRATIONS: usize = 16;
 
-/// The documents of one account on one server.
-#[derive(Clone)]
+/// The documents of one account on one server. The methods access the store on a thread that may block.
 pub(crate) struct Documents {
-    store: Arc<dyn TokenStore>,
     runtime: Arc<dyn Runtime>,
+    account: Arc<Account>,
+}
+
+/// Where the documents of one account on one server are.
+pub(crate) struct Account {
+    store: Arc<dyn TokenStore>,
     server_url: String,
     /// Ends the names of the documents.
     hash: String,
@@ -60,14 +63,6 @@ pub(crate) struct Grant {
     pub(crate) client: Option<ClientInformation>,
 }
 
-/// A [`Grant`] as it is read. The token has a version, which is checked first.
-#[derive(Deserialize)]
-struct StoredGrant<'d> {
-    #[serde(borrow)]
-    token: &'d RawValue,
-    client: Option<ClientInformation>,
-}
-
 /// The registrations at one issuer, the one that was used last in front.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Registrations {
@@ -85,39 +80,37 @@ struct IssuerBinding {
 impl Documents {
     pub(crate) fn new(store: Arc<dyn TokenStore>, runtime: Arc<dyn Runtime>, server_url: &str, account: &str) -> Self {
         let hash = TokenKey::new(server_url, account).file_name();
-        Documents { store, runtime, server_url: server_url.to_owned(), hash }
+        Documents { runtime, account: Arc::new(Account { store, server_url: server_url.to_owned(), hash }) }
     }
 
+    /// Waits for the lock of the login, which all processes with this store share. Dropping the result releases the lock.
     pub(crate) async fn lock(&self) -> Result<StoreLock, StoreFailed> {
-        let name = self.token_name();
-        self.blocking(move |store| store.lock(&name)).await
+        self.run(|account| account.store.lock(&account.token_name())).await
     }
 
     /// Waits until no other process uses the login of a user at an identity provider.
     pub(crate) async fn lock_identity(&self, provider_url: &str, client_id: &str) -> Result<StoreLock, StoreFailed> {
         let name = format!("identity-{}", TokenKey::new(provider_url, client_id).file_name());
-        self.blocking(move |store| store.lock(&name)).await
+        self.run(move |account| account.store.lock(&name)).await
     }
 
-    /// Returns the stored login.
+    /// Returns the stored login, or `None` if there is none.
     ///
     /// # Errors
     /// If the store fails, or the document is damaged, or its client is not one of the token's issuer.
     pub(crate) async fn load(&self) -> Result<Option<Grant>, StoreFailed> {
-        let name = self.token_name();
-        self.blocking(move |store| load_grant(store, &name)).await
+        self.run(Account::load_grant).await
     }
 
     /// Writes the login. The caller holds the lock, and has loaded the document since.
     pub(crate) async fn save(&self, grant: &Grant) -> Result<(), StoreFailed> {
-        let (name, document) = (self.token_name(), write(grant)?);
-        self.blocking(move |store| store.save(&name, &document)).await
+        let document = write(grant)?;
+        self.run(move |account| account.store.save(&account.token_name(), &document)).await
     }
 
     /// Checks that the login can be written now.
     pub(crate) async fn check_save(&self) -> Result<(), StoreFailed> {
-        let name = self.token_name();
-        self.blocking(move |store| store.check_save(&name)).await
+        self.run(|account| account.store.check_save(&account.token_name())).await
     }
 
     /// Checks that this version may replace or delete the documents of this account.
@@ -125,8 +118,11 @@ impl Documents {
     /// # Errors
     /// If one of them is of a later version, or cannot be read.
     pub(crate) async fn check_versions(&self) -> Result<(), StoreFailed> {
-        let names = [self.token_name(), self.attempt_name()];
-        self.blocking(move |store| names.iter().try_for_each(|name| format::load(store, name).map(drop))).await
+        self.run(|account| {
+            let names = [account.token_name(), account.attempt_name()];
+            names.iter().try_for_each(|name| format::load(&*account.store, name).map(drop))
+        })
+        .await
     }
 
     /// Writes a new login in the place of any other, also of a damaged one. Sets its generation.
@@ -134,51 +130,55 @@ impl Documents {
     /// The generation is greater than all that other processes may know, also after a logout, so that they take the new login:
     /// it is at least the time of the login in microseconds. A refresh, which adds one, takes longer.
     pub(crate) async fn save_login(&self, grant: &mut Grant) -> Result<(), StoreFailed> {
-        let name = self.token_name();
         let _lock = self.lock().await?;
         self.check_versions().await?;
-        let stored = self.blocking(move |store| load_grant(store, &name)).await.ok().flatten();
+        let stored = self.load().await.ok().flatten();
         let after_stored = stored.map_or(0, |stored| stored.token.generation.saturating_add(1));
         let now = u64::try_from(self.runtime.unix_time().as_micros()).unwrap_or_default();
         grant.token.generation = grant.token.generation.max(after_stored).max(now);
         self.save(grant).await
     }
 
+    /// Deletes the login.
     pub(crate) async fn remove(&self) -> Result<(), StoreFailed> {
-        let name = self.token_name();
-        self.blocking(move |store| store.remove(&name)).await
+        self.run(|account| account.store.remove(&account.token_name())).await
     }
 
-    /// Returns the login that waits for the user. One that cannot be read is as none.
-    pub(crate) async fn load_attempt<T: DeserializeOwned>(&self) -> Result<Option<T>, StoreFailed> {
-        let name = self.attempt_name();
-        let document = self.blocking(move |store| format::load(store, &name)).await?;
-        Ok(document.and_then(|document| read(&document).ok()))
-    }
-
-    pub(crate) async fn save_attempt(&self, attempt: &impl Serialize) -> Result<(), StoreFailed> {
-        let (name, document) = (self.attempt_name(), write(&Versioned::new(attempt))?);
-        self.blocking(move |store| {
-            format::load(store, &name)?;
-            store.save(&name, &document)
+    /// Returns the login that waits for the user, or `None` if there is none, or if its document cannot be read.
+    pub(crate) async fn load_attempt<T: DeserializeOwned + Send + 'static>(&self) -> Result<Option<T>, StoreFailed> {
+        self.run(|account| {
+            let document = format::load(&*account.store, &account.attempt_name())?;
+            Ok(document.and_then(|document| read(&document).ok()))
         })
         .await
     }
 
-    pub(crate) async fn remove_attempt(&self) -> Result<(), StoreFailed> {
-        let name = self.attempt_name();
-        self.blocking(move |store| store.remove(&name)).await
+    /// Writes the login that waits for the user, in the place of any other one of this version.
+    pub(crate) async fn save_attempt(&self, attempt: &impl Serialize) -> Result<(), StoreFailed> {
+        let document = write(&Versioned::new(attempt))?;
+        self.run(move |account| {
+            let name = account.attempt_name();
+            format::load(&*account.store, &name)?;
+            account.store.save(&name, &document)
+        })
+        .await
     }
 
-    /// Returns the registration at this issuer with this redirect URI, or the one that was used last if there is none.
+    /// Deletes the login that waits for the user.
+    pub(crate) async fn remove_attempt(&self) -> Result<(), StoreFailed> {
+        self.run(|account| account.store.remove(&account.attempt_name())).await
+    }
+
+    /// Returns the registration at this issuer with this redirect URI, or else the registration there that was used last. Returns
+    /// `None` if the issuer has registered no client.
     pub(crate) async fn load_client(
         &self,
         issuer: &str,
         redirect_uri: Option<&str>,
     ) -> Result<Option<ClientInformation>, StoreFailed> {
         let (issuer, redirect_uri) = (issuer.to_owned(), redirect_uri.map(str::to_owned));
-        self.blocking(move |store| {
-            let mut clients = load_registrations(store, &issuer)?.clients;
+        self.run(move |account| {
+            let mut clients = account.load_registrations(&issuer)?.clients;
             let wanted = clients.iter().position(|client| Some(&client.redirect_uri) == redirect_uri.as_ref());
             Ok((!clients.is_empty()).then(|| clients.swap_remove(wanted.unwrap_or(0))))
         })
@@ -210,73 +210,76 @@ impl Documents {
         issuer: String,
         change: impl FnOnce(&mut Vec<ClientInformation>) + Send + 'static,
     ) -> Result<(), StoreFailed> {
-        self.blocking(move |store| {
+        self.run(move |account| {
             let name = client_name(&issuer);
-            let _lock = store.lock(&name)?;
-            let mut registrations = load_registrations(store, &issuer)?;
+            let _lock = account.store.lock(&name)?;
+            let mut registrations = account.load_registrations(&issuer)?;
             change(&mut registrations.clients);
             if registrations.clients.is_empty() {
-                return store.remove(&name);
+                return account.store.remove(&name);
             }
-            store.save(&name, &write(&Versioned::new(&registrations))?)
+            account.store.save(&name, &write(&Versioned::new(&registrations))?)
         })
         .await
     }
 
-    /// Returns the issuer at which a pre-registered client was used at this server, by any account of the user.
+    /// Returns the issuer at which any account of the user has used a pre-registered client at this server, or `None` if no account
+    /// has.
     pub(crate) async fn load_issuer(&self, client_id: &str) -> Result<Option<String>, StoreFailed> {
-        let name = self.issuer_name(client_id);
-        self.blocking(move |store| {
-            let Some(document) = format::load(store, &name)? else { return Ok(None) };
-            let failed = |error: StoreError| {
-                StoreFailed(format!(
-                    "{} cannot be used, which names the authorization server of a client: {error}",
-                    store.locate(&name)
-                ))
-            };
-            let binding: IssuerBinding = read(&document).map_err(failed)?;
-            Ok(Some(binding.issuer))
-        })
-        .await
+        let client_id = client_id.to_owned();
+        self.run(move |account| account.load_issuer(&client_id)).await
     }
 
     /// Remembers the issuer at which a pre-registered client is used at this server.
     pub(crate) async fn save_issuer(&self, client_id: &str, issuer: &str) -> Result<(), StoreFailed> {
-        if self.load_issuer(client_id).await?.as_deref() == Some(issuer) {
-            return Ok(());
-        }
         let binding = IssuerBinding { client_id: client_id.to_owned(), issuer: issuer.to_owned() };
-        let (name, document) = (self.issuer_name(client_id), write(&Versioned::new(&binding))?);
-        self.blocking(move |store| {
-            let _lock = store.lock(&name)?;
-            store.save(&name, &document)
+        self.run(move |account| {
+            if account.load_issuer(&binding.client_id)?.as_ref() == Some(&binding.issuer) {
+                return Ok(());
+            }
+            let name = account.issuer_name(&binding.client_id);
+            let _lock = account.store.lock(&name)?;
+            account.store.save(&name, &write(&Versioned::new(&binding))?)
         })
         .await
     }
 
-    /// Returns the key of this account, and creates it at the first time.
+    /// Returns the private key of this account, and creates the key at the first time.
     pub(crate) async fn dpop_key(&self) -> Result<SigningKey, StoreFailed> {
-        let _lock = self.lock().await?;
-        let name = format!("{KEY_PREFIX}{}", self.hash);
-        self.blocking(move |store| {
-            if let Some(document) = format::load(store, &name)? {
+        self.run(|account| {
+            let _lock = account.store.lock(&account.token_name())?;
+            let name = format!("{KEY_PREFIX}{}", account.hash);
+            if let Some(document) = format::load(&*account.store, &name)? {
                 return SigningKey::from_pkcs8(&document, SigningAlgorithm::Es256).map_err(|_| {
-                    StoreFailed(format!("the key in {} is damaged. Remove it and log in again", store.locate(&name)))
+                    let place = account.store.locate(&name);
+                    StoreFailed(format!("the key in {place} is damaged. Remove it and log in again"))
                 });
             }
-            let failed = |error: KeyError| StoreFailed(error.to_string());
-            let (key, document) = SigningKey::generate().map_err(failed)?;
-            let document = Zeroizing::new(document);
-            store.save(&name, &document)?;
+            let (key, document) = SigningKey::generate().map_err(|error| StoreFailed(error.to_string()))?;
+            account.store.save(&name, &Zeroizing::new(document))?;
             Ok(key)
         })
         .await
     }
 
-    fn issuer_name(&self, client_id: &str) -> String {
-        format!("issuer-{}", TokenKey::new(&self.server_url, client_id).file_name())
+    /// Runs a function on a thread that may block.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        function: impl FnOnce(&Account) -> Result<T, StoreFailed> + Send + 'static,
+    ) -> Result<T, StoreFailed> {
+        let (sender, receiver) = oneshot::channel();
+        let account = Arc::clone(&self.account);
+        self.runtime.spawn_blocking(Box::new(move || {
+            // The caller may have given up.
+            let _ = sender.send(function(&account));
+        }));
+        receiver
+            .await
+            .unwrap_or_else(|_| Err(StoreFailed("the store was not called, because no thread could be started".into())))
     }
+}
 
+impl Account {
     fn token_name(&self) -> String {
         token_name(&self.hash)
     }
@@ -285,43 +288,40 @@ impl Documents {
         format!("login-{}", self.hash)
     }
 
-    /// Runs a function on a thread that may block.
-    pub(crate) async fn blocking<T: Send + 'static>(
-        &self,
-        function: impl FnOnce(&dyn TokenStore) -> Result<T, StoreFailed> + Send + 'static,
-    ) -> Result<T, StoreFailed> {
-        let (sender, receiver) = oneshot::channel();
-        let store = Arc::clone(&self.store);
-        self.runtime.spawn_blocking(Box::new(move || {
-            // Nobody waits any more if the receiver is gone.
-            let _ = sender.send(function(&*store));
-        }));
-        receiver
-            .await
-            .unwrap_or_else(|_| Err(StoreFailed("the store was not called, because no thread could be started".into())))
+    fn issuer_name(&self, client_id: &str) -> String {
+        format!("issuer-{}", TokenKey::new(&self.server_url, client_id).file_name())
     }
-}
 
-fn load_grant(store: &dyn TokenStore, name: &str) -> Result<Option<Grant>, StoreFailed> {
-    let Some(document) = format::load(store, name)? else { return Ok(None) };
-    let failed =
-        |error: StoreError| StoreFailed(format!("the login in {} cannot be used: {error}", store.locate(name)));
-    let stored: StoredGrant<'_> = read(&document).map_err(failed)?;
-    let token = StoredToken::from_bytes(stored.token.get().as_bytes()).map_err(failed)?;
-    let client: Option<ClientInformation> = stored.client;
-    // The refresh token goes only to the issuer that knows the client.
-    if client.as_ref().is_some_and(|client| client.issuer != token.endpoint.issuer) {
-        return Err(failed(StoreError::Damaged));
+    fn load_grant(&self) -> Result<Option<Grant>, StoreFailed> {
+        let name = self.token_name();
+        let Some(document) = format::load(&*self.store, &name)? else { return Ok(None) };
+        let grant = read(&document).and_then(|grant: Grant| match &grant.client {
+            // The refresh token goes only to the issuer that knows the client.
+            Some(client) if client.issuer != grant.token.endpoint.issuer => Err(StoreError::Damaged),
+            _ => Ok(grant),
+        });
+        grant
+            .map(Some)
+            .map_err(|error| StoreFailed(format!("the login in {} cannot be used: {error}", self.store.locate(&name))))
     }
-    Ok(Some(Grant { token, client }))
-}
 
-/// Loads the registrations at this issuer. A document that cannot be read is replaced at the next login, which registers again.
-fn load_registrations(store: &dyn TokenStore, issuer: &str) -> Result<Registrations, StoreFailed> {
-    let document = format::load(store, &client_name(issuer))?;
-    let mut registrations: Registrations = document.and_then(|document| read(&document).ok()).unwrap_or_default();
-    registrations.clients.retain(|client| client.issuer == issuer);
-    Ok(registrations)
+    fn load_issuer(&self, client_id: &str) -> Result<Option<String>, StoreFailed> {
+        let name = self.issuer_name(client_id);
+        let Some(document) = format::load(&*self.store, &name)? else { return Ok(None) };
+        let binding = read(&document).map_err(|error| {
+            let place = self.store.locate(&name);
+            StoreFailed(format!("{place} cannot be used, which names the authorization server of a client: {error}"))
+        });
+        binding.map(|binding: IssuerBinding| Some(binding.issuer))
+    }
+
+    /// Loads the registrations at this issuer. A document that cannot be read is replaced at the next login, which registers again.
+    fn load_registrations(&self, issuer: &str) -> Result<Registrations, StoreFailed> {
+        let document = format::load(&*self.store, &client_name(issuer))?;
+        let mut registrations: Registrations = document.and_then(|document| read(&document).ok()).unwrap_or_default();
+        registrations.clients.retain(|client| client.issuer == issuer);
+        Ok(registrations)
+    }
 }
 
 fn client_name(issuer: &str) -> String {

@@ -156,7 +156,7 @@ fn a_new_login_has_a_greater_generation_than_all_that_other_processes_know() {
     run(documents.save(&grant(ISSUER, now + 5))).unwrap();
     assert_eq!(login(now + 1), now + 6);
     assert_eq!(login(now + 10), now + 10);
-    store.save(&documents.token_name(), b"damaged").unwrap();
+    store.save(&documents.account.token_name(), b"damaged").unwrap();
     assert_eq!(login(1), now);
 }
 
@@ -174,7 +174,7 @@ fn a_damaged_login_is_an_error_that_names_it_and_stays() {
         (json!({"token": {"access_token": "secret"}, "client": null}).to_string(), "damaged; log in again"),
         (json!({"token": later, "client": null}).to_string(), "use a later version of this program"),
     ] {
-        store.save(&documents.token_name(), document.as_bytes()).unwrap();
+        store.save(&documents.account.token_name(), document.as_bytes()).unwrap();
         let error = run(documents.load()).unwrap_err().0;
         assert!(error.contains("log in again") && error.contains(text), "{error}");
         // A later version is no damage, and is named by its own words.
@@ -182,9 +182,9 @@ fn a_damaged_login_is_an_error_that_names_it_and_stays() {
         assert_eq!(is_later, text == "use a later version of this program", "{error}");
         assert!(is_later || error.starts_with("the login in the store cannot be used: "), "{error}");
         assert!(!error.contains("secret") && !error.contains("refresh"), "{error}");
-        assert_eq!(store.load(&documents.token_name()), Ok(Some(document.into_bytes())));
+        assert_eq!(store.load(&documents.account.token_name()), Ok(Some(document.into_bytes())));
     }
-    store.save(&format!("{KEY_PREFIX}{}", documents.hash), b"damaged").unwrap();
+    store.save(&format!("{KEY_PREFIX}{}", documents.account.hash), b"damaged").unwrap();
     let error = run(documents.dpop_key()).unwrap_err();
     assert!(error.0.contains("is damaged. Remove it and log in again"), "{error}");
 }

@@ -14,7 +14,7 @@ use mcpwire_files::{
 };
 use zeroize::Zeroizing;
 
-use crate::secret_keeper::{self, SecretKeeper, SplitDocument};
+use crate::secret_keeper::{self, SecretKeeper};
 use crate::store::{StoreFailed, StoreLock, TokenStore};
 
 /// Maximum size of a document, in bytes. The store neither writes nor reads a larger one. Logins take a few KiB: access tokens with
@@ -143,7 +143,7 @@ impl TokenStore for FileStore {
         };
         let uses_keychain = !stored.is_some_and(is_in_file);
         match secret_keeper::split(name, document) {
-            Some(SplitDocument { rest, secret }) if uses_keychain => {
+            Some((rest, secret)) if uses_keychain => {
                 // First the secret: if this process ends here, the old login has the newest refresh token, and goes on.
                 keeper.set(name, &secret)?;
                 self.replace(&path, &rest)

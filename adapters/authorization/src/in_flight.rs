@@ -103,15 +103,29 @@ struct Requests {
     next_id: u64,
     sent: Vec<SentRequest>,
     /// The tasks that wait for the end of a request.
-    waiting: Vec<oneshot::Sender<()>>,
+    waiters: Waiters,
 }
 
 struct SentRequest {
     id: u64,
     owner: Owner,
     login: UnsettledLogin,
-    /// Somebody has waited in vain for the end of this request, so the end of the program does not wait again.
+    /// A task has waited in vain for the end of this request, so the end of the program does not wait again.
     is_given_up: bool,
+}
+
+/// Tasks that wait for an event. Dropping the value wakes them; not under a lock, because a waker may run code of the program.
+#[derive(Default)]
+pub(crate) struct Waiters(Vec<oneshot::Sender<()>>);
+
+impl Waiters {
+    /// Returns a receiver that resolves at the next event.
+    pub(crate) fn wait(&mut self) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.retain(|sender| !sender.is_canceled());
+        self.0.push(sender);
+        receiver
+    }
 }
 
 /// Names the `OAuth` that has sent a request.
@@ -134,13 +148,18 @@ pub(crate) struct InFlightRequest {
 
 impl Drop for InFlightRequest {
     fn drop(&mut self) {
-        self.registry.end(self.id);
+        let mut requests = self.registry.lock();
+        requests.sent.retain(|sent| sent.id != self.id);
+        let waiters = mem::take(&mut requests.waiters);
+        drop(requests);
+        self.registry.ended.notify_all();
+        drop(waiters);
     }
 }
 
 impl InFlight {
     const fn new() -> Self {
-        let requests = Requests { is_closed: false, next_id: 0, sent: Vec::new(), waiting: Vec::new() };
+        let requests = Requests { is_closed: false, next_id: 0, sent: Vec::new(), waiters: Waiters(Vec::new()) };
         InFlight { requests: Mutex::new(requests), ended: Condvar::new() }
     }
 
@@ -161,32 +180,15 @@ impl InFlight {
         Some(InFlightRequest { registry: self, id })
     }
 
-    fn end(&self, id: u64) {
-        let waiting = {
-            let mut requests = self.lock();
-            requests.sent.retain(|sent| sent.id != id);
-            mem::take(&mut requests.waiting)
-        };
-        self.ended.notify_all();
-        // Woken without the lock: a waker may run code of the program.
-        for sender in waiting {
-            let _ = sender.send(());
-        }
-    }
-
     /// Returns a receiver that resolves when a request has ended, or `None` if the owner has none in flight.
     pub(crate) fn next_end(&self, owner: Owner) -> Option<oneshot::Receiver<()>> {
         let mut requests = self.lock();
-        if !requests.sent.iter().any(|sent| sent.owner == owner) {
-            return None;
-        }
-        let (sender, receiver) = oneshot::channel();
-        requests.waiting.retain(|sender| !sender.is_canceled());
-        requests.waiting.push(sender);
-        Some(receiver)
+        let has_sent = requests.sent.iter().any(|sent| sent.owner == owner);
+        has_sent.then(|| requests.waiters.wait())
     }
 
-    /// Says that nobody waits for the requests of an owner any more. Returns the login of one of them.
+    /// Says that nobody waits for the requests of an owner any more. Returns the login of one of them, or `None` if the owner has none
+    /// in flight.
     pub(crate) fn give_up(&self, owner: Owner) -> Option<UnsettledLogin> {
         let mut requests = self.lock();
         let mut given_up = None;
@@ -279,7 +281,7 @@ mod tests {
         let mut end = registry.next_end(owners[0]).unwrap();
         assert_eq!(end.try_recv(), Ok(None));
         drop(sent);
-        assert_eq!(end.try_recv(), Ok(Some(())));
+        assert!(end.try_recv().is_err(), "the sender was dropped, which wakes the receiver");
         assert!(registry.next_end(owners[0]).is_none());
     }
 }

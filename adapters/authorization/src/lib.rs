@@ -10,43 +10,33 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
-mod addresses;
 mod authorizer;
-mod browser;
 mod documents;
 mod error;
 #[cfg(feature = "file-store")]
 mod file_store;
+mod flow_runner;
 mod format;
 mod in_flight;
-mod loopback;
-mod machine;
-mod paste_back;
-mod redirect;
-mod run;
+mod prompt;
 #[cfg(feature = "file-store")]
 mod secret_keeper;
-mod signer;
 mod signing_key;
 mod status;
 mod store;
 
-pub use authorizer::{LoginRequest, OAuth, OAuthBuilder, PendingLogin};
-pub use browser::{Browser, LoginPrompt, LoginWindow};
+pub use authorizer::{Enterprise, LoginRequest, MachineGrant, OAuth, OAuthBuilder, PendingLogin};
 pub use documents::login_document;
 pub use error::{ClientIssuerRequired, LoginError, LoginErrorKind, LoginRequired};
 #[cfg(feature = "file-store")]
 pub use file_store::FileStore;
+pub use flow_runner::{FlowKeys, FlowRunner};
 pub use in_flight::{OneUseRequest, SETTLE_TIMEOUT, UnsettledLogin, settle_logins, unsettled_logins};
-pub use loopback::{LoopbackError, LoopbackListener};
-pub use machine::{Enterprise, MachineGrant};
 pub use mcpwire_oauth as oauth;
 pub use mcpwire_oauth::{DeviceCode, Scopes};
-pub use paste_back::PasteBack;
-pub use run::{FlowKeys, FlowRunner};
+pub use prompt::{Browser, LoginPrompt, LoginWindow, LoopbackError, LoopbackListener, PasteBack};
 #[cfg(feature = "file-store")]
 pub use secret_keeper::SecretKeeper;
-pub use signer::Signer;
-pub use signing_key::{KeyError, SigningKey, random_seed};
+pub use signing_key::{KeyError, Signer, SigningKey, random_seed};
 pub use status::{LoggedOut, LoginStatus, RevocationOutcome};
 pub use store::{MemoryStore, StoreFailed, StoreLock, TokenStore};

@@ -23,17 +23,10 @@ pub trait SecretKeeper: Send + Sync + 'static {
 /// The member of a file that says that the secret of the document is not in it.
 const MARK: &str = "secret_in_keychain";
 
-/// A document without its secret.
-pub(crate) struct SplitDocument {
-    /// What the file contains.
-    pub(crate) rest: Vec<u8>,
-    pub(crate) secret: Vec<u8>,
-}
-
-/// Takes the secret out of a document. Returns `None` if the document has none.
+/// Takes the secret out of a document. Returns what the file contains, and the secret, or `None` if the document has no secret.
 ///
 /// The secret of a login is its refresh token. A private key is a secret as a whole.
-pub(crate) fn split(name: &str, document: &[u8]) -> Option<SplitDocument> {
+pub(crate) fn split(name: &str, document: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let (mut members, secret) = if name.starts_with(crate::documents::KEY_PREFIX) {
         (Map::new(), document.to_vec())
     } else {
@@ -44,7 +37,7 @@ pub(crate) fn split(name: &str, document: &[u8]) -> Option<SplitDocument> {
         (members, token.into_bytes())
     };
     members.insert(MARK.into(), true.into());
-    Some(SplitDocument { rest: serde_json::to_vec(&members).ok()?, secret })
+    Some((serde_json::to_vec(&members).ok()?, secret))
 }
 
 /// Returns the members of a file whose secret is not in it.

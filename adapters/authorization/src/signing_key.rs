@@ -1,6 +1,7 @@
-//! [`SigningKey`]: a private key in memory, for DPoP proofs and client assertions.
+//! [`Signer`]: what signs DPoP proofs and client assertions, and [`SigningKey`]: a private key in memory.
 
 use std::fmt;
+use std::sync::Arc;
 
 use mcpwire_oauth::{PublicKey, SigningAlgorithm};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -10,6 +11,24 @@ use ring::signature::{
 };
 use rustls_pki_types::PrivateKeyDer;
 use rustls_pki_types::pem::PemObject as _;
+
+/// Signs DPoP proofs (RFC 9449) and client assertions (RFC 7523) with a private key.
+///
+/// [`SigningKey`] is a key in memory. Implement this trait for a key that the program cannot read: in a hardware module, an agent or
+/// the key store of a cloud.
+pub trait Signer: Send + Sync + 'static {
+    /// Returns the public key, which DPoP proofs contain, or `None` if the key cannot sign them.
+    fn public_key(&self) -> Option<PublicKey>;
+
+    /// Returns the signature of `bytes` as JSON Web Signature encodes it (RFC 7518): for ES256 the 64 bytes of `r` and `s`.
+    ///
+    /// Each request with a bound token calls it, while the other requests of the same login wait, so it should return within
+    /// milliseconds.
+    ///
+    /// # Errors
+    /// If the key cannot sign now, [`KeyError::Failed`]. The request then fails, and is not sent.
+    fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, KeyError>;
+}
 
 /// A private key in memory, for DPoP proofs (RFC 9449) and client assertions (RFC 7523). `ring` signs, because it is in the program
 /// for TLS anyway.
@@ -43,10 +62,10 @@ pub enum KeyError {
     /// The random number generator of the operating system failed.
     #[error("the random number generator of the operating system failed")]
     NoEntropy,
-    /// The key cannot sign DPoP proofs: [`Signer::public_key`](crate::Signer::public_key) returned nothing.
+    /// The key cannot sign DPoP proofs: [`Signer::public_key`] returned nothing.
     #[error("the key cannot sign DPoP proofs, because its algorithm is neither ES256 nor EdDSA")]
     NotForDpop,
-    /// A [`Signer`](crate::Signer) failed. Contains its text, without secrets.
+    /// A [`Signer`] failed. Contains its text, without secrets.
     #[error("the key cannot sign: {0}")]
     Failed(String),
 }
@@ -121,6 +140,26 @@ impl SigningKey {
                 Ok(signature)
             }
         }
+    }
+}
+
+impl Signer for SigningKey {
+    fn public_key(&self) -> Option<PublicKey> {
+        self.public_key()
+    }
+
+    fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, KeyError> {
+        self.sign(bytes)
+    }
+}
+
+impl<S: Signer + ?Sized> Signer for Arc<S> {
+    fn public_key(&self) -> Option<PublicKey> {
+        (**self).public_key()
+    }
+
+    fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, KeyError> {
+        (**self).sign(bytes)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 
 use mcpwire_driver::http::{HttpClient, check_applied};
 use mcpwire_driver::{HttpSetupError, McpServerDef, Runtime};
@@ -10,15 +9,15 @@ use mcpwire_oauth as oauth;
 use mcpwire_oauth::OAuthSettings;
 use mcpwire_text::url::without_query;
 
+use super::OAuth;
 use super::inner::Inner;
-use super::oauth::OAuth;
+use super::machine_grants::MachineGrant;
 use super::state::Shared;
-use crate::browser::LoginPrompt;
 use crate::documents::Documents;
+use crate::flow_runner::FlowRunner;
 use crate::in_flight::Owner;
-use crate::machine::MachineGrant;
-use crate::run::FlowRunner;
-use crate::signer::Signer;
+use crate::prompt::LoginPrompt;
+use crate::signing_key::Signer;
 use crate::store::{MemoryStore, TokenStore};
 
 /// Builds an [`OAuth`].
@@ -167,7 +166,6 @@ impl OAuthBuilder {
             client_key: self.client_key,
             dpop_key: self.dpop_key,
             uses_dpop: self.uses_dpop,
-            failed_renewals: AtomicU32::new(0),
         }))
     }
 }

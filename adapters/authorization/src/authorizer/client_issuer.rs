@@ -6,7 +6,7 @@
 use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, ErrorKind, OAuthSettings, StoredToken};
 
 use super::inner::Inner;
-use super::login_request::LoginParameters;
+use super::login_request::LoginRequest;
 use crate::documents::Grant;
 use crate::error::{ClientIssuerRequired, LoginError};
 
@@ -18,12 +18,15 @@ impl Inner {
     pub(super) async fn login_settings(
         &self,
         discovered: &Discovered,
-        parameters: &LoginParameters,
+        request: &LoginRequest,
     ) -> Result<OAuthSettings, LoginError> {
-        let settings = self.settings_for(parameters.chosen_scopes.as_ref());
+        let mut settings = self.settings.clone();
+        if let Some(scopes) = &request.scopes {
+            settings = settings.scopes(scopes.clone());
+        }
         let Some((client_id, has_secret)) = settings.configured_client() else { return Ok(settings) };
         let (client_id, issuer) = (client_id.to_owned(), &discovered.metadata.issuer);
-        let trusted = parameters.trusted_issuer.as_deref();
+        let trusted = request.trusted_issuer.as_deref();
         match self.check_client(&client_id, has_secret, issuer, trusted).await {
             Err(LoginError::Flow(error)) if error.kind() == ErrorKind::ClientIssuerRequired => {
                 let (server_url, issuer) = (self.server_url.clone(), issuer.clone());
@@ -56,14 +59,6 @@ impl Inner {
             return Ok(());
         }
         self.check_client(&client.client_id, client.client_secret.is_some(), issuer, None).await
-    }
-
-    /// Remembers the issuer of a pre-registered client, before its credentials are sent.
-    pub(super) async fn remember_client(&self, client: &ClientInformation) -> Result<(), LoginError> {
-        if client.source == ClientSource::PreRegistered {
-            self.remember_issuer(&client.client_id, &client.issuer).await?;
-        }
-        Ok(())
     }
 
     /// Remembers the issuer at which a pre-registered client is used.

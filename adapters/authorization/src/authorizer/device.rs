@@ -1,17 +1,18 @@
 //! The login with a code that the user enters on another device (RFC 8628).
 
-use std::future::poll_fn;
+use std::future::pending;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use mcpwire_oauth::{
     ClientInformation, DeviceAction, DeviceCode, DeviceInput, DeviceLogin, Discovered, Error, OAuthSettings,
-    Registration, Scopes, StoredToken, TokenResponse, UnixTime,
+    Registration, Scopes, StoredToken, TokenResponse,
 };
 
 use super::inner::{Inner, new_entropy};
-use super::login_request::LoginParameters;
+use super::login_request::LoginRequest;
 use crate::error::LoginError;
+use crate::flow_runner::within;
 use crate::in_flight::OneUseRequest;
 use crate::status::LoginStatus;
 
@@ -22,16 +23,15 @@ impl Inner {
     /// Logs the user in with a device code. `show` shows the code.
     pub(super) async fn login_by_device(
         self: &Arc<Self>,
-        parameters: &LoginParameters,
+        request: &LoginRequest,
         show: &mut (dyn FnMut(&DeviceCode) + Send),
     ) -> Result<LoginStatus, LoginError> {
-        let previous = self.shared.lock().access.token().cloned();
-        let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
+        let discovered = self.discover(self.token().as_ref()).await?;
         let Some(url) = discovered.metadata.device_authorization_endpoint.clone() else {
             return Err(LoginError::NoDeviceLogin(discovered.metadata.issuer));
         };
-        let settings = self.login_settings(&discovered, parameters).await?;
-        let stored = self.stored_client(&discovered, UNUSED_REDIRECT_URI, parameters).await?;
+        let settings = self.login_settings(&discovered, request).await?;
+        let stored = self.stored_client(&discovered, UNUSED_REDIRECT_URI, request).await?;
         let client = self.device_client(&discovered, &settings, stored.clone()).await?;
         let scopes = discovered.scopes_to_request(&settings, None, None);
         match self.get_by_device(&url, &discovered, client, &scopes, show).await {
@@ -44,25 +44,6 @@ impl Inner {
         }
     }
 
-    async fn store_device_token(
-        &self,
-        client: ClientInformation,
-        discovered: Discovered,
-        scopes: Scopes,
-        response: TokenResponse,
-    ) -> Result<LoginStatus, LoginError> {
-        let client_id = client.client_id.clone();
-        let resource_parameter = discovered.resource_parameter(&self.settings);
-        self.store_token(Some(client), |previous| {
-            let endpoint = discovered.token_endpoint();
-            let mut token =
-                StoredToken::new(endpoint, discovered.resource, Some(&client_id), scopes, response, previous);
-            token.no_resource_on_refresh = resource_parameter.is_none();
-            token
-        })
-        .await
-    }
-
     /// Returns a client that may use device codes, and keeps a new registration for the next login.
     async fn device_client(
         self: &Arc<Self>,
@@ -70,25 +51,15 @@ impl Inner {
         settings: &OAuthSettings,
         stored: Option<ClientInformation>,
     ) -> Result<ClientInformation, LoginError> {
-        let (inner, discovered, settings) = (Arc::clone(self), discovered.clone(), settings.clone());
-        self.to_the_end(OneUseRequest::Registration, async move {
-            inner.register_device_client(&discovered, &settings, stored).await
-        })
-        .await
-    }
-
-    async fn register_device_client(
-        &self,
-        discovered: &Discovered,
-        settings: &OAuthSettings,
-        stored: Option<ClientInformation>,
-    ) -> Result<ClientInformation, LoginError> {
         let redirect_uri = stored.as_ref().map_or(UNUSED_REDIRECT_URI, |stored| &stored.redirect_uri);
         let settings = settings.clone().redirect_uri(redirect_uri).device_grant(true);
-        let client = self.run(Registration::new(discovered, &settings, stored.clone())).await?;
-        self.store_client(&client, stored.as_ref()).await?;
-        self.remember_client(&client).await?;
-        Ok(client)
+        let registration = Registration::new(discovered, &settings, stored.clone());
+        self.to_the_end(OneUseRequest::Registration, |inner| async move {
+            let client = inner.run(registration).await?;
+            inner.keep_client(&client, stored.as_ref()).await?;
+            Ok(client)
+        })
+        .await
     }
 
     async fn get_by_device(
@@ -100,56 +71,75 @@ impl Inner {
         show: &mut (dyn FnMut(&DeviceCode) + Send),
     ) -> Result<LoginStatus, LoginError> {
         let endpoint = discovered.token_endpoint();
-        let key = self.client_key.as_ref().map(|(description, _)| description);
-        let authentication = client.authentication(&endpoint, key)?;
+        let authentication = client.authentication(&endpoint, self.client_key())?;
         let resource = discovered.resource_parameter(&self.settings);
         let login = DeviceLogin::new(url, endpoint, authentication, resource, scopes.clone(), new_entropy()?);
         let mut login = login.dpop(self.dpop());
-        let keys = self.keys();
         let mut action = login.start(self.now())?;
         loop {
-            let input = match action {
-                // Each answer may be the token, which is then stored even if the caller gives up.
-                DeviceAction::Fetch(request) => {
-                    let (inner, client) = (Arc::clone(self), client.clone());
-                    let (discovered, scopes) = (discovered.clone(), scopes.clone());
-                    let step = self.to_the_end(OneUseRequest::DeviceCode, async move {
-                        let input = DeviceInput::Network(inner.runner.fetch_input(request).await);
-                        Ok(match login.resume(input, inner.now())? {
+            match action {
+                DeviceAction::ShowCode(code) => show(&code),
+                DeviceAction::Wait(until) => {
+                    within(&*self.process_runtime, until.duration_since(self.now()), pending::<()>()).await;
+                }
+                // Each response may be the token, which is then stored even if the caller gives up.
+                requests => {
+                    let (client, discovered, scopes) = (client.clone(), discovered.clone(), scopes.clone());
+                    let result = self.to_the_end(OneUseRequest::DeviceCode, |inner| async move {
+                        match inner.run_requests(&mut login, requests).await? {
                             DeviceAction::Done(response) => {
-                                ControlFlow::Break(inner.store_device_token(client, discovered, scopes, response).await)
+                                let status = inner.store_device_token(client, discovered, scopes, response).await?;
+                                Ok(ControlFlow::Break(status))
                             }
-                            next => ControlFlow::Continue((login, next)),
-                        })
+                            next => Ok(ControlFlow::Continue((login, next))),
+                        }
                     });
-                    match step.await? {
-                        ControlFlow::Break(stored) => return stored,
+                    match result.await? {
+                        ControlFlow::Break(status) => return Ok(status),
                         ControlFlow::Continue(next) => (login, action) = next,
                     }
                     continue;
                 }
-                DeviceAction::Sign { key, bytes } => DeviceInput::Network(keys.sign(key, &bytes)?),
-                DeviceAction::ShowCode(code) => {
-                    show(&code);
-                    DeviceInput::Done
-                }
-                DeviceAction::Wait(until) => {
-                    self.wait_until(until).await;
-                    DeviceInput::Done
-                }
-                DeviceAction::Done(response) => {
-                    return self.store_device_token(client, discovered.clone(), scopes.clone(), response).await;
-                }
-                _ => return Err(Error::temporary("this version does not know the next step of the login").into()),
-            };
-            action = login.resume(input, self.now())?;
+            }
+            action = login.resume(DeviceInput::Done, self.now())?;
         }
     }
 
-    async fn wait_until(&self, until: UnixTime) {
-        let mut timer = self.runner.runtime().timer();
-        timer.reset(until.duration_since(self.now()));
-        poll_fn(|cx| timer.poll(cx)).await;
+    /// Sends the requests of a login, and signs for it, up to an action of another kind, which is returned.
+    async fn run_requests(
+        &self,
+        login: &mut DeviceLogin,
+        mut action: DeviceAction,
+    ) -> Result<DeviceAction, LoginError> {
+        let keys = self.keys();
+        loop {
+            let input = match action {
+                DeviceAction::Fetch(request) => self.runner.fetch_input(request).await,
+                DeviceAction::Sign { key, bytes } => keys.sign(key, &bytes)?,
+                DeviceAction::ShowCode(_) | DeviceAction::Wait(_) | DeviceAction::Done(_) => return Ok(action),
+                _ => return Err(Error::temporary("this version does not know the next step of the login").into()),
+            };
+            action = login.resume(DeviceInput::Network(input), self.now())?;
+        }
+    }
+
+    async fn store_device_token(
+        &self,
+        client: ClientInformation,
+        discovered: Discovered,
+        scopes: Scopes,
+        response: TokenResponse,
+    ) -> Result<LoginStatus, LoginError> {
+        let client_id = client.client_id.clone();
+        let no_resource = discovered.resource_parameter(&self.settings).is_none();
+        self.store_token(Some(client), |previous| {
+            let endpoint = discovered.token_endpoint();
+            let mut token =
+                StoredToken::new(endpoint, discovered.resource, Some(&client_id), scopes, response, previous);
+            token.no_resource_on_refresh = no_resource;
+            token
+        })
+        .await
     }
 }
 

@@ -1,31 +1,25 @@
 //! [`Inner`]: what the clones of an [`OAuth`](super::OAuth) share.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
-use std::task::Poll;
 
 use futures_channel::oneshot;
 use mcpwire_driver::Runtime;
 use mcpwire_oauth as oauth;
-use mcpwire_oauth::{Discovered, Discovery, Entropy, Error, Flow, OAuthSettings, Scopes, UnixTime};
+use mcpwire_oauth::{Discovered, Discovery, Entropy, Error, Flow, OAuthSettings, Scopes, StoredToken, UnixTime};
 
-use super::state::{Next, Shared};
-use crate::browser::LoginPrompt;
+use super::machine_grants::MachineGrant;
+use super::state::{Shared, Task};
 use crate::documents::Documents;
 use crate::error::{LoginError, LoginRequired};
+use crate::flow_runner::{FlowKeys, FlowRunner, now, within};
 use crate::in_flight::{InFlight, InFlightRequest, OneUseRequest, Owner, SETTLE_TIMEOUT, UnsettledLogin};
-use crate::machine::MachineGrant;
-use crate::run::{FlowKeys, FlowRunner, now};
-use crate::signer::Signer;
-use crate::signing_key::{KeyError, random_seed};
+use crate::prompt::LoginPrompt;
+use crate::signing_key::{KeyError, Signer, random_seed};
 
 /// Why a login is required.
 pub(super) const NO_PROMPT: &str = "this program cannot ask a user";
 pub(super) const NO_TOKEN: &str = "no token is stored";
-pub(super) const TOKEN_REFUSED: &str = "the server refuses the stored token";
-pub(super) const MORE_SCOPES: &str = "the stored token lacks them";
 
 /// What the clones of an [`OAuth`](super::OAuth) share.
 pub(super) struct Inner {
@@ -47,8 +41,6 @@ pub(super) struct Inner {
     /// The key of the program to which tokens are bound. Without it, one is created and kept in the store.
     pub(super) dpop_key: Option<Arc<dyn Signer>>,
     pub(super) uses_dpop: bool,
-    /// Number of renewals that have failed one after the other.
-    pub(super) failed_renewals: AtomicU32,
     pub(super) shared: Shared,
 }
 
@@ -58,7 +50,7 @@ impl Inner {
         self.load(false).await
     }
 
-    /// Loads the key at the first time, and the stored token if it can be read: a login replaces one that cannot.
+    /// Loads the key at the first time, and the stored token if it can be read: a login replaces a token that cannot.
     pub(super) async fn ensure_loaded_for_login(&self) -> Result<(), LoginError> {
         // A login that cannot be stored is not begun.
         self.documents.check_save().await?;
@@ -66,24 +58,25 @@ impl Inner {
         self.load(true).await
     }
 
-    /// Loads the key and the stored token at the first time. `is_damage_ignored` says whether a token that cannot be read is as none.
+    /// Loads the key and the stored token at the first time. `is_damage_ignored` says whether a stored token that cannot be read is
+    /// treated as missing.
     pub(super) async fn load(&self, is_damage_ignored: bool) -> Result<(), LoginError> {
-        loop {
-            match self.shared.begin_load() {
-                Next::Ready => return Ok(()),
-                Next::Wait(receiver) => {
-                    let _ = receiver.await;
-                }
-                Next::Start(started) => {
+        while !self.shared.lock().is_loaded {
+            match self.shared.begin(Task::Load) {
+                Ok(_running) => {
                     let key = if self.uses_dpop { Some(self.load_dpop_key().await?) } else { None };
                     let grant = match self.documents.load().await {
                         Err(_) if is_damage_ignored => None,
                         loaded => loaded?,
                     };
-                    started.finish(key, grant);
+                    self.shared.change(|state| state.set_loaded(key, grant));
+                }
+                Err(ended) => {
+                    let _ = ended.await;
                 }
             }
         }
+        Ok(())
     }
 
     async fn load_dpop_key(&self) -> Result<Arc<dyn Signer>, LoginError> {
@@ -129,49 +122,42 @@ impl Inner {
 
     /// Runs a part of a login that uses up a credential, with the write of its result. The part goes on when its caller gives up, and
     /// when the runtime of the connections ends.
-    pub(super) async fn to_the_end<T: Send + 'static>(
-        &self,
+    pub(super) async fn to_the_end<T, F>(
+        self: &Arc<Self>,
         request: OneUseRequest,
-        part: impl Future<Output = Result<T, LoginError>> + Send + 'static,
-    ) -> Result<T, LoginError> {
+        part: impl FnOnce(Arc<Self>) -> F,
+    ) -> Result<T, LoginError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, LoginError>> + Send + 'static,
+    {
         let in_flight = self.begin_request(request)?;
-        let (sender, receiver) = oneshot::channel();
-        self.process_runtime.spawn(Box::pin(async move {
+        let part = part(Arc::clone(self));
+        let result = spawn(&*self.process_runtime, async move {
             let result = part.await;
             drop(in_flight);
-            // The caller may have given up.
-            let _ = sender.send(result);
-        }));
-        receiver.await.unwrap_or(Err(LoginError::ProgramEnds))
+            result
+        });
+        result.await.unwrap_or(Err(LoginError::ProgramEnds))
     }
 
     /// Waits until the requests of this value have ended, but no longer than [`SETTLE_TIMEOUT`].
     pub(super) async fn settle(&self) -> Result<(), LoginError> {
         let registry = InFlight::of_process();
-        let mut timer = self.runtime.timer();
-        timer.reset(SETTLE_TIMEOUT);
-        while let Some(mut end) = registry.next_end(self.owner) {
-            let in_time = poll_fn(|cx| match Pin::new(&mut end).poll(cx) {
-                Poll::Ready(_) => Poll::Ready(true),
-                Poll::Pending => timer.poll(cx).map(|()| false),
-            });
-            if !in_time.await {
-                return registry.give_up(self.owner).map_or(Ok(()), |login| Err(LoginError::Unsettled(login)));
+        let all_ended = async {
+            while let Some(end) = registry.next_end(self.owner) {
+                let _ = end.await;
             }
+        };
+        match within(&*self.runtime, SETTLE_TIMEOUT, all_ended).await {
+            Some(()) => Ok(()),
+            None => registry.give_up(self.owner).map_or(Ok(()), |login| Err(LoginError::Unsettled(login))),
         }
-        Ok(())
     }
 
-    /// Returns how a client that is configured authenticates.
-    pub(super) fn configured_client(
-        &self,
-        client_id: &str,
-        secret: Option<&oauth::Secret>,
-        endpoint: &oauth::TokenEndpoint,
-    ) -> Result<oauth::ClientAuthentication, LoginError> {
-        let key = self.client_key.as_ref().map(|(description, _)| description);
-        let methods = endpoint.auth_methods.as_deref();
-        Ok(oauth::ClientAuthentication::choose(client_id, secret, key, self.settings.auth_method_of_client(), methods)?)
+    /// Returns the description of the key by which the client authenticates, or `None` if the program has set none.
+    pub(super) fn client_key(&self) -> Option<&oauth::ClientKey> {
+        self.client_key.as_ref().map(|(description, _)| description)
     }
 
     /// Returns the key of the tokens and the known nonces.
@@ -179,21 +165,41 @@ impl Inner {
         self.shared.lock().access.dpop().cloned()
     }
 
-    /// Finds the authorization server. `prefer` is the issuer of the stored token.
-    pub(super) async fn discover(&self, prefer: Option<&str>) -> Result<Discovered, LoginError> {
+    /// Returns the token that requests contain now, or `None` without one.
+    pub(super) fn token(&self) -> Option<StoredToken> {
+        self.shared.lock().access.token().cloned()
+    }
+
+    /// Finds the authorization server. If the server names several ones, the issuer of the token `known` is preferred.
+    pub(super) async fn discover(&self, known: Option<&StoredToken>) -> Result<Discovered, LoginError> {
         let challenge = self.shared.lock().challenge.clone();
         let mut discovery = Discovery::new(&self.server_url, challenge.as_ref(), &self.settings);
-        if let Some(issuer) = prefer {
-            discovery = discovery.prefer_issuer(issuer);
+        if let Some(token) = known {
+            discovery = discovery.prefer_issuer(&token.endpoint.issuer);
         }
         Ok(self.run(discovery).await?)
     }
 
+    /// Runs a flow to its end, with the keys of the client and the tokens.
     pub(super) async fn run<F: Flow + Send>(&self, flow: F) -> Result<F::Output, Error> {
         self.runner.run(flow, &self.keys()).await
     }
 }
 
+/// Runs a future as a task of its own. The receiver fails if the runtime ends before the future.
+pub(super) fn spawn<T: Send + 'static>(
+    runtime: &dyn Runtime,
+    future: impl Future<Output = T> + Send + 'static,
+) -> oneshot::Receiver<T> {
+    let (sender, receiver) = oneshot::channel();
+    runtime.spawn(Box::pin(async move {
+        // The caller may have given up.
+        let _ = sender.send(future.await);
+    }));
+    receiver
+}
+
+/// Returns unpredictable values for one flow.
 pub(super) fn new_entropy() -> Result<Entropy, LoginError> {
     Ok(Entropy::new(random_seed()?))
 }

@@ -1,86 +1,92 @@
-//! The login of a user.
+//! The login of a user in a browser.
 
-use std::error::Error;
 use std::sync::Arc;
 
-use futures_channel::oneshot;
-use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, Login, OAuthSettings, Scopes, Secret, StoredToken};
+use mcpwire_driver::http::TokenError;
+use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, Login, Secret, StoredToken};
 
-use super::inner::{Inner, new_entropy};
-use super::login_request::LoginParameters;
-use super::pending::StoredAttempt;
-use super::state::Ended;
-use crate::browser::{LoginPrompt, LoginWindow};
+use super::inner::{Inner, new_entropy, spawn};
+use super::login_request::{LoginRequest, StoredAttempt};
+use super::state::{Ended, Running, Task};
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::OneUseRequest;
+use crate::prompt::{LoginPrompt, LoginWindow};
 use crate::status::LoginStatus;
 
 impl Inner {
     /// Logs the user in. If another task does, waits for its login.
     pub(super) async fn login(
-        inner: &Arc<Inner>,
+        self: &Arc<Self>,
         prompt: &dyn LoginPrompt,
-        parameters: LoginParameters,
+        request: LoginRequest,
     ) -> Result<LoginStatus, LoginError> {
-        match RunningLogin::begin(inner) {
-            Ok(running) => running.run(prompt, parameters).await,
-            Err(waiting) => inner.other_login(waiting).await,
+        match self.shared.begin(Task::Login) {
+            Ok(running) => self.run_login(running, prompt, request).await,
+            Err(ended) => self.other_login(ended).await,
         }
     }
 
     /// Logs the user in, in a task of its own: it goes on when the request that needed it is given up, because the user may be at
     /// the page of the login.
     pub(super) async fn login_in_task(
-        inner: &Arc<Inner>,
+        self: &Arc<Self>,
         prompt: &Arc<dyn LoginPrompt>,
-        parameters: LoginParameters,
+        request: LoginRequest,
     ) -> Result<LoginStatus, LoginError> {
-        let running = match RunningLogin::begin(inner) {
+        let running = match self.shared.begin(Task::Login) {
             Ok(running) => running,
-            Err(waiting) => return inner.other_login(waiting).await,
+            Err(ended) => return self.other_login(ended).await,
         };
-        let (sender, receiver) = oneshot::channel();
-        let prompt = Arc::clone(prompt);
-        inner.runtime.spawn(Box::pin(async move {
-            // The request may have been given up.
-            let _ = sender.send(running.run(&*prompt, parameters).await);
-        }));
-        receiver.await.unwrap_or(Err(LoginError::OtherLoginFailed))
+        let (inner, prompt) = (Arc::clone(self), Arc::clone(prompt));
+        let login = async move { inner.run_login(running, &*prompt, request).await };
+        spawn(&*self.runtime, login).await.unwrap_or(Err(LoginError::OtherLoginFailed))
     }
 
     /// Waits for the end of the login that another task runs.
-    async fn other_login(&self, mut waiting: Ended) -> Result<LoginStatus, LoginError> {
+    async fn other_login(&self, mut ended: Ended) -> Result<LoginStatus, LoginError> {
         loop {
-            let _ = waiting.await;
+            let _ = ended.await;
             let mut state = self.shared.lock();
-            if !state.is_logging_in {
+            if !state.is_running(Task::Login) {
                 return state.last_login.clone().unwrap_or(Err(LoginError::OtherLoginFailed));
             }
-            waiting = state.wait_for_renewal();
+            ended = state.wait();
         }
+    }
+
+    /// Logs the user in, and tells the result to the tasks that wait for this login.
+    async fn run_login(
+        self: &Arc<Self>,
+        _running: Running,
+        prompt: &dyn LoginPrompt,
+        request: LoginRequest,
+    ) -> Result<LoginStatus, LoginError> {
+        if request.challenge.is_some() {
+            self.shared.lock().challenge.clone_from(&request.challenge);
+        }
+        let result = self.login_now(prompt, request).await;
+        self.shared.lock().last_login = Some(result.clone());
+        result
     }
 
     async fn login_now(
         self: &Arc<Self>,
         prompt: &dyn LoginPrompt,
-        parameters: &LoginParameters,
+        request: LoginRequest,
     ) -> Result<LoginStatus, LoginError> {
-        let previous = self.shared.lock().access.token().cloned();
-        let discovered = self.discover(previous.as_ref().map(|token| &*token.endpoint.issuer)).await?;
-        if let Some(stored) = self.usable_attempt(&discovered, parameters).await? {
-            let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(|error| prompt_failed(&*error))?;
+        let discovered = self.discover(self.token().as_ref()).await?;
+        if let Some(stored) = self.usable_attempt(&discovered, &request).await? {
+            let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(prompt_failed)?;
             if window.redirect_uri() == stored.attempt.redirect_uri {
                 return self.show(window, stored).await;
             }
         }
         // Before a window opens: the user may have to be asked first.
-        let _ = self.login_settings(&discovered, parameters).await?;
+        let _ = self.login_settings(&discovered, &request).await?;
         let last = self.documents.load_client(&discovered.metadata.issuer, None).await?;
-        let window = prompt
-            .prepare(last.as_ref().map(|client| &*client.redirect_uri))
-            .map_err(|error| prompt_failed(&*error))?;
-        let stored = self.begin(discovered, window.redirect_uri(), parameters).await?;
+        let window = prompt.prepare(last.as_ref().map(|client| &*client.redirect_uri)).map_err(prompt_failed)?;
+        let stored = self.begin(discovered, window.redirect_uri(), request).await?;
         self.show(window, stored).await
     }
 
@@ -88,15 +94,13 @@ impl Inner {
     pub(super) async fn begin_login(
         self: &Arc<Self>,
         redirect_uri: &str,
-        parameters: &LoginParameters,
+        request: LoginRequest,
     ) -> Result<StoredAttempt, LoginError> {
         let discovered = self.discover(None).await?;
-        if let Some(stored) = self.usable_attempt(&discovered, parameters).await?
-            && stored.attempt.redirect_uri == redirect_uri
-        {
-            return Ok(stored);
+        match self.usable_attempt(&discovered, &request).await? {
+            Some(stored) if stored.attempt.redirect_uri == redirect_uri => Ok(stored),
+            _ => self.begin(discovered, redirect_uri, request).await,
         }
-        self.begin(discovered, redirect_uri, parameters).await
     }
 
     /// Begins a login, and stores it, so that it can be finished after a restart of the program.
@@ -104,47 +108,54 @@ impl Inner {
         self: &Arc<Self>,
         discovered: Discovered,
         redirect_uri: &str,
-        parameters: &LoginParameters,
+        request: LoginRequest,
     ) -> Result<StoredAttempt, LoginError> {
-        let settings = self.login_settings(&discovered, parameters).await?.redirect_uri(redirect_uri);
-        let client = self.stored_client(&discovered, redirect_uri, parameters).await?;
-        let (inner, parameters) = (Arc::clone(self), parameters.clone());
-        self.to_the_end(OneUseRequest::Registration, async move {
-            inner.register_and_begin(discovered, settings, client, &parameters).await
+        let settings = self.login_settings(&discovered, &request).await?.redirect_uri(redirect_uri);
+        let client = self.stored_client(&discovered, redirect_uri, &request).await?;
+        self.to_the_end(OneUseRequest::Registration, |inner| async move {
+            let resource = discovered.resource.clone();
+            let login = Login::new(discovered, settings, client.clone(), new_entropy()?)
+                .challenge(request.challenge.as_ref())
+                .requested_before(request.requested_before);
+            let started = inner.run(login).await?;
+            inner.keep_client(&started.attempt.client, client.as_ref()).await?;
+            let stored = StoredAttempt {
+                url: started.url,
+                resource,
+                attempt: started.attempt,
+                chosen_scopes: request.scopes,
+                settings: inner.settings.fingerprint(),
+            };
+            inner.documents.save_attempt(&stored).await?;
+            Ok(stored)
         })
         .await
     }
 
-    async fn register_and_begin(
-        &self,
-        discovered: Discovered,
-        settings: OAuthSettings,
-        client: Option<ClientInformation>,
-        parameters: &LoginParameters,
-    ) -> Result<StoredAttempt, LoginError> {
-        let resource = discovered.resource.clone();
-        let login = Login::new(discovered, settings, client.clone(), new_entropy()?)
-            .challenge(parameters.challenge.as_ref())
-            .requested_before(parameters.requested_before.clone());
-        let started = self.run(login).await?;
-        self.store_client(&started.attempt.client, client.as_ref()).await?;
-        self.remember_client(&started.attempt.client).await?;
-        let stored = StoredAttempt::new(started.url, resource, started.attempt, parameters, &self.settings);
-        self.documents.save_attempt(&stored).await?;
-        Ok(stored)
-    }
-
-    /// Returns the registration of an earlier login.
+    /// Returns the registration of an earlier login, or `None` if there is none, or if the login begins anew.
     pub(super) async fn stored_client(
         &self,
         discovered: &Discovered,
         redirect_uri: &str,
-        parameters: &LoginParameters,
+        request: &LoginRequest,
     ) -> Result<Option<ClientInformation>, LoginError> {
-        if parameters.anew {
+        if request.anew {
             return Ok(None);
         }
         Ok(self.documents.load_client(&discovered.metadata.issuer, Some(redirect_uri)).await?)
+    }
+
+    /// Keeps a new registration for the next login, or the issuer of a pre-registered client, before credentials are sent there.
+    pub(super) async fn keep_client(
+        &self,
+        client: &ClientInformation,
+        stored: Option<&ClientInformation>,
+    ) -> Result<(), LoginError> {
+        match client.source {
+            ClientSource::Registered if stored != Some(client) => Ok(self.documents.save_client(client).await?),
+            ClientSource::PreRegistered => self.remember_issuer(&client.client_id, &client.issuer).await,
+            _ => Ok(()),
+        }
     }
 
     async fn show(
@@ -152,22 +163,22 @@ impl Inner {
         window: Box<dyn LoginWindow>,
         stored: StoredAttempt,
     ) -> Result<LoginStatus, LoginError> {
-        let callback = window.show(stored.url.clone()).await.map_err(|error| prompt_failed(&*error))?;
-        self.finish(stored, &callback).await
+        let callback = window.show(stored.url.clone()).await.map_err(prompt_failed)?;
+        self.finish(stored, callback).await
     }
 
     /// Returns the login that waits for the user if this one can go on with it: it is at the same authorization server, for the
-    /// same settings and scopes.
+    /// same settings and scopes. Otherwise returns `None`.
     async fn usable_attempt(
         &self,
         discovered: &Discovered,
-        parameters: &LoginParameters,
+        request: &LoginRequest,
     ) -> Result<Option<StoredAttempt>, LoginError> {
         let stored = self.stored_attempt().await?;
-        Ok(stored.filter(|stored| stored.is_usable_for(discovered, parameters, &self.settings)))
+        Ok(stored.filter(|stored| stored.is_usable_for(discovered, request, &self.settings)))
     }
 
-    /// Returns the login that waits for the user. Deletes one that is too old.
+    /// Returns the login that waits for the user, or `None` if none waits. Deletes a login that is too old.
     pub(super) async fn stored_attempt(&self) -> Result<Option<StoredAttempt>, LoginError> {
         let stored: Option<StoredAttempt> = self.documents.load_attempt().await?;
         match stored {
@@ -183,26 +194,23 @@ impl Inner {
     pub(super) async fn finish(
         self: &Arc<Self>,
         stored: StoredAttempt,
-        callback: &str,
+        callback: String,
     ) -> Result<LoginStatus, LoginError> {
-        let (inner, callback) = (Arc::clone(self), callback.to_owned());
-        self.to_the_end(OneUseRequest::Code, async move { inner.exchange(stored, &callback).await }).await
-    }
-
-    async fn exchange(&self, stored: StoredAttempt, callback: &str) -> Result<LoginStatus, LoginError> {
-        let StoredAttempt { attempt, resource, .. } = stored;
-        self.check_stored_client(&attempt.client, &attempt.endpoint.issuer).await?;
-        let key = self.client_key.as_ref().map(|(description, _)| description);
-        let request = attempt.finish(callback, key, new_entropy()?);
-        // A response that somebody else has made up must not end the login.
-        if attempt.is_response(callback) && !self.claim(&attempt.state).await? {
-            let has_other_login = self.adopt_stored().await?;
-            let status = self.documents.load().await?.map(|grant| LoginStatus::new(&grant, &self.account));
-            return status.filter(|_| has_other_login).ok_or(LoginError::NotPending);
-        }
-        let response = self.run(request?.dpop(self.dpop())).await?;
-        let client = Some(attempt.client.clone());
-        self.store_token(client, |previous| attempt.stored_token(resource, response, previous)).await
+        self.to_the_end(OneUseRequest::Code, |inner| async move {
+            let StoredAttempt { attempt, resource, .. } = stored;
+            inner.check_stored_client(&attempt.client, &attempt.endpoint.issuer).await?;
+            let request = attempt.finish(&callback, inner.client_key(), new_entropy()?);
+            // A response that somebody else has made up must not end the login.
+            if attempt.is_response(&callback) && !inner.claim(&attempt.state).await? {
+                let has_other_login = inner.adopt_stored().await?;
+                let status = inner.documents.load().await?.map(|grant| LoginStatus::new(&grant, &inner.account));
+                return status.filter(|_| has_other_login).ok_or(LoginError::NotPending);
+            }
+            let response = inner.run(request?.dpop(inner.dpop())).await?;
+            let client = Some(attempt.client.clone());
+            inner.store_token(client, |previous| attempt.stored_token(resource, response, previous)).await
+        })
+        .await
     }
 
     /// Deletes the stored login. Returns whether its code may be sent: not if another task or process has done so, because the
@@ -227,71 +235,16 @@ impl Inner {
         client: Option<ClientInformation>,
         new: impl FnOnce(Option<&StoredToken>) -> StoredToken,
     ) -> Result<LoginStatus, LoginError> {
-        let known = self.shared.lock().access.token().cloned();
-        let mut grant = Grant { token: new(known.as_ref()), client };
+        let mut grant = Grant { token: new(self.token().as_ref()), client };
         let saved = self.documents.save_login(&mut grant).await;
         let status = LoginStatus::new(&grant, &self.account);
-        self.shared.change(|state| {
-            state.client = grant.client;
-            state.access.replace(grant.token)
-        })?;
+        self.shared.change(|state| state.replace(grant))?;
         saved?;
         Ok(status)
     }
-
-    /// Returns the settings, with the scopes that the caller chose.
-    pub(super) fn settings_for(&self, chosen: Option<&Scopes>) -> OAuthSettings {
-        let settings = self.settings.clone();
-        match chosen {
-            Some(scopes) => settings.scopes(scopes.clone()),
-            None => settings,
-        }
-    }
-
-    /// Keeps a new registration for the next login.
-    pub(super) async fn store_client(
-        &self,
-        client: &ClientInformation,
-        stored: Option<&ClientInformation>,
-    ) -> Result<(), LoginError> {
-        if client.source == ClientSource::Registered && stored != Some(client) {
-            self.documents.save_client(client).await?;
-        }
-        Ok(())
-    }
 }
 
-fn prompt_failed(error: &dyn Error) -> LoginError {
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
+fn prompt_failed(error: TokenError) -> LoginError {
     LoginError::Prompt(error.to_string())
-}
-
-/// The right to log a user in. At its end, those who wait learn the result.
-pub(super) struct RunningLogin(Arc<Inner>);
-
-impl RunningLogin {
-    /// Begins a login, or returns what resolves when that of another task has ended.
-    pub(super) fn begin(inner: &Arc<Inner>) -> Result<Self, Ended> {
-        let mut state = inner.shared.lock();
-        if state.is_logging_in {
-            return Err(state.wait_for_renewal());
-        }
-        state.is_logging_in = true;
-        state.last_login = None;
-        Ok(RunningLogin(Arc::clone(inner)))
-    }
-
-    async fn run(self, prompt: &dyn LoginPrompt, parameters: LoginParameters) -> Result<LoginStatus, LoginError> {
-        if parameters.challenge.is_some() {
-            self.0.shared.lock().challenge.clone_from(&parameters.challenge);
-        }
-        let result = self.0.login_now(prompt, &parameters).await;
-        self.0.shared.lock().last_login = Some(result.clone());
-        result
-    }
-}
-
-impl Drop for RunningLogin {
-    fn drop(&mut self) {
-        self.0.shared.change(|state| state.is_logging_in = false);
-    }
 }

@@ -25,8 +25,7 @@ impl Inner {
         };
         let known = self.shared.change(|state| {
             let known = state.grant();
-            state.client = None;
-            state.access.forget();
+            state.forget();
             known
         });
         let grant = grant.or(known);
@@ -50,7 +49,7 @@ impl Inner {
 
     async fn try_to_revoke(&self, grant: &Grant) -> Result<RevocationOutcome, LoginError> {
         let token = &grant.token;
-        let discovered = self.discover(Some(&token.endpoint.issuer)).await?;
+        let discovered = self.discover(Some(token)).await?;
         // Tokens are never sent to another authorization server than theirs.
         let methods = discovered.metadata.revocation_endpoint_auth_methods_supported;
         let endpoint = discovered.metadata.revocation_endpoint;
@@ -70,7 +69,6 @@ impl Inner {
         grant: &Grant,
         endpoint: &TokenEndpoint,
     ) -> Result<ClientAuthentication, LoginError> {
-        let key = self.client_key.as_ref().map(|(description, _)| description);
         Ok(match (&grant.client, &self.grant) {
             (Some(client), _) => {
                 self.check_stored_client(client, &endpoint.issuer).await?;
@@ -79,7 +77,7 @@ impl Inner {
                 if client.source != ClientSource::Registered {
                     client.auth_method = self.settings.auth_method_of_client().or(client.auth_method);
                 }
-                client.authentication(endpoint, key)?
+                client.authentication(endpoint, self.client_key())?
             }
             (None, Some(machine)) => self.machine_client(machine, endpoint).await?,
             (None, None) => ClientAuthentication::public(grant.token.client_id.clone().unwrap_or_default()),

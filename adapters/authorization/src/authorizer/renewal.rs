@@ -1,106 +1,62 @@
-//! Renewals: refreshes a token as a transaction on the store, or gets another one by a grant without a user.
+//! Renewals: refreshes a token as a transaction on the store. `machine_grants` gets another token without a refresh token.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use mcpwire_oauth::{
-    ClientSource, Error, ErrorKind, Refresh, RefreshAction, RefreshInput, RefreshSource, RenewalId, StoredToken,
-    TokenEndpoint,
+    ClientSource, Error, ErrorKind, Refresh, RefreshAction, RefreshInput, RefreshSource, RenewalId, TokenEndpoint,
 };
 
 use super::inner::{Inner, NO_TOKEN, new_entropy};
+use super::state::{Running, Task};
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::{InFlightRequest, OneUseRequest};
+use crate::store::StoreFailed;
 
 /// Number of renewals that fail without an answer before the authorization server is looked for again.
 const FAILURES_BEFORE_DISCOVERY: u32 = 3;
 
-/// Runs the renewal as a task of its own: it goes on when the request that needed it is given up, and when the runtime of the
-/// connections ends.
-pub(super) fn spawn(inner: &Arc<Inner>, renewal: RenewalId) {
-    let running = RunningRenewal { inner: Arc::clone(inner), renewal };
-    inner.process_runtime.spawn(Box::pin(async move {
-        let inner = &running.inner;
+/// Runs a renewal, if there is one to start, as a task of its own: it goes on when the request that needed it is given up, and when
+/// the runtime of the connections ends.
+pub(super) fn spawn(inner: &Arc<Inner>, renewal: Option<RenewalId>) {
+    let Some(renewal) = renewal else { return };
+    let running = Running { shared: inner.shared.clone(), task: Task::Renewal(renewal) };
+    let inner = Arc::clone(inner);
+    inner.clone().process_runtime.spawn(Box::pin(async move {
+        let _running = running;
         let result = match &inner.grant {
-            Some(_) => inner.get_by_grant().await,
+            Some(grant) => inner.get_by_grant(grant).await,
             None => inner.refresh().await,
         };
-        let now = inner.now();
-        inner.shared.change(|state| match result {
-            Ok(Grant { token, client }) => {
-                let generation = token.generation;
-                // The result is dropped if somebody has logged out or in meanwhile.
-                if state.access.renewed(renewal, Ok(token), now)
-                    // A token that cannot be sent is not used.
-                    && state.access.token().is_some_and(|token| token.generation == generation)
-                {
-                    state.client = client;
-                }
-            }
-            Err(error) => {
-                let error = match error {
-                    LoginError::Flow(error) => error,
-                    LoginError::LoginRequired(required) => Error::login_required(required.reason),
-                    other => Error::temporary(other.to_string()),
-                };
-                state.access.renewed(renewal, Err(error), now);
-            }
+        let result = result.map_err(|error| match error {
+            LoginError::Flow(error) => error,
+            LoginError::LoginRequired(required) => Error::login_required(required.reason),
+            other => Error::temporary(other.to_string()),
         });
+        let now = inner.now();
+        inner.shared.change(|state| state.renewed(renewal, result, now));
     }));
-}
-
-/// Lets another request start a renewal if the task is dropped.
-struct RunningRenewal {
-    inner: Arc<Inner>,
-    renewal: RenewalId,
-}
-
-impl Drop for RunningRenewal {
-    fn drop(&mut self) {
-        self.inner.shared.change(|state| state.access.renewal_aborted(self.renewal));
-    }
 }
 
 impl Inner {
     /// Takes the stored token if another process has written a newer one. Returns whether there is one.
     pub(super) async fn adopt_stored(&self) -> Result<bool, LoginError> {
-        let Some(Grant { token, client }) = self.documents.load().await? else { return Ok(false) };
+        let Some(stored) = self.documents.load().await? else { return Ok(false) };
         Ok(self.shared.change(|state| {
             let is_newer = state.access.token().is_none_or(|known| {
                 // A login in the second in which the known token was deleted has the same generation.
-                token.generation > known.generation
-                    || (token.generation == known.generation && token.access_token != known.access_token)
+                stored.token.generation > known.generation
+                    || (stored.token.generation == known.generation && stored.token.access_token != known.access_token)
             });
-            let is_adopted = is_newer && state.access.replace(token).is_ok();
-            if is_adopted {
-                state.client = client;
-            }
-            is_adopted
+            is_newer && state.replace(stored).is_ok()
         }))
-    }
-
-    async fn get_by_grant(&self) -> Result<Grant, LoginError> {
-        let Some(grant) = &self.grant else { return Err(self.login_required(None, NO_TOKEN).into()) };
-        let previous = self.shared.lock().access.token().cloned();
-        let issuer = previous.as_ref().map(|token| &*token.endpoint.issuer);
-        let discovered = self.discover(issuer).await?;
-        let scopes = grant.scopes(self.shared.lock().challenge.as_ref(), &discovered);
-        let response = self.run_grant(grant, &discovered, scopes.clone()).await?;
-        let endpoint = discovered.token_endpoint();
-        let token =
-            StoredToken::new(endpoint, discovered.resource, grant.client_id(), scopes, response, previous.as_ref());
-        let grant = Grant { token, client: None };
-        // The token can be had again, so it does not matter if it cannot be stored.
-        let _ = self.documents.save(&grant).await;
-        Ok(grant)
     }
 
     /// Renews the token with its refresh token.
     async fn refresh(&self) -> Result<Grant, LoginError> {
         let grant = self.newest_grant().await?;
         if grant.token.refresh_at().is_none_or(|at| at > self.now())
-            && self.generation() != Some(grant.token.generation)
+            && self.token().map(|known| known.generation) != Some(grant.token.generation)
         {
             return Ok(grant);
         }
@@ -109,7 +65,7 @@ impl Inner {
             result => return result,
         };
         let known = &grant.token.endpoint;
-        let Ok(discovered) = self.discover(Some(&known.issuer)).await else { return Err(error.into()) };
+        let Ok(discovered) = self.discover(Some(&grant.token)).await else { return Err(error.into()) };
         let issuer = &discovered.metadata.issuer;
         if *issuer != known.issuer {
             let reason =
@@ -118,10 +74,6 @@ impl Inner {
         }
         let endpoint = discovered.token_endpoint();
         if endpoint.url == known.url { Err(error.into()) } else { self.refresh_at(&grant, Some(endpoint)).await }
-    }
-
-    fn generation(&self) -> Option<u64> {
-        self.shared.lock().access.token().map(|token| token.generation)
     }
 
     /// Returns the known token with its client, or the stored one if another process has written a newer one.
@@ -137,7 +89,11 @@ impl Inner {
 
     /// Returns whether a failed refresh may mean that the authorization server has another address now.
     fn may_have_moved(&self, error: &Error) -> bool {
-        let failures = self.failed_renewals.fetch_add(1, Ordering::Relaxed) + 1;
+        let failures = {
+            let mut state = self.shared.lock();
+            state.failed_renewals += 1;
+            state.failed_renewals
+        };
         match error.http_status() {
             Some(status) => matches!(status, 300..400 | 404 | 405 | 410),
             None => error.kind() == ErrorKind::Temporary && failures.is_multiple_of(FAILURES_BEFORE_DISCOVERY),
@@ -160,31 +116,32 @@ impl Inner {
         let mut action = refresh.start();
         loop {
             let input = match action {
-                RefreshAction::Lock => match self.documents.lock().await {
-                    Ok(taken) => {
-                        lock = Some(taken);
-                        RefreshInput::Done
-                    }
-                    Err(error) => RefreshInput::Failed(error.0),
-                },
-                RefreshAction::Load => match self.documents.load().await {
-                    Ok(grant) => RefreshInput::Loaded(grant.map(|grant| Box::new(grant.token))),
-                    Err(error) => RefreshInput::Failed(error.0),
-                },
+                RefreshAction::Lock => self.documents.lock().await.map(|taken| {
+                    lock = Some(taken);
+                    RefreshInput::Done
+                }),
+                RefreshAction::Load => {
+                    let stored = self.documents.load().await;
+                    stored.map(|grant| RefreshInput::Loaded(grant.map(|grant| Box::new(grant.token))))
+                }
                 // The request uses up the refresh token, so the response must not be lost on a full disk, nor at the end of the
                 // program.
                 RefreshAction::Fetch(request) => match self.begin_refresh(&mut in_flight).await {
-                    Ok(()) => RefreshInput::Network(self.runner.fetch_input(request).await),
-                    Err(error) => RefreshInput::Failed(error.to_string()),
+                    Ok(()) => Ok(RefreshInput::Network(self.runner.fetch_input(request).await)),
+                    Err(error) => Ok(RefreshInput::Failed(error.to_string())),
                 },
-                RefreshAction::Sign { key, bytes } => RefreshInput::Network(keys.sign(key, &bytes)?),
+                RefreshAction::Sign { key, bytes } => Ok(RefreshInput::Network(keys.sign(key, &bytes)?)),
                 RefreshAction::Store(token) => {
-                    done(self.documents.save(&Grant { token: *token, client: client.clone() }).await)
+                    let saved = self.documents.save(&Grant { token: *token, client: client.clone() }).await;
+                    saved.map(|()| RefreshInput::Done)
                 }
-                RefreshAction::Delete { generation } => done(self.delete(generation).await),
+                RefreshAction::Delete { generation } => self.delete(generation).await.map(|()| RefreshInput::Done),
                 RefreshAction::DeleteRegistration => match &client {
-                    Some(client) => done(self.documents.remove_client(&issuer, &client.client_id).await),
-                    None => RefreshInput::Done,
+                    Some(client) => {
+                        let removed = self.documents.remove_client(&issuer, &client.client_id).await;
+                        removed.map(|()| RefreshInput::Done)
+                    }
+                    None => Ok(RefreshInput::Done),
                 },
                 RefreshAction::Done(result) => {
                     drop((lock, in_flight));
@@ -195,11 +152,12 @@ impl Inner {
                     {
                         return Ok(grant);
                     }
-                    self.failed_renewals.store(0, Ordering::Relaxed);
+                    self.shared.lock().failed_renewals = 0;
                     return Ok(Grant { token: refreshed.token, client: client.clone() });
                 }
                 _ => return Err(Error::temporary("this version does not know the next step of the refresh").into()),
             };
+            let input = input.unwrap_or_else(|error| RefreshInput::Failed(error.0));
             action = refresh.resume(input, self.now());
         }
     }
@@ -214,17 +172,10 @@ impl Inner {
     }
 
     /// Deletes the stored token if it has this generation.
-    async fn delete(&self, generation: u64) -> Result<(), crate::store::StoreFailed> {
+    async fn delete(&self, generation: u64) -> Result<(), StoreFailed> {
         match self.documents.load().await? {
             Some(grant) if grant.token.generation == generation => self.documents.remove().await,
             _ => Ok(()),
         }
-    }
-}
-
-fn done(result: Result<(), crate::store::StoreFailed>) -> RefreshInput {
-    match result {
-        Ok(()) => RefreshInput::Done,
-        Err(error) => RefreshInput::Failed(error.0),
     }
 }

@@ -1,31 +1,32 @@
-//! [`Shared`]: what the connections to one server share.
+//! [`Shared`]: the state that all connections to one server share.
 
 use std::collections::VecDeque;
-use std::error::Error;
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
-use mcpwire_driver::http::{AuthorizationContext, Credentials, Refusal};
+use mcpwire_driver::http::{AuthorizationContext, Credentials, Refusal, TokenError};
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::{
-    Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, Entropy, RenewalId, Secret, TokenId,
-    UnixTime,
+    Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, RenewalId, Secret, TokenId, UnixTime,
 };
 
+use super::inner::new_entropy;
 use crate::documents::Grant;
 use crate::error::LoginError;
-use crate::signer::Signer;
-use crate::signing_key::random_seed;
+use crate::in_flight::Waiters;
+use crate::signing_key::Signer;
 use crate::status::LoginStatus;
 
-/// Maximum number of secrets that are known at a time. A login has at most four. The server knows those that were replaced, too.
+/// Maximum number of secrets to remember. A login has at most four, and the server also knows those that were replaced.
 const MAX_SECRETS: usize = 32;
 
-/// A value that resolves when another task has ended what it does.
+/// Resolves when a load, a renewal or a login has ended.
 pub(super) type Ended = oneshot::Receiver<()>;
 
-/// What the connections to one server share, behind a lock that nobody holds while he waits.
-pub(super) struct Shared(Mutex<State>);
+/// The state that all connections to one server share, behind a lock that no task holds while it waits. Clones are the same state.
+#[derive(Clone)]
+pub(super) struct Shared(Arc<Mutex<State>>);
 
 pub(super) struct State {
     pub(super) access: Access,
@@ -33,53 +34,65 @@ pub(super) struct State {
     pub(super) context: AuthorizationContext,
     seen_context: u64,
     pub(super) dpop_key: Option<Arc<dyn Signer>>,
-    /// The client that has requested the token.
-    pub(super) client: Option<ClientInformation>,
+    /// The client that has requested the token. `None` without a token, and for grants without a user.
+    client: Option<ClientInformation>,
     /// The challenge of the last refusal.
     pub(super) challenge: Option<BearerChallenge>,
     /// Whether a login was asked for more scopes, so that the success of an operation must be counted.
     pub(super) has_stepped_up: bool,
-    load: Load,
+    /// Number of renewals that have failed one after the other.
+    pub(super) failed_renewals: u32,
+    /// Whether the stored token and the key have been loaded.
+    pub(super) is_loaded: bool,
     /// The tokens and client secrets of this authorizer, the newest last, with some that were replaced.
-    secrets: VecDeque<Secret>,
-    pub(super) is_logging_in: bool,
-    /// How the last login has ended, for those who waited for it.
+    pub(super) secrets: VecDeque<Secret>,
+    /// The tasks that run now.
+    running: Vec<Task>,
+    /// How the last login has ended, for the tasks that have waited for it. `None` while a login runs, and after one that was given
+    /// up.
     pub(super) last_login: Option<Result<LoginStatus, LoginError>>,
-    waiting: Vec<oneshot::Sender<()>>,
+    waiters: Waiters,
 }
 
-/// Whether the stored token has been loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Load {
-    Needed,
-    Running,
-    Done,
+/// A task that runs once at a time for all connections.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Loads the stored token and the key.
+    Load,
+    /// Logs the user in.
+    Login,
+    /// Renews the token. [`Access`] knows whether a renewal runs.
+    Renewal(RenewalId),
 }
 
-/// What a caller does that needs the stored token.
-pub(super) enum Next<'s> {
-    /// It is loaded.
-    Ready,
-    /// Another task loads it.
-    Wait(Ended),
-    /// The caller loads it.
-    Start(Loading<'s>),
+/// The right to run a task. Dropping it wakes the callers that wait for the task, and lets another one run it.
+pub(super) struct Running {
+    pub(super) shared: Shared,
+    pub(super) task: Task,
 }
 
-/// The right to load the stored token. Dropping it lets another task do it.
-pub(super) struct Loading<'s>(&'s Shared);
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.shared.change(|state| {
+            state.running.retain(|other| *other != self.task);
+            if let Task::Renewal(renewal) = self.task {
+                state.access.renewal_aborted(renewal);
+            }
+        });
+    }
+}
 
 /// How a request is sent.
 pub(super) enum Answer {
     /// With these credentials.
-    Send { credentials: Credentials, renewal_to_start: Option<RenewalId> },
+    Send(Credentials),
     /// When the renewal has ended.
-    Wait { renewal_to_start: Option<RenewalId>, waiting: Ended },
+    Wait(Ended),
 }
 
 impl Shared {
     pub(super) fn new(server_url: &str, renews_by_grant: bool) -> Self {
-        Shared(Mutex::new(State {
+        Shared(Arc::new(Mutex::new(State {
             access: Access::new(server_url).renews_by_grant(renews_by_grant),
             context: AuthorizationContext::new(),
             seen_context: 0,
@@ -87,100 +100,67 @@ impl Shared {
             client: None,
             challenge: None,
             has_stepped_up: false,
-            load: Load::Needed,
+            failed_renewals: 0,
+            is_loaded: false,
             secrets: VecDeque::new(),
-            is_logging_in: false,
+            running: Vec::new(),
             last_login: None,
-            waiting: Vec::new(),
-        }))
+            waiters: Waiters::default(),
+        })))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, and wakes all who wait.
+    /// Changes the state, and wakes all waiting tasks.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let (result, waiting) = {
-            let mut state = self.lock();
-            let result = change(&mut state);
-            state.collect_secrets();
-            state.tell_context();
-            (result, std::mem::take(&mut state.waiting))
-        };
-        // Woken without the lock: a waker may run code of the program.
-        for sender in waiting {
-            let _ = sender.send(());
-        }
+        let mut state = self.lock();
+        let result = change(&mut state);
+        state.collect_secrets();
+        state.tell_context();
+        let waiters = mem::take(&mut state.waiters);
+        drop(state);
+        drop(waiters);
         result
     }
 
-    /// Returns the credentials of a request if the stored token has been loaded, and nobody has to do anything else first.
+    /// Begins a task. Fails if it runs already, with what resolves when it has ended.
+    pub(super) fn begin(&self, task: Task) -> Result<Running, Ended> {
+        let mut state = self.lock();
+        if state.running.contains(&task) {
+            return Err(state.wait());
+        }
+        state.running.push(task);
+        if task == Task::Login {
+            state.last_login = None;
+        }
+        Ok(Running { shared: self.clone(), task })
+    }
+
+    /// Returns the credentials of a request, or `None` if the stored token must be loaded or renewed first.
     pub(super) fn ready_credentials(&self, method: &str, url: &str, now: UnixTime) -> Option<Credentials> {
         let mut state = self.lock();
-        if state.load != Load::Done || !state.access.is_ready(now) {
+        if !state.is_loaded || !state.access.is_ready(now) {
             return None;
         }
         match state.credentials(method, url, now) {
-            Ok(Answer::Send { credentials, renewal_to_start: None }) => Some(credentials),
+            Ok((Answer::Send(credentials), None)) => Some(credentials),
             _ => None,
         }
-    }
-
-    pub(super) fn begin_load(&self) -> Next<'_> {
-        let mut state = self.lock();
-        match state.load {
-            Load::Done => Next::Ready,
-            Load::Running => Next::Wait(state.wait()),
-            Load::Needed => {
-                state.load = Load::Running;
-                Next::Start(Loading(self))
-            }
-        }
-    }
-}
-
-impl Loading<'_> {
-    pub(super) fn finish(self, key: Option<Arc<dyn Signer>>, grant: Option<Grant>) {
-        self.0.change(|state| {
-            let dpop = key.as_ref().and_then(Signer::public_key).map(Dpop::new);
-            state.access.set_dpop(dpop);
-            state.dpop_key = key;
-            if let Some(Grant { token, client }) = grant
-                // A token that cannot be used is as none: the server then asks for a login.
-                && state.access.replace(token).is_ok()
-            {
-                state.client = client;
-            }
-            state.load = Load::Done;
-        });
-    }
-}
-
-impl Drop for Loading<'_> {
-    fn drop(&mut self) {
-        self.0.change(|state| {
-            if state.load == Load::Running {
-                state.load = Load::Needed;
-            }
-        });
     }
 }
 
 impl State {
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
-        self.secrets.iter()
-    }
-
-    /// Tells the connections if the authorization has changed. Nobody gets the new credentials before: the state is locked.
+    /// Tells the connections if the authorization has changed. No connection gets the new credentials before: the state is locked.
     fn tell_context(&mut self) {
         let context = self.access.context();
-        if std::mem::replace(&mut self.seen_context, context) != context {
+        if mem::replace(&mut self.seen_context, context) != context {
             self.context.change();
         }
     }
 
-    /// Adds the secrets of the current login to those that are known.
+    /// Adds the secrets of the current login to the known secrets.
     fn collect_secrets(&mut self) {
         let token = self.access.token();
         let tokens = token.into_iter().flat_map(|token| [Some(&token.access_token), token.refresh_token.as_ref()]);
@@ -197,74 +177,123 @@ impl State {
         }
     }
 
-    /// Returns the token with its client.
+    /// Takes what was loaded: the key to which tokens are bound, and the stored login. Only the first load counts: the state may be newer
+    /// than the store at a second one.
+    pub(super) fn set_loaded(&mut self, key: Option<Arc<dyn Signer>>, grant: Option<Grant>) {
+        if mem::replace(&mut self.is_loaded, true) {
+            return;
+        }
+        self.access.set_dpop(key.as_ref().and_then(Signer::public_key).map(Dpop::new));
+        self.dpop_key = key;
+        // A stored token that cannot be used is ignored: the server then asks for a login.
+        let _ = grant.map(|grant| self.replace(grant));
+    }
+
+    /// Returns the token with its client, or `None` without a token.
     pub(super) fn grant(&self) -> Option<Grant> {
         Some(Grant { token: self.access.token()?.clone(), client: self.client.clone() })
     }
 
-    fn wait(&mut self) -> Ended {
-        let (sender, receiver) = oneshot::channel();
-        self.waiting.retain(|sender| !sender.is_canceled());
-        self.waiting.push(sender);
-        receiver
+    /// Uses this token and its client from now on. Fails if the token cannot be sent to the server.
+    pub(super) fn replace(&mut self, Grant { token, client }: Grant) -> Result<(), oauth::Error> {
+        self.access.replace(token)?;
+        self.client = client;
+        Ok(())
     }
 
-    /// Returns a future that resolves when a renewal, a login or a load has ended.
-    pub(super) fn wait_for_renewal(&mut self) -> Ended {
-        self.wait()
+    /// Takes the result of a renewal. A result that comes after a logout or another login is dropped.
+    pub(super) fn renewed(&mut self, renewal: RenewalId, result: Result<Grant, oauth::Error>, now: UnixTime) {
+        let (token, client) = match result {
+            Ok(Grant { token, client }) => (Ok(token), client),
+            Err(error) => (Err(error), None),
+        };
+        let generation = token.as_ref().ok().map(|token| token.generation);
+        if self.access.renewed(renewal, token, now)
+            // A token that cannot be sent is not used.
+            && generation.is_some_and(|generation| self.access.token().is_some_and(|token| token.generation == generation))
+        {
+            self.client = client;
+        }
     }
 
-    pub(super) fn credentials(&mut self, method: &str, url: &str, now: UnixTime) -> Result<Answer, LoginError> {
-        let (id, header, start_renewal) = match self.access.authorize(now) {
-            Authorization::Anonymous => {
-                return Ok(Answer::Send { credentials: Credentials::none(), renewal_to_start: None });
-            }
+    /// Forgets the token and its client.
+    pub(super) fn forget(&mut self) {
+        self.client = None;
+        self.access.forget();
+    }
+
+    /// Returns what resolves when a load, a renewal or a login has ended.
+    pub(super) fn wait(&mut self) -> Ended {
+        self.waiters.wait()
+    }
+
+    /// Returns whether a task runs.
+    pub(super) fn is_running(&self, task: Task) -> bool {
+        self.running.contains(&task)
+    }
+
+    /// Decides how a request is sent. Also returns the renewal that the caller must start, or `None` if there is none to start.
+    pub(super) fn credentials(
+        &mut self,
+        method: &str,
+        url: &str,
+        now: UnixTime,
+    ) -> Result<(Answer, Option<RenewalId>), LoginError> {
+        let (id, needs_proof, start_renewal) = match self.access.authorize(now) {
+            Authorization::Anonymous => return Ok((Answer::Send(Credentials::none()), None)),
             Authorization::Wait { start_renewal } => {
-                return Ok(Answer::Wait { renewal_to_start: self.started(start_renewal), waiting: self.wait() });
+                return Ok((Answer::Wait(self.wait()), self.started(start_renewal)));
             }
             Authorization::Failed(error) => return Err(error.into()),
-            Authorization::Send { credential, start_renewal } if !credential.needs_proof => {
-                let mut credentials =
-                    Credentials::bearer(without_scheme(credential.header)).map_err(|error| invalid_token(&*error))?;
-                credentials.id = credential.id.get();
-                return Ok(Answer::Send { credentials, renewal_to_start: self.started(start_renewal) });
-            }
-            Authorization::Send { credential, start_renewal } => {
-                (credential.id, credential.header.clone(), start_renewal)
-            }
+            Authorization::Send { credential, start_renewal } => (credential.id, credential.needs_proof, start_renewal),
             _ => return Err(unknown_step()),
         };
-        let key = self.dpop_key.as_ref().ok_or_else(unknown_step)?;
-        let mut entropy = Entropy::new(random_seed()?);
-        let proof = self.access.begin_proof(method, url, now, &mut entropy).ok_or_else(unknown_step)?;
-        let signature = key.sign(proof.signing_input())?;
-        let mut credentials = Credentials::dpop(without_scheme(&header), &proof.finish(&signature))
-            .map_err(|error| invalid_token(&*error))?;
+        let proof = if needs_proof { Some(self.proof(method, url, now)?) } else { None };
+        let token = self.access.token().ok_or_else(unknown_step)?.access_token.expose();
+        let credentials = match proof {
+            Some(proof) => Credentials::dpop(token, &proof),
+            None => Credentials::bearer(token),
+        };
+        let mut credentials = credentials.map_err(invalid_token)?;
         credentials.id = id.get();
-        Ok(Answer::Send { credentials, renewal_to_start: self.started(start_renewal) })
+        Ok((Answer::Send(credentials), self.started(start_renewal)))
     }
 
-    /// Returns the renewal that the caller must run, if one has just been started.
+    /// Returns the DPoP proof of a request with the current token.
+    fn proof(&self, method: &str, url: &str, now: UnixTime) -> Result<String, LoginError> {
+        let key = self.dpop_key.as_ref().ok_or_else(unknown_step)?;
+        let proof = self.access.begin_proof(method, url, now, &mut new_entropy()?).ok_or_else(unknown_step)?;
+        let signature = key.sign(proof.signing_input())?;
+        Ok(proof.finish(&signature))
+    }
+
+    /// Returns the renewal that the caller must run, or `None` if the caller has not just started one.
     pub(super) fn started(&self, start_renewal: bool) -> Option<RenewalId> {
         self.access.running_renewal().filter(|_| start_renewal)
     }
 
+    /// Decides what to do with a request that was refused with this challenge. Remembers the challenge, and the nonce and the time of
+    /// the server.
     pub(super) fn refused(
         &mut self,
         refusal: &Refusal<'_>,
         challenge: Option<&BearerChallenge>,
-        has_new_nonce: bool,
-        operation: &str,
         now: UnixTime,
     ) -> Decision {
+        let value = |name| refusal.response.values(name).next();
+        let url = refusal.request.url();
+        let has_new_nonce = value("dpop-nonce").is_some_and(|nonce| self.access.take_nonce(url, &nonce));
+        let has_new_time = value("date")
+            .zip(challenge)
+            .is_some_and(|(date, challenge)| self.access.take_date(url, challenge, &date, now));
         self.challenge = challenge.cloned().or(self.challenge.take());
         let refusal = oauth::Refusal {
             status: refusal.response.status,
             challenge,
             sent: (refusal.sent.id != 0).then(|| TokenId::from_number(refusal.sent.id)),
             repeats: refusal.attempts - 1,
-            has_new_nonce,
-            operation,
+            has_new_nonce: has_new_nonce || has_new_time,
+            operation: &refusal.request.operation(),
         };
         let decision = self.access.refused(&refusal, now);
         self.has_stepped_up |= matches!(decision, Decision::StepUp { .. });
@@ -272,16 +301,12 @@ impl State {
     }
 }
 
-/// Returns the token in the value of a header `Authorization`.
-fn without_scheme(header: &Secret) -> &str {
-    header.expose().split_once(' ').unwrap_or_default().1
-}
-
-fn invalid_token(error: &dyn Error) -> LoginError {
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
+fn invalid_token(error: TokenError) -> LoginError {
     oauth::Error::login_required(error.to_string()).into()
 }
 
-/// The error of a step that this version of the program does not know.
+/// Creates the error for a step that this version of the program does not know.
 fn unknown_step() -> LoginError {
     oauth::Error::temporary("this version does not know the next step").into()
 }

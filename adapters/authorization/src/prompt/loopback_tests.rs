@@ -1,4 +1,4 @@
-//! Tests of the listener with real connections.
+//! Tests of the listener: what is a redirect, and which connections end the wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -60,7 +60,8 @@ fn z2_the_redirect_of_another_login_does_not_end_the_wait() {
     let listener = LoopbackListener::bind("127.0.0.1", 0, "/callback").unwrap();
     let host = listener.host.clone();
     let is_response = |target: &str| target.ends_with("state=right");
-    let waiting = thread::spawn(move || listener.wait_for(Duration::from_secs(60), || false, is_response));
+    let waiting =
+        thread::spawn(move || listener.wait_for(Instant::now, Duration::from_secs(60), || false, is_response));
     let page = get(&host, "/callback?code=evil&state=wrong", &host);
     assert!(page.starts_with("HTTP/1.1 400") && !page.contains("evil"), "{page}");
     assert!(get(&host, "/callback?code=a&state=right", &host).starts_with("HTTP/1.1 200"));
@@ -83,7 +84,7 @@ fn silent_connections_do_not_push_out_the_redirect() {
         false
     };
     // The time stands still: no connection has stayed long enough to be closed.
-    let waiting = thread::spawn(move || listener.wait_by(|| start, Duration::from_secs(60), is_cancelled, |_| true));
+    let waiting = thread::spawn(move || listener.wait_for(|| start, Duration::from_secs(60), is_cancelled, |_| true));
     let mut browser = TcpStream::connect(&host).unwrap();
     let _silent = silent(&host);
     let before = rounds.load(Ordering::Relaxed);
@@ -102,7 +103,49 @@ fn the_redirect_gets_a_place_after_silent_connections() {
     // A round of the listener takes a second.
     let now = move || start + Duration::from_secs(1) * rounds.fetch_add(1, Ordering::Relaxed);
     let _silent = silent(&host);
-    let waiting = thread::spawn(move || listener.wait_by(now, Duration::MAX, || false, |_| true));
+    let waiting = thread::spawn(move || listener.wait_for(now, Duration::MAX, || false, |_| true));
     assert!(get(&host, "/callback?code=a", &host).starts_with("HTTP/1.1 200"));
     assert_eq!(waiting.join().unwrap().unwrap(), format!("http://{host}/callback?code=a"));
+}
+
+const HOST: &str = "127.0.0.1:7777";
+
+fn visit(head: &str) -> Visit<'_> {
+    read(head.as_bytes(), HOST, "/callback")
+}
+
+#[test]
+fn the_redirect_is_read_whole() {
+    let head = "GET /callback?code=a%20b&state=x&iss=https%3A%2F%2Fas HTTP/1.1\r\nhOST: 127.0.0.1:7777\r\nA: b\r\n\r\n";
+    assert_eq!(visit(head), Visit::Redirect("/callback?code=a%20b&state=x&iss=https%3A%2F%2Fas"));
+    for end in 0..head.len() {
+        assert_eq!(visit(&head[..end]), Visit::Incomplete, "{end}");
+    }
+}
+
+#[test]
+fn other_paths_are_no_redirects() {
+    for path in ["/", "/favicon.ico", "/callback/x?code=a", "/callbackx", "//callback"] {
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {HOST}\r\n\r\n");
+        assert_eq!(visit(&head), Visit::OtherPath, "{path}");
+    }
+}
+
+#[test]
+fn requests_of_other_sites_are_refused() {
+    for head in [
+        "GET /callback HTTP/1.1\r\nHost: evil.example:7777\r\n\r\n",
+        "GET /callback HTTP/1.1\r\nHost: 127.0.0.1:7778\r\n\r\n",
+        "GET /callback HTTP/1.1\r\n\r\n",
+        "GET /callback HTTP/1.1\r\nHost: 127.0.0.1:7777\r\nHost: evil\r\n\r\n",
+        "POST /callback HTTP/1.1\r\nHost: 127.0.0.1:7777\r\n\r\n",
+        "GET /callback HTTP/2\r\nHost: 127.0.0.1:7777\r\n\r\n",
+        "GET /callback x HTTP/1.1\r\nHost: 127.0.0.1:7777\r\n\r\n",
+        "GET\r\n\r\n",
+        "\u{16}\u{3}\u{1}\r\n\r\n",
+    ] {
+        assert_eq!(visit(head), Visit::Refused, "{head:?}");
+    }
+    assert_eq!(read(&[b'x'; MAX_HEAD], HOST, "/"), Visit::Refused);
+    assert_eq!(read(b"\xff\r\n\r\n", HOST, "/"), Visit::Refused);
 }

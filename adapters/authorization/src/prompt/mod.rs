@@ -1,11 +1,45 @@
-//! [`Redirect`]: where the browser is sent at the end of a login.
+//! [`LoginPrompt`]: how a user logs in. [`Browser`] and [`PasteBack`] are the prompts of this crate.
+
+mod browser;
+mod loopback;
+mod paste_back;
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::thread;
+
+use futures_channel::oneshot;
+use mcpwire_driver::http::TokenError;
+
+pub use browser::Browser;
+pub use loopback::{LoopbackError, LoopbackListener};
+pub use paste_back::PasteBack;
+
+/// Lets a user log in. Without one, requests that need a login fail.
+pub trait LoginPrompt: Send + Sync + 'static {
+    /// Prepares a login. `stored` is the redirect URI of an earlier registration, which many authorization servers insist on.
+    fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError>;
+}
+
+/// One login of a user.
+pub trait LoginWindow: Send {
+    /// Returns the redirect URI, to which the browser is sent at the end of the login.
+    fn redirect_uri(&self) -> &str;
+
+    /// Shows the URL to the user. The future returns the address to which the browser was sent: the redirect URI with a query.
+    ///
+    /// The login is stored, so the address may also be one that the user got from the same URL in an earlier run of the program.
+    /// Dropping the future gives up the login.
+    fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>>;
+}
 
 /// Host, port and path of a redirect URI on this machine.
 #[derive(Clone, Debug)]
-pub(crate) struct Redirect {
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) path: String,
+struct Redirect {
+    host: String,
+    port: u16,
+    path: String,
 }
 
 impl Default for Redirect {
@@ -16,21 +50,36 @@ impl Default for Redirect {
 
 impl Redirect {
     /// Returns the port of a stored redirect URI that differs from this one in its port alone.
-    pub(crate) fn stored_port(&self, stored: &str) -> Option<u16> {
+    fn stored_port(&self, stored: &str) -> Option<u16> {
         let rest = stored.strip_prefix("http://")?.strip_prefix(&*self.host)?.strip_prefix(':')?;
         rest.strip_suffix(&*self.path)?.parse().ok()
     }
 
     /// Returns the port to try first: that of the settings, or else that of the stored redirect URI.
-    pub(crate) fn preferred_port(&self, stored: Option<&str>) -> Option<u16> {
+    fn preferred_port(&self, stored: Option<&str>) -> Option<u16> {
         if self.port != 0 { Some(self.port) } else { stored.and_then(|stored| self.stored_port(stored)) }
     }
+}
+
+/// Runs `wait` on a thread of its own, because the user may take minutes. `wait` gets a function that returns whether the login was
+/// given up: the receiver was dropped.
+fn on_thread<T: Send + 'static>(
+    wait: impl FnOnce(&dyn Fn() -> bool) -> T + Send + 'static,
+) -> io::Result<oneshot::Receiver<T>> {
+    let (sender, receiver) = oneshot::channel();
+    let run = move || {
+        let result = wait(&|| sender.is_canceled());
+        // The login may have been given up.
+        let _ = sender.send(result);
+    };
+    thread::Builder::new().name("mcpwire-login".into()).spawn(run)?;
+    Ok(receiver)
 }
 
 /// Returns whether an address is the response to the login at `login_url`: both have the same `state`.
 ///
 /// A page of another site can send a browser to the redirect URI. Its request must not end the login.
-pub(crate) fn is_response(address: &str, login_url: &str) -> bool {
+fn is_response(address: &str, login_url: &str) -> bool {
     let state = |url: &str| {
         let (_, query) = url.split_once('?')?;
         let query = query.split('#').next()?;

@@ -3,15 +3,12 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use futures_channel::oneshot;
 use mcpwire_driver::http::TokenError;
 
-use crate::browser::{LoginPrompt, LoginWindow};
-use crate::redirect::{Redirect, is_response};
+use super::{LoginPrompt, LoginWindow, LoopbackListener, Redirect, is_response, on_thread};
 
 /// How often the user is asked for the address before the login fails.
 const MAX_PASTES: u32 = 3;
@@ -58,22 +55,13 @@ impl PasteBack {
 impl LoginPrompt for PasteBack {
     fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError> {
         let Redirect { host, path, .. } = &self.redirect;
-        let port = match self.redirect.preferred_port(stored) {
-            Some(port) => port,
-            None => free_port(host)?,
+        let redirect_uri = match self.redirect.preferred_port(stored) {
+            Some(port) => format!("http://{host}:{port}{path}"),
+            // The listener is closed at once, and nobody else listens at its port now: no program gets the response.
+            None => LoopbackListener::bind(host, 0, path)?.redirect_uri().to_owned(),
         };
-        let redirect_uri = format!("http://{host}:{port}{path}");
         Ok(Box::new(PasteWindow { redirect_uri, ask: Arc::clone(&self.ask) }))
     }
-}
-
-/// Returns a port at which nobody listens now, so that no program gets the response.
-fn free_port(host: &str) -> io::Result<u16> {
-    let listener = match host {
-        "[::1]" => TcpListener::bind((Ipv6Addr::LOCALHOST, 0)),
-        _ => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)),
-    };
-    Ok(listener?.local_addr()?.port())
 }
 
 struct PasteWindow {
@@ -88,23 +76,17 @@ impl LoginWindow for PasteWindow {
 
     fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>> {
         Box::pin(async move {
-            let (sender, receiver) = oneshot::channel();
-            let asking = move || {
+            let pasted = on_thread(move |is_given_up| {
                 let mut pasted = (self.ask)(&url);
                 for _ in 1..MAX_PASTES {
                     match &pasted {
-                        Ok(text) if !is_response(text.trim(), &url) && !sender.is_canceled() => {
-                            pasted = (self.ask)(&url);
-                        }
+                        Ok(text) if !is_response(text.trim(), &url) && !is_given_up() => pasted = (self.ask)(&url),
                         _ => break,
                     }
                 }
-                // The login may have been given up.
-                let _ = sender.send(pasted);
-            };
-            // A thread of its own, because the user may take minutes.
-            std::thread::Builder::new().name("mcpwire-login".into()).spawn(asking)?;
-            let pasted = receiver.await.map_err(|_| "the program failed while it asked for the address")??;
+                pasted
+            })?;
+            let pasted = pasted.await.map_err(|_| "the program failed while it asked for the address")??;
             Ok(pasted.trim().to_owned())
         })
     }

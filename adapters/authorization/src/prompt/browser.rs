@@ -1,35 +1,14 @@
-//! [`LoginWindow`]: how a user logs in, and [`Browser`]: with a browser on this machine.
+//! [`Browser`]: a login with a browser on this machine.
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use futures_channel::oneshot;
 use mcpwire_driver::http::TokenError;
 
-use crate::loopback::{LoopbackError, LoopbackListener};
-use crate::redirect::{Redirect, is_response};
-
-/// Lets a user log in. Without one, requests that need a login fail.
-pub trait LoginPrompt: Send + Sync + 'static {
-    /// Prepares a login. `stored` is the redirect URI of an earlier registration, which many authorization servers insist on.
-    fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError>;
-}
-
-/// One login of a user.
-pub trait LoginWindow: Send {
-    /// Returns the redirect URI, to which the browser is sent at the end of the login.
-    fn redirect_uri(&self) -> &str;
-
-    /// Shows the URL to the user. The future returns the address to which the browser was sent: the redirect URI with a query.
-    ///
-    /// The login is stored, so the address may also be one that the user got from the same URL in an earlier run of the program.
-    /// Dropping the future gives up the login.
-    fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>>;
-}
+use super::{LoginPrompt, LoginWindow, LoopbackError, LoopbackListener, Redirect, is_response, on_thread};
 
 /// Logs in with a browser on this machine, and listens for its redirect.
 #[derive(Clone)]
@@ -73,13 +52,11 @@ impl Browser {
 
 impl LoginPrompt for Browser {
     fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError> {
-        let Redirect { host, port: configured, path } = &self.redirect;
-        let bind = |port| LoopbackListener::bind(host, port, path);
+        let bind = |port| LoopbackListener::bind(&self.redirect.host, port, &self.redirect.path);
         let listener = match self.redirect.preferred_port(stored) {
-            // Another program may have the port now. Then the client registers again.
-            Some(port) if *configured == 0 => bind(port).or_else(|_| bind(0))?,
-            Some(port) => bind(port)?,
-            None => bind(0)?,
+            // Another program may have the stored port now. Then the client registers again.
+            Some(port) if self.redirect.port == 0 => bind(port).or_else(|_| bind(0))?,
+            port => bind(port.unwrap_or(0))?,
         };
         Ok(Box::new(BrowserWindow { listener, open: Arc::clone(&self.open), timeout: self.timeout }))
     }
@@ -99,30 +76,13 @@ impl LoginWindow for BrowserWindow {
     fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>> {
         Box::pin(async move {
             let BrowserWindow { listener, open, timeout } = *self;
-            let (sender, receiver) = oneshot::channel();
-            let guard = CancelOnDrop(Arc::default());
-            let is_cancelled = Arc::clone(&guard.0);
             let login_url = url.clone();
-            // A thread of its own, because the wait may take minutes.
-            let waiting = move || {
-                let is_cancelled = || is_cancelled.load(Ordering::Relaxed);
-                let redirect = listener.wait_for(timeout, is_cancelled, |address| is_response(address, &login_url));
-                // The login may have been given up.
-                let _ = sender.send(redirect);
-            };
-            std::thread::Builder::new().name("mcpwire-login".into()).spawn(waiting)?;
+            let redirect = on_thread(move |is_given_up| {
+                listener.wait_for(Instant::now, timeout, is_given_up, |address| is_response(address, &login_url))
+            })?;
             open(&url);
-            Ok(receiver.await.unwrap_or(Err(LoopbackError::Cancelled))?)
+            Ok(redirect.await.unwrap_or(Err(LoopbackError::Cancelled))?)
         })
-    }
-}
-
-/// Ends the thread that listens when the login is given up.
-struct CancelOnDrop(Arc<AtomicBool>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

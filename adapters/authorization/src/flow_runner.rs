@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::mem;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -12,10 +13,10 @@ use mcpwire_driver::Runtime;
 use mcpwire_driver::http::{HttpClient, HttpResponse};
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_oauth::{Action, Error, FetchError, Flow, Input, KeyUse, Request, Response, UnixTime};
+use mcpwire_text::url::host;
 use zeroize::Zeroizing;
 
-use crate::addresses::Addresses;
-use crate::signer::Signer;
+use crate::signing_key::Signer;
 
 /// Maximum time for one request to an authorization server, with its response. 30 s: some check other systems first.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -84,10 +85,6 @@ impl FlowRunner {
         self
     }
 
-    pub(crate) fn runtime(&self) -> &dyn Runtime {
-        &*self.runtime
-    }
-
     /// Runs a flow to its end. Each request may take 30 s.
     pub async fn run<F: Flow>(&self, mut flow: F, keys: &FlowKeys) -> Result<F::Output, Error> {
         let mut action = flow.start(now(&*self.runtime))?;
@@ -103,27 +100,14 @@ impl FlowRunner {
 
     /// Sends a request, and returns the response as the input of a flow.
     pub(crate) async fn fetch_input(&self, request: Request) -> Input {
-        match self.fetch(request).await {
-            Ok(response) => Input::Response(response),
-            Err(error) => Input::FetchFailed(error),
-        }
+        let response = within(&*self.runtime, REQUEST_TIMEOUT, self.fetch(request)).await.unwrap_or_else(|| {
+            Err(FetchError::Failed(format!("no complete response within {} seconds", REQUEST_TIMEOUT.as_secs())))
+        });
+        response.map_or_else(Input::FetchFailed, Input::Response)
     }
 
     /// Sends a request, and reads the whole response.
     async fn fetch(&self, request: Request) -> Result<Response, FetchError> {
-        let mut timer = self.runtime.timer();
-        timer.reset(REQUEST_TIMEOUT);
-        let mut fetching = pin!(self.fetch_without_timeout(request));
-        poll_fn(|cx| match fetching.as_mut().poll(cx) {
-            Poll::Ready(response) => Poll::Ready(response),
-            Poll::Pending => timer.poll(cx).map(|()| {
-                Err(FetchError::Failed(format!("no complete response within {} seconds", REQUEST_TIMEOUT.as_secs())))
-            }),
-        })
-        .await
-    }
-
-    async fn fetch_without_timeout(&self, request: Request) -> Result<Response, FetchError> {
         let verb = if request.body.is_some() { Verb::Post } else { Verb::Get };
         let mut exchange = Exchange::new(verb, request.url);
         exchange.public_addresses_only = !self.addresses.allow(&exchange.uri);
@@ -168,8 +152,80 @@ pub(crate) fn now(runtime: &dyn Runtime) -> UnixTime {
     UnixTime::from_secs(runtime.unix_time().as_secs())
 }
 
+/// Waits for a future. Returns `None` if the future has not resolved within this time.
+pub(crate) async fn within<F: Future>(runtime: &dyn Runtime, limit: Duration, future: F) -> Option<F::Output> {
+    let mut timer = runtime.timer();
+    timer.reset(limit);
+    let mut future = pin!(future);
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => timer.poll(cx).map(|()| None),
+    })
+    .await
+}
+
 impl fmt::Debug for FlowRunner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FlowRunner").finish_non_exhaustive()
+    }
+}
+
+/// Which hosts may have loopback, private and link-local addresses.
+///
+/// A server chooses the URLs of its authorization server, so it could make the client ask programs in the user's network.
+#[derive(Clone, Debug, Default)]
+struct Addresses {
+    allows_private: bool,
+    /// The URL of the MCP server. The user has chosen it, so its host may have any address.
+    server_url: Option<String>,
+}
+
+impl Addresses {
+    /// Returns whether the host of the URL may have an address that is not public.
+    fn allow(&self, url: &str) -> bool {
+        let server = self.server_url.as_deref().and_then(host);
+        self.allows_private
+            || match (server, host(url)) {
+                (Some(server), Some(asked)) => {
+                    server.eq_ignore_ascii_case(asked) || (is_loopback(server) && is_loopback(asked))
+                }
+                _ => false,
+            }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(address) => address.parse().is_ok_and(|address: Ipv6Addr| address.is_loopback()),
+        None => {
+            host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|address: Ipv4Addr| address.is_loopback())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(server: &str, url: &str) -> bool {
+        Addresses { allows_private: false, server_url: Some(server.into()) }.allow(url)
+    }
+
+    #[test]
+    fn b3_only_hosts_that_the_user_has_chosen_may_be_private() {
+        let local = "http://127.0.0.1:3000/mcp";
+        for url in ["http://127.0.0.1:4000/token", "https://localhost/x", "http://[::1]:9/", "http://127.9.9.9"] {
+            assert!(allows(local, url), "{url}");
+            assert!(!allows("https://mcp.example.com/mcp", url), "{url}");
+        }
+        assert!(!allows(local, "http://10.0.0.1/"));
+        assert!(!allows(local, "http://169.254.169.254/latest/meta-data"));
+        let intranet = "https://mcp.corp.example/mcp";
+        assert!(allows(intranet, "https://MCP.corp.example:8443/.well-known/oauth-protected-resource"));
+        assert!(!allows(intranet, "https://auth.corp.example/"));
+        assert!(!allows(intranet, "https://mcp.corp.example.evil.example/"));
+        assert!(!allows(intranet, "https://mcp.corp.example@10.0.0.1/"));
+        assert!(!Addresses::default().allow(local));
+        assert!(Addresses { allows_private: true, server_url: None }.allow(local));
     }
 }

@@ -1,14 +1,12 @@
 //! [`LoopbackListener`]: receives the redirect that a login in a browser ends with (RFC 8252, section 7.3).
 
-mod request;
-#[cfg(test)]
-mod tests;
-
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use self::request::{Visit, page, read};
+/// Maximum size of the head of a request, in bytes. 8 KiB: a code and a state are far shorter.
+const MAX_HEAD: usize = 8 * 1024;
 
 /// How often the listener looks for new bytes, and whether it must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -104,21 +102,11 @@ impl LoopbackListener {
     ///
     /// `is_cancelled` is called several times a second.
     pub fn wait(self, timeout: Duration, is_cancelled: impl Fn() -> bool) -> Result<String, LoopbackError> {
-        self.wait_for(timeout, is_cancelled, |_| true)
+        self.wait_for(Instant::now, timeout, is_cancelled, |_| true)
     }
 
-    /// Waits for a redirect that `is_response` accepts. Pages of other sites can send browsers here, too.
-    pub(crate) fn wait_for(
-        self,
-        timeout: Duration,
-        is_cancelled: impl Fn() -> bool,
-        is_response: impl Fn(&str) -> bool,
-    ) -> Result<String, LoopbackError> {
-        self.wait_by(Instant::now, timeout, is_cancelled, is_response)
-    }
-
-    /// Waits for a redirect, with the clock `now`.
-    fn wait_by(
+    /// Waits for a redirect that `is_response` accepts, with the clock `now`. Pages of other sites can send browsers here, too.
+    pub(super) fn wait_for(
         self,
         now: impl Fn() -> Instant,
         timeout: Duration,
@@ -141,10 +129,10 @@ impl LoopbackListener {
                 visitors.extend(Visitor::new(stream, now()).ok());
             }
             for mut visitor in std::mem::take(&mut visitors) {
-                match visitor.read(&self.host, &self.path, &is_response) {
-                    Some(Answer::Redirect(url)) => return Ok(url),
-                    Some(Answer::Other) => {}
-                    None => visitors.push(visitor),
+                match visitor.poll(&self.host, &self.path, &is_response) {
+                    Poll::Ready(Some(url)) => return Ok(url),
+                    Poll::Ready(None) => {}
+                    Poll::Pending => visitors.push(visitor),
                 }
             }
             if now().duration_since(start) >= timeout {
@@ -168,46 +156,98 @@ struct Visitor {
     head: Vec<u8>,
 }
 
-/// What a connection was answered.
-enum Answer {
-    /// It was the redirect, with this URL.
-    Redirect(String),
-    /// It was something else, or has failed.
-    Other,
-}
-
 impl Visitor {
     fn new(stream: TcpStream, accepted_at: Instant) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Visitor { stream, accepted_at, head: Vec::new() })
     }
 
-    /// Reads what has arrived. Answers the request and returns the answer when its head is complete.
-    fn read(&mut self, host: &str, path: &str, is_response: &impl Fn(&str) -> bool) -> Option<Answer> {
+    /// Reads what has arrived, and answers a request whose head is complete. When the connection has done its part, returns the URL of
+    /// the redirect, or `None` if its request was another one or has failed.
+    fn poll(&mut self, host: &str, path: &str, is_response: &impl Fn(&str) -> bool) -> Poll<Option<String>> {
         let mut buffer = [0; 1024];
         loop {
             match self.stream.read(&mut buffer) {
-                Ok(0) => return Some(Answer::Other),
+                Ok(0) => return Poll::Ready(None),
                 Ok(count) => self.head.extend_from_slice(&buffer[..count]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Poll::Pending,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => return Some(Answer::Other),
+                Err(_) => return Poll::Ready(None),
             }
-            let (answer, response) = match read(&self.head, host, path) {
+            let (redirect, status, text) = match read(&self.head, host, path) {
                 Visit::Incomplete => continue,
-                Visit::Redirect(target) if !is_response(target) => {
-                    (Answer::Other, page("400 Bad Request", "This is not the answer to the login of this program."))
-                }
-                Visit::Redirect(target) => (
-                    Answer::Redirect(format!("http://{host}{target}")),
-                    page("200 OK", "The login has been received. You can close this page and go back to the program."),
+                Visit::Redirect(target) if is_response(target) => (
+                    Some(format!("http://{host}{target}")),
+                    "200 OK",
+                    "The login has been received. You can close this page and go back to the program.",
                 ),
-                Visit::OtherPath => (Answer::Other, page("404 Not Found", "There is nothing here.")),
-                Visit::Refused => (Answer::Other, page("400 Bad Request", "This request is not part of a login.")),
+                Visit::Redirect(_) => (None, "400 Bad Request", "This is not the answer to the login of this program."),
+                Visit::OtherPath => (None, "404 Not Found", "There is nothing here."),
+                Visit::Refused => (None, "400 Bad Request", "This request is not part of a login."),
             };
             // The buffers of the connection take the whole page, and the redirect counts even if the browser does not read it.
-            let _ = self.stream.write_all(response.as_bytes());
-            return Some(answer);
+            let _ = self.stream.write_all(page(status, text).as_bytes());
+            return Poll::Ready(redirect);
         }
     }
 }
+
+/// What a request is.
+#[derive(Debug, PartialEq, Eq)]
+enum Visit<'a> {
+    /// The redirect of the authorization server. Contains the path and the query.
+    Redirect(&'a str),
+    /// A request for another path, such as `/favicon.ico`.
+    OtherPath,
+    /// A request that a page of another site may have caused, or no HTTP request.
+    Refused,
+    /// The head is incomplete.
+    Incomplete,
+}
+
+/// Reads the head of a request. `host` is the host and port of the redirect URI, `path` its path.
+///
+/// The `Host` header must name the listener: a page of another site that has bound its name to this machine sends another one
+/// (DNS rebinding).
+fn read<'a>(head: &'a [u8], host: &str, path: &str) -> Visit<'a> {
+    let Some(end) = head.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
+        return if head.len() < MAX_HEAD { Visit::Incomplete } else { Visit::Refused };
+    };
+    let Ok(head) = std::str::from_utf8(&head[..end]) else { return Visit::Refused };
+    let mut lines = head.split("\r\n");
+    let mut words = lines.next().unwrap_or_default().split(' ');
+    let (Some("GET"), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Visit::Refused;
+    };
+    let mut hosts = lines.filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("host").then(|| value.trim())
+    });
+    if !(hosts.next().is_some_and(|value| value.eq_ignore_ascii_case(host)) && hosts.next().is_none()) {
+        return Visit::Refused;
+    }
+    match target.split('?').next() {
+        Some(found) if found == path => Visit::Redirect(target),
+        _ => Visit::OtherPath,
+    }
+}
+
+/// Returns the response with a page of this text. No script runs in the page, and it loads nothing.
+fn page(status: &str, text: &str) -> String {
+    let body = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>mcpwire</title>\
+         <body style=\"font-family: sans-serif; margin: 4em auto; max-width: 30em\"><p>{text}</p></body></html>"
+    );
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\
+         Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\nReferrer-Policy: no-referrer\r\n\
+         Cache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[cfg(test)]
+#[path = "loopback_tests.rs"]
+mod tests;

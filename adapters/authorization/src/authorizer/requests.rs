@@ -1,0 +1,176 @@
+//! What a request to the server gets, and what its refusal causes: the [`Authorizer`] of the connections.
+
+use std::future::ready;
+use std::sync::Arc;
+
+use mcpwire_driver::http::{
+    AfterRefusal, AuthorizationContext, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials,
+    Refusal, RefusalFuture, ResponseHead, SettleFuture, TokenError,
+};
+use mcpwire_driver::protocol::printable;
+use mcpwire_oauth::{BearerChallenge, Decision, Scopes};
+use mcpwire_text::url::without_query;
+
+use super::inner::{Inner, NO_TOKEN};
+use super::login_request::LoginRequest;
+use super::state::Answer;
+use super::{OAuth, renewal};
+use crate::error::{LoginError, LoginErrorKind};
+
+impl Inner {
+    async fn credentials(self: &Arc<Self>, request: AuthorizedRequest<'_>) -> Result<Credentials, LoginError> {
+        self.ensure_loaded().await?;
+        let mut has_asked = false;
+        loop {
+            let answer = self.shared.lock().credentials(request.verb(), request.url(), self.now());
+            match answer {
+                Ok((answer, renewal)) => {
+                    renewal::spawn(self, renewal);
+                    match answer {
+                        Answer::Send(credentials) => return Ok(credentials),
+                        Answer::Wait(ended) => {
+                            let _ = ended.await;
+                        }
+                    }
+                }
+                Err(error) if error.kind() == LoginErrorKind::LoginRequired && !has_asked => {
+                    // Another process may have logged in.
+                    if !self.adopt_stored().await? {
+                        has_asked = true;
+                        self.ask_for_login(LoginRequest::default(), &reason(error)).await?;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Lets the user log in, or fails if nobody can be asked.
+    async fn ask_for_login(self: &Arc<Self>, request: LoginRequest, reason: &str) -> Result<(), LoginError> {
+        if let Some(prompt) = &self.prompt {
+            return self.login_in_task(prompt, request).await.map(drop);
+        }
+        let challenged = request.challenge.and_then(|challenge| challenge.scopes);
+        Err(if self.grant.is_some() {
+            self.token_refused(challenged.as_ref(), reason)
+        } else {
+            self.login_required(request.requested_before.or(challenged), reason).into()
+        })
+    }
+
+    /// Returns the error of a program without a user, for which a login is no help.
+    fn token_refused(&self, wanted: Option<&Scopes>, reason: &str) -> LoginError {
+        let server = printable(without_query(&self.server_url));
+        LoginError::TokenRefused(match wanted {
+            Some(scopes) => format!(
+                "the server {server} wants the scopes `{scopes}` of this program's token: {reason}; set these `scopes`, and \
+                 have the client allowed to use them at the authorization server"
+            ),
+            None => format!(
+                "the server {server} does not accept the token of this program: {reason}; check what the client is allowed \
+                 to do at the authorization server"
+            ),
+        })
+    }
+
+    /// Converts an error for the request that failed with it.
+    fn request_error(&self, error: LoginError) -> TokenError {
+        let error = match (error.kind(), error) {
+            (LoginErrorKind::LoginRequired, LoginError::Flow(error)) if self.grant.is_some() => {
+                return self.token_refused(None, &error.without_advice().to_string()).into();
+            }
+            (_, LoginError::LoginRequired(required)) => required,
+            (LoginErrorKind::LoginRequired | LoginErrorKind::NotCompleted, error) => {
+                self.login_required(None, &reason(error))
+            }
+            (LoginErrorKind::Temporary, error) => return AuthorizerError::Temporary(error.into()).into(),
+            (_, error) => return error.into(),
+        };
+        AuthorizerError::LoginRequired(error.into()).into()
+    }
+
+    async fn after_refusal(self: &Arc<Self>, refusal: Refusal<'_>) -> Result<AfterRefusal, LoginError> {
+        let headers: Vec<_> = refusal.response.values("www-authenticate").collect();
+        let challenge = BearerChallenge::parse(headers.iter().map(|value| &**value));
+        let (decision, ended) = {
+            let mut state = self.shared.lock();
+            let decision = state.refused(&refusal, challenge.as_ref(), self.now());
+            // Under the same lock: the renewal could end before.
+            let ended = matches!(decision, Decision::Renew { .. }).then(|| state.wait());
+            (decision, ended)
+        };
+        match decision {
+            Decision::Repeat => {}
+            Decision::Renew { start_renewal } => {
+                renewal::spawn(self, self.shared.lock().started(start_renewal));
+                if let Some(ended) = ended {
+                    let _ = ended.await;
+                }
+            }
+            // Another process may have logged in.
+            Decision::StepUp { .. } | Decision::LoginRequired(_) if self.adopt_stored().await? => {}
+            Decision::StepUp { scopes } => {
+                let request = LoginRequest { challenge, requested_before: Some(scopes), ..LoginRequest::default() };
+                self.ask_for_login(request, "the stored token lacks them").await?;
+            }
+            // Without a challenge the server may want something else than OAuth.
+            Decision::LoginRequired(_) if challenge.is_none() && self.prompt.is_none() => {
+                return Ok(AfterRefusal::GiveUp);
+            }
+            Decision::LoginRequired(_) => {
+                let reason = if refusal.sent.id == 0 { NO_TOKEN } else { "the server refuses the stored token" };
+                self.ask_for_login(LoginRequest { challenge, ..LoginRequest::default() }, reason).await?;
+            }
+            Decision::Failed(error) => return Err(error.into()),
+            _ => return Ok(AfterRefusal::GiveUp),
+        }
+        Ok(AfterRefusal::Repeat)
+    }
+}
+
+impl Authorizer for OAuth {
+    fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
+        // Usually the token is valid, and its future is small.
+        if let Some(credentials) = self.0.shared.ready_credentials(request.verb(), request.url(), self.0.now()) {
+            return Box::pin(ready(Ok(credentials)));
+        }
+        Box::pin(async move { self.0.credentials(request).await.map_err(|error| self.0.request_error(error)) })
+    }
+
+    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> RefusalFuture<'a> {
+        Box::pin(async move { self.0.after_refusal(refusal).await.map_err(|error| self.0.request_error(error)) })
+    }
+
+    fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
+        // `refused` looks at the nonce of a refusal.
+        if matches!(response.status, 401 | 403) {
+            return;
+        }
+        let mut state = self.0.shared.lock();
+        if state.dpop_key.is_some()
+            && let Some(nonce) = response.values("dpop-nonce").next()
+        {
+            state.access.take_nonce(request.url(), &nonce);
+        }
+        if state.has_stepped_up && response.status < 400 {
+            state.access.succeeded(&request.operation());
+        }
+    }
+
+    fn context(&self) -> Option<AuthorizationContext> {
+        Some(self.0.shared.lock().context.clone())
+    }
+
+    fn settle(&self) -> SettleFuture<'_> {
+        Box::pin(async { Ok(self.0.settle().await?) })
+    }
+}
+
+/// Returns why a login is required. What helps against it is to log in.
+fn reason(error: LoginError) -> String {
+    match error {
+        LoginError::Flow(error) => error.without_advice().to_string(),
+        LoginError::LoginRequired(required) => required.reason,
+        other => other.to_string(),
+    }
+}
