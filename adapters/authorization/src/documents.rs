@@ -20,11 +20,14 @@ use mcpwire_driver::Runtime;
 use mcpwire_oauth::{ClientInformation, SigningAlgorithm, StoreError, StoredToken, TokenKey};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use zeroize::Zeroizing;
 
-use crate::format::{self, Versioned};
 use crate::signing_key::SigningKey;
 use crate::store::{StoreFailed, StoreLock, TokenStore};
+
+/// The version of the documents that this crate writes. Documents without a version have this one, too.
+const VERSION: u32 = 1;
 
 /// Begins the names of documents that are private keys.
 pub(crate) const KEY_PREFIX: &str = "key-";
@@ -77,6 +80,32 @@ struct IssuerBinding {
     issuer: String,
 }
 
+/// A document with its version.
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    version: u32,
+    #[serde(flatten)]
+    content: &'a T,
+}
+
+impl<'a, T> Versioned<'a, T> {
+    fn new(content: &'a T) -> Self {
+        Versioned { version: VERSION, content }
+    }
+}
+
+/// What all documents have in common. The document of a login has its version in its token.
+#[derive(Deserialize)]
+struct Header {
+    version: Option<Value>,
+    token: Option<TokenHeader>,
+}
+
+#[derive(Deserialize)]
+struct TokenHeader {
+    version: Option<Value>,
+}
+
 impl Documents {
     pub(crate) fn new(store: Arc<dyn TokenStore>, runtime: Arc<dyn Runtime>, server_url: &str, account: &str) -> Self {
         let hash = TokenKey::new(server_url, account).file_name();
@@ -120,7 +149,7 @@ impl Documents {
     pub(crate) async fn check_versions(&self) -> Result<(), StoreFailed> {
         self.run(|account| {
             let names = [account.token_name(), account.attempt_name()];
-            names.iter().try_for_each(|name| format::load(&*account.store, name).map(drop))
+            names.iter().try_for_each(|name| load(&*account.store, name).map(drop))
         })
         .await
     }
@@ -147,7 +176,7 @@ impl Documents {
     /// Returns the login that waits for the user, or `None` if there is none, or if its document cannot be read.
     pub(crate) async fn load_attempt<T: DeserializeOwned + Send + 'static>(&self) -> Result<Option<T>, StoreFailed> {
         self.run(|account| {
-            let document = format::load(&*account.store, &account.attempt_name())?;
+            let document = load(&*account.store, &account.attempt_name())?;
             Ok(document.and_then(|document| read(&document).ok()))
         })
         .await
@@ -158,7 +187,7 @@ impl Documents {
         let document = write(&Versioned::new(attempt))?;
         self.run(move |account| {
             let name = account.attempt_name();
-            format::load(&*account.store, &name)?;
+            load(&*account.store, &name)?;
             account.store.save(&name, &document)
         })
         .await
@@ -249,7 +278,7 @@ impl Documents {
         self.run(|account| {
             let _lock = account.store.lock(&account.token_name())?;
             let name = format!("{KEY_PREFIX}{}", account.hash);
-            if let Some(document) = format::load(&*account.store, &name)? {
+            if let Some(document) = load(&*account.store, &name)? {
                 return SigningKey::from_pkcs8(&document, SigningAlgorithm::Es256).map_err(|_| {
                     let place = account.store.locate(&name);
                     StoreFailed(format!("the key in {place} is damaged. Remove it and log in again"))
@@ -294,7 +323,7 @@ impl Account {
 
     fn load_grant(&self) -> Result<Option<Grant>, StoreFailed> {
         let name = self.token_name();
-        let Some(document) = format::load(&*self.store, &name)? else { return Ok(None) };
+        let Some(document) = load(&*self.store, &name)? else { return Ok(None) };
         let grant = read(&document).and_then(|grant: Grant| match &grant.client {
             // The refresh token goes only to the issuer that knows the client.
             Some(client) if client.issuer != grant.token.endpoint.issuer => Err(StoreError::Damaged),
@@ -307,7 +336,7 @@ impl Account {
 
     fn load_issuer(&self, client_id: &str) -> Result<Option<String>, StoreFailed> {
         let name = self.issuer_name(client_id);
-        let Some(document) = format::load(&*self.store, &name)? else { return Ok(None) };
+        let Some(document) = load(&*self.store, &name)? else { return Ok(None) };
         let binding = read(&document).map_err(|error| {
             let place = self.store.locate(&name);
             StoreFailed(format!("{place} cannot be used, which names the authorization server of a client: {error}"))
@@ -317,10 +346,29 @@ impl Account {
 
     /// Loads the registrations at this issuer. A document that cannot be read is replaced at the next login, which registers again.
     fn load_registrations(&self, issuer: &str) -> Result<Registrations, StoreFailed> {
-        let document = format::load(&*self.store, &client_name(issuer))?;
+        let document = load(&*self.store, &client_name(issuer))?;
         let mut registrations: Registrations = document.and_then(|document| read(&document).ok()).unwrap_or_default();
         registrations.clients.retain(|client| client.issuer == issuer);
         Ok(registrations)
+    }
+}
+
+/// Loads a document, which is erased from memory when it is dropped, or returns `None` if there is none.
+///
+/// # Errors
+/// If the store fails, or the document is of a later version than this crate knows.
+fn load(store: &dyn TokenStore, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreFailed> {
+    let Some(document) = store.load(name)?.map(Zeroizing::new) else { return Ok(None) };
+    // A damaged document has no version. Keys are no JSON.
+    let Ok(Header { version, token }) = serde_json::from_slice(&document) else { return Ok(Some(document)) };
+    let versions = [version, token.and_then(|token| token.version)];
+    match versions.into_iter().flatten().find(|version| version.as_u64().is_none_or(|it| it > VERSION.into())) {
+        Some(version) => Err(StoreFailed(format!(
+            "{} has version {version}, which this program does not know; use a later version of this program, or remove the \
+             file and log in again",
+            store.locate(name)
+        ))),
+        None => Ok(Some(document)),
     }
 }
 

@@ -143,7 +143,16 @@ impl LoginError {
         }
     }
 
-    /// Returns which login is required, if one is.
+    /// Converts the error for those who only know the errors of flows.
+    pub(crate) fn into_flow_error(self) -> oauth::Error {
+        match self {
+            LoginError::Flow(error) => error,
+            LoginError::LoginRequired(required) => oauth::Error::login_required(required.reason),
+            other => oauth::Error::temporary(other.to_string()),
+        }
+    }
+
+    /// Returns which login is required, or `None` if the error is another one.
     pub fn login_required(&self) -> Option<&LoginRequired> {
         match self {
             LoginError::LoginRequired(required) => Some(required),
@@ -174,21 +183,10 @@ impl LoginRequired {
     ///
     /// A client's error contains it as its [authorization error](mcpwire_driver::Error::authorization_error).
     pub fn find<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e LoginRequired> {
-        let mut next = Some(error);
-        while let Some(error) = next {
-            let found = error.downcast_ref().or_else(|| {
-                let login = match error.downcast_ref::<mcpwire_driver::Error>() {
-                    Some(error) => error.authorization_error()?,
-                    None => return error.downcast_ref::<LoginError>()?.login_required(),
-                };
-                login.downcast_ref().or_else(|| login.downcast_ref::<LoginError>()?.login_required())
-            });
-            if found.is_some() {
-                return found;
-            }
-            next = error.source();
-        }
-        None
+        let of_login = error.downcast_ref().and_then(LoginError::login_required);
+        let of_client = error.downcast_ref().and_then(mcpwire_driver::Error::authorization_error);
+        let found = error.downcast_ref().or(of_login).or_else(|| LoginRequired::find(of_client?));
+        found.or_else(|| LoginRequired::find(error.source()?))
     }
 }
 
@@ -198,7 +196,14 @@ impl std::error::Error for LoginRequired {}
 ///
 /// The MCP server names the authorization server. A malicious one could name its own, to get the secret. A program can ask the
 /// user, and repeat the login with [`LoginRequest::trust_issuer`](crate::LoginRequest::trust_issuer).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the secret of the client `{}` was not sent: the server {} names the authorization server {}, and no setting says \
+     that the client is registered there; set `client_issuer` to the authorization server that has issued the secret",
+    printable(client_id),
+    printable(without_query(server_url)),
+    printable(issuer)
+)]
 #[non_exhaustive]
 pub struct ClientIssuerRequired {
     /// The URL of the MCP server.
@@ -207,21 +212,6 @@ pub struct ClientIssuerRequired {
     pub client_id: String,
     /// The authorization server that the MCP server names.
     pub issuer: String,
-}
-
-impl std::error::Error for ClientIssuerRequired {}
-
-impl fmt::Display for ClientIssuerRequired {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the secret of the client `{}` was not sent: the server {} names the authorization server {}, and no setting says \
-             that the client is registered there; set `client_issuer` to the authorization server that has issued the secret",
-            printable(&self.client_id),
-            printable(without_query(&self.server_url)),
-            printable(&self.issuer)
-        )
-    }
 }
 
 impl fmt::Display for LoginRequired {

@@ -1,4 +1,4 @@
-//! [`FileStore`]: keeps logins in private files.
+//! [`FileStore`]: keeps logins in private files, and their secrets with a [`SecretKeeper`], such as a keychain.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,9 +12,11 @@ use mcpwire_files::{
     FileError, Fs, SystemFs, check_private_directory, check_private_file, check_replace, read_private,
     remove_leftovers, replace,
 };
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-use crate::secret_keeper::{self, SecretKeeper};
+use crate::documents::KEY_PREFIX;
 use crate::store::{StoreFailed, StoreLock, TokenStore};
 
 /// Maximum size of a document, in bytes. The store neither writes nor reads a larger one. Logins take a few KiB: access tokens with
@@ -24,6 +26,21 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Maximum time to wait for the lock of a document. A refresh holds the lock during its request, which takes at most 30 s, and
 /// seldom a second one. After this time, the waiting refresh fails, and is tried again later.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(75);
+
+/// Keeps refresh tokens and private keys, such as in the keychain of the system.
+///
+/// The methods may block. The secrets are small, because some keychains store at most 2,560 bytes in an entry: the rest of a
+/// login stays in the file.
+pub trait SecretKeeper: Send + Sync + 'static {
+    /// Returns a secret, or `None` if there is none of this name.
+    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed>;
+
+    /// Writes a secret, in the place of the one before it.
+    fn set(&self, name: &str, secret: &[u8]) -> Result<(), StoreFailed>;
+
+    /// Deletes a secret. Succeeds if there is none.
+    fn remove(&self, name: &str) -> Result<(), StoreFailed>;
+}
 
 /// Keeps logins in private files, which the processes of a user share.
 ///
@@ -53,18 +70,14 @@ impl FileStore {
     /// # Errors
     /// If the directory cannot be created, or is not private to this user.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, StoreFailed> {
-        Self::on(directory.into(), Arc::new(SystemFs))
+        let store = Self::new(directory);
+        store.create_directory()?;
+        Ok(store)
     }
 
     /// Creates a store in this directory, which the first login creates if it is missing. Does not access the disk.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self::with_fs(directory.into(), Arc::new(SystemFs))
-    }
-
-    fn on(directory: PathBuf, fs: Arc<dyn Fs>) -> Result<Self, StoreFailed> {
-        let store = Self::with_fs(directory, fs);
-        store.create_directory()?;
-        Ok(store)
     }
 
     fn with_fs(directory: PathBuf, fs: Arc<dyn Fs>) -> Self {
@@ -114,13 +127,13 @@ impl TokenStore for FileStore {
     fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
         let path = self.path(name)?;
         let Some(mut bytes) = self.read(&path)? else { return Ok(None) };
-        let Some(members) = secret_keeper::marked(&bytes) else { return Ok(Some(mem::take(&mut *bytes))) };
+        let Some(members) = marked(&bytes) else { return Ok(Some(mem::take(&mut *bytes))) };
         let unusable = |reason: &str| StoreFailed(format!("the login in {} {reason}. Log in again", path.display()));
         let Some(keeper) = &self.keeper else {
             return Err(unusable("has its secret in the keychain, which this program does not use"));
         };
         let Some(secret) = keeper.get(name)? else { return Err(unusable("has lost its secret in the keychain")) };
-        secret_keeper::join(name, members, secret).map(Some).ok_or_else(|| unusable("is damaged"))
+        join(name, members, secret).map(Some).ok_or_else(|| unusable("is damaged"))
     }
 
     fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed> {
@@ -138,11 +151,9 @@ impl TokenStore for FileStore {
         remove_leftovers(&path);
         let Some(keeper) = &self.keeper else { return self.replace(&path, document) };
         let stored = self.read(&path)?;
-        let is_in_file = |stored: Zeroizing<Vec<u8>>| {
-            secret_keeper::marked(&stored).is_none() && secret_keeper::split(name, &stored).is_some()
-        };
+        let is_in_file = |stored: Zeroizing<Vec<u8>>| marked(&stored).is_none() && split(name, &stored).is_some();
         let uses_keychain = !stored.is_some_and(is_in_file);
-        match secret_keeper::split(name, document) {
+        match split(name, document) {
             Some((rest, secret)) if uses_keychain => {
                 // First the secret: if this process ends here, the old login has the newest refresh token, and goes on.
                 keeper.set(name, &secret)?;
@@ -226,6 +237,50 @@ impl fmt::Debug for FileStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FileStore").field("directory", &self.directory).finish_non_exhaustive()
     }
+}
+
+/// The member of a file that says that the secret of the document is not in it.
+const MARK: &str = "secret_in_keychain";
+
+/// Takes the secret out of a document. Returns what the file contains, and the secret, or `None` if the document has no secret.
+///
+/// The secret of a login is its refresh token. A private key is a secret as a whole.
+fn split(name: &str, document: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (mut members, secret) = if name.starts_with(KEY_PREFIX) {
+        (Map::new(), document.to_vec())
+    } else {
+        let Ok(Value::Object(mut members)) = serde_json::from_slice(document) else { return None };
+        let Some(Value::String(token)) = members.get_mut("token")?.as_object_mut()?.remove("refresh_token") else {
+            return None;
+        };
+        (members, token.into_bytes())
+    };
+    members.insert(MARK.into(), true.into());
+    Some((serde_json::to_vec(&members).ok()?, secret))
+}
+
+/// Returns the members of a file whose secret is not in it.
+fn marked(file: &[u8]) -> Option<Map<String, Value>> {
+    /// The mark alone, so that the tokens of other files are not copied.
+    #[derive(Deserialize)]
+    struct Mark {
+        secret_in_keychain: bool,
+    }
+
+    serde_json::from_slice(file).ok().filter(|mark: &Mark| mark.secret_in_keychain)?;
+    let Ok(Value::Object(mut members)) = serde_json::from_slice(file) else { return None };
+    members.remove(MARK)?;
+    Some(members)
+}
+
+/// Puts the secret into the document again. Returns `None` if it does not fit.
+fn join(name: &str, mut members: Map<String, Value>, secret: Vec<u8>) -> Option<Vec<u8>> {
+    if name.starts_with(KEY_PREFIX) {
+        return Some(secret);
+    }
+    let token = members.get_mut("token")?.as_object_mut()?;
+    token.insert("refresh_token".into(), String::from_utf8(secret).ok()?.into());
+    serde_json::to_vec(&members).ok()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn login(refresh_token: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-fn value(document: &[u8]) -> serde_json::Value {
+fn value(document: &[u8]) -> Value {
     serde_json::from_slice(document).unwrap()
 }
 
@@ -82,7 +82,7 @@ fn a_crash_at_any_step_of_a_write_leaves_the_old_document_or_the_new_one() {
         let (_directory, store) = new_store();
         store.save(NAME, &login("old")).unwrap();
         let faulty = FaultyFs::new(step, Fault::Crash);
-        let crashed = FileStore::on(store.directory.clone(), Arc::new(faulty.clone())).unwrap();
+        let crashed = FileStore::with_fs(store.directory.clone(), Arc::new(faulty.clone()));
         let result = crashed.save(NAME, &login("a new and longer token"));
         faulty.lose_power();
         let found = store.load(NAME).unwrap().unwrap();
@@ -108,7 +108,7 @@ fn o1_a_write_that_fails_leaves_the_old_document_and_says_what_to_do() {
         let (_directory, store) = new_store();
         store.save(NAME, &login("old")).unwrap();
         let faulty = FaultyFs::new(step, Fault::Fails(io::ErrorKind::StorageFull));
-        let full = FileStore::on(store.directory.clone(), Arc::new(faulty)).unwrap();
+        let full = FileStore::with_fs(store.directory.clone(), Arc::new(faulty));
         let error = full.save(NAME, &login("new")).unwrap_err();
         assert!(
             error.0.contains("token-1 cannot be written") && error.0.ends_with("Free space on the disk and try again")
@@ -125,7 +125,7 @@ fn o1_a_check_before_a_write_finds_a_full_disk_and_changes_nothing() {
         store.save(NAME, &login("old")).unwrap();
         store.check_save(NAME).unwrap();
         let faulty = FaultyFs::new(step, Fault::Fails(io::ErrorKind::StorageFull));
-        let full = FileStore::on(store.directory.clone(), Arc::new(faulty)).unwrap();
+        let full = FileStore::with_fs(store.directory.clone(), Arc::new(faulty));
         assert!(full.check_save(NAME).unwrap_err().0.ends_with("Free space on the disk and try again"));
         assert_eq!(store.load(NAME), Ok(Some(login("old"))));
         assert_eq!(fs::read_dir(&store.directory).unwrap().count(), 1);
@@ -358,7 +358,7 @@ fn o1_a_process_that_ends_between_keychain_and_file_leaves_the_newest_refresh_to
     let (_directory, store, keychain) = with_keychain();
     store.save(NAME, &login("refresh-1")).unwrap();
     let faulty = FaultyFs::new(0, Fault::Crash);
-    let crashed = FileStore::on(store.directory.clone(), Arc::new(faulty)).unwrap().keep_secrets_in(keychain);
+    let crashed = FileStore::with_fs(store.directory.clone(), Arc::new(faulty)).keep_secrets_in(keychain);
     crashed.save(NAME, &login("refresh-2")).unwrap_err();
     let found = value(&store.load(NAME).unwrap().unwrap());
     assert_eq!(found["token"]["refresh_token"], "refresh-2");

@@ -57,19 +57,21 @@ pub struct FlowRunner {
     client: Arc<dyn HttpClient>,
     /// Why no request is sent, if none is.
     refusal: Option<Arc<str>>,
-    addresses: Addresses,
+    /// The URL of the MCP server. Empty if the flows are for no server.
+    server_url: Arc<str>,
+    allows_private_addresses: bool,
 }
 
 impl FlowRunner {
     /// Creates a runner. The HTTP client must obey [`Exchange::follow_redirects`] and [`Exchange::public_addresses_only`], as the
     /// clients of the runtimes do.
     pub fn new(runtime: Arc<dyn Runtime>, client: Arc<dyn HttpClient>) -> Self {
-        FlowRunner { runtime, client, refusal: None, addresses: Addresses::default() }
+        FlowRunner { runtime, client, refusal: None, server_url: "".into(), allows_private_addresses: false }
     }
 
     /// Allows requests to the host of this MCP server, and to this machine if the server runs on it.
     pub fn server_url(mut self, url: &str) -> Self {
-        self.addresses.server_url = Some(url.into());
+        self.server_url = url.into();
         self
     }
 
@@ -81,7 +83,7 @@ impl FlowRunner {
 
     /// Sets whether requests may go to loopback, private and link-local addresses. Default: `false`.
     pub fn allow_private_addresses(mut self, allowed: bool) -> Self {
-        self.addresses.allows_private = allowed;
+        self.allows_private_addresses = allowed;
         self
     }
 
@@ -110,13 +112,13 @@ impl FlowRunner {
     async fn fetch(&self, request: Request) -> Result<Response, FetchError> {
         let verb = if request.body.is_some() { Verb::Post } else { Verb::Get };
         let mut exchange = Exchange::new(verb, request.url);
-        exchange.public_addresses_only = !self.addresses.allow(&exchange.uri);
+        let is_public_only = !self.allows_private_addresses && !may_be_private(&exchange.uri, &self.server_url);
+        exchange.public_addresses_only = is_public_only;
         exchange.headers = request.headers;
         exchange.body = request.body.unwrap_or_default();
         if let Some(reason) = &self.refusal {
             return Err(FetchError::NotSent(reason.to_string()));
         }
-        let is_public_only = exchange.public_addresses_only;
         let sent = self.client.send(exchange).await.map_err(|failure| fetch_error(failure, is_public_only));
         let HttpResponse { status, headers, mut body, .. } = sent?;
         let headers = headers.into_iter().map(|(mut name, value)| {
@@ -170,28 +172,15 @@ impl fmt::Debug for FlowRunner {
     }
 }
 
-/// Which hosts may have loopback, private and link-local addresses.
+/// Returns whether the host of a URL may have a loopback, private or link-local address: it is the host of the MCP server, or this
+/// machine if the server runs on it.
 ///
-/// A server chooses the URLs of its authorization server, so it could make the client ask programs in the user's network.
-#[derive(Clone, Debug, Default)]
-struct Addresses {
-    allows_private: bool,
-    /// The URL of the MCP server. The user has chosen it, so its host may have any address.
-    server_url: Option<String>,
-}
-
-impl Addresses {
-    /// Returns whether the host of the URL may have an address that is not public.
-    fn allow(&self, url: &str) -> bool {
-        let server = self.server_url.as_deref().and_then(host);
-        self.allows_private
-            || match (server, host(url)) {
-                (Some(server), Some(asked)) => {
-                    server.eq_ignore_ascii_case(asked) || (is_loopback(server) && is_loopback(asked))
-                }
-                _ => false,
-            }
-    }
+/// A server chooses the URLs of its authorization server, so it could make the client ask programs in the user's network. The user has
+/// chosen the URL of the server itself (security best practices, "SSRF").
+fn may_be_private(url: &str, server_url: &str) -> bool {
+    host(server_url).zip(host(url)).is_some_and(|(server, asked)| {
+        server.eq_ignore_ascii_case(asked) || (is_loopback(server) && is_loopback(asked))
+    })
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -208,7 +197,7 @@ mod tests {
     use super::*;
 
     fn allows(server: &str, url: &str) -> bool {
-        Addresses { allows_private: false, server_url: Some(server.into()) }.allow(url)
+        may_be_private(url, server)
     }
 
     #[test]
@@ -225,7 +214,6 @@ mod tests {
         assert!(!allows(intranet, "https://auth.corp.example/"));
         assert!(!allows(intranet, "https://mcp.corp.example.evil.example/"));
         assert!(!allows(intranet, "https://mcp.corp.example@10.0.0.1/"));
-        assert!(!Addresses::default().allow(local));
-        assert!(Addresses { allows_private: true, server_url: None }.allow(local));
+        assert!(!allows("", local), "there is no server");
     }
 }

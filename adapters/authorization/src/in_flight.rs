@@ -19,7 +19,7 @@ use mcpwire_text::url::without_query;
 pub const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The requests in flight of this process. They belong to the process: only its end can lose them.
-static OF_PROCESS: InFlight = InFlight::new();
+pub(crate) static OF_PROCESS: InFlight = InFlight::new();
 
 /// Waits until no request of this process is in flight whose response replaces a credential that works once. Returns the logins of
 /// the requests that are still in flight after `timeout`. Afterwards, the process sends no such request any more.
@@ -34,7 +34,7 @@ pub fn settle_logins(timeout: Duration) -> Vec<UnsettledLogin> {
 
 /// Returns the logins of the requests that are in flight now, and whose response replaces a credential that works once.
 pub fn unsettled_logins() -> Vec<UnsettledLogin> {
-    OF_PROCESS.logins()
+    OF_PROCESS.lock().logins()
 }
 
 /// A login that is lost if the program ends now: the response to a request that has used up a credential is not stored yet.
@@ -157,15 +157,16 @@ impl Drop for InFlightRequest {
     }
 }
 
+impl Requests {
+    fn logins(&self) -> Vec<UnsettledLogin> {
+        self.sent.iter().map(|sent| sent.login.clone()).collect()
+    }
+}
+
 impl InFlight {
     const fn new() -> Self {
         let requests = Requests { is_closed: false, next_id: 0, sent: Vec::new(), waiters: Waiters(Vec::new()) };
         InFlight { requests: Mutex::new(requests), ended: Condvar::new() }
-    }
-
-    /// Returns the registry of this process.
-    pub(crate) fn of_process() -> &'static Self {
-        &OF_PROCESS
     }
 
     /// Registers a request that is about to be sent. Returns `None` if the program ends: the request must not be sent.
@@ -200,10 +201,6 @@ impl InFlight {
         given_up
     }
 
-    fn logins(&self) -> Vec<UnsettledLogin> {
-        self.lock().sent.iter().map(|sent| sent.login.clone()).collect()
-    }
-
     fn close_and_wait(&self, timeout: Duration) -> Vec<UnsettledLogin> {
         let start = Instant::now();
         let mut requests = self.lock();
@@ -213,7 +210,7 @@ impl InFlight {
         {
             requests = self.ended.wait_timeout(requests, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        requests.sent.iter().map(|sent| sent.login.clone()).collect()
+        requests.logins()
     }
 
     fn lock(&self) -> MutexGuard<'_, Requests> {

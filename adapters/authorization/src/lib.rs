@@ -16,11 +16,8 @@ mod error;
 #[cfg(feature = "file-store")]
 mod file_store;
 mod flow_runner;
-mod format;
 mod in_flight;
 mod prompt;
-#[cfg(feature = "file-store")]
-mod secret_keeper;
 mod signing_key;
 mod status;
 mod store;
@@ -29,14 +26,12 @@ pub use authorizer::{Enterprise, LoginRequest, MachineGrant, OAuth, OAuthBuilder
 pub use documents::login_document;
 pub use error::{ClientIssuerRequired, LoginError, LoginErrorKind, LoginRequired};
 #[cfg(feature = "file-store")]
-pub use file_store::FileStore;
+pub use file_store::{FileStore, SecretKeeper};
 pub use flow_runner::{FlowKeys, FlowRunner};
 pub use in_flight::{OneUseRequest, SETTLE_TIMEOUT, UnsettledLogin, settle_logins, unsettled_logins};
 pub use mcpwire_oauth as oauth;
 pub use mcpwire_oauth::{DeviceCode, Scopes};
 pub use prompt::{Browser, LoginPrompt, LoginWindow, LoopbackError, LoopbackListener, PasteBack};
-#[cfg(feature = "file-store")]
-pub use secret_keeper::SecretKeeper;
 pub use signing_key::{KeyError, Signer, SigningKey, random_seed};
 pub use status::{LoggedOut, LoginStatus, RevocationOutcome};
 pub use store::{MemoryStore, StoreFailed, StoreLock, TokenStore};

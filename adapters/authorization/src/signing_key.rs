@@ -81,13 +81,10 @@ impl SigningKey {
     /// Reads a key from a PKCS #8 document (DER).
     pub fn from_pkcs8(document: &[u8], algorithm: SigningAlgorithm) -> Result<Self, KeyError> {
         let random = SystemRandom::new();
+        let ecdsa = |curve| EcdsaKeyPair::from_pkcs8(curve, document, &random).map(Pair::Ecdsa);
         let pair = match algorithm {
-            SigningAlgorithm::Es256 => {
-                EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document, &random).map(Pair::Ecdsa)
-            }
-            SigningAlgorithm::Es384 => {
-                EcdsaKeyPair::from_pkcs8(&ECDSA_P384_SHA384_FIXED_SIGNING, document, &random).map(Pair::Ecdsa)
-            }
+            SigningAlgorithm::Es256 => ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING),
+            SigningAlgorithm::Es384 => ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING),
             SigningAlgorithm::EdDsa => Ed25519KeyPair::from_pkcs8_maybe_unchecked(document).map(Pair::Ed25519),
             SigningAlgorithm::Rs256 | SigningAlgorithm::Ps256 => RsaKeyPair::from_pkcs8(document).map(Pair::Rsa),
             other => return Err(KeyError::Unsupported(other)),

@@ -1,7 +1,7 @@
 //! [`OAuthBuilder`]: the settings of an [`OAuth`].
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use mcpwire_driver::http::{HttpClient, check_applied};
 use mcpwire_driver::{HttpSetupError, McpServerDef, Runtime};
@@ -9,10 +9,9 @@ use mcpwire_oauth as oauth;
 use mcpwire_oauth::OAuthSettings;
 use mcpwire_text::url::without_query;
 
-use super::OAuth;
-use super::inner::Inner;
 use super::machine_grants::MachineGrant;
-use super::state::Shared;
+use super::state::State;
+use super::{Inner, OAuth};
 use crate::documents::Documents;
 use crate::flow_runner::FlowRunner;
 use crate::in_flight::Owner;
@@ -144,6 +143,7 @@ impl OAuthBuilder {
         let not_applied = check_applied(&self.def, &*client).err();
         let refusal = not_applied.map(|error| format!("server `{}`: {error}", self.def.display_name()));
         let server_url = self.def.url.unwrap_or_default();
+        let (client_key, client_signer) = self.client_key.unzip();
         let process_runtime = runtime.process_runtime().unwrap_or_else(|| Arc::clone(&runtime));
         let documents = Documents::new(self.store, Arc::clone(&process_runtime), &server_url, &self.account);
         let runner = FlowRunner::new(Arc::clone(&process_runtime), client)
@@ -151,7 +151,7 @@ impl OAuthBuilder {
             .refuse_requests(refusal)
             .allow_private_addresses(self.allows_private_addresses);
         OAuth(Arc::new(Inner {
-            shared: Shared::new(&server_url, self.grant.is_some()),
+            state: Mutex::new(State::new(&server_url, self.grant.is_some())),
             server_url,
             account: self.account,
             settings: self.settings,
@@ -163,7 +163,8 @@ impl OAuthBuilder {
             documents,
             prompt: self.prompt,
             grant: self.grant,
-            client_key: self.client_key,
+            client_key,
+            client_signer,
             dpop_key: self.dpop_key,
             uses_dpop: self.uses_dpop,
         }))

@@ -5,12 +5,12 @@
 
 use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, ErrorKind, OAuthSettings, StoredToken};
 
-use super::inner::Inner;
+use super::OAuth;
 use super::login_request::LoginRequest;
 use crate::documents::Grant;
 use crate::error::{ClientIssuerRequired, LoginError};
 
-impl Inner {
+impl OAuth {
     /// Returns the settings of a login at this authorization server.
     ///
     /// # Errors
@@ -20,7 +20,7 @@ impl Inner {
         discovered: &Discovered,
         request: &LoginRequest,
     ) -> Result<OAuthSettings, LoginError> {
-        let mut settings = self.settings.clone();
+        let mut settings = self.0.settings.clone();
         if let Some(scopes) = &request.scopes {
             settings = settings.scopes(scopes.clone());
         }
@@ -29,7 +29,7 @@ impl Inner {
         let trusted = request.trusted_issuer.as_deref();
         match self.check_client(&client_id, has_secret, issuer, trusted).await {
             Err(LoginError::Flow(error)) if error.kind() == ErrorKind::ClientIssuerRequired => {
-                let (server_url, issuer) = (self.server_url.clone(), issuer.clone());
+                let (server_url, issuer) = (self.0.server_url.clone(), issuer.clone());
                 Err(ClientIssuerRequired { server_url, client_id, issuer }.into())
             }
             result => result.map(|()| settings.client_issuer(issuer)),
@@ -50,7 +50,7 @@ impl Inner {
     ) -> Result<(), LoginError> {
         let remembered = self.issuer_of_client(client_id).await?;
         let used_before = remembered.as_deref().or(trusted);
-        Ok(self.settings.check_client_issuer(client_id, has_secret, used_before, issuer)?)
+        Ok(self.0.settings.check_client_issuer(client_id, has_secret, used_before, issuer)?)
     }
 
     /// Checks that a client of an earlier login may be used at `issuer` still.
@@ -66,8 +66,8 @@ impl Inner {
     /// # Errors
     /// If it cannot be stored. With an issuer in the settings that does not matter: they say the same the next time.
     pub(super) async fn remember_issuer(&self, client_id: &str, issuer: &str) -> Result<(), LoginError> {
-        let is_configured = self.settings.issuer_of_client().is_some();
-        match self.documents.save_issuer(client_id, issuer).await {
+        let is_configured = self.0.settings.issuer_of_client().is_some();
+        match self.0.documents.save_issuer(client_id, issuer).await {
             Err(error) if !is_configured => Err(error.into()),
             _ => Ok(()),
         }
@@ -76,22 +76,22 @@ impl Inner {
     /// Remembers the issuer of the client of a login that is deleted. Earlier versions have not stored it apart.
     pub(super) async fn remember_issuer_of(&self, grant: &Grant) -> Result<(), LoginError> {
         let Some((client_id, issuer)) = used_at(grant) else { return Ok(()) };
-        if self.documents.load_issuer(client_id).await?.is_none() {
-            self.documents.save_issuer(client_id, issuer).await?;
+        if self.0.documents.load_issuer(client_id).await?.is_none() {
+            self.0.documents.save_issuer(client_id, issuer).await?;
         }
         Ok(())
     }
 
     /// Returns the issuer at which a pre-registered client was used before.
     pub(super) async fn issuer_of_client(&self, client_id: &str) -> Result<Option<String>, LoginError> {
-        if let Some(issuer) = self.documents.load_issuer(client_id).await? {
+        if let Some(issuer) = self.0.documents.load_issuer(client_id).await? {
             return Ok(Some(issuer));
         }
-        let known = self.shared.lock().grant();
+        let known = self.lock().grant();
         let stored = match known {
             Some(known) => Some(known),
             // A login that cannot be read says nothing.
-            None => self.documents.load().await.ok().flatten(),
+            None => self.0.documents.load().await.ok().flatten(),
         };
         let used = stored.as_ref().and_then(used_at).filter(|(used, _)| *used == client_id);
         Ok(used.map(|(_, issuer)| issuer.to_owned()))

@@ -2,15 +2,14 @@
 
 use std::future::pending;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use mcpwire_oauth::{
     ClientInformation, DeviceAction, DeviceCode, DeviceInput, DeviceLogin, Discovered, Error, OAuthSettings,
-    Registration, Scopes, StoredToken, TokenResponse,
+    Registration, Scopes, StoredToken,
 };
 
-use super::inner::{Inner, new_entropy};
 use super::login_request::LoginRequest;
+use super::{OAuth, new_entropy};
 use crate::error::LoginError;
 use crate::flow_runner::within;
 use crate::in_flight::OneUseRequest;
@@ -19,26 +18,36 @@ use crate::status::LoginStatus;
 /// The redirect URI of clients that only use device codes. Authorization servers want one in each registration.
 const UNUSED_REDIRECT_URI: &str = "http://127.0.0.1/callback";
 
-impl Inner {
-    /// Logs the user in with a device code. `show` shows the code.
-    pub(super) async fn login_by_device(
-        self: &Arc<Self>,
-        request: &LoginRequest,
-        show: &mut (dyn FnMut(&DeviceCode) + Send),
+impl OAuth {
+    /// Logs the user in with a code that the user enters in a browser on any device (RFC 8628).
+    ///
+    /// `show` shows the code and the address at which to enter it. The future resolves when the user has done so.
+    ///
+    /// # Errors
+    /// If the authorization server has no such login, or the login fails.
+    pub async fn login_by_device(
+        &self,
+        request: LoginRequest,
+        mut show: impl FnMut(&DeviceCode) + Send,
     ) -> Result<LoginStatus, LoginError> {
+        self.load_for_login().await?;
         let discovered = self.discover(self.token().as_ref()).await?;
         let Some(url) = discovered.metadata.device_authorization_endpoint.clone() else {
             return Err(LoginError::NoDeviceLogin(discovered.metadata.issuer));
         };
-        let settings = self.login_settings(&discovered, request).await?;
-        let stored = self.stored_client(&discovered, UNUSED_REDIRECT_URI, request).await?;
+        let settings = self.login_settings(&discovered, &request).await?;
+        let stored = if request.anew {
+            None
+        } else {
+            self.0.documents.load_client(&discovered.metadata.issuer, Some(UNUSED_REDIRECT_URI)).await?
+        };
         let client = self.device_client(&discovered, &settings, stored.clone()).await?;
         let scopes = discovered.scopes_to_request(&settings, None, None);
-        match self.get_by_device(&url, &discovered, client, &scopes, show).await {
+        match self.get_by_device(&url, &discovered, client, &scopes, &mut show).await {
             // A client that has registered for logins in a browser may lack the grant.
             Err(LoginError::Flow(error)) if stored.is_some() && lacks_grant(&error) => {
                 let client = self.device_client(&discovered, &settings, None).await?;
-                self.get_by_device(&url, &discovered, client, &scopes, show).await
+                self.get_by_device(&url, &discovered, client, &scopes, &mut show).await
             }
             result => result,
         }
@@ -46,7 +55,7 @@ impl Inner {
 
     /// Returns a client that may use device codes, and keeps a new registration for the next login.
     async fn device_client(
-        self: &Arc<Self>,
+        &self,
         discovered: &Discovered,
         settings: &OAuthSettings,
         stored: Option<ClientInformation>,
@@ -54,16 +63,16 @@ impl Inner {
         let redirect_uri = stored.as_ref().map_or(UNUSED_REDIRECT_URI, |stored| &stored.redirect_uri);
         let settings = settings.clone().redirect_uri(redirect_uri).device_grant(true);
         let registration = Registration::new(discovered, &settings, stored.clone());
-        self.to_the_end(OneUseRequest::Registration, |inner| async move {
-            let client = inner.run(registration).await?;
-            inner.keep_client(&client, stored.as_ref()).await?;
+        self.to_the_end(OneUseRequest::Registration, |oauth| async move {
+            let client = oauth.run(registration).await?;
+            oauth.keep_client(&client, stored.as_ref()).await?;
             Ok(client)
         })
         .await
     }
 
     async fn get_by_device(
-        self: &Arc<Self>,
+        &self,
         url: &str,
         discovered: &Discovered,
         client: ClientInformation,
@@ -71,8 +80,9 @@ impl Inner {
         show: &mut (dyn FnMut(&DeviceCode) + Send),
     ) -> Result<LoginStatus, LoginError> {
         let endpoint = discovered.token_endpoint();
-        let authentication = client.authentication(&endpoint, self.client_key())?;
-        let resource = discovered.resource_parameter(&self.settings);
+        let authentication = client.authentication(&endpoint, self.0.client_key.as_ref())?;
+        let resource = discovered.resource_parameter(&self.0.settings);
+        let no_resource = resource.is_none();
         let login = DeviceLogin::new(url, endpoint, authentication, resource, scopes.clone(), new_entropy()?);
         let mut login = login.dpop(self.dpop());
         let mut action = login.start(self.now())?;
@@ -80,16 +90,24 @@ impl Inner {
             match action {
                 DeviceAction::ShowCode(code) => show(&code),
                 DeviceAction::Wait(until) => {
-                    within(&*self.process_runtime, until.duration_since(self.now()), pending::<()>()).await;
+                    within(&*self.0.process_runtime, until.duration_since(self.now()), pending::<()>()).await;
                 }
                 // Each response may be the token, which is then stored even if the caller gives up.
                 requests => {
                     let (client, discovered, scopes) = (client.clone(), discovered.clone(), scopes.clone());
-                    let result = self.to_the_end(OneUseRequest::DeviceCode, |inner| async move {
-                        match inner.run_requests(&mut login, requests).await? {
+                    let result = self.to_the_end(OneUseRequest::DeviceCode, |oauth| async move {
+                        match oauth.run_requests(&mut login, requests).await? {
                             DeviceAction::Done(response) => {
-                                let status = inner.store_device_token(client, discovered, scopes, response).await?;
-                                Ok(ControlFlow::Break(status))
+                                let (endpoint, client_id) = (discovered.token_endpoint(), client.client_id.clone());
+                                let token = |previous: Option<&_>| {
+                                    let client_id = Some(&*client_id);
+                                    let resource = discovered.resource;
+                                    let mut token =
+                                        StoredToken::new(endpoint, resource, client_id, scopes, response, previous);
+                                    token.no_resource_on_refresh = no_resource;
+                                    token
+                                };
+                                Ok(ControlFlow::Break(oauth.store_token(Some(client), token).await?))
                             }
                             next => Ok(ControlFlow::Continue((login, next))),
                         }
@@ -114,32 +132,13 @@ impl Inner {
         let keys = self.keys();
         loop {
             let input = match action {
-                DeviceAction::Fetch(request) => self.runner.fetch_input(request).await,
+                DeviceAction::Fetch(request) => self.0.runner.fetch_input(request).await,
                 DeviceAction::Sign { key, bytes } => keys.sign(key, &bytes)?,
                 DeviceAction::ShowCode(_) | DeviceAction::Wait(_) | DeviceAction::Done(_) => return Ok(action),
                 _ => return Err(Error::temporary("this version does not know the next step of the login").into()),
             };
             action = login.resume(DeviceInput::Network(input), self.now())?;
         }
-    }
-
-    async fn store_device_token(
-        &self,
-        client: ClientInformation,
-        discovered: Discovered,
-        scopes: Scopes,
-        response: TokenResponse,
-    ) -> Result<LoginStatus, LoginError> {
-        let client_id = client.client_id.clone();
-        let no_resource = discovered.resource_parameter(&self.settings).is_none();
-        self.store_token(Some(client), |previous| {
-            let endpoint = discovered.token_endpoint();
-            let mut token =
-                StoredToken::new(endpoint, discovered.resource, Some(&client_id), scopes, response, previous);
-            token.no_resource_on_refresh = no_resource;
-            token
-        })
-        .await
     }
 }
 

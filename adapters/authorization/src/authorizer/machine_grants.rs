@@ -6,10 +6,10 @@ use std::sync::Arc;
 use mcpwire_driver::http::TokenError;
 use mcpwire_oauth::{
     ClientAuthentication, Discovered, IdJag, IdJagRequest, Scopes, Secret, StoredToken, SubjectToken, TokenEndpoint,
-    TokenRequest, TokenResponse, WorkloadGrant,
+    TokenRequest, WorkloadGrant,
 };
 
-use super::inner::{Inner, new_entropy};
+use super::{OAuth, new_entropy};
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::OneUseRequest;
@@ -139,54 +139,42 @@ impl fmt::Debug for Enterprise {
     }
 }
 
-impl Inner {
+impl OAuth {
     /// Gets a token for the program without a user, and stores it.
     pub(super) async fn get_by_grant(&self, grant: &MachineGrant) -> Result<Grant, LoginError> {
         let previous = self.token();
         let discovered = self.discover(previous.as_ref()).await?;
-        let challenge = self.shared.lock().challenge.clone();
+        let challenge = self.lock().challenge.clone();
         let challenged = challenge.as_ref().and_then(|challenge| challenge.scopes.as_ref());
         let scopes = discovered.scopes_without_user(grant.scopes.as_ref(), challenged);
-        let response = self.run_grant(grant, &discovered, scopes.clone()).await?;
-        let client_id = grant.client().map(|(client_id, _)| client_id);
-        let endpoint = discovered.token_endpoint();
-        let token = StoredToken::new(endpoint, discovered.resource, client_id, scopes, response, previous.as_ref());
-        let grant = Grant { token, client: None };
-        // The token can be had again, so it does not matter if it cannot be stored.
-        let _ = self.documents.save(&grant).await;
-        Ok(grant)
-    }
-
-    /// Gets a token from the authorization server, without a user.
-    async fn run_grant(
-        &self,
-        grant: &MachineGrant,
-        discovered: &Discovered,
-        scopes: Scopes,
-    ) -> Result<TokenResponse, LoginError> {
-        let endpoint = discovered.token_endpoint();
-        let entropy = new_entropy()?;
-        let resource = discovered.resource_parameter(&self.settings);
-        match &grant.kind {
+        let (endpoint, asked, entropy) = (discovered.token_endpoint(), scopes.clone(), new_entropy()?);
+        let resource = discovered.resource_parameter(&self.0.settings);
+        let response = match &grant.kind {
             Kind::ClientCredentials { .. } => {
                 let client = self.machine_client(grant, &endpoint).await?;
-                let request = TokenRequest::client_credentials(endpoint, client, resource, scopes, entropy)?;
-                Ok(self.run(request.dpop(self.dpop())).await?)
+                let request = TokenRequest::client_credentials(endpoint, client, resource, asked, entropy)?;
+                self.run(request.dpop(self.dpop())).await?
             }
             Kind::Workload { jwt, audience } => {
                 let jwt = jwt().map_err(subject_failed)?;
-                let mut flow = WorkloadGrant::new(endpoint, jwt, resource, entropy).scopes(scopes);
+                let mut flow = WorkloadGrant::new(endpoint, jwt, resource, entropy).scopes(asked);
                 if let Some(audience) = audience {
                     flow = flow.audience(audience);
                 }
-                Ok(self.run(flow.dpop(self.dpop())).await?)
+                self.run(flow.dpop(self.dpop())).await?
             }
             Kind::Enterprise(enterprise) => {
                 let client = self.machine_client(grant, &endpoint).await?;
-                let id_jag = self.id_jag(enterprise, discovered, scopes).await?;
-                Ok(self.run(id_jag.token_request(endpoint, client, entropy).dpop(self.dpop())).await?)
+                let id_jag = self.id_jag(enterprise, &discovered, asked).await?;
+                self.run(id_jag.token_request(endpoint, client, entropy).dpop(self.dpop())).await?
             }
-        }
+        };
+        let (endpoint, client_id) = (discovered.token_endpoint(), grant.client().map(|(client_id, _)| client_id));
+        let token = StoredToken::new(endpoint, discovered.resource, client_id, scopes, response, previous.as_ref());
+        let grant = Grant { token, client: None };
+        // The token can be had again, so it does not matter if it cannot be stored.
+        let _ = self.0.documents.save(&grant).await;
+        Ok(grant)
     }
 
     /// Gets an ID-JAG for the user from the identity provider.
@@ -199,11 +187,12 @@ impl Inner {
         let provider = enterprise.identity_provider.clone();
         // The identity provider may replace the token, and a second use of the old one may end the user's login.
         let _lock = self
+            .0
             .documents
             .lock_identity(&provider.url, enterprise.identity_client.client_id().unwrap_or_default())
             .await?;
         let subject = Arc::clone(&enterprise.subject);
-        let subject = self.documents.run(move |_| Ok(subject())).await?.map_err(subject_failed)?;
+        let subject = self.0.documents.run(move |_| Ok(subject())).await?.map_err(subject_failed)?;
         let request = IdJagRequest::new(
             provider,
             enterprise.identity_client.clone(),
@@ -217,7 +206,7 @@ impl Inner {
         let mut id_jag = self.run(request.scopes(scopes)).await?;
         if let Some(token) = id_jag.replaced_subject.take() {
             let replace = Arc::clone(&enterprise.replace_subject);
-            let replaced = self.documents.run(move |_| Ok(replace(token))).await?;
+            let replaced = self.0.documents.run(move |_| Ok(replace(token))).await?;
             replaced.map_err(|error| LoginError::SubjectNotStored(error.to_string()))?;
         }
         Ok(id_jag)
@@ -235,8 +224,8 @@ impl Inner {
         let Some((client_id, secret)) = grant.client() else { return Ok(ClientAuthentication::anonymous()) };
         self.check_client(client_id, secret.is_some(), &endpoint.issuer, None).await?;
         self.remember_issuer(client_id, &endpoint.issuer).await?;
-        let (method, supported) = (self.settings.auth_method_of_client(), endpoint.auth_methods.as_deref());
-        Ok(ClientAuthentication::choose(client_id, secret, self.client_key(), method, supported)?)
+        let (method, supported) = (self.0.settings.auth_method_of_client(), endpoint.auth_methods.as_deref());
+        Ok(ClientAuthentication::choose(client_id, secret, self.0.client_key.as_ref(), method, supported)?)
     }
 }
 

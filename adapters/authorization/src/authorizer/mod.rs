@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `builder` | the settings of an [`OAuth`] |
 //! | `state` | the state that all connections share, behind a lock |
-//! | `inner` | what the clones of an [`OAuth`] share, and what all tasks need |
 //! | `requests` | what a request to the server gets, and what its refusal causes |
 //! | `renewal`, `machine_grants` | renewals, as tasks of their own |
 //! | `login_request`, `login`, `device`, `client_issuer`, `logout` | logins and logouts |
@@ -12,7 +11,6 @@
 mod builder;
 mod client_issuer;
 mod device;
-mod inner;
 mod login;
 mod login_request;
 mod logout;
@@ -22,18 +20,28 @@ mod requests;
 mod state;
 
 use std::fmt;
-use std::sync::Arc;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
 
-use mcpwire_oauth::{DeviceCode, Secret};
+use futures_channel::oneshot;
+use mcpwire_driver::Runtime;
+use mcpwire_oauth as oauth;
+use mcpwire_oauth::{
+    Discovered, Discovery, Entropy, Error, Flow, OAuthSettings, Scopes, Secret, StoredToken, UnixTime,
+};
 use mcpwire_text::url::without_query;
 
 pub use self::builder::OAuthBuilder;
-use self::inner::{Inner, NO_PROMPT};
 pub use self::login_request::{LoginRequest, PendingLogin};
 pub use self::machine_grants::{Enterprise, MachineGrant};
-use crate::error::LoginError;
+use self::state::{State, Task};
+use crate::documents::Documents;
+use crate::error::{LoginError, LoginRequired};
+use crate::flow_runner::{FlowKeys, FlowRunner, now, within};
+use crate::in_flight::{InFlightRequest, OF_PROCESS, OneUseRequest, Owner, SETTLE_TIMEOUT, UnsettledLogin};
 use crate::prompt::LoginPrompt;
-use crate::status::{LoggedOut, LoginStatus};
+use crate::signing_key::{KeyError, Signer, random_seed};
+use crate::status::LoginStatus;
 
 /// Authorizes the requests to one MCP server with OAuth.
 ///
@@ -44,72 +52,6 @@ use crate::status::{LoggedOut, LoginStatus};
 pub struct OAuth(Arc<Inner>);
 
 impl OAuth {
-    /// Logs the user in now with the prompt of the builder, whether or not there is a token.
-    ///
-    /// Dropping the future gives up the login. If the program ends in between, a login of its next run goes on with this one.
-    ///
-    /// # Errors
-    /// If there is no [`LoginPrompt`], or the login fails.
-    pub async fn login(&self) -> Result<LoginStatus, LoginError> {
-        let prompt = self.0.prompt.as_ref().ok_or_else(|| self.0.login_required(None, NO_PROMPT))?;
-        self.login_with(&**prompt, LoginRequest::default()).await
-    }
-
-    /// Logs the user in now with another prompt, for example because the user has asked for it.
-    ///
-    /// # Errors
-    /// If the login fails.
-    pub async fn login_with(&self, prompt: &dyn LoginPrompt, request: LoginRequest) -> Result<LoginStatus, LoginError> {
-        self.0.ensure_loaded_for_login().await?;
-        // Boxed, because the future contains the flows of the whole login.
-        Box::pin(self.0.login(prompt, request)).await
-    }
-
-    /// Logs the user in with a code that the user enters in a browser on any device (RFC 8628).
-    ///
-    /// `show` shows the code and the address at which to enter it. The future resolves when the user has done so.
-    ///
-    /// # Errors
-    /// If the authorization server has no such login, or the login fails.
-    pub async fn login_by_device(
-        &self,
-        request: LoginRequest,
-        mut show: impl FnMut(&DeviceCode) + Send,
-    ) -> Result<LoginStatus, LoginError> {
-        self.0.ensure_loaded_for_login().await?;
-        self.0.login_by_device(&request, &mut show).await
-    }
-
-    /// Begins a login, and stores it. Open the URL of the result, and pass the address to which the browser is sent to
-    /// [`finish_login`](Self::finish_login), in this program or in another one with the same store.
-    ///
-    /// `redirect_uri` is an `https` URL of the program, or an `http` URL of this machine.
-    ///
-    /// # Errors
-    /// If the authorization server cannot be found, or does not register the client.
-    pub async fn begin_login(&self, redirect_uri: &str, request: LoginRequest) -> Result<PendingLogin, LoginError> {
-        Ok(self.0.begin_login(redirect_uri, request).await?.into())
-    }
-
-    /// Returns the login that waits for the user, for half an hour from its begin. Sends nothing.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub async fn pending_login(&self) -> Result<Option<PendingLogin>, LoginError> {
-        Ok(self.0.stored_attempt().await?.map(PendingLogin::from))
-    }
-
-    /// Finishes the login that waits for the user. `callback` is the whole address to which the browser was sent.
-    ///
-    /// # Errors
-    /// If no login waits, the address is not its response, or the login has failed. A response with another `state` leaves the login as
-    /// it is.
-    pub async fn finish_login(&self, callback: &str) -> Result<LoginStatus, LoginError> {
-        self.0.ensure_loaded_for_login().await?;
-        let stored = self.0.stored_attempt().await?.ok_or(LoginError::NotPending)?;
-        self.0.finish(stored, callback.to_owned()).await
-    }
-
     /// Returns what is known of the stored login, or `None` if there is none. Sends nothing.
     ///
     /// # Errors
@@ -119,18 +61,6 @@ impl OAuth {
         Ok(grant.map(|grant| LoginStatus::new(&grant, &self.0.account)))
     }
 
-    /// Deletes the token and the login that waits for the user, and asks the authorization server to revoke the token if `revoke`.
-    ///
-    /// The token is deleted even if the revocation fails. The registration of the client is kept for the next login.
-    ///
-    /// # Errors
-    /// If the token cannot be deleted.
-    pub async fn logout(&self, revoke: bool) -> Result<LoggedOut, LoginError> {
-        // A login that cannot be loaded is deleted, too.
-        let _ = self.0.load(true).await;
-        self.0.logout(revoke).await
-    }
-
     /// Returns whether the server, or the origin of its URL, publishes the metadata of an authorization server. Asks for it.
     ///
     /// A server that does not, and that answers without a token, needs no login.
@@ -138,7 +68,7 @@ impl OAuth {
     /// # Errors
     /// If the metadata cannot be read, or is not trusted.
     pub async fn has_authorization_server(&self) -> Result<bool, LoginError> {
-        Ok(!self.0.discover(None).await?.is_assumed())
+        Ok(!self.discover(None).await?.is_assumed())
     }
 
     /// Waits until the requests of this value have ended whose response replaces a credential that works once, such as a token
@@ -151,13 +81,21 @@ impl OAuth {
     /// # Errors
     /// If a request has not ended in time. It goes on, but the login is lost if the program ends before it.
     pub async fn settle(&self) -> Result<(), LoginError> {
-        self.0.settle().await
+        let all_ended = async {
+            while let Some(end) = OF_PROCESS.next_end(self.0.owner) {
+                let _ = end.await;
+            }
+        };
+        match within(&*self.0.runtime, SETTLE_TIMEOUT, all_ended).await {
+            Some(()) => Ok(()),
+            None => OF_PROCESS.give_up(self.0.owner).map_or(Ok(()), |login| Err(LoginError::Unsettled(login))),
+        }
     }
 
     /// Returns the tokens and client secrets that this value has used, with some that were replaced since. A program removes
     /// them from what it shows: servers may repeat them.
     pub fn secrets(&self) -> Vec<Secret> {
-        self.0.shared.lock().secrets.iter().cloned().collect()
+        self.lock().secrets.iter().cloned().collect()
     }
 
     /// Returns the URL of the server.
@@ -169,6 +107,163 @@ impl OAuth {
     pub fn account(&self) -> &str {
         &self.0.account
     }
+}
+
+/// Why a login is required.
+const NO_TOKEN: &str = "no token is stored";
+
+/// What the clones of an [`OAuth`] share.
+struct Inner {
+    server_url: String,
+    account: String,
+    settings: OAuthSettings,
+    runner: FlowRunner,
+    /// The runtime of the connections and of the user's prompt.
+    runtime: Arc<dyn Runtime>,
+    /// The runtime of what must not be lost when `runtime` ends.
+    process_runtime: Arc<dyn Runtime>,
+    /// The name of the server in the program.
+    name: Option<String>,
+    owner: Owner,
+    documents: Documents,
+    prompt: Option<Arc<dyn LoginPrompt>>,
+    grant: Option<MachineGrant>,
+    /// The key by which the client authenticates, and what signs with it.
+    client_key: Option<oauth::ClientKey>,
+    client_signer: Option<Arc<dyn Signer>>,
+    /// The key of the program to which tokens are bound. Without it, one is created and kept in the store.
+    dpop_key: Option<Arc<dyn Signer>>,
+    uses_dpop: bool,
+    state: Mutex<State>,
+}
+
+impl OAuth {
+    /// Loads the key at the first time, and the stored token if it can be read: a login replaces a token that cannot.
+    async fn load_for_login(&self) -> Result<(), LoginError> {
+        // A login that cannot be stored is not begun.
+        self.0.documents.check_save().await?;
+        self.0.documents.check_versions().await?;
+        self.load(true).await
+    }
+
+    /// Loads the key and the stored token at the first time. `is_damage_ignored` says whether a stored token that cannot be read is
+    /// treated as missing.
+    async fn load(&self, is_damage_ignored: bool) -> Result<(), LoginError> {
+        while !self.lock().is_loaded {
+            match self.begin(Task::Load) {
+                Ok(_running) => {
+                    let key = if self.0.uses_dpop { Some(self.load_dpop_key().await?) } else { None };
+                    let grant = match self.0.documents.load().await {
+                        Err(_) if is_damage_ignored => None,
+                        loaded => loaded?,
+                    };
+                    self.change(|state| state.set_loaded(key, grant));
+                }
+                Err(ended) => {
+                    let _ = ended.await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn load_dpop_key(&self) -> Result<Arc<dyn Signer>, LoginError> {
+        let Some(key) = &self.0.dpop_key else { return Ok(Arc::new(self.0.documents.dpop_key().await?)) };
+        // Without its public key, tokens would silently not be bound.
+        if key.public_key().is_none() {
+            return Err(KeyError::NotForDpop.into());
+        }
+        Ok(Arc::clone(key))
+    }
+
+    fn keys(&self) -> FlowKeys {
+        FlowKeys { client: self.0.client_signer.clone(), dpop: self.lock().dpop_key.clone() }
+    }
+
+    /// Returns the time by the runtime's clock.
+    fn now(&self) -> UnixTime {
+        now(&*self.0.runtime)
+    }
+
+    fn login_required(&self, scopes: Option<Scopes>, reason: &str) -> LoginRequired {
+        LoginRequired {
+            server_url: self.0.server_url.clone(),
+            account: self.0.account.clone(),
+            scopes,
+            reason: reason.to_owned(),
+        }
+    }
+
+    /// Registers a request whose response replaces a credential that works once. Fails if the program ends.
+    fn begin_request(&self, request: OneUseRequest) -> Result<InFlightRequest, LoginError> {
+        let login = UnsettledLogin {
+            server: self.0.name.clone(),
+            server_url: self.0.server_url.clone(),
+            account: self.0.account.clone(),
+            request,
+        };
+        OF_PROCESS.begin(self.0.owner, login).ok_or(LoginError::ProgramEnds)
+    }
+
+    /// Runs a part of a login that uses up a credential, with the write of its result. The part goes on when its caller gives up, and
+    /// when the runtime of the connections ends.
+    async fn to_the_end<T, F>(&self, request: OneUseRequest, part: impl FnOnce(Self) -> F) -> Result<T, LoginError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, LoginError>> + Send + 'static,
+    {
+        let in_flight = self.begin_request(request)?;
+        let part = part(self.clone());
+        let result = spawn(&*self.0.process_runtime, async move {
+            let result = part.await;
+            drop(in_flight);
+            result
+        });
+        result.await.unwrap_or(Err(LoginError::ProgramEnds))
+    }
+
+    /// Returns the key of the tokens and the known nonces.
+    fn dpop(&self) -> Option<oauth::Dpop> {
+        self.lock().access.dpop().cloned()
+    }
+
+    /// Returns the token that requests contain now, or `None` without one.
+    fn token(&self) -> Option<StoredToken> {
+        self.lock().access.token().cloned()
+    }
+
+    /// Finds the authorization server. If the server names several ones, the issuer of the token `known` is preferred.
+    async fn discover(&self, known: Option<&StoredToken>) -> Result<Discovered, LoginError> {
+        let challenge = self.lock().challenge.clone();
+        let mut discovery = Discovery::new(&self.0.server_url, challenge.as_ref(), &self.0.settings);
+        if let Some(token) = known {
+            discovery = discovery.prefer_issuer(&token.endpoint.issuer);
+        }
+        Ok(self.run(discovery).await?)
+    }
+
+    /// Runs a flow to its end, with the keys of the client and the tokens.
+    async fn run<F: Flow + Send>(&self, flow: F) -> Result<F::Output, Error> {
+        self.0.runner.run(flow, &self.keys()).await
+    }
+}
+
+/// Runs a future as a task of its own. The receiver fails if the runtime ends before the future.
+fn spawn<T: Send + 'static>(
+    runtime: &dyn Runtime,
+    future: impl Future<Output = T> + Send + 'static,
+) -> oneshot::Receiver<T> {
+    let (sender, receiver) = oneshot::channel();
+    runtime.spawn(Box::pin(async move {
+        // The caller may have given up.
+        let _ = sender.send(future.await);
+    }));
+    receiver
+}
+
+/// Returns unpredictable values for one flow.
+fn new_entropy() -> Result<Entropy, LoginError> {
+    Ok(Entropy::new(random_seed()?))
 }
 
 impl fmt::Debug for OAuth {

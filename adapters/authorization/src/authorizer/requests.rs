@@ -1,7 +1,6 @@
 //! What a request to the server gets, and what its refusal causes: the [`Authorizer`] of the connections.
 
 use std::future::ready;
-use std::sync::Arc;
 
 use mcpwire_driver::http::{
     AfterRefusal, AuthorizationContext, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials,
@@ -11,26 +10,25 @@ use mcpwire_driver::protocol::printable;
 use mcpwire_oauth::{BearerChallenge, Decision, Scopes};
 use mcpwire_text::url::without_query;
 
-use super::inner::{Inner, NO_TOKEN};
 use super::login_request::LoginRequest;
-use super::state::Answer;
-use super::{OAuth, renewal};
+use super::{NO_TOKEN, OAuth};
 use crate::error::{LoginError, LoginErrorKind};
 
-impl Inner {
-    async fn credentials(self: &Arc<Self>, request: AuthorizedRequest<'_>) -> Result<Credentials, LoginError> {
-        self.ensure_loaded().await?;
+impl OAuth {
+    async fn credentials(&self, request: AuthorizedRequest<'_>) -> Result<Credentials, LoginError> {
+        self.load(false).await?;
         let mut has_asked = false;
         loop {
-            let answer = self.shared.lock().credentials(request.verb(), request.url(), self.now());
+            let (answer, ended) = {
+                let mut state = self.lock();
+                (state.credentials(request.verb(), request.url(), self.now()), state.waiters.wait())
+            };
             match answer {
-                Ok((answer, renewal)) => {
-                    renewal::spawn(self, renewal);
-                    match answer {
-                        Answer::Send(credentials) => return Ok(credentials),
-                        Answer::Wait(ended) => {
-                            let _ = ended.await;
-                        }
+                Ok((credentials, renewal)) => {
+                    self.start_renewal(renewal);
+                    match credentials {
+                        Some(credentials) => return Ok(credentials),
+                        None => drop(ended.await),
                     }
                 }
                 Err(error) if error.kind() == LoginErrorKind::LoginRequired && !has_asked => {
@@ -46,12 +44,12 @@ impl Inner {
     }
 
     /// Lets the user log in, or fails if nobody can be asked.
-    async fn ask_for_login(self: &Arc<Self>, request: LoginRequest, reason: &str) -> Result<(), LoginError> {
-        if let Some(prompt) = &self.prompt {
+    async fn ask_for_login(&self, request: LoginRequest, reason: &str) -> Result<(), LoginError> {
+        if let Some(prompt) = &self.0.prompt {
             return self.login_in_task(prompt, request).await.map(drop);
         }
         let challenged = request.challenge.and_then(|challenge| challenge.scopes);
-        Err(if self.grant.is_some() {
+        Err(if self.0.grant.is_some() {
             self.token_refused(challenged.as_ref(), reason)
         } else {
             self.login_required(request.requested_before.or(challenged), reason).into()
@@ -60,7 +58,7 @@ impl Inner {
 
     /// Returns the error of a program without a user, for which a login is no help.
     fn token_refused(&self, wanted: Option<&Scopes>, reason: &str) -> LoginError {
-        let server = printable(without_query(&self.server_url));
+        let server = printable(without_query(&self.0.server_url));
         LoginError::TokenRefused(match wanted {
             Some(scopes) => format!(
                 "the server {server} wants the scopes `{scopes}` of this program's token: {reason}; set these `scopes`, and \
@@ -76,7 +74,7 @@ impl Inner {
     /// Converts an error for the request that failed with it.
     fn request_error(&self, error: LoginError) -> TokenError {
         let error = match (error.kind(), error) {
-            (LoginErrorKind::LoginRequired, LoginError::Flow(error)) if self.grant.is_some() => {
+            (LoginErrorKind::LoginRequired, LoginError::Flow(error)) if self.0.grant.is_some() => {
                 return self.token_refused(None, &error.without_advice().to_string()).into();
             }
             (_, LoginError::LoginRequired(required)) => required,
@@ -89,23 +87,18 @@ impl Inner {
         AuthorizerError::LoginRequired(error.into()).into()
     }
 
-    async fn after_refusal(self: &Arc<Self>, refusal: Refusal<'_>) -> Result<AfterRefusal, LoginError> {
+    async fn after_refusal(&self, refusal: Refusal<'_>) -> Result<AfterRefusal, LoginError> {
         let headers: Vec<_> = refusal.response.values("www-authenticate").collect();
         let challenge = BearerChallenge::parse(headers.iter().map(|value| &**value));
         let (decision, ended) = {
-            let mut state = self.shared.lock();
-            let decision = state.refused(&refusal, challenge.as_ref(), self.now());
-            // Under the same lock: the renewal could end before.
-            let ended = matches!(decision, Decision::Renew { .. }).then(|| state.wait());
-            (decision, ended)
+            let mut state = self.lock();
+            (state.refused(&refusal, challenge.as_ref(), self.now()), state.waiters.wait())
         };
         match decision {
             Decision::Repeat => {}
             Decision::Renew { start_renewal } => {
-                renewal::spawn(self, self.shared.lock().started(start_renewal));
-                if let Some(ended) = ended {
-                    let _ = ended.await;
-                }
+                self.start_renewal(self.lock().started(start_renewal));
+                let _ = ended.await;
             }
             // Another process may have logged in.
             Decision::StepUp { .. } | Decision::LoginRequired(_) if self.adopt_stored().await? => {}
@@ -114,7 +107,7 @@ impl Inner {
                 self.ask_for_login(request, "the stored token lacks them").await?;
             }
             // Without a challenge the server may want something else than OAuth.
-            Decision::LoginRequired(_) if challenge.is_none() && self.prompt.is_none() => {
+            Decision::LoginRequired(_) if challenge.is_none() && self.0.prompt.is_none() => {
                 return Ok(AfterRefusal::GiveUp);
             }
             Decision::LoginRequired(_) => {
@@ -131,14 +124,14 @@ impl Inner {
 impl Authorizer for OAuth {
     fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
         // Usually the token is valid, and its future is small.
-        if let Some(credentials) = self.0.shared.ready_credentials(request.verb(), request.url(), self.0.now()) {
+        if let Some(credentials) = self.ready_credentials(request.verb(), request.url(), self.now()) {
             return Box::pin(ready(Ok(credentials)));
         }
-        Box::pin(async move { self.0.credentials(request).await.map_err(|error| self.0.request_error(error)) })
+        Box::pin(async move { self.credentials(request).await.map_err(|error| self.request_error(error)) })
     }
 
     fn refused<'a>(&'a self, refusal: Refusal<'a>) -> RefusalFuture<'a> {
-        Box::pin(async move { self.0.after_refusal(refusal).await.map_err(|error| self.0.request_error(error)) })
+        Box::pin(async move { self.after_refusal(refusal).await.map_err(|error| self.request_error(error)) })
     }
 
     fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
@@ -146,7 +139,7 @@ impl Authorizer for OAuth {
         if matches!(response.status, 401 | 403) {
             return;
         }
-        let mut state = self.0.shared.lock();
+        let mut state = self.lock();
         if state.dpop_key.is_some()
             && let Some(nonce) = response.values("dpop-nonce").next()
         {
@@ -158,11 +151,11 @@ impl Authorizer for OAuth {
     }
 
     fn context(&self) -> Option<AuthorizationContext> {
-        Some(self.0.shared.lock().context.clone())
+        Some(self.lock().context.clone())
     }
 
     fn settle(&self) -> SettleFuture<'_> {
-        Box::pin(async { Ok(self.0.settle().await?) })
+        Box::pin(async { Ok(self.settle().await?) })
     }
 }
 

@@ -1,8 +1,7 @@
-//! [`Shared`]: the state that all connections to one server share.
+//! [`State`]: the state that all connections to one server share.
 
-use std::collections::VecDeque;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
 use mcpwire_driver::http::{AuthorizationContext, Credentials, Refusal, TokenError};
@@ -11,7 +10,7 @@ use mcpwire_oauth::{
     Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, RenewalId, Secret, TokenId, UnixTime,
 };
 
-use super::inner::new_entropy;
+use super::{OAuth, new_entropy};
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::Waiters;
@@ -24,10 +23,7 @@ const MAX_SECRETS: usize = 32;
 /// Resolves when a load, a renewal or a login has ended.
 pub(super) type Ended = oneshot::Receiver<()>;
 
-/// The state that all connections to one server share, behind a lock that no task holds while it waits. Clones are the same state.
-#[derive(Clone)]
-pub(super) struct Shared(Arc<Mutex<State>>);
-
+/// The state that all connections to one server share, behind a lock that no task holds while it waits.
 pub(super) struct State {
     pub(super) access: Access,
     /// Tells the connections when [`Access::context`] changes.
@@ -45,13 +41,14 @@ pub(super) struct State {
     /// Whether the stored token and the key have been loaded.
     pub(super) is_loaded: bool,
     /// The tokens and client secrets of this authorizer, the newest last, with some that were replaced.
-    pub(super) secrets: VecDeque<Secret>,
+    pub(super) secrets: Vec<Secret>,
     /// The tasks that run now.
     running: Vec<Task>,
     /// How the last login has ended, for the tasks that have waited for it. `None` while a login runs, and after one that was given
     /// up.
     pub(super) last_login: Option<Result<LoginStatus, LoginError>>,
-    waiters: Waiters,
+    /// The tasks that wait for the end of a load, a renewal or a login.
+    pub(super) waiters: Waiters,
 }
 
 /// A task that runs once at a time for all connections.
@@ -67,13 +64,13 @@ pub(super) enum Task {
 
 /// The right to run a task. Dropping it wakes the callers that wait for the task, and lets another one run it.
 pub(super) struct Running {
-    pub(super) shared: Shared,
+    pub(super) oauth: OAuth,
     pub(super) task: Task,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.shared.change(|state| {
+        self.oauth.change(|state| {
             state.running.retain(|other| *other != self.task);
             if let Task::Renewal(renewal) = self.task {
                 state.access.renewal_aborted(renewal);
@@ -82,35 +79,9 @@ impl Drop for Running {
     }
 }
 
-/// How a request is sent.
-pub(super) enum Answer {
-    /// With these credentials.
-    Send(Credentials),
-    /// When the renewal has ended.
-    Wait(Ended),
-}
-
-impl Shared {
-    pub(super) fn new(server_url: &str, renews_by_grant: bool) -> Self {
-        Shared(Arc::new(Mutex::new(State {
-            access: Access::new(server_url).renews_by_grant(renews_by_grant),
-            context: AuthorizationContext::new(),
-            seen_context: 0,
-            dpop_key: None,
-            client: None,
-            challenge: None,
-            has_stepped_up: false,
-            failed_renewals: 0,
-            is_loaded: false,
-            secrets: VecDeque::new(),
-            running: Vec::new(),
-            last_login: None,
-            waiters: Waiters::default(),
-        })))
-    }
-
+impl OAuth {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the state, and wakes all waiting tasks.
@@ -129,13 +100,13 @@ impl Shared {
     pub(super) fn begin(&self, task: Task) -> Result<Running, Ended> {
         let mut state = self.lock();
         if state.running.contains(&task) {
-            return Err(state.wait());
+            return Err(state.waiters.wait());
         }
         state.running.push(task);
         if task == Task::Login {
             state.last_login = None;
         }
-        Ok(Running { shared: self.clone(), task })
+        Ok(Running { oauth: self.clone(), task })
     }
 
     /// Returns the credentials of a request, or `None` if the stored token must be loaded or renewed first.
@@ -145,13 +116,31 @@ impl Shared {
             return None;
         }
         match state.credentials(method, url, now) {
-            Ok((Answer::Send(credentials), None)) => Some(credentials),
+            Ok((credentials, None)) => credentials,
             _ => None,
         }
     }
 }
 
 impl State {
+    pub(super) fn new(server_url: &str, renews_by_grant: bool) -> Self {
+        State {
+            access: Access::new(server_url).renews_by_grant(renews_by_grant),
+            context: AuthorizationContext::new(),
+            seen_context: 0,
+            dpop_key: None,
+            client: None,
+            challenge: None,
+            has_stepped_up: false,
+            failed_renewals: 0,
+            is_loaded: false,
+            secrets: Vec::new(),
+            running: Vec::new(),
+            last_login: None,
+            waiters: Waiters::default(),
+        }
+    }
+
     /// Tells the connections if the authorization has changed. No connection gets the new credentials before: the state is locked.
     fn tell_context(&mut self) {
         let context = self.access.context();
@@ -162,19 +151,15 @@ impl State {
 
     /// Adds the secrets of the current login to the known secrets.
     fn collect_secrets(&mut self) {
-        let token = self.access.token();
-        let tokens = token.into_iter().flat_map(|token| [Some(&token.access_token), token.refresh_token.as_ref()]);
-        let client = self.client.iter();
-        let of_client =
-            client.flat_map(|client| [client.client_secret.as_ref(), client.registration_access_token.as_ref()]);
-        for secret in tokens.chain(of_client).flatten() {
+        let token = self.access.token().map(|token| [Some(&token.access_token), token.refresh_token.as_ref()]);
+        let client = self.client.as_ref();
+        let client = client.map(|client| [client.client_secret.as_ref(), client.registration_access_token.as_ref()]);
+        for secret in token.into_iter().chain(client).flatten().flatten() {
             if !self.secrets.contains(secret) {
-                self.secrets.push_back(secret.clone());
+                self.secrets.push(secret.clone());
             }
         }
-        while self.secrets.len() > MAX_SECRETS {
-            self.secrets.pop_front();
-        }
+        self.secrets.drain(..self.secrets.len().saturating_sub(MAX_SECRETS));
     }
 
     /// Takes what was loaded: the key to which tokens are bound, and the stored login. Only the first load counts: the state may be newer
@@ -203,14 +188,12 @@ impl State {
 
     /// Takes the result of a renewal. A result that comes after a logout or another login is dropped.
     pub(super) fn renewed(&mut self, renewal: RenewalId, result: Result<Grant, oauth::Error>, now: UnixTime) {
-        let (token, client) = match result {
-            Ok(Grant { token, client }) => (Ok(token), client),
-            Err(error) => (Err(error), None),
-        };
-        let generation = token.as_ref().ok().map(|token| token.generation);
-        if self.access.renewed(renewal, token, now)
-            // A token that cannot be sent is not used.
-            && generation.is_some_and(|generation| self.access.token().is_some_and(|token| token.generation == generation))
+        let new = result.as_ref().ok().cloned();
+        let is_used = self.access.renewed(renewal, result.map(|grant| grant.token), now);
+        // A token that cannot be sent is not used.
+        if let Some(Grant { token, client }) = new
+            && is_used
+            && self.access.token() == Some(&token)
         {
             self.client = client;
         }
@@ -222,28 +205,22 @@ impl State {
         self.access.forget();
     }
 
-    /// Returns what resolves when a load, a renewal or a login has ended.
-    pub(super) fn wait(&mut self) -> Ended {
-        self.waiters.wait()
-    }
-
     /// Returns whether a task runs.
     pub(super) fn is_running(&self, task: Task) -> bool {
         self.running.contains(&task)
     }
 
-    /// Decides how a request is sent. Also returns the renewal that the caller must start, or `None` if there is none to start.
+    /// Returns the credentials of a request, or `None` if it must wait until a renewal has ended. Also returns the renewal that the
+    /// caller must start, or `None` if there is none to start.
     pub(super) fn credentials(
         &mut self,
         method: &str,
         url: &str,
         now: UnixTime,
-    ) -> Result<(Answer, Option<RenewalId>), LoginError> {
+    ) -> Result<(Option<Credentials>, Option<RenewalId>), LoginError> {
         let (id, needs_proof, start_renewal) = match self.access.authorize(now) {
-            Authorization::Anonymous => return Ok((Answer::Send(Credentials::none()), None)),
-            Authorization::Wait { start_renewal } => {
-                return Ok((Answer::Wait(self.wait()), self.started(start_renewal)));
-            }
+            Authorization::Anonymous => return Ok((Some(Credentials::none()), None)),
+            Authorization::Wait { start_renewal } => return Ok((None, self.started(start_renewal))),
             Authorization::Failed(error) => return Err(error.into()),
             Authorization::Send { credential, start_renewal } => (credential.id, credential.needs_proof, start_renewal),
             _ => return Err(unknown_step()),
@@ -256,7 +233,7 @@ impl State {
         };
         let mut credentials = credentials.map_err(invalid_token)?;
         credentials.id = id.get();
-        Ok((Answer::Send(credentials), self.started(start_renewal)))
+        Ok((Some(credentials), self.started(start_renewal)))
     }
 
     /// Returns the DPoP proof of a request with the current token.

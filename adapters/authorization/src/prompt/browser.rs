@@ -1,14 +1,12 @@
 //! [`Browser`]: a login with a browser on this machine.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcpwire_driver::http::TokenError;
 
-use super::{LoginPrompt, LoginWindow, LoopbackError, LoopbackListener, Redirect, is_response, on_thread};
+use super::{LoginPrompt, LoginWindow, LoopbackListener, Redirect, Window, is_response};
 
 /// Logs in with a browser on this machine, and listens for its redirect.
 #[derive(Clone)]
@@ -58,31 +56,15 @@ impl LoginPrompt for Browser {
             Some(port) if self.redirect.port == 0 => bind(port).or_else(|_| bind(0))?,
             port => bind(port.unwrap_or(0))?,
         };
-        Ok(Box::new(BrowserWindow { listener, open: Arc::clone(&self.open), timeout: self.timeout }))
-    }
-}
-
-struct BrowserWindow {
-    listener: LoopbackListener,
-    open: Arc<dyn Fn(&str) + Send + Sync>,
-    timeout: Duration,
-}
-
-impl LoginWindow for BrowserWindow {
-    fn redirect_uri(&self) -> &str {
-        self.listener.redirect_uri()
-    }
-
-    fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>> {
-        Box::pin(async move {
-            let BrowserWindow { listener, open, timeout } = *self;
-            let login_url = url.clone();
-            let redirect = on_thread(move |is_given_up| {
-                listener.wait_for(Instant::now, timeout, is_given_up, |address| is_response(address, &login_url))
-            })?;
+        let (open, timeout) = (Arc::clone(&self.open), self.timeout);
+        let redirect_uri = listener.redirect_uri().to_owned();
+        let start = move |url: String| {
             open(&url);
-            Ok(redirect.await.unwrap_or(Err(LoopbackError::Cancelled))?)
-        })
+            move |is_given_up: &dyn Fn() -> bool| {
+                Ok(listener.wait_for(Instant::now, timeout, is_given_up, |address| is_response(address, &url))?)
+            }
+        };
+        Ok(Box::new(Window { redirect_uri, start }))
     }
 }
 

@@ -5,7 +5,6 @@ mod loopback;
 mod paste_back;
 
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::thread;
 
@@ -61,19 +60,37 @@ impl Redirect {
     }
 }
 
-/// Runs `wait` on a thread of its own, because the user may take minutes. `wait` gets a function that returns whether the login was
-/// given up: the receiver was dropped.
-fn on_thread<T: Send + 'static>(
-    wait: impl FnOnce(&dyn Fn() -> bool) -> T + Send + 'static,
-) -> io::Result<oneshot::Receiver<T>> {
-    let (sender, receiver) = oneshot::channel();
-    let run = move || {
-        let result = wait(&|| sender.is_canceled());
-        // The login may have been given up.
-        let _ = sender.send(result);
-    };
-    thread::Builder::new().name("mcpwire-login".into()).spawn(run)?;
-    Ok(receiver)
+/// A login that waits for its user on a thread of its own, because the user may take minutes.
+///
+/// `start` gets the URL of the login, and returns what the thread runs. The thread gets a function that returns whether the login was
+/// given up, and returns the address to which the browser was sent.
+struct Window<S> {
+    redirect_uri: String,
+    start: S,
+}
+
+impl<S, W> LoginWindow for Window<S>
+where
+    S: FnOnce(String) -> W + Send + 'static,
+    W: FnOnce(&dyn Fn() -> bool) -> Result<String, TokenError> + Send + 'static,
+{
+    fn redirect_uri(&self) -> &str {
+        &self.redirect_uri
+    }
+
+    fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>> {
+        Box::pin(async move {
+            let wait = (self.start)(url);
+            let (sender, receiver) = oneshot::channel();
+            let run = move || {
+                let address = wait(&|| sender.is_canceled());
+                // The login may have been given up.
+                let _ = sender.send(address);
+            };
+            thread::Builder::new().name("mcpwire-login".into()).spawn(run)?;
+            receiver.await.map_err(|_| "the program failed while it asked for the address")?
+        })
+    }
 }
 
 /// Returns whether an address is the response to the login at `login_url`: both have the same `state`.

@@ -1,14 +1,12 @@
 //! [`PasteBack`]: a login in a browser on another machine, whose result the user pastes.
 
 use std::fmt;
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use mcpwire_driver::http::TokenError;
 
-use super::{LoginPrompt, LoginWindow, LoopbackListener, Redirect, is_response, on_thread};
+use super::{LoginPrompt, LoginWindow, LoopbackListener, Redirect, Window, is_response};
 
 /// How often the user is asked for the address before the login fails.
 const MAX_PASTES: u32 = 3;
@@ -60,35 +58,19 @@ impl LoginPrompt for PasteBack {
             // The listener is closed at once, and nobody else listens at its port now: no program gets the response.
             None => LoopbackListener::bind(host, 0, path)?.redirect_uri().to_owned(),
         };
-        Ok(Box::new(PasteWindow { redirect_uri, ask: Arc::clone(&self.ask) }))
-    }
-}
-
-struct PasteWindow {
-    redirect_uri: String,
-    ask: Arc<Ask>,
-}
-
-impl LoginWindow for PasteWindow {
-    fn redirect_uri(&self) -> &str {
-        &self.redirect_uri
-    }
-
-    fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>> {
-        Box::pin(async move {
-            let pasted = on_thread(move |is_given_up| {
-                let mut pasted = (self.ask)(&url);
+        let ask = Arc::clone(&self.ask);
+        let start = move |url: String| {
+            move |is_given_up: &dyn Fn() -> bool| {
+                let mut pasted = ask(&url)?;
                 for _ in 1..MAX_PASTES {
-                    match &pasted {
-                        Ok(text) if !is_response(text.trim(), &url) && !is_given_up() => pasted = (self.ask)(&url),
-                        _ => break,
+                    if !is_response(pasted.trim(), &url) && !is_given_up() {
+                        pasted = ask(&url)?;
                     }
                 }
-                pasted
-            })?;
-            let pasted = pasted.await.map_err(|_| "the program failed while it asked for the address")??;
-            Ok(pasted.trim().to_owned())
-        })
+                Ok(pasted.trim().to_owned())
+            }
+        };
+        Ok(Box::new(Window { redirect_uri, start }))
     }
 }
 
