@@ -249,10 +249,9 @@ fn split(name: &str, document: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let (mut members, secret) = if name.starts_with(KEY_PREFIX) {
         (Map::new(), document.to_vec())
     } else {
-        let Ok(Value::Object(mut members)) = serde_json::from_slice(document) else { return None };
-        let Some(Value::String(token)) = members.get_mut("token")?.as_object_mut()?.remove("refresh_token") else {
-            return None;
-        };
+        let mut members: Map<String, Value> = serde_json::from_slice(document).ok()?;
+        let token = members.get_mut("token")?.as_object_mut()?.remove("refresh_token")?;
+        let Value::String(token) = token else { return None };
         (members, token.into_bytes())
     };
     members.insert(MARK.into(), true.into());
@@ -268,7 +267,7 @@ fn marked(file: &[u8]) -> Option<Map<String, Value>> {
     }
 
     serde_json::from_slice(file).ok().filter(|mark: &Mark| mark.secret_in_keychain)?;
-    let Ok(Value::Object(mut members)) = serde_json::from_slice(file) else { return None };
+    let mut members: Map<String, Value> = serde_json::from_slice(file).ok()?;
     members.remove(MARK)?;
     Some(members)
 }

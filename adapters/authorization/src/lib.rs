@@ -19,10 +19,12 @@ mod flow_runner;
 mod in_flight;
 mod prompt;
 mod signing_key;
-mod status;
 mod store;
 
-pub use authorizer::{Enterprise, LoginRequest, MachineGrant, OAuth, OAuthBuilder, PendingLogin};
+pub use authorizer::{
+    Enterprise, LoggedOut, LoginRequest, LoginStatus, MachineGrant, OAuth, OAuthBuilder, PendingLogin,
+    RevocationOutcome,
+};
 pub use documents::login_document;
 pub use error::{ClientIssuerRequired, LoginError, LoginErrorKind, LoginRequired};
 #[cfg(feature = "file-store")]
@@ -33,5 +35,4 @@ pub use mcpwire_oauth as oauth;
 pub use mcpwire_oauth::{DeviceCode, Scopes};
 pub use prompt::{Browser, LoginPrompt, LoginWindow, LoopbackError, LoopbackListener, PasteBack};
 pub use signing_key::{KeyError, Signer, SigningKey, random_seed};
-pub use status::{LoggedOut, LoginStatus, RevocationOutcome};
 pub use store::{MemoryStore, StoreFailed, StoreLock, TokenStore};

@@ -3,7 +3,10 @@
 //! The store remembers the issuer at which a client was used, apart from the token: so a logout, another registration or another
 //! account of the user does not let a server name another issuer.
 
-use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, ErrorKind, OAuthSettings, StoredToken};
+use mcpwire_oauth::{
+    ClientAuthentication, ClientInformation, ClientSource, Discovered, ErrorKind, OAuthSettings, StoredToken,
+    TokenEndpoint,
+};
 
 use super::OAuth;
 use super::login_request::LoginRequest;
@@ -73,33 +76,44 @@ impl OAuth {
         }
     }
 
-    /// Remembers the issuer of the client of a login that is deleted. Earlier versions have not stored it apart.
-    pub(super) async fn remember_issuer_of(&self, grant: &Grant) -> Result<(), LoginError> {
-        let Some((client_id, issuer)) = used_at(grant) else { return Ok(()) };
-        if self.0.documents.load_issuer(client_id).await?.is_none() {
-            self.0.documents.save_issuer(client_id, issuer).await?;
-        }
-        Ok(())
+    /// Returns how the client that has requested the token authenticates at this endpoint.
+    pub(super) async fn client_of(
+        &self,
+        grant: &Grant,
+        endpoint: &TokenEndpoint,
+    ) -> Result<ClientAuthentication, LoginError> {
+        Ok(match (&grant.client, &self.0.grant) {
+            (Some(client), _) => {
+                self.check_stored_client(client, &endpoint.issuer).await?;
+                let mut client = client.clone();
+                // The setting may have changed since the login.
+                if client.source != ClientSource::Registered {
+                    client.auth_method = self.0.settings.auth_method_of_client().or(client.auth_method);
+                }
+                client.authentication(endpoint, self.0.client_key.as_ref())?
+            }
+            (None, Some(machine)) => self.machine_client(machine, endpoint).await?,
+            (None, None) => ClientAuthentication::public(grant.token.client_id.clone().unwrap_or_default()),
+        })
     }
 
     /// Returns the issuer at which a pre-registered client was used before.
-    pub(super) async fn issuer_of_client(&self, client_id: &str) -> Result<Option<String>, LoginError> {
+    async fn issuer_of_client(&self, client_id: &str) -> Result<Option<String>, LoginError> {
         if let Some(issuer) = self.0.documents.load_issuer(client_id).await? {
             return Ok(Some(issuer));
         }
-        let known = self.lock().grant();
-        let stored = match known {
-            Some(known) => Some(known),
+        let mut known = self.lock().grant();
+        if known.is_none() {
             // A login that cannot be read says nothing.
-            None => self.0.documents.load().await.ok().flatten(),
-        };
-        let used = stored.as_ref().and_then(used_at).filter(|(used, _)| *used == client_id);
+            known = self.0.documents.load().await.ok().flatten();
+        }
+        let used = known.as_ref().and_then(used_at).filter(|(used, _)| *used == client_id);
         Ok(used.map(|(_, issuer)| issuer.to_owned()))
     }
 }
 
 /// Returns the pre-registered client of a login and its issuer, or `None` if the client has registered itself.
-fn used_at(Grant { token, client }: &Grant) -> Option<(&str, &str)> {
+pub(super) fn used_at(Grant { token, client }: &Grant) -> Option<(&str, &str)> {
     let StoredToken { client_id, endpoint, .. } = token;
     match client {
         Some(client) if client.source != ClientSource::PreRegistered => None,

@@ -9,11 +9,11 @@ use mcpwire_oauth::{
 };
 
 use super::login_request::LoginRequest;
-use super::{OAuth, new_entropy};
+use super::{LoginStatus, OAuth, new_entropy};
+use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::flow_runner::within;
 use crate::in_flight::OneUseRequest;
-use crate::status::LoginStatus;
 
 /// The redirect URI of clients that only use device codes. Authorization servers want one in each registration.
 const UNUSED_REDIRECT_URI: &str = "http://127.0.0.1/callback";
@@ -36,11 +36,8 @@ impl OAuth {
             return Err(LoginError::NoDeviceLogin(discovered.metadata.issuer));
         };
         let settings = self.login_settings(&discovered, &request).await?;
-        let stored = if request.anew {
-            None
-        } else {
-            self.0.documents.load_client(&discovered.metadata.issuer, Some(UNUSED_REDIRECT_URI)).await?
-        };
+        let stored = self.0.documents.load_client(&discovered.metadata.issuer, Some(UNUSED_REDIRECT_URI)).await?;
+        let stored = stored.filter(|_| !request.anew);
         let client = self.device_client(&discovered, &settings, stored.clone()).await?;
         let scopes = discovered.scopes_to_request(&settings, None, None);
         match self.get_by_device(&url, &discovered, client, &scopes, &mut show).await {
@@ -98,16 +95,14 @@ impl OAuth {
                     let result = self.to_the_end(OneUseRequest::DeviceCode, |oauth| async move {
                         match oauth.run_requests(&mut login, requests).await? {
                             DeviceAction::Done(response) => {
-                                let (endpoint, client_id) = (discovered.token_endpoint(), client.client_id.clone());
-                                let token = |previous: Option<&_>| {
-                                    let client_id = Some(&*client_id);
-                                    let resource = discovered.resource;
-                                    let mut token =
-                                        StoredToken::new(endpoint, resource, client_id, scopes, response, previous);
-                                    token.no_resource_on_refresh = no_resource;
-                                    token
-                                };
-                                Ok(ControlFlow::Break(oauth.store_token(Some(client), token).await?))
+                                let (endpoint, resource) = (discovered.token_endpoint(), discovered.resource);
+                                let (client_id, previous) = (Some(&*client.client_id), oauth.token());
+                                let previous = previous.as_ref();
+                                let mut token =
+                                    StoredToken::new(endpoint, resource, client_id, scopes, response, previous);
+                                token.no_resource_on_refresh = no_resource;
+                                let status = oauth.store_grant(Grant { token, client: Some(client) }).await?;
+                                Ok(ControlFlow::Break(status))
                             }
                             next => Ok(ControlFlow::Continue((login, next))),
                         }

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use mcpwire_driver::http::TokenError;
-use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, Login, Secret, StoredToken};
+use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, Login, Secret};
 
 use super::login_request::{LoginRequest, PendingLogin, StoredAttempt};
-use super::state::{Ended, Running, Task};
-use super::{OAuth, new_entropy, spawn};
+use super::state::{Ended, Task};
+use super::{LoginStatus, OAuth, new_entropy, spawn};
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::OneUseRequest;
 use crate::prompt::LoginPrompt;
-use crate::status::LoginStatus;
 
 impl OAuth {
     /// Logs the user in now with the prompt of the builder, whether or not there is a token.
@@ -35,7 +34,7 @@ impl OAuth {
         self.load_for_login().await?;
         match self.begin(Task::Login) {
             // Boxed, because the future contains the flows of the whole login.
-            Ok(running) => Box::pin(self.run_login(running, prompt, request)).await,
+            Ok(_running) => Box::pin(self.run_login(prompt, request)).await,
             Err(ended) => self.other_login(ended).await,
         }
     }
@@ -49,11 +48,13 @@ impl OAuth {
     /// If the authorization server cannot be found, or does not register the client.
     pub async fn begin_login(&self, redirect_uri: &str, request: LoginRequest) -> Result<PendingLogin, LoginError> {
         let discovered = self.discover(None).await?;
-        Ok(match self.usable_attempt(&discovered, &request).await? {
-            Some(stored) if stored.attempt.redirect_uri == redirect_uri => stored,
-            _ => self.begin_attempt(discovered, redirect_uri, request).await?,
-        }
-        .into())
+        let waiting = self.stored_attempt().await?.filter(|stored| {
+            stored.attempt.redirect_uri == redirect_uri && stored.is_usable_for(&discovered, &request, &self.0.settings)
+        });
+        Ok(match waiting {
+            Some(stored) => stored.into(),
+            None => self.begin_attempt(discovered, redirect_uri, request).await?.into(),
+        })
     }
 
     /// Returns the login that waits for the user, for half an hour from its begin. Sends nothing.
@@ -87,7 +88,10 @@ impl OAuth {
             Err(ended) => return self.other_login(ended).await,
         };
         let (oauth, prompt) = (self.clone(), Arc::clone(prompt));
-        let login = async move { oauth.run_login(running, &*prompt, request).await };
+        let login = async move {
+            let _running = running;
+            oauth.run_login(&*prompt, request).await
+        };
         spawn(&*self.0.runtime, login).await.unwrap_or(Err(LoginError::OtherLoginFailed))
     }
 
@@ -96,7 +100,7 @@ impl OAuth {
         loop {
             let _ = ended.await;
             let mut state = self.lock();
-            if !state.is_running(Task::Login) {
+            if !state.running.contains(&Task::Login) {
                 return state.last_login.clone().unwrap_or(Err(LoginError::OtherLoginFailed));
             }
             ended = state.waiters.wait();
@@ -104,12 +108,7 @@ impl OAuth {
     }
 
     /// Logs the user in, and tells the result to the tasks that wait for this login.
-    async fn run_login(
-        &self,
-        _running: Running,
-        prompt: &dyn LoginPrompt,
-        request: LoginRequest,
-    ) -> Result<LoginStatus, LoginError> {
+    async fn run_login(&self, prompt: &dyn LoginPrompt, request: LoginRequest) -> Result<LoginStatus, LoginError> {
         let result = self.login_now(prompt, request).await;
         self.lock().last_login = Some(result.clone());
         result
@@ -117,22 +116,22 @@ impl OAuth {
 
     async fn login_now(&self, prompt: &dyn LoginPrompt, request: LoginRequest) -> Result<LoginStatus, LoginError> {
         let discovered = self.discover(self.token().as_ref()).await?;
+        let waiting = self.stored_attempt().await?;
         let mut resumed = None;
-        if let Some(stored) = self.usable_attempt(&discovered, &request).await? {
+        if let Some(stored) = waiting.filter(|stored| stored.is_usable_for(&discovered, &request, &self.0.settings)) {
             let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(prompt_failed)?;
             resumed = (window.redirect_uri() == stored.attempt.redirect_uri).then_some((window, stored));
         }
-        let (window, stored) = match resumed {
-            Some(resumed) => resumed,
-            None => {
-                // Before a window opens: the user may have to be asked first.
-                let _ = self.login_settings(&discovered, &request).await?;
-                let last = self.0.documents.load_client(&discovered.metadata.issuer, None).await?;
-                let window =
-                    prompt.prepare(last.as_ref().map(|client| &*client.redirect_uri)).map_err(prompt_failed)?;
-                let stored = self.begin_attempt(discovered, window.redirect_uri(), request).await?;
-                (window, stored)
-            }
+        let (window, stored) = if let Some(resumed) = resumed {
+            resumed
+        } else {
+            // Before a window opens: the user may have to be asked first.
+            let _ = self.login_settings(&discovered, &request).await?;
+            let last = self.0.documents.load_client(&discovered.metadata.issuer, None).await?;
+            let last = last.as_ref().map(|client| &*client.redirect_uri);
+            let window = prompt.prepare(last).map_err(prompt_failed)?;
+            let stored = self.begin_attempt(discovered, window.redirect_uri(), request).await?;
+            (window, stored)
         };
         let callback = window.show(stored.url.clone()).await.map_err(prompt_failed)?;
         self.finish(stored, callback).await
@@ -146,11 +145,8 @@ impl OAuth {
         request: LoginRequest,
     ) -> Result<StoredAttempt, LoginError> {
         let settings = self.login_settings(&discovered, &request).await?.redirect_uri(redirect_uri);
-        let client = if request.anew {
-            None
-        } else {
-            self.0.documents.load_client(&discovered.metadata.issuer, Some(redirect_uri)).await?
-        };
+        let stored = self.0.documents.load_client(&discovered.metadata.issuer, Some(redirect_uri)).await?;
+        let client = stored.filter(|_| !request.anew);
         self.to_the_end(OneUseRequest::Registration, |oauth| async move {
             let resource = discovered.resource.clone();
             let login = Login::new(discovered, settings, client.clone(), new_entropy()?)
@@ -184,17 +180,6 @@ impl OAuth {
         }
     }
 
-    /// Returns the login that waits for the user if this one can go on with it: it is at the same authorization server, for the
-    /// same settings and scopes. Otherwise returns `None`.
-    async fn usable_attempt(
-        &self,
-        discovered: &Discovered,
-        request: &LoginRequest,
-    ) -> Result<Option<StoredAttempt>, LoginError> {
-        let stored = self.stored_attempt().await?;
-        Ok(stored.filter(|stored| stored.is_usable_for(discovered, request, &self.0.settings)))
-    }
-
     /// Returns the login that waits for the user, or `None` if none waits. Deletes a login that is too old.
     pub(super) async fn stored_attempt(&self) -> Result<Option<StoredAttempt>, LoginError> {
         let stored: Option<StoredAttempt> = self.0.documents.load_attempt().await?;
@@ -220,8 +205,8 @@ impl OAuth {
                 return status.filter(|_| has_other_login).ok_or(LoginError::NotPending);
             }
             let response = oauth.run(request?.dpop(oauth.dpop())).await?;
-            let client = Some(attempt.client.clone());
-            oauth.store_token(client, |previous| attempt.stored_token(resource, response, previous)).await
+            let token = attempt.stored_token(resource, response, oauth.token().as_ref());
+            oauth.store_grant(Grant { token, client: Some(attempt.client) }).await
         })
         .await
     }
@@ -231,24 +216,15 @@ impl OAuth {
     async fn claim(&self, state: &Secret) -> Result<bool, LoginError> {
         let _lock = self.0.documents.lock().await?;
         let stored: Option<StoredAttempt> = self.0.documents.load_attempt().await?;
-        match stored {
-            Some(stored) if stored.attempt.state == *state => {
-                self.0.documents.remove_attempt().await?;
-                Ok(true)
-            }
-            // Another process has begun a login since. It goes on, too.
-            Some(_) => Ok(true),
-            None => Ok(false),
+        // Another process may have begun a login since. That login goes on, too.
+        if stored.as_ref().is_some_and(|stored| stored.attempt.state == *state) {
+            self.0.documents.remove_attempt().await?;
         }
+        Ok(stored.is_some())
     }
 
-    /// Stores the token of a login, and uses it from now on. `new` gets the token that it replaces.
-    pub(super) async fn store_token(
-        &self,
-        client: Option<ClientInformation>,
-        new: impl FnOnce(Option<&StoredToken>) -> StoredToken,
-    ) -> Result<LoginStatus, LoginError> {
-        let mut grant = Grant { token: new(self.token().as_ref()), client };
+    /// Stores the token of a login, and uses the token from now on.
+    pub(super) async fn store_grant(&self, mut grant: Grant) -> Result<LoginStatus, LoginError> {
         let saved = self.0.documents.save_login(&mut grant).await;
         let status = LoginStatus::new(&grant, &self.0.account);
         self.change(|state| state.replace(grant))?;

@@ -1,11 +1,38 @@
-//! The logout of a user.
+//! The logout of a user, and what became of the token.
 
-use mcpwire_oauth::{ClientAuthentication, ClientSource, Revocation, RevokedTokens, TokenEndpoint};
+use mcpwire_oauth::{Error, Revocation, RevokedTokens};
 
+use super::client_issuer::used_at;
+use super::state::State;
 use super::{OAuth, new_entropy};
 use crate::documents::Grant;
 use crate::error::LoginError;
-use crate::status::{LoggedOut, RevocationOutcome};
+
+/// What a logout did. The stored token is deleted in any case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoggedOut {
+    /// Whether there was a token.
+    pub had_token: bool,
+    /// What became of the token at the authorization server.
+    pub revocation: RevocationOutcome,
+}
+
+/// What became of a token at its authorization server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RevocationOutcome {
+    /// The caller did not ask for it, or there was no token.
+    NotRequested,
+    /// The authorization server has revoked all tokens of the login.
+    Revoked,
+    /// The authorization server has revoked the refresh token, but not the access token, which may be valid until it expires.
+    RefreshTokenOnly(Error),
+    /// The authorization server cannot revoke tokens. The token is valid until it expires.
+    Unsupported,
+    /// The revocation failed. The token may be valid until it expires.
+    Failed(Error),
+}
 
 impl OAuth {
     /// Deletes the token and the login that waits for the user, and asks the authorization server to revoke the token if `revoke`.
@@ -22,20 +49,18 @@ impl OAuth {
             self.0.documents.check_versions().await?;
             // A token that cannot be read is deleted, too.
             let grant = self.0.documents.load().await.ok().flatten();
-            if let Some(grant) = &grant {
-                self.remember_issuer_of(grant).await?;
+            // Earlier versions have not stored the issuer of the client apart.
+            if let Some((client_id, issuer)) = grant.as_ref().and_then(used_at)
+                && self.0.documents.load_issuer(client_id).await?.is_none()
+            {
+                self.0.documents.save_issuer(client_id, issuer).await?;
             }
             let removed = self.0.documents.remove().await;
             // Without this, a login that waits for the user could undo the logout.
             let removed = removed.and(self.0.documents.remove_attempt().await);
             (grant, removed)
         };
-        let known = self.change(|state| {
-            let known = state.grant();
-            state.forget();
-            known
-        });
-        let grant = grant.or(known);
+        let grant = grant.or(self.change(State::forget));
         let had_token = grant.is_some();
         // The tokens are revoked even if they could not be deleted.
         let revocation = match grant {
@@ -62,27 +87,6 @@ impl OAuth {
         Ok(match self.run(Revocation::new(url, token, client, new_entropy()?)).await? {
             RevokedTokens::RefreshTokenOnly(error) => RevocationOutcome::RefreshTokenOnly(error),
             _ => RevocationOutcome::Revoked,
-        })
-    }
-
-    /// Returns how the client that has requested the token authenticates at this endpoint.
-    pub(super) async fn client_of(
-        &self,
-        grant: &Grant,
-        endpoint: &TokenEndpoint,
-    ) -> Result<ClientAuthentication, LoginError> {
-        Ok(match (&grant.client, &self.0.grant) {
-            (Some(client), _) => {
-                self.check_stored_client(client, &endpoint.issuer).await?;
-                let mut client = client.clone();
-                // The setting may have changed since the login.
-                if client.source != ClientSource::Registered {
-                    client.auth_method = self.0.settings.auth_method_of_client().or(client.auth_method);
-                }
-                client.authentication(endpoint, self.0.client_key.as_ref())?
-            }
-            (None, Some(machine)) => self.machine_client(machine, endpoint).await?,
-            (None, None) => ClientAuthentication::public(grant.token.client_id.clone().unwrap_or_default()),
         })
     }
 }

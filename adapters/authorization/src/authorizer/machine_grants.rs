@@ -156,7 +156,7 @@ impl OAuth {
                 self.run(request.dpop(self.dpop())).await?
             }
             Kind::Workload { jwt, audience } => {
-                let jwt = jwt().map_err(subject_failed)?;
+                let jwt = jwt().map_err(|error| LoginError::Subject(error.to_string()))?;
                 let mut flow = WorkloadGrant::new(endpoint, jwt, resource, entropy).scopes(asked);
                 if let Some(audience) = audience {
                     flow = flow.audience(audience);
@@ -192,7 +192,12 @@ impl OAuth {
             .lock_identity(&provider.url, enterprise.identity_client.client_id().unwrap_or_default())
             .await?;
         let subject = Arc::clone(&enterprise.subject);
-        let subject = self.0.documents.run(move |_| Ok(subject())).await?.map_err(subject_failed)?;
+        let subject = self
+            .0
+            .documents
+            .run(move |_| Ok(subject()))
+            .await?
+            .map_err(|error| LoginError::Subject(error.to_string()))?;
         let request = IdJagRequest::new(
             provider,
             enterprise.identity_client.clone(),
@@ -227,9 +232,4 @@ impl OAuth {
         let (method, supported) = (self.0.settings.auth_method_of_client(), endpoint.auth_methods.as_deref());
         Ok(ClientAuthentication::choose(client_id, secret, self.0.client_key.as_ref(), method, supported)?)
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
-fn subject_failed(error: TokenError) -> LoginError {
-    LoginError::Subject(error.to_string())
 }

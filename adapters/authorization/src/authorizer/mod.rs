@@ -27,21 +27,22 @@ use futures_channel::oneshot;
 use mcpwire_driver::Runtime;
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::{
-    Discovered, Discovery, Entropy, Error, Flow, OAuthSettings, Scopes, Secret, StoredToken, UnixTime,
+    ClientSource, Discovered, Discovery, Entropy, Error, Flow, OAuthSettings, Scopes, Secret, StoredToken, TokenType,
+    UnixTime,
 };
 use mcpwire_text::url::without_query;
 
 pub use self::builder::OAuthBuilder;
 pub use self::login_request::{LoginRequest, PendingLogin};
+pub use self::logout::{LoggedOut, RevocationOutcome};
 pub use self::machine_grants::{Enterprise, MachineGrant};
 use self::state::{State, Task};
-use crate::documents::Documents;
+use crate::documents::{Documents, Grant};
 use crate::error::{LoginError, LoginRequired};
 use crate::flow_runner::{FlowKeys, FlowRunner, now, within};
 use crate::in_flight::{InFlightRequest, OF_PROCESS, OneUseRequest, Owner, SETTLE_TIMEOUT, UnsettledLogin};
 use crate::prompt::LoginPrompt;
 use crate::signing_key::{KeyError, Signer, random_seed};
-use crate::status::LoginStatus;
 
 /// Authorizes the requests to one MCP server with OAuth.
 ///
@@ -95,7 +96,7 @@ impl OAuth {
     /// Returns the tokens and client secrets that this value has used, with some that were replaced since. A program removes
     /// them from what it shows: servers may repeat them.
     pub fn secrets(&self) -> Vec<Secret> {
-        self.lock().secrets.iter().cloned().collect()
+        self.lock().secrets.clone()
     }
 
     /// Returns the URL of the server.
@@ -106,6 +107,49 @@ impl OAuth {
     /// Returns the account of the user. Empty for the only one.
     pub fn account(&self) -> &str {
         &self.0.account
+    }
+}
+
+/// A stored login, without its tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoginStatus {
+    /// The authorization server that has issued the token.
+    pub issuer: String,
+    /// The resource that the token is for.
+    pub resource: String,
+    /// The identifier of the client. `None` for grants without a client, such as workload identity federation.
+    pub client_id: Option<String>,
+    /// How the client got its identifier. `None` for grants without a user.
+    pub client_source: Option<ClientSource>,
+    /// The scopes that were granted, or those that were requested if the authorization server did not say.
+    pub scopes: Scopes,
+    /// When the access token expires, if the authorization server said so.
+    pub expires_at: Option<UnixTime>,
+    /// Whether there is a refresh token, so that the access token is renewed without the user.
+    pub can_refresh: bool,
+    /// How the access token is presented.
+    pub token_type: TokenType,
+    /// When the access token was issued.
+    pub obtained_at: UnixTime,
+    /// The account of the user. Empty for the only one.
+    pub account: String,
+}
+
+impl LoginStatus {
+    fn new(Grant { token, client }: &Grant, account: &str) -> Self {
+        LoginStatus {
+            issuer: token.endpoint.issuer.clone(),
+            resource: token.resource.clone(),
+            client_id: token.client_id.clone(),
+            client_source: client.as_ref().map(|client| client.source),
+            scopes: token.scopes().clone(),
+            expires_at: token.expires_at,
+            can_refresh: token.refresh_token.is_some(),
+            token_type: token.token_type.clone(),
+            obtained_at: token.obtained_at,
+            account: account.to_owned(),
+        }
     }
 }
 
@@ -186,12 +230,8 @@ impl OAuth {
     }
 
     fn login_required(&self, scopes: Option<Scopes>, reason: &str) -> LoginRequired {
-        LoginRequired {
-            server_url: self.0.server_url.clone(),
-            account: self.0.account.clone(),
-            scopes,
-            reason: reason.to_owned(),
-        }
+        let (server_url, account) = (self.0.server_url.clone(), self.0.account.clone());
+        LoginRequired { server_url, account, scopes, reason: reason.to_owned() }
     }
 
     /// Registers a request whose response replaces a credential that works once. Fails if the program ends.

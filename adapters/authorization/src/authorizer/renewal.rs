@@ -128,13 +128,10 @@ impl OAuth {
                     saved.map(|()| RefreshInput::Done)
                 }
                 RefreshAction::Delete { generation } => self.delete(generation).await.map(|()| RefreshInput::Done),
-                RefreshAction::DeleteRegistration => match &client {
-                    Some(client) => {
-                        let removed = self.0.documents.remove_client(&issuer, &client.client_id).await;
-                        removed.map(|()| RefreshInput::Done)
-                    }
-                    None => Ok(RefreshInput::Done),
-                },
+                RefreshAction::DeleteRegistration => {
+                    let client_id = client.as_ref().map_or("", |client| &client.client_id);
+                    self.0.documents.remove_client(&issuer, client_id).await.map(|()| RefreshInput::Done)
+                }
                 RefreshAction::Done(result) => {
                     drop((lock, in_flight));
                     let refreshed = result?;

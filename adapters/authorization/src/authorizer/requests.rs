@@ -90,14 +90,16 @@ impl OAuth {
     async fn after_refusal(&self, refusal: Refusal<'_>) -> Result<AfterRefusal, LoginError> {
         let headers: Vec<_> = refusal.response.values("www-authenticate").collect();
         let challenge = BearerChallenge::parse(headers.iter().map(|value| &**value));
-        let (decision, ended) = {
+        let (decision, renewal, ended) = {
             let mut state = self.lock();
-            (state.refused(&refusal, challenge.as_ref(), self.now()), state.waiters.wait())
+            let decision = state.refused(&refusal, challenge.as_ref(), self.now());
+            let starts = matches!(decision, Decision::Renew { start_renewal: true });
+            (decision, state.started(starts), state.waiters.wait())
         };
         match decision {
             Decision::Repeat => {}
-            Decision::Renew { start_renewal } => {
-                self.start_renewal(self.lock().started(start_renewal));
+            Decision::Renew { .. } => {
+                self.start_renewal(renewal);
                 let _ = ended.await;
             }
             // Another process may have logged in.
@@ -123,8 +125,14 @@ impl OAuth {
 
 impl Authorizer for OAuth {
     fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
+        let (method, url, now) = (request.verb(), request.url(), self.now());
+        let credentials = {
+            let mut state = self.lock();
+            let is_ready = state.is_loaded && state.access.is_ready(now);
+            is_ready.then(|| state.credentials(method, url, now))
+        };
         // Usually the token is valid, and its future is small.
-        if let Some(credentials) = self.ready_credentials(request.verb(), request.url(), self.now()) {
+        if let Some(Ok((Some(credentials), None))) = credentials {
             return Box::pin(ready(Ok(credentials)));
         }
         Box::pin(async move { self.credentials(request).await.map_err(|error| self.request_error(error)) })

@@ -4,18 +4,17 @@ use std::mem;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use futures_channel::oneshot;
-use mcpwire_driver::http::{AuthorizationContext, Credentials, Refusal, TokenError};
+use mcpwire_driver::http::{AuthorizationContext, Credentials, Refusal};
 use mcpwire_oauth as oauth;
 use mcpwire_oauth::{
     Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, RenewalId, Secret, TokenId, UnixTime,
 };
 
-use super::{OAuth, new_entropy};
+use super::{LoginStatus, OAuth, new_entropy};
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::Waiters;
 use crate::signing_key::Signer;
-use crate::status::LoginStatus;
 
 /// Maximum number of secrets to remember. A login has at most four, and the server also knows those that were replaced.
 const MAX_SECRETS: usize = 32;
@@ -28,7 +27,6 @@ pub(super) struct State {
     pub(super) access: Access,
     /// Tells the connections when [`Access::context`] changes.
     pub(super) context: AuthorizationContext,
-    seen_context: u64,
     pub(super) dpop_key: Option<Arc<dyn Signer>>,
     /// The client that has requested the token. `None` without a token, and for grants without a user.
     client: Option<ClientInformation>,
@@ -43,7 +41,7 @@ pub(super) struct State {
     /// The tokens and client secrets of this authorizer, the newest last, with some that were replaced.
     pub(super) secrets: Vec<Secret>,
     /// The tasks that run now.
-    running: Vec<Task>,
+    pub(super) running: Vec<Task>,
     /// How the last login has ended, for the tasks that have waited for it. `None` while a login runs, and after one that was given
     /// up.
     pub(super) last_login: Option<Result<LoginStatus, LoginError>>,
@@ -84,12 +82,16 @@ impl OAuth {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, and wakes all waiting tasks.
+    /// Changes the state, tells the connections if the authorization has changed, and wakes all waiting tasks.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
+        let context = state.access.context();
         let result = change(&mut state);
         state.collect_secrets();
-        state.tell_context();
+        // No connection gets the new credentials before: the state is locked.
+        if state.access.context() != context {
+            state.context.change();
+        }
         let waiters = mem::take(&mut state.waiters);
         drop(state);
         drop(waiters);
@@ -108,18 +110,6 @@ impl OAuth {
         }
         Ok(Running { oauth: self.clone(), task })
     }
-
-    /// Returns the credentials of a request, or `None` if the stored token must be loaded or renewed first.
-    pub(super) fn ready_credentials(&self, method: &str, url: &str, now: UnixTime) -> Option<Credentials> {
-        let mut state = self.lock();
-        if !state.is_loaded || !state.access.is_ready(now) {
-            return None;
-        }
-        match state.credentials(method, url, now) {
-            Ok((credentials, None)) => credentials,
-            _ => None,
-        }
-    }
 }
 
 impl State {
@@ -127,7 +117,6 @@ impl State {
         State {
             access: Access::new(server_url).renews_by_grant(renews_by_grant),
             context: AuthorizationContext::new(),
-            seen_context: 0,
             dpop_key: None,
             client: None,
             challenge: None,
@@ -138,14 +127,6 @@ impl State {
             running: Vec::new(),
             last_login: None,
             waiters: Waiters::default(),
-        }
-    }
-
-    /// Tells the connections if the authorization has changed. No connection gets the new credentials before: the state is locked.
-    fn tell_context(&mut self) {
-        let context = self.access.context();
-        if mem::replace(&mut self.seen_context, context) != context {
-            self.context.change();
         }
     }
 
@@ -199,15 +180,12 @@ impl State {
         }
     }
 
-    /// Forgets the token and its client.
-    pub(super) fn forget(&mut self) {
+    /// Forgets the token and its client. Returns both, or `None` if there was no token.
+    pub(super) fn forget(&mut self) -> Option<Grant> {
+        let known = self.grant();
         self.client = None;
         self.access.forget();
-    }
-
-    /// Returns whether a task runs.
-    pub(super) fn is_running(&self, task: Task) -> bool {
-        self.running.contains(&task)
+        known
     }
 
     /// Returns the credentials of a request, or `None` if it must wait until a renewal has ended. Also returns the renewal that the
@@ -225,23 +203,18 @@ impl State {
             Authorization::Send { credential, start_renewal } => (credential.id, credential.needs_proof, start_renewal),
             _ => return Err(unknown_step()),
         };
-        let proof = if needs_proof { Some(self.proof(method, url, now)?) } else { None };
-        let token = self.access.token().ok_or_else(unknown_step)?.access_token.expose();
-        let credentials = match proof {
-            Some(proof) => Credentials::dpop(token, &proof),
-            None => Credentials::bearer(token),
+        let token = &self.access.token().ok_or_else(unknown_step)?.access_token;
+        let credentials = if needs_proof {
+            let key = self.dpop_key.as_ref().ok_or_else(unknown_step)?;
+            let proof = self.access.begin_proof(method, url, now, &mut new_entropy()?).ok_or_else(unknown_step)?;
+            let signature = key.sign(proof.signing_input())?;
+            Credentials::dpop(token.expose(), &proof.finish(&signature))
+        } else {
+            Credentials::bearer(token.expose())
         };
-        let mut credentials = credentials.map_err(invalid_token)?;
+        let mut credentials = credentials.map_err(|error| oauth::Error::login_required(error.to_string()))?;
         credentials.id = id.get();
         Ok((Some(credentials), self.started(start_renewal)))
-    }
-
-    /// Returns the DPoP proof of a request with the current token.
-    fn proof(&self, method: &str, url: &str, now: UnixTime) -> Result<String, LoginError> {
-        let key = self.dpop_key.as_ref().ok_or_else(unknown_step)?;
-        let proof = self.access.begin_proof(method, url, now, &mut new_entropy()?).ok_or_else(unknown_step)?;
-        let signature = key.sign(proof.signing_input())?;
-        Ok(proof.finish(&signature))
     }
 
     /// Returns the renewal that the caller must run, or `None` if the caller has not just started one.
@@ -276,11 +249,6 @@ impl State {
         self.has_stepped_up |= matches!(decision, Decision::StepUp { .. });
         decision
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
-fn invalid_token(error: TokenError) -> LoginError {
-    oauth::Error::login_required(error.to_string()).into()
 }
 
 /// Creates the error for a step that this version of the program does not know.

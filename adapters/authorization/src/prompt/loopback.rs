@@ -8,6 +8,16 @@ use std::time::{Duration, Instant};
 /// Maximum size of the head of a request, in bytes. 8 KiB: a code and a state are far shorter.
 const MAX_HEAD: usize = 8 * 1024;
 
+/// The status and the text of a page for the browser.
+type Page = (&'static str, &'static str);
+
+const RECEIVED: Page = ("200 OK", "The login has been received. You can close this page and go back to the program.");
+const OTHER_LOGIN: Page = ("400 Bad Request", "This is not the answer to the login of this program.");
+/// The page for other paths, such as `/favicon.ico`.
+const OTHER_PATH: Page = ("404 Not Found", "There is nothing here.");
+/// The page for requests that a page of another site may have caused, and for anything that is no HTTP request.
+const REFUSED: Page = ("400 Bad Request", "This request is not part of a login.");
+
 /// How often the listener looks for new bytes, and whether it must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -126,7 +136,9 @@ impl LoopbackListener {
                 if visitors.len() == MAX_VISITORS {
                     visitors.remove(0);
                 }
-                visitors.extend(Visitor::new(stream, now()).ok());
+                if stream.set_nonblocking(true).is_ok() {
+                    visitors.push(Visitor { stream, accepted_at: now(), head: Vec::new() });
+                }
             }
             for mut visitor in std::mem::take(&mut visitors) {
                 match visitor.poll(&self.host, &self.path, &is_response) {
@@ -157,11 +169,6 @@ struct Visitor {
 }
 
 impl Visitor {
-    fn new(stream: TcpStream, accepted_at: Instant) -> io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        Ok(Visitor { stream, accepted_at, head: Vec::new() })
-    }
-
     /// Reads what has arrived, and answers a request whose head is complete. When the connection has done its part, returns the URL of
     /// the redirect, or `None` if its request was another one or has failed.
     fn poll(&mut self, host: &str, path: &str, is_response: &impl Fn(&str) -> bool) -> Poll<Option<String>> {
@@ -174,68 +181,53 @@ impl Visitor {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(_) => return Poll::Ready(None),
             }
-            let (redirect, status, text) = match read(&self.head, host, path) {
-                Visit::Incomplete => continue,
-                Visit::Redirect(target) if is_response(target) => (
-                    Some(format!("http://{host}{target}")),
-                    "200 OK",
-                    "The login has been received. You can close this page and go back to the program.",
-                ),
-                Visit::Redirect(_) => (None, "400 Bad Request", "This is not the answer to the login of this program."),
-                Visit::OtherPath => (None, "404 Not Found", "There is nothing here."),
-                Visit::Refused => (None, "400 Bad Request", "This request is not part of a login."),
+            let (redirect, shown) = match read(&self.head, host, path) {
+                Poll::Pending => continue,
+                Poll::Ready(Ok(target)) if is_response(target) => (Some(format!("http://{host}{target}")), RECEIVED),
+                Poll::Ready(Ok(_)) => (None, OTHER_LOGIN),
+                Poll::Ready(Err(shown)) => (None, shown),
             };
             // The buffers of the connection take the whole page, and the redirect counts even if the browser does not read it.
-            let _ = self.stream.write_all(page(status, text).as_bytes());
+            let _ = self.stream.write_all(response(shown).as_bytes());
             return Poll::Ready(redirect);
         }
     }
 }
 
-/// What a request is.
-#[derive(Debug, PartialEq, Eq)]
-enum Visit<'a> {
-    /// The redirect of the authorization server. Contains the path and the query.
-    Redirect(&'a str),
-    /// A request for another path, such as `/favicon.ico`.
-    OtherPath,
-    /// A request that a page of another site may have caused, or no HTTP request.
-    Refused,
-    /// The head is incomplete.
-    Incomplete,
-}
-
-/// Reads the head of a request. `host` is the host and port of the redirect URI, `path` its path.
+/// Reads the head of a request. Returns the path and the query of the redirect of the authorization server, or the page for another
+/// request. Pending if the head is incomplete.
+///
+/// `host` is the host and port of the redirect URI, `path` its path.
 ///
 /// The `Host` header must name the listener: a page of another site that has bound its name to this machine sends another one
 /// (DNS rebinding).
-fn read<'a>(head: &'a [u8], host: &str, path: &str) -> Visit<'a> {
+fn read<'a>(head: &'a [u8], host: &str, path: &str) -> Poll<Result<&'a str, Page>> {
     let Some(end) = head.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
-        return if head.len() < MAX_HEAD { Visit::Incomplete } else { Visit::Refused };
+        return if head.len() < MAX_HEAD { Poll::Pending } else { Poll::Ready(Err(REFUSED)) };
     };
-    let Ok(head) = std::str::from_utf8(&head[..end]) else { return Visit::Refused };
+    let Ok(head) = std::str::from_utf8(&head[..end]) else { return Poll::Ready(Err(REFUSED)) };
     let mut lines = head.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (Some("GET"), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return Visit::Refused;
+        return Poll::Ready(Err(REFUSED));
     };
     let mut hosts = lines.filter_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("host").then(|| value.trim())
     });
     if !(hosts.next().is_some_and(|value| value.eq_ignore_ascii_case(host)) && hosts.next().is_none()) {
-        return Visit::Refused;
+        return Poll::Ready(Err(REFUSED));
     }
     match target.split('?').next() {
-        Some(found) if found == path => Visit::Redirect(target),
-        _ => Visit::OtherPath,
+        Some(found) if found == path => Poll::Ready(Ok(target)),
+        _ => Poll::Ready(Err(OTHER_PATH)),
     }
 }
 
 /// Returns the response with a page of this text. No script runs in the page, and it loads nothing.
-fn page(status: &str, text: &str) -> String {
+fn response((status, text): Page) -> String {
     let body = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>mcpwire</title>\
          <body style=\"font-family: sans-serif; margin: 4em auto; max-width: 30em\"><p>{text}</p></body></html>"

@@ -110,16 +110,16 @@ fn the_redirect_gets_a_place_after_silent_connections() {
 
 const HOST: &str = "127.0.0.1:7777";
 
-fn visit(head: &str) -> Visit<'_> {
+fn visit(head: &str) -> Poll<Result<&str, Page>> {
     read(head.as_bytes(), HOST, "/callback")
 }
 
 #[test]
 fn the_redirect_is_read_whole() {
     let head = "GET /callback?code=a%20b&state=x&iss=https%3A%2F%2Fas HTTP/1.1\r\nhOST: 127.0.0.1:7777\r\nA: b\r\n\r\n";
-    assert_eq!(visit(head), Visit::Redirect("/callback?code=a%20b&state=x&iss=https%3A%2F%2Fas"));
+    assert_eq!(visit(head), Poll::Ready(Ok("/callback?code=a%20b&state=x&iss=https%3A%2F%2Fas")));
     for end in 0..head.len() {
-        assert_eq!(visit(&head[..end]), Visit::Incomplete, "{end}");
+        assert_eq!(visit(&head[..end]), Poll::Pending, "{end}");
     }
 }
 
@@ -127,7 +127,7 @@ fn the_redirect_is_read_whole() {
 fn other_paths_are_no_redirects() {
     for path in ["/", "/favicon.ico", "/callback/x?code=a", "/callbackx", "//callback"] {
         let head = format!("GET {path} HTTP/1.1\r\nHost: {HOST}\r\n\r\n");
-        assert_eq!(visit(&head), Visit::OtherPath, "{path}");
+        assert_eq!(visit(&head), Poll::Ready(Err(OTHER_PATH)), "{path}");
     }
 }
 
@@ -144,8 +144,8 @@ fn requests_of_other_sites_are_refused() {
         "GET\r\n\r\n",
         "\u{16}\u{3}\u{1}\r\n\r\n",
     ] {
-        assert_eq!(visit(head), Visit::Refused, "{head:?}");
+        assert_eq!(visit(head), Poll::Ready(Err(REFUSED)), "{head:?}");
     }
-    assert_eq!(read(&[b'x'; MAX_HEAD], HOST, "/"), Visit::Refused);
-    assert_eq!(read(b"\xff\r\n\r\n", HOST, "/"), Visit::Refused);
+    assert_eq!(read(&[b'x'; MAX_HEAD], HOST, "/"), Poll::Ready(Err(REFUSED)));
+    assert_eq!(read(b"\xff\r\n\r\n", HOST, "/"), Poll::Ready(Err(REFUSED)));
 }
