@@ -1,8 +1,10 @@
 //! A user who logs in at once, and servers with their clients in simulated time, for tests of authorization.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{process, thread};
 
 use mcpwire_authorization::{LoginPrompt, LoginWindow, MemoryStore, OAuth, OAuthBuilder};
 use mcpwire_driver::http::{HttpClient, HttpOptions, TokenError};
@@ -12,21 +14,37 @@ use mcpwire_driver::{ConnectOptions, Error, McpClient, McpServerDef};
 use mcpwire_testkit::authorization::{AuthorizationServer, Endpoint, ProtectedServer, SimulatedNetwork};
 use mcpwire_testkit::{HttpRequest, ScriptedServer, VirtualTime};
 
+use crate::WATCHDOG;
+
 /// The redirect URI of [`AgreeingUser`].
 pub const REDIRECT_URI: &str = "http://127.0.0.1:33418/callback";
 
-/// A user who logs in at once: the login page is requested, and its redirect is the callback. Clones share the list of logins.
+/// What a user does before the login.
+type Pause = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// A user who logs in: the login page is requested, and its redirect is the callback. Clones share the list of logins.
 #[derive(Clone)]
 pub struct AgreeingUser {
     http: Arc<dyn HttpClient>,
     redirect_uri: String,
+    pause: Pause,
     shown: Arc<Mutex<Vec<String>>>,
 }
 
 impl AgreeingUser {
-    /// Creates a user whose browser is this HTTP client.
+    /// Creates a user whose browser is this HTTP client, and who logs in at once.
     pub fn new(http: Arc<dyn HttpClient>) -> Self {
-        AgreeingUser { http, redirect_uri: REDIRECT_URI.into(), shown: Arc::default() }
+        let pause: Pause = Arc::new(|| Box::pin(ready(())));
+        AgreeingUser { http, redirect_uri: REDIRECT_URI.into(), pause, shown: Arc::default() }
+    }
+
+    /// Lets the user do this before each login: wait, or never come back.
+    pub fn after<F: Future<Output = ()> + Send + 'static>(
+        mut self,
+        pause: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self {
+        self.pause = Arc::new(move || Box::pin(pause()));
+        self
     }
 
     /// Sets the redirect URI.
@@ -55,6 +73,7 @@ impl LoginWindow for AgreeingUser {
     fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).push(url.clone());
         Box::pin(async move {
+            (self.pause)().await;
             let response = self.http.send(Exchange::new(Verb::Get, url)).await?;
             let mut locations = response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("location"));
             let (_, location) = locations.next().ok_or("the authorization server did not redirect")?;
@@ -63,7 +82,27 @@ impl LoginWindow for AgreeingUser {
     }
 }
 
-/// An authorization server, an MCP server with the tool `echo`, and their clients, in simulated time.
+/// Ends the program if this value is not dropped within [`WATCHDOG`]: a test that hangs fails.
+struct Watchdog {
+    _dropped: mpsc::Sender<()>,
+}
+
+impl Watchdog {
+    fn start() -> Self {
+        let (dropped, wait) = mpsc::channel();
+        let test = thread::current().name().unwrap_or_default().to_owned();
+        thread::spawn(move || {
+            if wait.recv_timeout(WATCHDOG) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("the test `{test}` hangs: it has not ended within {WATCHDOG:?}");
+                process::abort();
+            }
+        });
+        Watchdog { _dropped: dropped }
+    }
+}
+
+/// An authorization server, an MCP server with the tool `echo`, and their clients, in simulated time. A test with this value that hangs
+/// fails.
 #[derive(Clone)]
 pub struct Web {
     /// The time.
@@ -74,6 +113,7 @@ pub struct Web {
     pub server: ProtectedServer,
     /// The store of the logins.
     pub store: MemoryStore,
+    _watchdog: Arc<Watchdog>,
 }
 
 impl Default for Web {
@@ -91,7 +131,13 @@ impl Web {
     /// Creates an MCP server that wants tokens of this authorization server.
     pub fn with(authorization: &AuthorizationServer) -> Self {
         let server = authorization.protect(ScriptedServer::new().tool("echo", |_| "hi").tool("other", |_| "there"));
-        Web { time: VirtualTime::new(), authorization: authorization.clone(), server, store: MemoryStore::new() }
+        Web {
+            time: VirtualTime::new(),
+            authorization: authorization.clone(),
+            server,
+            store: MemoryStore::new(),
+            _watchdog: Arc::new(Watchdog::start()),
+        }
     }
 
     /// Returns an HTTP client that reaches all servers.
@@ -158,6 +204,19 @@ impl Web {
             let client = self.client(&oauth);
             client.initialize().await.expect("the connection opens");
             program(client).await
+        })
+    }
+
+    /// Builds an authorizer, connects a client, and calls the tool `echo`.
+    ///
+    /// # Errors
+    /// If the connection does not open, or the call fails.
+    pub fn call(&self, builder: OAuthBuilder) -> Result<(), Error> {
+        let oauth = self.build(builder);
+        self.time.run(async {
+            let client = self.client(&oauth);
+            client.initialize().await?;
+            echo(&client).await.map(drop)
         })
     }
 

@@ -7,7 +7,6 @@ use mcpwire_authorization::oauth::PublicKey;
 use mcpwire_authorization::{KeyError, Signer, SigningKey};
 use mcpwire_testkit::authorization::{Deviation, Endpoint};
 use mcpwire_tests::authorization::{Web, echo};
-use mcpwire_tests::watched;
 use serde_json::Value;
 
 use crate::{grants, secs};
@@ -21,86 +20,73 @@ fn web() -> Web {
 
 #[test]
 fn dp1_dp2_dp3_bound_tokens_are_sent_and_refreshed_with_proofs_that_hold() {
-    watched(|| {
-        let web = web();
-        web.run(web.oauth().dpop(true), async |client| {
-            echo(&client).await.expect("the proof holds");
-            web.time.sleep(secs(200)).await;
-            echo(&client).await.expect("the token is refreshed with a proof");
-        });
-        assert_eq!(grants(&web.token_requests()), ["authorization_code", "refresh_token"]);
-        let schemes: std::collections::BTreeSet<_> = web
-            .server
-            .requests()
-            .iter()
-            .filter_map(|request| request.header("Authorization")?.split_once(' ').map(|(scheme, _)| scheme.to_owned()))
-            .collect();
-        assert_eq!(schemes.into_iter().collect::<Vec<_>>(), ["DPoP"]);
+    let web = web();
+    web.run(web.oauth().dpop(true), async |client| {
+        echo(&client).await.expect("the proof holds");
+        web.time.sleep(secs(200)).await;
+        echo(&client).await.expect("the token is refreshed with a proof");
     });
+    assert_eq!(grants(&web.token_requests()), ["authorization_code", "refresh_token"]);
+    let schemes: std::collections::BTreeSet<_> = web
+        .server
+        .requests()
+        .iter()
+        .filter_map(|request| request.header("Authorization")?.split_once(' ').map(|(scheme, _)| scheme.to_owned()))
+        .collect();
+    assert_eq!(schemes.into_iter().collect::<Vec<_>>(), ["DPoP"]);
 }
 
 #[test]
 fn dp4_nonces_of_both_servers_are_used_and_replaced() {
-    watched(|| {
-        let web = web();
-        web.authorization.renew_dpop_nonce();
-        web.server.renew_dpop_nonce();
-        web.run(web.oauth().dpop(true), async |client| {
-            echo(&client).await.expect("the nonces are used");
-            for _ in 0..2 {
-                web.authorization.renew_dpop_nonce();
-                web.server.renew_dpop_nonce();
-                web.time.sleep(secs(200)).await;
-                echo(&client).await.expect("the new nonces are used");
-            }
-        });
-        assert_eq!(web.logins().len(), 1);
+    let web = web();
+    web.authorization.renew_dpop_nonce();
+    web.server.renew_dpop_nonce();
+    web.run(web.oauth().dpop(true), async |client| {
+        echo(&client).await.expect("the nonces are used");
+        for _ in 0..2 {
+            web.authorization.renew_dpop_nonce();
+            web.server.renew_dpop_nonce();
+            web.time.sleep(secs(200)).await;
+            echo(&client).await.expect("the new nonces are used");
+        }
     });
+    assert_eq!(web.logins().len(), 1);
 }
 
 #[test]
 fn dp6_the_key_is_kept_for_the_next_run() {
-    watched(|| {
-        let web = web();
-        web.run(web.oauth().dpop(true), async |client| echo(&client).await.map(drop)).expect("the proof holds");
-        web.run(web.oauth_without_user().dpop(true), async |client| {
-            echo(&client).await.expect("the key of the first run is used");
-            web.time.sleep(secs(200)).await;
-            echo(&client).await.expect("also for the refresh");
-        });
-        assert_eq!(web.logins().len(), 1);
+    let web = web();
+    web.call(web.oauth().dpop(true)).expect("the proof holds");
+    web.run(web.oauth_without_user().dpop(true), async |client| {
+        echo(&client).await.expect("the key of the first run is used");
+        web.time.sleep(secs(200)).await;
+        echo(&client).await.expect("also for the refresh");
     });
+    assert_eq!(web.logins().len(), 1);
 }
 
 #[test]
 fn dp7_the_registration_says_that_tokens_are_bound() {
-    watched(|| {
-        let web = web();
-        web.run(web.oauth().dpop(true), async |client| echo(&client).await.map(drop)).expect("the proof holds");
-        let asked: Value =
-            serde_json::from_str(&web.authorization.requests_to(Endpoint::Registration)[0].body).unwrap();
-        assert_eq!(asked["dpop_bound_access_tokens"], true);
-    });
+    let web = web();
+    web.call(web.oauth().dpop(true)).expect("the proof holds");
+    let asked: Value = serde_json::from_str(&web.authorization.requests_to(Endpoint::Registration)[0].body).unwrap();
+    assert_eq!(asked["dpop_bound_access_tokens"], true);
 }
 
 #[test]
 fn dp8_a_token_that_is_not_bound_is_never_sent() {
-    watched(|| {
-        let web = Web::new();
-        web.authorization.deviate(Deviation::IgnoreProofs);
-        web.refused(web.oauth().dpop(true));
-        assert!(web.server.requests().iter().all(|request| request.header("Authorization").is_none()));
-    });
+    let web = Web::new();
+    web.authorization.deviate(Deviation::IgnoreProofs);
+    web.refused(web.oauth().dpop(true));
+    assert!(web.server.requests().iter().all(|request| request.header("Authorization").is_none()));
 }
 
 #[test]
 fn dp8_a_stored_token_that_is_not_bound_is_not_sent() {
-    watched(|| {
-        let web = Web::new();
-        let _unbound = web.oauth_after_login();
-        web.refused(web.oauth_without_user().dpop(true));
-        assert!(web.server.requests().iter().all(|request| request.header("Authorization").is_none()));
-    });
+    let web = Web::new();
+    let _unbound = web.oauth_after_login();
+    web.refused(web.oauth_without_user().dpop(true));
+    assert!(web.server.requests().iter().all(|request| request.header("Authorization").is_none()));
 }
 
 /// A key that is in another program, which can be locked.
@@ -129,42 +115,37 @@ fn agent() -> Arc<Agent> {
 
 #[test]
 fn dp6_a_key_of_the_program_signs_and_is_not_stored() {
-    watched(|| {
-        let web = web();
-        let agent = agent();
-        web.run(web.oauth().dpop_key(Arc::clone(&agent)), async |client| echo(&client).await.map(drop))
-            .expect("the proof holds");
-        web.run(web.oauth_without_user().dpop_key(agent), async |client| {
-            web.time.sleep(secs(200)).await;
-            echo(&client).await.expect("the refresh has a proof of the same key");
-        });
-        assert_eq!(web.logins().len(), 1);
-        // A key that the store creates is another one, which the token is not bound to.
-        web.refused(web.oauth_without_user().dpop(true));
+    let web = web();
+    let agent = agent();
+    web.call(web.oauth().dpop_key(Arc::clone(&agent))).expect("the proof holds");
+    web.run(web.oauth_without_user().dpop_key(agent), async |client| {
+        web.time.sleep(secs(200)).await;
+        echo(&client).await.expect("the refresh has a proof of the same key");
     });
+    assert_eq!(web.logins().len(), 1);
+    // A key that the store creates is another one, which the token is not bound to.
+    web.refused(web.oauth_without_user().dpop(true));
 }
 
 #[test]
 fn dp8_a_key_that_cannot_sign_fails_the_request_and_nothing_is_sent() {
-    watched(|| {
-        let web = web();
-        let agent = agent();
-        web.run(web.oauth().dpop_key(Arc::clone(&agent)), async |client| {
-            echo(&client).await.expect("the proof holds");
-            let sent = (web.server.requests().len(), web.token_requests().len());
-            agent.is_locked.store(true, Ordering::Relaxed);
-            let error = echo(&client).await.unwrap_err().to_string();
-            assert!(error.contains("the agent is locked"), "{error}");
-            web.time.sleep(secs(200)).await;
-            let error = echo(&client).await.unwrap_err().to_string();
-            assert!(error.contains("the agent is locked"), "{error}");
-            assert_eq!((web.server.requests().len(), web.token_requests().len()), sent);
-            agent.is_locked.store(false, Ordering::Relaxed);
-            web.time.sleep(secs(200)).await;
-            echo(&client).await.expect("the refresh token was not used up");
-        });
-        assert_eq!(web.logins().len(), 1);
+    let web = web();
+    let agent = agent();
+    web.run(web.oauth().dpop_key(Arc::clone(&agent)), async |client| {
+        echo(&client).await.expect("the proof holds");
+        let sent = (web.server.requests().len(), web.token_requests().len());
+        agent.is_locked.store(true, Ordering::Relaxed);
+        let error = echo(&client).await.unwrap_err().to_string();
+        assert!(error.contains("the agent is locked"), "{error}");
+        web.time.sleep(secs(200)).await;
+        let error = echo(&client).await.unwrap_err().to_string();
+        assert!(error.contains("the agent is locked"), "{error}");
+        assert_eq!((web.server.requests().len(), web.token_requests().len()), sent);
+        agent.is_locked.store(false, Ordering::Relaxed);
+        web.time.sleep(secs(200)).await;
+        echo(&client).await.expect("the refresh token was not used up");
     });
+    assert_eq!(web.logins().len(), 1);
 }
 
 /// A key of an algorithm that DPoP keys are not created for.
@@ -182,45 +163,39 @@ impl Signer for OtherKey {
 
 #[test]
 fn dp8_a_key_that_cannot_sign_proofs_is_an_error_and_no_token_is_got_without_it() {
-    watched(|| {
-        let web = web();
-        web.refused(web.oauth().dpop_key(OtherKey));
-        assert_eq!(web.token_requests().len(), 0);
-    });
+    let web = web();
+    web.refused(web.oauth().dpop_key(OtherKey));
+    assert_eq!(web.token_requests().len(), 0);
 }
 
 #[test]
 fn proofs_follow_the_clocks_of_both_servers() {
-    watched(|| {
-        for (authorization, server) in [(3600, -7200), (-86_000, 400), (301, 0)] {
-            for has_nonces in [false, true] {
-                let web = web();
-                web.authorization.clock_ahead(authorization);
-                web.server.clock_ahead(server);
-                if has_nonces {
-                    web.authorization.renew_dpop_nonce();
-                    web.server.renew_dpop_nonce();
-                }
-                web.run(web.oauth().dpop(true), async |client| {
-                    let before = web.server.requests().len();
-                    echo(&client).await.expect("the proof is made for the time of the server");
-                    assert_eq!(web.server.requests().len(), before + 1, "the time of the server is remembered");
-                    web.time.sleep(secs(200)).await;
-                    echo(&client).await.expect("the token is refreshed");
-                });
-                assert_eq!(web.logins().len(), 1, "{authorization} {server}");
+    for (authorization, server) in [(3600, -7200), (-86_000, 400), (301, 0)] {
+        for has_nonces in [false, true] {
+            let web = web();
+            web.authorization.clock_ahead(authorization);
+            web.server.clock_ahead(server);
+            if has_nonces {
+                web.authorization.renew_dpop_nonce();
+                web.server.renew_dpop_nonce();
             }
+            web.run(web.oauth().dpop(true), async |client| {
+                let before = web.server.requests().len();
+                echo(&client).await.expect("the proof is made for the time of the server");
+                assert_eq!(web.server.requests().len(), before + 1, "the time of the server is remembered");
+                web.time.sleep(secs(200)).await;
+                echo(&client).await.expect("the token is refreshed");
+            });
+            assert_eq!(web.logins().len(), 1, "{authorization} {server}");
         }
-    });
+    }
 }
 
 #[test]
 fn a_server_whose_clock_is_wrong_by_more_than_a_day_is_not_followed() {
-    watched(|| {
-        let web = web();
-        web.server.clock_ahead(2 * 86_400);
-        assert!(!web.refused(web.oauth().dpop(true)).to_string().is_empty());
-        let sent = web.server.requests().iter().filter(|request| request.header("DPoP").is_some()).count();
-        assert_eq!(sent, 1, "a refusal for another reason than the time is not repeated");
-    });
+    let web = web();
+    web.server.clock_ahead(2 * 86_400);
+    assert!(!web.refused(web.oauth().dpop(true)).to_string().is_empty());
+    let sent = web.server.requests().iter().filter(|request| request.header("DPoP").is_some()).count();
+    assert_eq!(sent, 1, "a refusal for another reason than the time is not repeated");
 }

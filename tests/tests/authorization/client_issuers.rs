@@ -3,8 +3,7 @@
 use mcpwire_authorization::oauth::Secret;
 use mcpwire_authorization::{LoginError, LoginErrorKind, LoginRequest, MachineGrant, OAuthBuilder};
 use mcpwire_testkit::authorization::{AuthorizationServer, Client, Endpoint};
-use mcpwire_tests::authorization::{REDIRECT_URI, Web, echo};
-use mcpwire_tests::watched;
+use mcpwire_tests::authorization::{REDIRECT_URI, Web};
 
 const MINE: &str = "https://auth.test";
 const OTHER: &str = "https://other.test";
@@ -75,37 +74,33 @@ fn trusting(builder: OAuthBuilder) -> OAuthBuilder {
 
 #[test]
 fn a_secret_without_an_issuer_is_sent_nowhere_before_the_program_has_named_one() {
-    watched(|| {
-        let world = World::new();
-        let errors = [
-            world.log_in(world.configured(), LoginRequest::default()).unwrap_err(),
-            world.log_in_by_device(world.configured()).unwrap_err(),
-        ];
-        for error in errors {
-            assert_eq!(error.kind(), LoginErrorKind::ClientIssuerRequired);
-            let LoginError::ClientIssuerRequired(required) = &error else { panic!("{error:?}") };
-            assert_eq!((&*required.client_id, &*required.issuer), ("configured", MINE));
-            assert!(error.to_string().contains("`client_issuer`"), "{error}");
-        }
-        let error = world.web.refused(world.machine()).to_string();
-        assert!(error.contains("`client_issuer`") && error.contains(MINE), "{error}");
-        assert_eq!((world.web.token_requests().len(), world.web.logins().len()), (0, 0));
+    let world = World::new();
+    let errors = [
+        world.log_in(world.configured(), LoginRequest::default()).unwrap_err(),
+        world.log_in_by_device(world.configured()).unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.kind(), LoginErrorKind::ClientIssuerRequired);
+        let LoginError::ClientIssuerRequired(required) = &error else { panic!("{error:?}") };
+        assert_eq!((&*required.client_id, &*required.issuer), ("configured", MINE));
+        assert!(error.to_string().contains("`client_issuer`"), "{error}");
+    }
+    let error = world.web.refused(world.machine()).to_string();
+    assert!(error.contains("`client_issuer`") && error.contains(MINE), "{error}");
+    assert_eq!((world.web.token_requests().len(), world.web.logins().len()), (0, 0));
 
-        let agreed = LoginRequest::default().trust_issuer(MINE);
-        assert_eq!(world.log_in(world.configured(), agreed).as_deref(), Ok(MINE));
-        assert_eq!(world.log_in(world.configured(), LoginRequest::default()).as_deref(), Ok(MINE), "it is remembered");
-    });
+    let agreed = LoginRequest::default().trust_issuer(MINE);
+    assert_eq!(world.log_in(world.configured(), agreed).as_deref(), Ok(MINE));
+    assert_eq!(world.log_in(world.configured(), LoginRequest::default()).as_deref(), Ok(MINE), "it is remembered");
 }
 
 #[test]
 fn agreement_to_one_issuer_is_none_to_another() {
-    watched(|| {
-        let world = World::new();
-        world.turn();
-        let error = world.log_in(world.configured(), LoginRequest::default().trust_issuer(MINE)).unwrap_err();
-        assert_eq!(error.kind(), LoginErrorKind::Misconfigured);
-        world.assert_kept();
-    });
+    let world = World::new();
+    world.turn();
+    let error = world.log_in(world.configured(), LoginRequest::default().trust_issuer(MINE)).unwrap_err();
+    assert_eq!(error.kind(), LoginErrorKind::Misconfigured);
+    world.assert_kept();
 }
 
 /// Uses the client at its own authorization server.
@@ -137,70 +132,60 @@ fn assert_no_flow_sends_it(world: &World) {
 
 #[test]
 fn the_issuer_of_an_earlier_use_outlives_the_logout() {
-    watched(|| {
-        let world = World::new();
-        use_once(&world);
-        world.log_out(world.configured());
-        assert_no_flow_sends_it(&world);
-    });
+    let world = World::new();
+    use_once(&world);
+    world.log_out(world.configured());
+    assert_no_flow_sends_it(&world);
 }
 
 #[test]
 fn a_registration_at_another_issuer_does_not_hide_an_earlier_use() {
-    watched(|| {
-        let world = World::new();
-        use_once(&world);
-        world.turn();
-        // The client registers at the other authorization server, as a program without the configured client does.
-        world.log_in(world.web.oauth(), LoginRequest::default()).expect("the client registers");
-        assert_no_flow_sends_it(&world);
-    });
+    let world = World::new();
+    use_once(&world);
+    world.turn();
+    // The client registers at the other authorization server, as a program without the configured client does.
+    world.log_in(world.web.oauth(), LoginRequest::default()).expect("the client registers");
+    assert_no_flow_sends_it(&world);
 }
 
 #[test]
 fn a_device_login_and_a_program_without_a_user_bind_the_client_too() {
-    watched(|| {
-        let world = World::new();
-        world.log_in_by_device(trusting(world.configured())).expect("the user logs in");
-        world.log_out(world.configured());
-        assert_no_flow_sends_it(&world);
+    let world = World::new();
+    world.log_in_by_device(trusting(world.configured())).expect("the user logs in");
+    world.log_out(world.configured());
+    assert_no_flow_sends_it(&world);
 
-        let world = World::new();
-        world.web.run(trusting(world.machine()), async |client| echo(&client).await.map(drop)).expect("a token");
-        world.log_out(world.machine());
-        assert_no_flow_sends_it(&world);
-    });
+    let world = World::new();
+    world.web.call(trusting(world.machine())).expect("a token");
+    world.log_out(world.machine());
+    assert_no_flow_sends_it(&world);
 }
 
 #[test]
 fn a_refresh_and_a_revocation_send_no_secret_to_an_issuer_that_the_settings_no_longer_name() {
-    watched(|| {
-        let world = World::new();
-        use_once(&world);
-        world.web.run(trusting(world.machine()).account("machine"), async |_| ());
-        let before = world.web.token_requests().len();
-        let moved = |builder: OAuthBuilder| builder.settings(|settings| settings.client_issuer(OTHER));
-        world.web.authorization.revoke_access_tokens();
-        world.web.refused(moved(world.web.oauth_without_user().settings(|settings| settings.client_id("configured"))));
-        for builder in [world.configured(), world.machine().account("machine")] {
-            let oauth = world.web.build(moved(builder));
-            world.web.time.run(oauth.logout(true)).expect("it is deleted");
-        }
-        assert_eq!(world.web.token_requests().len(), before);
-        let revocations = world.web.authorization.requests_to(Endpoint::Revocation);
-        assert_eq!(revocations.len(), 0);
-    });
+    let world = World::new();
+    use_once(&world);
+    world.web.run(trusting(world.machine()).account("machine"), async |_| ());
+    let before = world.web.token_requests().len();
+    let moved = |builder: OAuthBuilder| builder.settings(|settings| settings.client_issuer(OTHER));
+    world.web.authorization.revoke_access_tokens();
+    world.web.refused(moved(world.web.oauth_without_user().settings(|settings| settings.client_id("configured"))));
+    for builder in [world.configured(), world.machine().account("machine")] {
+        let oauth = world.web.build(moved(builder));
+        world.web.time.run(oauth.logout(true)).expect("it is deleted");
+    }
+    assert_eq!(world.web.token_requests().len(), before);
+    let revocations = world.web.authorization.requests_to(Endpoint::Revocation);
+    assert_eq!(revocations.len(), 0);
 }
 
 #[test]
 fn the_settings_say_more_than_an_earlier_use() {
-    watched(|| {
-        let world = World::new();
-        use_once(&world);
-        world.turn();
-        let moved = || world.configured().settings(|settings| settings.client_issuer(OTHER));
-        assert_eq!(world.log_in(moved(), LoginRequest::default()).as_deref(), Ok(OTHER));
-        // From now on the client belongs there.
-        assert_eq!(world.log_in(world.configured(), LoginRequest::default()).as_deref(), Ok(OTHER));
-    });
+    let world = World::new();
+    use_once(&world);
+    world.turn();
+    let moved = || world.configured().settings(|settings| settings.client_issuer(OTHER));
+    assert_eq!(world.log_in(moved(), LoginRequest::default()).as_deref(), Ok(OTHER));
+    // From now on the client belongs there.
+    assert_eq!(world.log_in(world.configured(), LoginRequest::default()).as_deref(), Ok(OTHER));
 }

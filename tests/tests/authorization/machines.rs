@@ -17,7 +17,6 @@ use mcpwire_driver::http::{HttpClient, HttpResponse};
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind};
 use mcpwire_testkit::authorization::{Client, ResourceDeviation, SimulatedNetwork};
 use mcpwire_tests::authorization::{Web, echo};
-use mcpwire_tests::watched;
 use serde_json::json;
 
 use crate::registrations::public_key;
@@ -27,39 +26,33 @@ const IDP_URL: &str = "https://idp.test/token";
 
 #[test]
 fn cc1_cc2_a_client_gets_tokens_with_its_secret_or_its_key() {
-    watched(|| {
-        for has_key in [false, true] {
-            let web = Web::new();
-            web.authorization.token_lifetime(secs(100));
-            let client = Client::new("machine");
-            let builder = if has_key {
-                let (key, _) = SigningKey::generate().expect("the system has random numbers");
-                web.authorization.client(client.key(public_key(&key)));
-                let grant = MachineGrant::client_credentials("machine", None);
-                web.oauth_without_user().machine_grant(grant).client_key(ClientKey::new(SigningAlgorithm::Es256), key)
-            } else {
-                web.authorization.client(client.secret("s3cret"));
-                let secret = Secret::new("s3cret");
-                web.oauth_without_user()
-                    .machine_grant(MachineGrant::client_credentials("machine", Some(secret)))
-                    .settings(|settings| settings.client_issuer("https://auth.test"))
-            };
-            web.run(builder, async |client| {
-                echo(&client).await.expect("there is a token");
-                web.time.sleep(secs(200)).await;
-                echo(&client).await.expect("there is another token");
-                web.authorization.revoke_access_tokens();
-                echo(&client).await.expect("the refused token is replaced");
-            });
-            assert_eq!(
-                (grants(&web.token_requests()), web.logins().len()),
-                (vec!["client_credentials".to_owned(); 3], 0)
-            );
-            let resources =
-                web.token_requests().iter().filter(|request| request.parameter("resource").is_some()).count();
-            assert_eq!(resources, 3);
-        }
-    });
+    for has_key in [false, true] {
+        let web = Web::new();
+        web.authorization.token_lifetime(secs(100));
+        let client = Client::new("machine");
+        let builder = if has_key {
+            let (key, _) = SigningKey::generate().expect("the system has random numbers");
+            web.authorization.client(client.key(public_key(&key)));
+            let grant = MachineGrant::client_credentials("machine", None);
+            web.oauth_without_user().machine_grant(grant).client_key(ClientKey::new(SigningAlgorithm::Es256), key)
+        } else {
+            web.authorization.client(client.secret("s3cret"));
+            let secret = Secret::new("s3cret");
+            web.oauth_without_user()
+                .machine_grant(MachineGrant::client_credentials("machine", Some(secret)))
+                .settings(|settings| settings.client_issuer("https://auth.test"))
+        };
+        web.run(builder, async |client| {
+            echo(&client).await.expect("there is a token");
+            web.time.sleep(secs(200)).await;
+            echo(&client).await.expect("there is another token");
+            web.authorization.revoke_access_tokens();
+            echo(&client).await.expect("the refused token is replaced");
+        });
+        assert_eq!((grants(&web.token_requests()), web.logins().len()), (vec!["client_credentials".to_owned(); 3], 0));
+        let resources = web.token_requests().iter().filter(|request| request.parameter("resource").is_some()).count();
+        assert_eq!(resources, 3);
+    }
 }
 
 /// The user's token at the identity provider, as a program keeps it.
@@ -82,6 +75,12 @@ fn identity(subject: &Subject, can_store: bool) -> Enterprise {
         },
     )
     .client_secret(Secret::new("s3cret"))
+}
+
+/// Begins an authorizer of a program with this identity.
+fn enterprise(web: &Web, identity: Enterprise) -> OAuthBuilder {
+    let builder = web.oauth_without_user().machine_grant(MachineGrant::enterprise(identity));
+    builder.settings(|settings| settings.client_issuer("https://auth.test"))
 }
 
 /// The network with an identity provider that replaces its refresh token at each use, and that ends the user's login at a second
@@ -144,31 +143,25 @@ fn user_token(subject: &Subject) -> String {
 
 #[test]
 fn em7_the_token_of_a_user_is_not_lost_when_the_identity_provider_replaces_it() {
-    watched(|| {
-        let web = Web::new();
-        web.authorization.token_lifetime(secs(100));
-        let network = Enterprises::new(&web);
-        let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
-        let builder = web
-            .oauth_without_user()
-            .machine_grant(MachineGrant::enterprise(identity(&subject, true)))
-            .settings(|settings| settings.client_issuer("https://auth.test"));
-        let oauth = builder.build(web.time.runtime(), Arc::new(network.clone()));
-        web.time.run(async {
-            let client = web.client(&oauth);
-            client.initialize().await.expect("there is a token");
-            web.time.sleep(secs(200)).await;
-            echo(&client).await.expect("the new token of the user is used");
-            assert_eq!(user_token(&subject), "rt-2");
+    let web = Web::new();
+    web.authorization.token_lifetime(secs(100));
+    let network = Enterprises::new(&web);
+    let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
+    let oauth = enterprise(&web, identity(&subject, true)).build(web.time.runtime(), Arc::new(network.clone()));
+    web.time.run(async {
+        let client = web.client(&oauth);
+        client.initialize().await.expect("there is a token");
+        web.time.sleep(secs(200)).await;
+        echo(&client).await.expect("the new token of the user is used");
+        assert_eq!(user_token(&subject), "rt-2");
 
-            // Also if the next request fails: the token was stored before it.
-            network.is_silent.store(true, Ordering::Relaxed);
-            web.time.sleep(secs(200)).await;
-            echo(&client).await.expect_err("the authorization server does not answer");
-            network.is_silent.store(false, Ordering::Relaxed);
-            web.time.sleep(secs(200)).await;
-            echo(&client).await.expect("the user is still logged in");
-        });
+        // Also if the next request fails: the token was stored before it.
+        network.is_silent.store(true, Ordering::Relaxed);
+        web.time.sleep(secs(200)).await;
+        echo(&client).await.expect_err("the authorization server does not answer");
+        network.is_silent.store(false, Ordering::Relaxed);
+        web.time.sleep(secs(200)).await;
+        echo(&client).await.expect("the user is still logged in");
     });
 }
 
@@ -215,55 +208,42 @@ impl TokenStore for WatchedStore {
 
 #[test]
 fn em7_programs_with_one_store_use_the_token_of_a_user_one_after_the_other() {
-    watched(|| {
-        let web = Web::new();
-        let network = Enterprises::new(&web);
-        let store = WatchedStore::default();
-        let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
-        let seen: Arc<Mutex<Vec<bool>>> = Arc::default();
-        let (first, second) = ((store.clone(), Arc::clone(&seen)), (store.clone(), Arc::clone(&seen)));
-        let note = |(store, seen): &(WatchedStore, Arc<Mutex<Vec<bool>>>)| {
-            seen.lock().unwrap().push(store.is_locked.load(Ordering::Relaxed));
-        };
-        let read = Arc::clone(&subject);
-        let mut enterprise = identity(&subject, true);
-        enterprise.subject = Arc::new(move || {
-            note(&first);
-            Ok(SubjectToken::RefreshToken(read.lock().unwrap().clone()))
-        });
-        enterprise.replace_subject = Arc::new(move |_| {
-            note(&second);
-            Ok(())
-        });
-        let grant = MachineGrant::enterprise(enterprise);
-        let builder = web
-            .oauth_without_user()
-            .store(store.clone())
-            .machine_grant(grant)
-            .settings(|settings| settings.client_issuer("https://auth.test"));
-        let oauth = builder.build(web.time.runtime(), Arc::new(network.clone()));
-        web.time.run(async { web.client(&oauth).initialize().await.map(drop) }).expect("there is a token");
-        assert_eq!(*seen.lock().unwrap(), [true, true], "the lock is held from the read to the write");
-        assert!(!store.is_locked.load(Ordering::Relaxed));
+    let web = Web::new();
+    let network = Enterprises::new(&web);
+    let store = WatchedStore::default();
+    let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
+    let seen: Arc<Mutex<Vec<bool>>> = Arc::default();
+    let (first, second) = ((store.clone(), Arc::clone(&seen)), (store.clone(), Arc::clone(&seen)));
+    let note = |(store, seen): &(WatchedStore, Arc<Mutex<Vec<bool>>>)| {
+        seen.lock().unwrap().push(store.is_locked.load(Ordering::Relaxed));
+    };
+    let read = Arc::clone(&subject);
+    let mut identity = identity(&subject, true);
+    identity.subject = Arc::new(move || {
+        note(&first);
+        Ok(SubjectToken::RefreshToken(read.lock().unwrap().clone()))
     });
+    identity.replace_subject = Arc::new(move |_| {
+        note(&second);
+        Ok(())
+    });
+    let builder = enterprise(&web, identity).store(store.clone());
+    let oauth = builder.build(web.time.runtime(), Arc::new(network.clone()));
+    web.time.run(async { web.client(&oauth).initialize().await.map(drop) }).expect("there is a token");
+    assert_eq!(*seen.lock().unwrap(), [true, true], "the lock is held from the read to the write");
+    assert!(!store.is_locked.load(Ordering::Relaxed));
 }
 
 #[test]
 fn em7_a_program_that_cannot_store_the_new_token_of_the_user_is_told() {
-    watched(|| {
-        let web = Web::new();
-        let network = Enterprises::new(&web);
-        let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
-        let builder = web
-            .oauth_without_user()
-            .machine_grant(MachineGrant::enterprise(identity(&subject, false)))
-            .settings(|settings| settings.client_issuer("https://auth.test"));
-        let oauth = builder.build(web.time.runtime(), Arc::new(network.clone()));
-        let error = web.time.run(async { web.client(&oauth).initialize().await.map(drop).unwrap_err() });
-        let expected = "the program could not store the new token of the identity provider: the disk is full";
-        assert!(error.to_string().contains(expected), "{error}");
-        assert_eq!(web.token_requests().len(), 0);
-    });
+    let web = Web::new();
+    let network = Enterprises::new(&web);
+    let subject = Arc::new(Mutex::new(Secret::new("rt-0")));
+    let oauth = enterprise(&web, identity(&subject, false)).build(web.time.runtime(), Arc::new(network.clone()));
+    let error = web.time.run(async { web.client(&oauth).initialize().await.map(drop).unwrap_err() });
+    let expected = "the program could not store the new token of the identity provider: the disk is full";
+    assert!(error.to_string().contains(expected), "{error}");
+    assert_eq!(web.token_requests().len(), 0);
 }
 
 /// A server that names its scopes in its metadata alone, and a program with a secret.
@@ -281,32 +261,26 @@ fn web_with_scopes() -> (Web, impl Fn() -> OAuthBuilder) {
 
 #[test]
 fn a_program_asks_for_the_scopes_of_the_server_if_the_challenge_names_none() {
-    watched(|| {
-        let (web, builder) = web_with_scopes();
-        web.run(builder(), async |client| echo(&client).await.map(drop)).expect("there is a token");
-        assert_eq!(web.token_requests()[0].parameter("scope").as_deref(), Some("read write"));
-    });
+    let (web, builder) = web_with_scopes();
+    web.call(builder()).expect("there is a token");
+    assert_eq!(web.token_requests()[0].parameter("scope").as_deref(), Some("read write"));
 }
 
 #[test]
 fn a_program_whose_token_lacks_scopes_is_not_told_to_log_in() {
-    watched(|| {
-        let (web, builder) = web_with_scopes();
-        web.server.require("tools/call echo", "admin");
-        let error = web.run(builder(), async |client| echo(&client).await.map(drop)).expect_err("a scope is missing");
-        let text = error.to_string();
-        assert!(text.contains("`admin`") && text.contains("`scopes`") && !text.contains("log in"), "{text}");
-        assert_ne!(error.kind(), ErrorKind::LoginRequired);
-    });
+    let (web, builder) = web_with_scopes();
+    web.server.require("tools/call echo", "admin");
+    let error = web.call(builder()).expect_err("a scope is missing");
+    let text = error.to_string();
+    assert!(text.contains("`admin`") && text.contains("`scopes`") && !text.contains("log in"), "{text}");
+    assert_ne!(error.kind(), ErrorKind::LoginRequired);
 }
 
 #[test]
 fn a_program_whose_tokens_are_all_refused_is_not_told_to_log_in() {
-    watched(|| {
-        let (web, builder) = web_with_scopes();
-        web.server.deviate(ResourceDeviation::RefuseAllTokens);
-        let error = web.refused(builder());
-        assert!(!error.to_string().contains("log in"), "{error}");
-        assert_ne!(error.kind(), ErrorKind::LoginRequired);
-    });
+    let (web, builder) = web_with_scopes();
+    web.server.deviate(ResourceDeviation::RefuseAllTokens);
+    let error = web.refused(builder());
+    assert!(!error.to_string().contains("log in"), "{error}");
+    assert_ne!(error.kind(), ErrorKind::LoginRequired);
 }

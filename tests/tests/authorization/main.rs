@@ -1,23 +1,18 @@
 //! Authorization against the authorization server of the test kit, in simulated time: one test for each pain and requirement that the
 //! official suite does not cover, named after it.
 
-mod accounts;
 mod addresses;
 mod bound_tokens;
-mod carriers;
 mod client_issuers;
 mod error_texts;
 mod hostile;
 mod login_requests;
 mod logins;
 mod machines;
-mod program;
 mod refreshes;
-mod refusals;
 mod registrations;
-mod renewals;
-mod secrecy;
 mod step_ups;
+mod test_server;
 
 use std::time::Duration;
 

@@ -11,25 +11,25 @@
 
 #![cfg(unix)]
 
-mod ends_of_runtimes;
 mod process;
+mod programs;
 mod server;
-mod stored_logins;
-mod user;
 mod worker;
 
 use std::env;
 use std::fs;
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use mcpwire_authorization::{FileStore, OAuth};
-use mcpwire_tokio::{McpServerDef, Tokio};
+use mcpwire_authorization::{FileStore, OAuth, OAuthBuilder};
+use mcpwire_tests::authorization::AgreeingUser;
+use mcpwire_tokio::http::HttpOptions;
+use mcpwire_tokio::{ConnectOptions, Error, McpClient, McpServerDef, Tokio};
 
 use process::Process;
 use server::Server;
-use user::AgreeingUser;
 
 /// A server, and the directory of a user who has logged in.
 struct Scene {
@@ -44,16 +44,20 @@ impl Scene {
         scene
     }
 
-    fn store(&self) -> FileStore {
-        FileStore::open(self.directory.path().join("logins")).unwrap()
+    fn logins(&self) -> PathBuf {
+        self.directory.path().join("logins")
+    }
+
+    /// Returns the file with the login.
+    fn file(&self) -> PathBuf {
+        let mut files = fs::read_dir(self.logins()).unwrap().map(|entry| entry.unwrap().path());
+        let is_login = |name: &str| name.starts_with("token-") && !name.contains('.');
+        files.find(|path| is_login(path.file_name().unwrap().to_str().unwrap())).unwrap()
     }
 
     /// Returns whether the stored refresh token is the newest one.
     fn has_stored_newest(&self) -> bool {
-        let files = fs::read_dir(self.directory.path().join("logins")).unwrap().map(|entry| entry.unwrap().path());
-        let is_login = |name: &str| name.starts_with("token-") && !name.contains('.');
-        let file = files.into_iter().find(|path| is_login(path.file_name().unwrap().to_str().unwrap())).unwrap();
-        let document: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&fs::read(self.file()).unwrap()).unwrap();
         self.server.is_newest_refresh_token(document["token"]["refresh_token"].as_str().unwrap())
     }
 
@@ -61,23 +65,23 @@ impl Scene {
         block_on(async { self.oauth().login().await.unwrap() });
     }
 
-    /// Returns the authorizer of a program whose user logs in when it is asked to.
+    fn builder(&self) -> OAuthBuilder {
+        OAuth::builder(self.server.url(), "Races").store(FileStore::open(self.logins()).unwrap())
+    }
+
+    /// Returns the authorizer of a program whose user logs in when asked to.
     fn oauth(&self) -> OAuth {
-        let (url, runtime) = (self.server.url(), Tokio::current());
-        let http = runtime.http_client(&McpServerDef::http(&url)).unwrap();
-        let prompt = AgreeingUser(Arc::clone(&http));
-        OAuth::builder(url, "Races").store(self.store()).prompt(prompt).build(runtime, http)
+        let http = Tokio::current().http_client(&McpServerDef::http(self.server.url())).unwrap();
+        self.builder().prompt(AgreeingUser::new(Arc::clone(&http))).build(Tokio::current(), http)
     }
 
     /// Returns the authorizer of a program that cannot ask its user.
     fn oauth_without_user(&self) -> OAuth {
-        let (url, runtime) = (self.server.url(), Tokio::current());
-        let http = runtime.http_client(&McpServerDef::http(&url)).unwrap();
-        OAuth::builder(url, "Races").store(self.store()).build(runtime, http)
+        self.builder().build_on(Tokio::current()).unwrap()
     }
 
     fn start(&self, plan: &str) -> Process {
-        Process::start(&self.server.url(), &self.directory.path().join("logins"), plan)
+        Process::start(&self.server.url(), &self.logins(), plan)
     }
 
     /// Starts a process that waits with the lock of a refresh, and one that waits for the lock.
@@ -115,6 +119,14 @@ impl Scene {
         next.expect("waiting");
         assert_eq!(next.outcome(), "ok");
     }
+}
+
+/// Connects a client with this authorizer to the server at this URL.
+async fn connect(url: &str, oauth: OAuth) -> Result<McpClient, Error> {
+    let options = ConnectOptions::default().http(HttpOptions::default().authorizer(oauth));
+    let client = McpClient::connect_with(&McpServerDef::http(url), options)?;
+    client.initialize().await?;
+    Ok(client)
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -181,28 +193,21 @@ fn o1_without_the_lock_these_processes_would_lose_the_login() {
     });
 }
 
-/// Kills a process at a place in its refresh where no refresh token can be lost. The other process refreshes in its place.
+/// Kills a process at a place in its refresh where no refresh token can be lost. The other process refreshes in its place, or adopts
+/// its token. Fails unless there were so many refreshes.
 fn o1_killed(plan: &str, refreshes: usize) {
     repeat(0, |scene, _| {
         let before = scene.server.refreshes();
-        assert_eq!(scene.kill(plan), "ok");
-        assert_eq!(scene.server.refreshes(), before + refreshes);
+        assert_eq!(scene.kill(plan), "ok", "{plan}");
+        assert_eq!(scene.server.refreshes(), before + refreshes, "{plan}");
     });
 }
 
 #[test]
-fn o1_a_process_that_is_killed_with_the_lock_does_not_stop_the_others() {
-    o1_killed("die locked", 1);
-}
-
-#[test]
-fn o1_a_process_that_is_killed_after_loading_the_token_does_not_stop_the_others() {
-    o1_killed("die loaded", 1);
-}
-
-#[test]
-fn o1_a_process_that_is_killed_after_checking_the_disk_does_not_stop_the_others() {
-    o1_killed("die checked", 1);
+fn o1_a_process_that_is_killed_before_its_request_does_not_stop_the_others() {
+    for place in ["locked", "loaded", "checked"] {
+        o1_killed(&format!("die {place}"), 1);
+    }
 }
 
 #[test]
@@ -211,13 +216,10 @@ fn o1_a_process_that_is_killed_before_the_server_reads_its_request_loses_nothing
 }
 
 #[test]
-fn o1_the_token_of_a_process_that_is_killed_after_writing_it_is_adopted() {
-    o1_killed("die written", 1);
-}
-
-#[test]
-fn o1_the_token_of_a_process_that_is_killed_before_it_releases_the_lock_is_adopted() {
-    o1_killed("die unlocking", 1);
+fn o1_the_token_of_a_process_that_is_killed_after_writing_it_or_before_it_releases_the_lock_is_adopted() {
+    for place in ["written", "unlocking"] {
+        o1_killed(&format!("die {place}"), 1);
+    }
 }
 
 #[test]

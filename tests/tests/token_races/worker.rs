@@ -1,5 +1,6 @@
 //! What the processes of these tests do: call a tool with the stored login, and stop, end or fail where the plan says.
 
+use std::error::Error;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,9 +9,7 @@ use std::time::Instant;
 use std::{env, process, thread};
 
 use mcpwire_authorization::{FileStore, OAuth, StoreFailed, StoreLock, TokenStore};
-use mcpwire_tokio::http::HttpOptions;
-use mcpwire_tokio::protocol::Config;
-use mcpwire_tokio::{ConnectOptions, McpClient, McpServerDef, Tokio};
+use mcpwire_tokio::{McpClient, Tokio};
 use serde_json::json;
 
 pub(crate) const URL: &str = "MCPWIRE_RACES_URL";
@@ -28,24 +27,25 @@ fn process() {
     process::exit(0);
 }
 
-async fn run(url: &str, directory: PathBuf, plan: &str) -> Result<(), String> {
-    let text = |error: &dyn ToString| error.to_string();
-    let store = FileStore::open(directory).map_err(|error| text(&error))?;
+type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+
+async fn run(url: &str, directory: PathBuf, plan: &str) -> Outcome {
+    let store = FileStore::open(directory)?;
     if plan == "1000 tasks" {
         return many_tasks(url, store).await;
     }
     let client = connect(url, PlannedStore::new(store, plan)).await?;
-    client.call_tool("echo", json!({})).await.map_err(|error| text(&error))?;
+    client.call_tool("echo", json!({})).await?;
     if plan == "save fails" {
         say("called");
         wait();
-        client.call_tool("echo", json!({})).await.map_err(|error| text(&error))?;
+        client.call_tool("echo", json!({})).await?;
     }
     Ok(())
 }
 
 /// 1,000 tasks over four clients that know nothing of each other.
-async fn many_tasks(url: &str, store: FileStore) -> Result<(), String> {
+async fn many_tasks(url: &str, store: FileStore) -> Outcome {
     let mut clients = Vec::new();
     for _ in 0..4 {
         clients.push(connect(url, store.clone()).await?);
@@ -58,19 +58,14 @@ async fn many_tasks(url: &str, store: FileStore) -> Result<(), String> {
     };
     let calls: Vec<_> = (0..1000).map(call).collect();
     for call in calls {
-        call.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        call.await??;
     }
     Ok(())
 }
 
-async fn connect(url: &str, store: impl TokenStore) -> Result<McpClient, String> {
-    let runtime = Tokio::current();
-    let http = runtime.http_client(&McpServerDef::http(url)).map_err(|error| error.to_string())?;
-    let oauth = OAuth::builder(url, "Races").store(store).build(runtime, http);
-    let options = ConnectOptions::new(Config::new("races", "1")).http(HttpOptions::default().authorizer(oauth));
-    let client = McpClient::connect_with(&McpServerDef::http(url), options).map_err(|error| error.to_string())?;
-    client.initialize().await.map_err(|error| error.to_string())?;
-    Ok(client)
+async fn connect(url: &str, store: impl TokenStore) -> Outcome<McpClient> {
+    let oauth = OAuth::builder(url, "Races").store(store).build_on(Tokio::current())?;
+    Ok(crate::connect(url, oauth).await?)
 }
 
 /// A [`FileStore`] that stops, ends the process or fails where its plan says.

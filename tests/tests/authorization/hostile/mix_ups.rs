@@ -4,10 +4,9 @@ use mcpwire_authorization::LoginErrorKind::{LoginRequired, Misconfigured, Refuse
 use mcpwire_authorization::oauth::Step::{Authorization, ServerMetadata};
 use mcpwire_testkit::HttpAnswer;
 use mcpwire_testkit::authorization::{AuthorizationServer, Deviation, Endpoint};
-use mcpwire_tests::watched;
 use serde_json::json;
 
-use super::{Attack, World, withstand};
+use super::{Attack, World, attack, withstand};
 
 fn deviate(world: &World, deviation: Deviation) {
     world.authorization().deviate(deviation);
@@ -24,139 +23,81 @@ fn callback(world: &World, query: &'static str) {
 }
 
 pub(super) const ATTACKS: &[Attack] = &[
-    Attack::new(
+    attack(
         "metadata of another issuer",
-        |world| deviate(world, Deviation::IssuerInMetadata("https://evil.test".into())),
         Untrusted,
         ServerMetadata,
         "its issuer is `https://evil.test`, but `https://auth.test` was asked",
+        |world| deviate(world, Deviation::IssuerInMetadata("https://evil.test".into())),
     ),
-    Attack::new(
-        "metadata of an issuer that differs by a slash",
-        |world| deviate(world, Deviation::IssuerInMetadata("https://auth.test/".into())),
-        Untrusted,
-        ServerMetadata,
-        "`lenient_issuer`",
-    ),
-    Attack::new(
-        "metadata of an issuer in capitals",
-        |world| deviate(world, Deviation::IssuerInMetadata("https://AUTH.test".into())),
-        Untrusted,
-        ServerMetadata,
-        "its issuer is",
-    ),
-    Attack::new(
-        "metadata without an issuer",
-        |world| deviate(world, Deviation::MetadataMember("issuer".into(), json!(null))),
-        Untrusted,
-        ServerMetadata,
-        "`lenient_issuer`",
-    ),
-    Attack::new(
-        "a response of another issuer",
-        |world| deviate(world, Deviation::Iss("https://evil.test".into())),
-        Untrusted,
-        Authorization,
-        "another authorization server",
-    ),
-    Attack::new(
+    attack("metadata of an issuer that differs by a slash", Untrusted, ServerMetadata, "`lenient_issuer`", |world| {
+        deviate(world, Deviation::IssuerInMetadata("https://auth.test/".into()));
+    }),
+    attack("metadata of an issuer in capitals", Untrusted, ServerMetadata, "its issuer is", |world| {
+        deviate(world, Deviation::IssuerInMetadata("https://AUTH.test".into()));
+    }),
+    attack("metadata without an issuer", Untrusted, ServerMetadata, "`lenient_issuer`", |world| {
+        deviate(world, Deviation::MetadataMember("issuer".into(), json!(null)));
+    }),
+    attack("a response of another issuer", Untrusted, Authorization, "another authorization server", |world| {
+        deviate(world, Deviation::Iss("https://evil.test".into()));
+    }),
+    attack(
         "a response of an issuer that differs by a slash",
-        |world| deviate(world, Deviation::Iss("https://auth.test/".into())),
         Untrusted,
         Authorization,
         "another authorization server",
+        |world| deviate(world, Deviation::Iss("https://auth.test/".into())),
     ),
-    Attack::new(
+    attack(
         "a response without the promised issuer",
-        |world| deviate(world, Deviation::OmitPromisedIss),
         Untrusted,
         Authorization,
         "does not name the authorization server",
+        |world| deviate(world, Deviation::OmitPromisedIss),
     ),
-    Attack::new(
-        "a response to another login",
-        |world| deviate(world, Deviation::State("guessed".into())),
-        Untrusted,
-        Authorization,
-        "its `state` differs",
-    ),
-    Attack::new(
-        "a response without a state",
-        |world| callback(world, "code=attack&iss=ISSUER"),
-        Untrusted,
-        Authorization,
-        "its `state` differs",
-    ),
-    Attack::new(
-        "a response with two states",
-        |world| callback(world, "code=attack&state=STATE&state=guessed&iss=ISSUER"),
-        Untrusted,
-        Authorization,
-        "a parameter twice",
-    ),
-    Attack::new(
-        "a response with two issuers",
-        |world| callback(world, "code=attack&state=STATE&iss=ISSUER&iss=https://evil.test"),
-        Untrusted,
-        Authorization,
-        "a parameter twice",
-    ),
-    Attack::new(
-        "a response with two codes",
-        |world| callback(world, "code=one&code=two&state=STATE&iss=ISSUER"),
-        Untrusted,
-        Authorization,
-        "a parameter twice",
-    ),
-    Attack::new(
+    attack("a response to another login", Untrusted, Authorization, "its `state` differs", |world| {
+        deviate(world, Deviation::State("guessed".into()));
+    }),
+    attack("a response without a state", Untrusted, Authorization, "its `state` differs", |world| {
+        callback(world, "code=attack&iss=ISSUER");
+    }),
+    attack("a response with two states", Untrusted, Authorization, "a parameter twice", |world| {
+        callback(world, "code=attack&state=STATE&state=guessed&iss=ISSUER");
+    }),
+    attack("a response with two issuers", Untrusted, Authorization, "a parameter twice", |world| {
+        callback(world, "code=attack&state=STATE&iss=ISSUER&iss=https://evil.test");
+    }),
+    attack("a response with two codes", Untrusted, Authorization, "a parameter twice", |world| {
+        callback(world, "code=one&code=two&state=STATE&iss=ISSUER");
+    }),
+    attack(
         "an error of an attacker with a text for the user",
-        |world| callback(world, "error=call_us&error_description=Call+555&state=guessed&iss=ISSUER"),
         Untrusted,
         Authorization,
         "start the login again",
+        |world| callback(world, "error=call_us&error_description=Call+555&state=guessed&iss=ISSUER"),
     ),
-    Attack::new(
-        "a response without code and error",
-        |world| callback(world, "state=STATE&iss=ISSUER"),
-        Misconfigured,
-        Authorization,
-        "neither a code nor an error",
-    ),
-    Attack::new(
-        "a response with an empty code",
-        |world| callback(world, "code=&state=STATE&iss=ISSUER"),
-        Misconfigured,
-        Authorization,
-        "neither a code nor an error",
-    ),
-    Attack::new(
-        "a refused login whose text controls the terminal",
-        |world| {
-            callback(
-                world,
-                "error=access_denied&error_description=%1B%5B2J%0D%C2%9B31m%E2%80%AEno&state=STATE&iss=ISSUER",
-            );
-        },
-        Refused,
-        Authorization,
-        "access_denied",
-    ),
-    Attack::new(
-        "a login that is never possible",
-        |world| deviate(world, Deviation::RefuseLogins("temporarily_unavailable".into())),
-        Temporary,
-        Authorization,
-        "cannot answer now",
-    ),
-    Attack::new(
-        "a login that wants a login",
-        |world| deviate(world, Deviation::RefuseLogins("login_required".into())),
-        LoginRequired,
-        Authorization,
-        "must log in",
-    ),
-    Attack::new(
+    attack("a response without code and error", Misconfigured, Authorization, "neither a code nor an error", |world| {
+        callback(world, "state=STATE&iss=ISSUER");
+    }),
+    attack("a response with an empty code", Misconfigured, Authorization, "neither a code nor an error", |world| {
+        callback(world, "code=&state=STATE&iss=ISSUER");
+    }),
+    attack("a refused login whose text controls the terminal", Refused, Authorization, "access_denied", |world| {
+        callback(world, "error=access_denied&error_description=%1B%5B2J%0D%C2%9B31m%E2%80%AEno&state=STATE&iss=ISSUER");
+    }),
+    attack("a login that is never possible", Temporary, Authorization, "cannot answer now", |world| {
+        deviate(world, Deviation::RefuseLogins("temporarily_unavailable".into()));
+    }),
+    attack("a login that wants a login", LoginRequired, Authorization, "must log in", |world| {
+        deviate(world, Deviation::RefuseLogins("login_required".into()));
+    }),
+    attack(
         "the login page of an honest server with the attacker's token endpoint",
+        Untrusted,
+        Authorization,
+        "another authorization server",
         |world| {
             let evil = AuthorizationServer::at("https://evil.test");
             for endpoint in [Endpoint::Authorization, Endpoint::Registration] {
@@ -165,15 +106,12 @@ pub(super) const ATTACKS: &[Attack] = &[
             world.resource_member("authorization_servers", json!(["https://evil.test"]));
             world.others.push(evil);
         },
-        Untrusted,
-        Authorization,
-        "another authorization server",
     ),
 ];
 
 #[test]
 fn responses_of_others_end_the_login_before_the_code_goes_anywhere() {
-    watched(|| withstand(ATTACKS));
+    withstand(ATTACKS);
 }
 
 #[test]

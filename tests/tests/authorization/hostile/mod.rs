@@ -35,18 +35,18 @@ struct Attack {
     deadline: Duration,
 }
 
-impl Attack {
-    /// Creates an attack that ends at once.
-    const fn new(
-        name: &'static str,
-        prepare: fn(&mut World),
-        kind: LoginErrorKind,
-        step: Step,
-        text: &'static str,
-    ) -> Self {
-        Attack { name, prepare, kind, step, text, deadline: Duration::ZERO }
-    }
+/// Creates an attack that ends at once.
+const fn attack(
+    name: &'static str,
+    kind: LoginErrorKind,
+    step: Step,
+    text: &'static str,
+    prepare: fn(&mut World),
+) -> Attack {
+    Attack { name, prepare, kind, step, text, deadline: Duration::ZERO }
+}
 
+impl Attack {
     const fn within(mut self, seconds: u64) -> Self {
         self.deadline = Duration::from_secs(seconds);
         self
@@ -132,7 +132,19 @@ impl World {
     }
 
     fn build(&self, builder: OAuthBuilder) -> OAuth {
-        let client = Recorder { network: self.network(), asked: Arc::clone(&self.asked) };
+        let (network, asked) = (self.network(), Arc::clone(&self.asked));
+        // Refuses addresses that are not public, as the real clients do, and records the other requests.
+        let client = move |exchange: Exchange| -> ResponseFuture {
+            let is_private = ["10.", "127.", "169.254.", "192.168.", "[", "localhost"]
+                .iter()
+                .any(|start| exchange.uri.split("://").nth(1).is_some_and(|rest| rest.starts_with(start)));
+            if exchange.public_addresses_only && is_private {
+                let text = "it is an address of this machine or of a private network";
+                return Box::pin(async move { Err(Failure::new(FailureKind::NotMade, text)) });
+            }
+            asked.lock().unwrap_or_else(PoisonError::into_inner).push(exchange.clone());
+            network.send(exchange)
+        };
         (self.change)(builder).build(self.web.time.runtime(), Arc::new(client))
     }
 
@@ -192,27 +204,6 @@ fn check_request(name: &str, exchange: &Exchange, secrets: &[String]) {
             || body.contains(secret.as_str())
             || exchange.headers.iter().any(|(_, value)| value.contains(secret.as_str()));
         assert!(!is_sent, "{name}: {secret} goes to {url}");
-    }
-}
-
-/// An HTTP client that refuses addresses that are not public, as the real ones do, and records the other requests.
-struct Recorder {
-    network: SimulatedNetwork,
-    asked: Arc<Mutex<Vec<Exchange>>>,
-}
-
-impl HttpClient for Recorder {
-    fn send(&self, exchange: Exchange) -> ResponseFuture {
-        let is_private = ["10.", "127.", "169.254.", "192.168.", "[", "localhost"]
-            .iter()
-            .any(|start| exchange.uri.split("://").nth(1).is_some_and(|rest| rest.starts_with(start)));
-        if exchange.public_addresses_only && is_private {
-            let failure =
-                Failure::new(FailureKind::NotMade, "it is an address of this machine or of a private network");
-            return Box::pin(async { Err(failure) });
-        }
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(exchange.clone());
-        self.network.send(exchange)
     }
 }
 

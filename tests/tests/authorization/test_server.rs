@@ -1,10 +1,22 @@
-//! The requests that the test kit's authorization server refuses: what is accepted elsewhere is accepted for a reason.
+//! The authorization server of the test kit itself: in simulated time, over real HTTP and as a program, and which requests it refuses.
+
+use std::future::ready;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcpwire_authorization::oauth::{Dpop, Entropy, UnixTime};
-use mcpwire_authorization::{SigningKey, random_seed};
+use mcpwire_authorization::{OAuth, OAuthBuilder, SigningKey, random_seed};
 use mcpwire_testkit::authorization::{AuthorizationServer, Client, Endpoint, ProtectedServer};
 use mcpwire_testkit::{HttpRequest, ScriptedServer, VirtualTime};
+use mcpwire_tests::authorization::{AgreeingUser, Web, echo};
+use mcpwire_tests::watched;
+use mcpwire_tokio::http::{HttpClient, HttpOptions};
+use mcpwire_tokio::protocol::http::{Exchange, Failure, FailureKind};
+use mcpwire_tokio::{ConnectOptions, Error, McpClient, McpServerDef, Tokio};
 use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::secs;
 
@@ -42,6 +54,71 @@ fn exchange(server: &AuthorizationServer, code: &str, verifier: &str) -> Value {
         "grant_type=authorization_code&client_id=public&code={code}&redirect_uri={REDIRECT}&code_verifier={verifier}"
     );
     token(server, &form)
+}
+
+#[test]
+fn a_login_registers_asks_the_user_and_opens_the_connection_in_simulated_time() {
+    let web = Web::new();
+    let text = web.run(web.oauth(), async |client| echo(&client).await.unwrap().text().to_string());
+    assert_eq!(text, "hi");
+    for endpoint in [Endpoint::Metadata, Endpoint::Registration, Endpoint::Authorization, Endpoint::Token] {
+        assert_eq!(web.count(endpoint), 1, "{endpoint:?}");
+    }
+    let login = web.logins().remove(0);
+    assert_eq!(login.parameter("resource").as_deref(), Some("https://mcp.test/mcp"));
+    assert_eq!(login.parameter("code_challenge_method").as_deref(), Some("S256"));
+}
+
+#[test]
+fn the_same_over_real_http() {
+    watched(|| {
+        let authorization = AuthorizationServer::new();
+        let server = authorization.protect(ScriptedServer::new().tool("echo", |_| "hi"));
+        let _serving = (authorization.serve(0).unwrap(), server.serve(0).unwrap());
+        runtime().block_on(async {
+            let client = call(&server.url(), |builder| builder).await.unwrap();
+            assert_eq!(client.call_tool("echo", ()).await.unwrap().text().as_str(), "hi");
+            client.shutdown().await.unwrap();
+        });
+        assert_eq!(authorization.requests_to(Endpoint::Token).len(), 1);
+    });
+}
+
+#[test]
+fn an_http_client_that_does_not_apply_the_proxy_sends_no_request_of_a_login() {
+    watched(|| {
+        let sent = Arc::new(AtomicUsize::new(0));
+        let client = || -> Arc<dyn HttpClient> {
+            let sent = Arc::clone(&sent);
+            Arc::new(move |_: Exchange| {
+                sent.fetch_add(1, Ordering::SeqCst);
+                ready(Err(Failure::new(FailureKind::Unreachable, "sent".to_owned())))
+            })
+        };
+        let mut def = McpServerDef::http("https://mcp.test/mcp").name("near");
+        def.proxy = Some("http://127.0.0.1:1".into());
+        let error = runtime().block_on(async {
+            let user = AgreeingUser::new(client());
+            let oauth = OAuth::for_server(&def, "test").prompt(user).build(Tokio::current(), client());
+            oauth.login().await.expect_err("the client ignores the proxy").to_string()
+        });
+        assert!(error.contains("server `near`: the HTTP client does not apply `proxy`"), "{error}");
+        assert!(error.contains("`mcpwire::http::ClientOptions::of`"), "{error}");
+        assert!(!error.contains("allow_private_addresses"), "{error}");
+        assert_eq!(sent.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
+fn the_server_refuses_what_is_wrong_in_a_request() {
+    let authorization = AuthorizationServer::new();
+    let send = |form: &str| {
+        let url = authorization.endpoint(Endpoint::Token);
+        let answer = authorization.respond(&HttpRequest::post(url, form), VirtualTime::UNIX_START);
+        (answer.code(), answer.text())
+    };
+    let (status, text) = send("grant_type=refresh_token&refresh_token=x&client_id=nobody");
+    assert!(status == 401 && text.contains("invalid_client"), "{text}");
 }
 
 #[test]
@@ -224,4 +301,92 @@ fn a_protected_server_takes_valid_tokens_for_itself_alone() {
     );
     authorization.revoke_logins();
     assert_eq!(send(&protected, "Bearer", 0).map(|(status, _)| status), Some(401));
+}
+
+/// The running program, which is killed when this is dropped.
+struct Program {
+    child: Child,
+    commands: ChildStdin,
+    output: BufReader<ChildStdout>,
+    server: String,
+}
+
+impl Program {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_authorization-server"));
+        let mut child =
+            command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let commands = child.stdin.take().expect("it is a pipe");
+        let output = BufReader::new(child.stdout.take().expect("it is a pipe"));
+        let mut program = Program { child, commands, output, server: String::new() };
+        let urls: Vec<_> = (0..3).map(|_| program.line()).collect();
+        assert!(urls[1].starts_with("authorization http://127.0.0.1:"), "{urls:?}");
+        urls[0].strip_prefix("server ").expect("the URL of the server").clone_into(&mut program.server);
+        program
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("it writes");
+        line.trim_end().to_owned()
+    }
+
+    fn command(&mut self, command: &str) -> String {
+        writeln!(self.commands, "{command}").expect("it reads");
+        self.line()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn runtime() -> Runtime {
+    Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+/// Connects a client whose user logs in at once, and calls a tool.
+async fn call(url: &str, change: impl FnOnce(OAuthBuilder) -> OAuthBuilder) -> Result<McpClient, Error> {
+    let runtime = Tokio::current();
+    let def = McpServerDef::http(url);
+    let user = AgreeingUser::new(runtime.http_client(&def).expect("there is a client"));
+    let builder = change(OAuth::builder(url, "test").prompt(user));
+    let oauth = builder.build(Arc::clone(&runtime), runtime.http_client(&def).expect("there is a client"));
+    let client =
+        McpClient::connect_with(&def, ConnectOptions::default().http(HttpOptions::default().authorizer(oauth)))?;
+    client.initialize().await?;
+    client.call_tool("echo", json!({"message": "hi"})).await?;
+    Ok(client)
+}
+
+#[test]
+fn the_program_serves_logins_and_obeys_commands() {
+    watched(|| {
+        let runtime = runtime();
+        let mut program = Program::start(&["--agree", "--dpop", "--nonces", "--require", "tools/call echo=echo:run"]);
+        let url = program.server.clone();
+        let client = runtime.block_on(call(&url, |builder| builder.dpop(true))).expect("the user logs in");
+        assert!(
+            program.command("requests").starts_with("registrations 1 logins 2 tokens "),
+            "one more login for the scope"
+        );
+        assert_eq!(program.command("revoke-access-tokens"), "ok");
+        let result = runtime.block_on(async { client.call_tool("add", json!({"a": 2, "b": 3})).await });
+        assert_eq!(result.expect("the token is refreshed").text().as_str(), "5");
+        assert_eq!(program.command("deviate token-type=mac"), "ok");
+        assert!(program.command("deviate nonsense").starts_with("error: "));
+    });
+}
+
+#[test]
+fn the_program_serves_both_at_one_origin_for_old_clients() {
+    watched(|| {
+        let arguments =
+            ["--same-origin", "--agree", "--metadata", "none", "--deviate", "no-metadata", "--deviate", "no-iss"];
+        let program = Program::start(&arguments);
+        runtime().block_on(call(&program.server, |builder| builder)).expect("the user logs in");
+    });
 }

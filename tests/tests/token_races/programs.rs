@@ -1,15 +1,14 @@
-//! Clients and runtimes that end while a token is refreshed.
+//! Programs that share a stored login: they change it behind each other's back, and end while a token is refreshed.
 
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use mcpwire_authorization::OAuth;
-use mcpwire_tokio::http::HttpOptions;
-use mcpwire_tokio::{ConnectOptions, McpClient, McpServerDef, Tokio};
+use mcpwire_tokio::McpClient;
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::Scene;
+use crate::{Scene, block_on, connect};
 
 /// Time for which the authorization server holds its responses back.
 const SLOW: Duration = Duration::from_secs(2);
@@ -24,11 +23,8 @@ fn runtimes() -> [Runtime; 2] {
 
 /// Connects, and calls a tool until the refresh token is used up. The response to the refresh is on its way.
 async fn refreshing(scene: &Scene) -> (McpClient, OAuth) {
-    let url = scene.server.url();
-    let oauth = OAuth::builder(&url, "Races").store(scene.store()).build_on(Tokio::current()).unwrap();
-    let options = ConnectOptions::default().http(HttpOptions::default().authorizer(oauth.clone()));
-    let client = McpClient::connect_with(&McpServerDef::http(&url), options).unwrap();
-    client.initialize().await.unwrap();
+    let oauth = scene.oauth_without_user();
+    let client = connect(&scene.server.url(), oauth.clone()).await.unwrap();
     let refreshes = scene.server.refreshes();
     scene.server.refuse_access_tokens();
     scene.server.delay_tokens(SLOW);
@@ -90,4 +86,41 @@ fn a_program_can_wait_until_the_new_token_is_stored() {
         assert!(scene.has_stored_newest());
         check(&scene);
     }
+}
+
+#[test]
+fn a_running_program_takes_the_login_that_another_one_has_made_after_a_logout() {
+    let scene = Scene::new();
+    block_on(async {
+        let running = connect(&scene.server.url(), scene.oauth_without_user()).await.unwrap();
+        for _ in 0..3 {
+            scene.server.refuse_access_tokens();
+            running.call_tool("echo", json!({})).await.unwrap();
+        }
+        let other = scene.oauth();
+        other.logout(true).await.unwrap();
+        let error = running.call_tool("echo", json!({})).await.unwrap_err();
+        assert!(error.to_string().contains("wants a login"), "{error}");
+        other.login().await.unwrap();
+        running.call_tool("echo", json!({})).await.unwrap();
+    });
+    assert_eq!(scene.server.lost_logins(), 0);
+}
+
+#[test]
+fn a_damaged_login_is_an_error_that_names_the_file_until_the_user_logs_in_again() {
+    let scene = Scene::new();
+    let file = scene.file();
+    let whole = fs::read(&file).unwrap();
+    let damaged = &whole[..whole.len() / 2];
+    fs::write(&file, damaged).unwrap();
+    block_on(async {
+        let error = connect(&scene.server.url(), scene.oauth_without_user()).await.unwrap_err().to_string();
+        let path = file.display().to_string();
+        assert!(error.contains(&path) && error.contains("damaged; log in again"), "{error}");
+        assert_eq!(fs::read(&file).unwrap(), damaged, "it is not deleted");
+
+        scene.oauth().login().await.unwrap();
+        connect(&scene.server.url(), scene.oauth_without_user()).await.unwrap();
+    });
 }
