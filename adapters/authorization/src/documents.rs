@@ -26,13 +26,13 @@ use zeroize::Zeroizing;
 use crate::signing_key::SigningKey;
 use crate::store::{StoreFailed, StoreLock, TokenStore};
 
-/// The version of the documents that this crate writes. Documents without a version have this one, too.
+/// The version of the documents that this crate writes. Documents without a version have version 1, too.
 const VERSION: u32 = 1;
 
-/// Begins the names of documents that are private keys.
+/// The first part of the names of documents that are private keys.
 pub(crate) const KEY_PREFIX: &str = "key-";
 
-/// Maximum number of registrations at one issuer. Each has another redirect URI: the settings of a server can name one.
+/// Maximum number of registrations at one issuer. 16: each has another redirect URI, and few servers set one of their own.
 const MAX_REGISTRATIONS: usize = 16;
 
 /// The documents of one account on one server. The methods access the store on a thread that may block.
@@ -41,11 +41,11 @@ pub(crate) struct Documents {
     account: Arc<Account>,
 }
 
-/// Where the documents of one account on one server are.
+/// The store of one account on one server, and the names of its documents. The methods may block.
 pub(crate) struct Account {
     store: Arc<dyn TokenStore>,
     server_url: String,
-    /// Ends the names of the documents.
+    /// The last part of the names of the documents.
     hash: String,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Grant {
     pub(crate) client: Option<ClientInformation>,
 }
 
-/// The registrations at one issuer, the one that was used last in front.
+/// The registrations at one issuer, the last used registration first.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Registrations {
     clients: Vec<ClientInformation>,
@@ -94,7 +94,7 @@ impl<'a, T> Versioned<'a, T> {
     }
 }
 
-/// What all documents have in common. The document of a login has its version in its token.
+/// The version of a document, in the document or in its token.
 #[derive(Deserialize)]
 struct Header {
     version: Option<Value>,
@@ -126,7 +126,7 @@ impl Documents {
     /// Returns the stored login, or `None` if there is none.
     ///
     /// # Errors
-    /// If the store fails, or the document is damaged, or its client is not one of the token's issuer.
+    /// If the store fails, the document is damaged, or the client belongs to another issuer than the token.
     pub(crate) async fn load(&self) -> Result<Option<Grant>, StoreFailed> {
         self.run(Account::load_grant).await
     }
@@ -145,7 +145,7 @@ impl Documents {
     /// Checks that this version may replace or delete the documents of this account.
     ///
     /// # Errors
-    /// If one of them is of a later version, or cannot be read.
+    /// If a document is of a later version, or cannot be read.
     pub(crate) async fn check_versions(&self) -> Result<(), StoreFailed> {
         self.run(|account| {
             let names = [account.token_name(), account.attempt_name()];
@@ -154,7 +154,7 @@ impl Documents {
         .await
     }
 
-    /// Writes a new login in the place of any other, also of a damaged one. Sets its generation.
+    /// Writes a new login in the place of any other, also of a damaged one. Sets the generation of the login.
     ///
     /// The generation is greater than all that other processes may know, also after a logout, so that they take the new login:
     /// it is at least the time of the login in microseconds. A refresh, which adds one, takes longer.
@@ -173,7 +173,7 @@ impl Documents {
         self.run(|account| account.store.remove(&account.token_name())).await
     }
 
-    /// Returns the login that waits for the user, or `None` if there is none, or if its document cannot be read.
+    /// Returns the login that waits for the user, or `None` if no login waits, or its document cannot be read.
     pub(crate) async fn load_attempt<T: DeserializeOwned + Send + 'static>(&self) -> Result<Option<T>, StoreFailed> {
         self.run(|account| {
             let document = load(&*account.store, &account.attempt_name())?;
@@ -198,8 +198,8 @@ impl Documents {
         self.run(|account| account.store.remove(&account.attempt_name())).await
     }
 
-    /// Returns the registration at this issuer with this redirect URI, or else the registration there that was used last. Returns
-    /// `None` if the issuer has registered no client.
+    /// Returns the registration at this issuer with this redirect URI, or else the last used registration. Returns `None` if the issuer has
+    /// registered no client.
     pub(crate) async fn load_client(
         &self,
         issuer: &str,
@@ -214,7 +214,7 @@ impl Documents {
         .await
     }
 
-    /// Keeps a registration for the next login, in the place of the one with the same redirect URI.
+    /// Keeps a registration for the next login. Replaces the registration with the same redirect URI.
     pub(crate) async fn save_client(&self, client: &ClientInformation) -> Result<(), StoreFailed> {
         let client = client.clone();
         self.change_registrations(client.issuer.clone(), move |clients| {
@@ -252,14 +252,14 @@ impl Documents {
         .await
     }
 
-    /// Returns the issuer at which any account of the user has used a pre-registered client at this server, or `None` if no account
-    /// has.
+    /// Returns the issuer at which a pre-registered client was used for this server, by any account of the user. Returns `None` if the
+    /// client was not used.
     pub(crate) async fn load_issuer(&self, client_id: &str) -> Result<Option<String>, StoreFailed> {
         let client_id = client_id.to_owned();
         self.run(move |account| account.load_issuer(&client_id)).await
     }
 
-    /// Remembers the issuer at which a pre-registered client is used at this server.
+    /// Remembers the issuer at which a pre-registered client is used for this server.
     pub(crate) async fn save_issuer(&self, client_id: &str, issuer: &str) -> Result<(), StoreFailed> {
         let binding = IssuerBinding { client_id: client_id.to_owned(), issuer: issuer.to_owned() };
         self.run(move |account| {
@@ -291,7 +291,7 @@ impl Documents {
         .await
     }
 
-    /// Runs a function on a thread that may block.
+    /// Runs a function on a thread that may block, and returns its result.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         function: impl FnOnce(&Account) -> Result<T, StoreFailed> + Send + 'static,
@@ -353,7 +353,7 @@ impl Account {
     }
 }
 
-/// Loads a document, which is erased from memory when it is dropped, or returns `None` if there is none.
+/// Loads a document, or returns `None` if the store has no such document. The document is erased from memory when it is dropped.
 ///
 /// # Errors
 /// If the store fails, or the document is of a later version than this crate knows.
@@ -381,7 +381,7 @@ fn read<'d, T: Deserialize<'d>>(document: &'d [u8]) -> Result<T, StoreError> {
     serde_json::from_slice(document).map_err(|_| StoreError::Damaged)
 }
 
-/// Writes a document, which is erased from memory when it is dropped.
+/// Serializes a document. The bytes are erased from memory when they are dropped.
 fn write(document: &impl Serialize) -> Result<Zeroizing<Vec<u8>>, StoreFailed> {
     let failed = |_| StoreFailed("the login cannot be written as JSON".into());
     let mut length = Length(0);
@@ -392,7 +392,7 @@ fn write(document: &impl Serialize) -> Result<Zeroizing<Vec<u8>>, StoreFailed> {
     Ok(bytes)
 }
 
-/// Counts the bytes that are written.
+/// A writer that counts bytes and drops them.
 struct Length(usize);
 
 impl io::Write for Length {

@@ -1,4 +1,4 @@
-//! [`LoginError`]: why a login failed, and [`LoginRequired`]: why a request needs one.
+//! [`LoginError`]: why a login failed, and [`LoginRequired`]: why a request needs a login.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum LoginError {
     /// The user did not complete the login. Contains the text of the [`LoginPrompt`](crate::LoginPrompt)'s error.
     #[error("{0}")]
     Prompt(String),
-    /// A user must log in, and nobody can be asked.
+    /// A user must log in, and the program has no prompt to ask a user.
     #[error(transparent)]
     LoginRequired(#[from] LoginRequired),
     /// No login waits for this response: it was finished or given up, or it began too long ago.
@@ -39,7 +39,7 @@ pub enum LoginError {
     /// The authorization server has no login by device codes. Contains its issuer.
     #[error("the authorization server {} has no login with a code for another device; log in with a browser", printable(.0))]
     NoDeviceLogin(String),
-    /// Nothing says at which authorization server the configured client is registered, so its secret was not sent.
+    /// No setting names the authorization server of the configured client, so the secret of the client was not sent.
     #[error(transparent)]
     ClientIssuerRequired(#[from] ClientIssuerRequired),
     /// The key of the client or of the tokens cannot be used.
@@ -56,7 +56,7 @@ pub enum LoginError {
     /// The program ends, so a request was not sent whose response could not be stored any more.
     #[error("the program ends, so the request to the authorization server was not sent")]
     ProgramEnds,
-    /// A request that has used up a credential has not been answered in time. It goes on.
+    /// A request that has used up a credential has not been answered in time. The request goes on.
     #[error("{}, and no answer came within {} s; log in again if the next request fails", .0, SETTLE_TIMEOUT.as_secs())]
     Unsettled(UnsettledLogin),
     /// Another task has logged in at the same time, and has given up.
@@ -75,7 +75,7 @@ impl From<StoreFailed> for LoginError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LoginErrorKind {
-    /// Try again later. What is stored stays as it is.
+    /// Try again later. The stored documents stay as they are.
     Temporary,
     /// A user must log in.
     LoginRequired,
@@ -87,7 +87,7 @@ pub enum LoginErrorKind {
     Misconfigured,
     /// The authorization server registers no clients, so the user must supply the identifier of a client.
     ClientIdRequired,
-    /// Nothing says at which authorization server the configured client is registered, so its secret was not sent.
+    /// No setting names the authorization server of the configured client, so the secret of the client was not sent.
     ClientIssuerRequired,
     /// The response may come from an attacker, so it was discarded.
     Untrusted,
@@ -143,7 +143,7 @@ impl LoginError {
         }
     }
 
-    /// Converts the error for those who only know the errors of flows.
+    /// Converts the error to the error of a flow, for callers that have no `LoginError`.
     pub(crate) fn into_flow_error(self) -> oauth::Error {
         match self {
             LoginError::Flow(error) => error,
@@ -152,7 +152,7 @@ impl LoginError {
         }
     }
 
-    /// Returns which login is required, or `None` if the error is another one.
+    /// Returns the required login, or `None` if the error has another cause.
     pub fn login_required(&self) -> Option<&LoginRequired> {
         match self {
             LoginError::LoginRequired(required) => Some(required),
@@ -172,14 +172,15 @@ pub struct LoginRequired {
     pub server_url: String,
     /// The account that must log in. Empty for the only one.
     pub account: String,
-    /// The scopes that the server wants, if it named them.
+    /// The scopes that the server wants. `None` if the server named none.
     pub scopes: Option<Scopes>,
     /// Why the stored login does not suffice.
     pub reason: String,
 }
 
 impl LoginRequired {
-    /// Finds this error in an error or in its sources: in the error of a client, or in a [`LoginError`].
+    /// Finds a `LoginRequired` in an error and its sources: in the error of a client, or in a [`LoginError`]. Returns `None` if neither
+    /// contains one.
     ///
     /// A client's error contains it as its [authorization error](mcpwire_driver::Error::authorization_error).
     pub fn find<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e LoginRequired> {
@@ -192,7 +193,7 @@ impl LoginRequired {
 
 impl std::error::Error for LoginRequired {}
 
-/// The error of a login whose configured client has a secret, if nothing says at which authorization server it is registered.
+/// The error of a login whose configured client has a secret, if no setting names the authorization server of the client.
 ///
 /// The MCP server names the authorization server. A malicious one could name its own, to get the secret. A program can ask the
 /// user, and repeat the login with [`LoginRequest::trust_issuer`](crate::LoginRequest::trust_issuer).

@@ -27,18 +27,18 @@ const MAX_BYTES: u64 = 1 << 20;
 /// seldom a second one. After this time, the waiting refresh fails, and is tried again later.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// Keeps refresh tokens and private keys, such as in the keychain of the system.
+/// Keeps refresh tokens and private keys apart from the files, for example in the keychain of the system.
 ///
 /// The methods may block. The secrets are small, because some keychains store at most 2,560 bytes in an entry: the rest of a
 /// login stays in the file.
 pub trait SecretKeeper: Send + Sync + 'static {
-    /// Returns a secret, or `None` if there is none of this name.
+    /// Returns the secret with this name, or `None` if there is no such secret.
     fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed>;
 
-    /// Writes a secret, in the place of the one before it.
+    /// Writes the secret with this name, and replaces an earlier one.
     fn set(&self, name: &str, secret: &[u8]) -> Result<(), StoreFailed>;
 
-    /// Deletes a secret. Succeeds if there is none.
+    /// Deletes the secret with this name. Succeeds if there is no such secret.
     fn remove(&self, name: &str) -> Result<(), StoreFailed>;
 }
 

@@ -31,7 +31,7 @@ pub struct FlowKeys {
 }
 
 impl FlowKeys {
-    /// Signs with the key of this use.
+    /// Signs `bytes` with the key for this use. Fails if the program has set no such key.
     pub(crate) fn sign(&self, key: KeyUse, bytes: &[u8]) -> Result<Input, Error> {
         let (key, missing) = match key {
             KeyUse::ClientAssertion => {
@@ -55,7 +55,7 @@ impl fmt::Debug for FlowKeys {
 pub struct FlowRunner {
     runtime: Arc<dyn Runtime>,
     client: Arc<dyn HttpClient>,
-    /// Why no request is sent, if none is.
+    /// Why all requests fail without being sent. `None` if requests are sent.
     refusal: Option<Arc<str>>,
     /// The URL of the MCP server. Empty if the flows are for no server.
     server_url: Arc<str>,
@@ -75,7 +75,7 @@ impl FlowRunner {
         self
     }
 
-    /// Lets all requests fail with this reason, without sending them.
+    /// Lets all requests fail with this reason, without sending them. `None`: requests are sent.
     pub(crate) fn refuse_requests(mut self, reason: Option<String>) -> Self {
         self.refusal = reason.map(Arc::from);
         self
@@ -140,7 +140,7 @@ impl FlowRunner {
     }
 }
 
-/// `is_public_only` says whether the client had to refuse private addresses.
+/// Converts the failure of a request. `is_public_only` says whether the client had to refuse private addresses.
 fn fetch_error(failure: Failure, is_public_only: bool) -> FetchError {
     match failure.kind {
         FailureKind::NotMade if is_public_only => FetchError::Refused(failure.detail),

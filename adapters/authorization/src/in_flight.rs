@@ -18,7 +18,7 @@ use mcpwire_text::url::without_query;
 /// Ctrl-C waits no longer.
 pub const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The requests in flight of this process. They belong to the process: only its end can lose them.
+/// The requests in flight of this process. Only the end of the process can lose a request.
 pub(crate) static OF_PROCESS: InFlight = InFlight::new();
 
 /// Waits until no request of this process is in flight whose response replaces a credential that works once. Returns the logins of
@@ -41,7 +41,7 @@ pub fn unsettled_logins() -> Vec<UnsettledLogin> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnsettledLogin {
-    /// The name of the server in the program, if it has one.
+    /// The name of the server in the program. `None` if the server has no name.
     pub server: Option<String>,
     /// The URL of the server.
     pub server_url: String,
@@ -98,7 +98,7 @@ pub(crate) struct InFlight {
 }
 
 struct Requests {
-    /// The program ends, so no further request may be sent.
+    /// Whether the program ends, so that no further request may be sent.
     is_closed: bool,
     next_id: u64,
     sent: Vec<SentRequest>,
@@ -110,11 +110,13 @@ struct SentRequest {
     id: u64,
     owner: Owner,
     login: UnsettledLogin,
-    /// A task has waited in vain for the end of this request, so the end of the program does not wait again.
+    /// Whether a task has waited in vain for the end of this request, so that the end of the program does not wait again.
     is_given_up: bool,
 }
 
-/// Tasks that wait for an event. Dropping the value wakes them; not under a lock, because a waker may run code of the program.
+/// Tasks that wait for an event. Dropping the value wakes the tasks.
+///
+/// Drop the value without holding a lock: a waker may run code of the program.
 #[derive(Default)]
 pub(crate) struct Waiters(Vec<oneshot::Sender<()>>);
 
@@ -140,7 +142,7 @@ impl Owner {
     }
 }
 
-/// A request in flight. Drop it when the response is stored, or when there is none.
+/// A request in flight. Drop the value when the response is stored, or when no response comes.
 pub(crate) struct InFlightRequest {
     registry: &'static InFlight,
     id: u64,
@@ -181,15 +183,14 @@ impl InFlight {
         Some(InFlightRequest { registry: self, id })
     }
 
-    /// Returns a receiver that resolves when a request has ended, or `None` if the owner has none in flight.
+    /// Returns a receiver that resolves when a request has ended, or `None` if the owner has no request in flight.
     pub(crate) fn next_end(&self, owner: Owner) -> Option<oneshot::Receiver<()>> {
         let mut requests = self.lock();
         let has_sent = requests.sent.iter().any(|sent| sent.owner == owner);
         has_sent.then(|| requests.waiters.wait())
     }
 
-    /// Says that nobody waits for the requests of an owner any more. Returns the login of one of them, or `None` if the owner has none
-    /// in flight.
+    /// Marks the requests of an owner as given up. Returns the login of one request, or `None` if the owner has no request in flight.
     pub(crate) fn give_up(&self, owner: Owner) -> Option<UnsettledLogin> {
         let mut requests = self.lock();
         let mut given_up = None;

@@ -17,12 +17,12 @@ use rustls_pki_types::pem::PemObject as _;
 /// [`SigningKey`] is a key in memory. Implement this trait for a key that the program cannot read: in a hardware module, an agent or
 /// the key store of a cloud.
 pub trait Signer: Send + Sync + 'static {
-    /// Returns the public key, which DPoP proofs contain, or `None` if the key cannot sign them.
+    /// Returns the public key, which DPoP proofs contain, or `None` if the key cannot sign DPoP proofs.
     fn public_key(&self) -> Option<PublicKey>;
 
     /// Returns the signature of `bytes` as JSON Web Signature encodes it (RFC 7518): for ES256 the 64 bytes of `r` and `s`.
     ///
-    /// Each request with a bound token calls it, while the other requests of the same login wait, so it should return within
+    /// Each request with a bound token calls this method, while the other requests of the same login wait. It should return within
     /// milliseconds.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl SigningKey {
         self.algorithm
     }
 
-    /// Returns the public key for DPoP proofs, or `None` for the algorithms that DPoP keys are not created for.
+    /// Returns the public key for DPoP proofs, or `None` if the algorithm is neither ES256 nor `EdDSA`.
     pub fn public_key(&self) -> Option<PublicKey> {
         match (&self.pair, self.algorithm) {
             (Pair::Ecdsa(pair), SigningAlgorithm::Es256) => PublicKey::from_p256_point(pair.public_key().as_ref()),

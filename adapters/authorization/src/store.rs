@@ -1,4 +1,4 @@
-//! [`TokenStore`]: where tokens, registrations and keys are kept between runs of the program.
+//! [`TokenStore`]: keeps tokens, registrations and keys between runs of the program.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,14 +7,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use zeroize::Zeroizing;
 
-/// Keeps the documents of logins: tokens, registrations, private keys. They are secrets.
+/// Keeps the documents of logins: tokens, registrations, private keys. The documents are secrets.
 ///
 /// The methods may block: they are called on threads that may. Names contain only lower-case letters, digits and `-`.
 pub trait TokenStore: Send + Sync + 'static {
-    /// Returns a document, or `None` if there is none.
+    /// Returns the document with this name, or `None` if there is no such document.
     fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed>;
 
-    /// Writes a document so that it survives a crash. If this fails, the document before it must still be there.
+    /// Writes a document so that it survives a crash. If the write fails, the previous document must still be there.
     fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed>;
 
     /// Checks that a document can be written now. A refresh asks before its request, because the response is lost if it cannot be
@@ -23,14 +23,14 @@ pub trait TokenStore: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Deletes a document. Succeeds if there is none.
+    /// Deletes a document. Succeeds if there is no such document.
     fn remove(&self, name: &str) -> Result<(), StoreFailed>;
 
-    /// Waits for the lock of a document, which all processes that use the store share. Dropping the result releases it.
+    /// Waits for the lock of a document, which all processes with this store share. Dropping the result releases the lock.
     fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed>;
 
-    /// Returns a number that changes when the document changes, or `None` if there is none. Programs poll it to notice logins of
-    /// other processes. The default implementation reads the document.
+    /// Returns a number that changes when the document changes, or `None` if there is no such document. Programs poll the number to notice
+    /// logins of other processes. The default implementation reads the document.
     fn revision(&self, name: &str) -> Result<Option<u64>, StoreFailed> {
         Ok(self.load(name)?.map(|document| {
             let mut hasher = DefaultHasher::new();

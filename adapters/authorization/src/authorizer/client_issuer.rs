@@ -1,4 +1,4 @@
-//! Which authorization server may get the credentials of a pre-registered client.
+//! Decides which authorization server may get the credentials of a client, and how the client authenticates there.
 //!
 //! The store remembers the issuer at which a client was used, apart from the token: so a logout, another registration or another
 //! account of the user does not let a server name another issuer.
@@ -14,7 +14,7 @@ use crate::documents::Grant;
 use crate::error::{ClientIssuerRequired, LoginError};
 
 impl OAuth {
-    /// Returns the settings of a login at this authorization server.
+    /// Returns the settings of a login at this authorization server, with the scopes of the request and the issuer of the client.
     ///
     /// # Errors
     /// If the credentials of the configured client must not be sent there.
@@ -56,7 +56,7 @@ impl OAuth {
         Ok(self.0.settings.check_client_issuer(client_id, has_secret, used_before, issuer)?)
     }
 
-    /// Checks that a client of an earlier login may be used at `issuer` still.
+    /// Checks that the client of an earlier login may still be used at `issuer`.
     pub(super) async fn check_stored_client(&self, client: &ClientInformation, issuer: &str) -> Result<(), LoginError> {
         if client.source != ClientSource::PreRegistered {
             return Ok(());
@@ -67,7 +67,7 @@ impl OAuth {
     /// Remembers the issuer at which a pre-registered client is used.
     ///
     /// # Errors
-    /// If it cannot be stored. With an issuer in the settings that does not matter: they say the same the next time.
+    /// If the issuer cannot be stored. Settings that name the issuer ignore that: they name the same issuer the next time.
     pub(super) async fn remember_issuer(&self, client_id: &str, issuer: &str) -> Result<(), LoginError> {
         let is_configured = self.0.settings.issuer_of_client().is_some();
         match self.0.documents.save_issuer(client_id, issuer).await {
@@ -76,7 +76,7 @@ impl OAuth {
         }
     }
 
-    /// Returns how the client that has requested the token authenticates at this endpoint.
+    /// Returns how the client of a token authenticates at this endpoint.
     pub(super) async fn client_of(
         &self,
         grant: &Grant,
@@ -97,7 +97,7 @@ impl OAuth {
         })
     }
 
-    /// Returns the issuer at which a pre-registered client was used before.
+    /// Returns the issuer at which a pre-registered client was used before, or `None` if nothing shows an earlier use.
     async fn issuer_of_client(&self, client_id: &str) -> Result<Option<String>, LoginError> {
         if let Some(issuer) = self.0.documents.load_issuer(client_id).await? {
             return Ok(Some(issuer));
@@ -112,7 +112,8 @@ impl OAuth {
     }
 }
 
-/// Returns the pre-registered client of a login and its issuer, or `None` if the client has registered itself.
+/// Returns the identifier and the issuer of the pre-registered client of a login, or `None` if the client has registered itself, or has
+/// no identifier.
 pub(super) fn used_at(Grant { token, client }: &Grant) -> Option<(&str, &str)> {
     let StoredToken { client_id, endpoint, .. } = token;
     match client {

@@ -15,7 +15,7 @@ use crate::error::LoginError;
 use crate::flow_runner::within;
 use crate::in_flight::OneUseRequest;
 
-/// The redirect URI of clients that only use device codes. Authorization servers want one in each registration.
+/// The redirect URI of clients that only use device codes. Authorization servers require a redirect URI in each registration.
 const UNUSED_REDIRECT_URI: &str = "http://127.0.0.1/callback";
 
 impl OAuth {
@@ -118,7 +118,7 @@ impl OAuth {
         }
     }
 
-    /// Sends the requests of a login, and signs for it, up to an action of another kind, which is returned.
+    /// Sends the requests of a login, and signs for the login. Returns the first action of another kind.
     async fn run_requests(
         &self,
         login: &mut DeviceLogin,

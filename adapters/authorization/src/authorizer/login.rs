@@ -57,7 +57,7 @@ impl OAuth {
         })
     }
 
-    /// Returns the login that waits for the user, for half an hour from its begin. Sends nothing.
+    /// Returns the login that waits for the user, or `None` if no login waits. A login waits for half an hour. Sends nothing.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -76,7 +76,7 @@ impl OAuth {
         self.finish(stored, callback.to_owned()).await
     }
 
-    /// Logs the user in, in a task of its own: it goes on when the request that needed it is given up, because the user may be at
+    /// Logs the user in, in a task of its own. The login goes on when the request that needed it is given up, because the user may be at
     /// the page of the login.
     pub(super) async fn login_in_task(
         &self,
@@ -180,7 +180,7 @@ impl OAuth {
         }
     }
 
-    /// Returns the login that waits for the user, or `None` if none waits. Deletes a login that is too old.
+    /// Returns the login that waits for the user, or `None` if no login waits. Deletes a login that is too old.
     pub(super) async fn stored_attempt(&self) -> Result<Option<StoredAttempt>, LoginError> {
         let stored: Option<StoredAttempt> = self.0.documents.load_attempt().await?;
         match stored {
@@ -211,8 +211,10 @@ impl OAuth {
         .await
     }
 
-    /// Deletes the stored login. Returns whether its code may be sent: not if another task or process has done so, because the
-    /// authorization server revokes the token when a code comes twice.
+    /// Deletes the waiting login with this `state`. Returns whether its code may be sent.
+    ///
+    /// Another task or process may have deleted the login, and sent the code. The authorization server would revoke the token if the
+    /// code came twice.
     async fn claim(&self, state: &Secret) -> Result<bool, LoginError> {
         let _lock = self.0.documents.lock().await?;
         let stored: Option<StoredAttempt> = self.0.documents.load_attempt().await?;

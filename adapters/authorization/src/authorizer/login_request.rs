@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// How long a login can be finished. Codes live for ten minutes at most, but some users must log in at several places first.
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);
 
-/// What a login asks for.
+/// The scopes and the conditions of a login.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use = "a request has no effect until it is sent"]
@@ -23,9 +23,9 @@ pub struct LoginRequest {
     /// The issuer to which the secret of the configured client may be sent, if no setting names its issuer and the client was not
     /// used before. The issuer is remembered.
     pub trusted_issuer: Option<String>,
-    /// The challenge of the server that has refused a request, if the login is for that request.
+    /// The challenge that came with the refusal of a request. `None` if the login is not for a refused request.
     pub(super) challenge: Option<BearerChallenge>,
-    /// The scopes of the last login and of the challenge, which are asked for in any case.
+    /// The scopes of the last login and of the challenge, which are asked for in any case. `None` if the token lacks no scopes.
     pub(super) requested_before: Option<Scopes>,
 }
 

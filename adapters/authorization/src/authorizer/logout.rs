@@ -1,4 +1,4 @@
-//! The logout of a user, and what became of the token.
+//! The logout of a user, with the revocation of the token.
 
 use mcpwire_oauth::{Error, Revocation, RevokedTokens};
 
@@ -8,21 +8,21 @@ use super::{OAuth, new_entropy};
 use crate::documents::Grant;
 use crate::error::LoginError;
 
-/// What a logout did. The stored token is deleted in any case.
+/// The result of a logout. The stored token is deleted in any case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoggedOut {
-    /// Whether there was a token.
+    /// Whether a token was stored or in use.
     pub had_token: bool,
-    /// What became of the token at the authorization server.
+    /// Whether the authorization server has revoked the token.
     pub revocation: RevocationOutcome,
 }
 
-/// What became of a token at its authorization server.
+/// Whether the authorization server has revoked the token of a logout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RevocationOutcome {
-    /// The caller did not ask for it, or there was no token.
+    /// The caller did not ask for a revocation, or there was no token.
     NotRequested,
     /// The authorization server has revoked all tokens of the login.
     Revoked,

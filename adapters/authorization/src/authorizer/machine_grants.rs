@@ -29,7 +29,7 @@ enum Kind {
     Enterprise(Enterprise),
 }
 
-/// What [`MachineGrant::enterprise`] needs.
+/// The settings of [`MachineGrant::enterprise`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Enterprise {
@@ -45,7 +45,7 @@ pub struct Enterprise {
     pub replace_subject: Arc<dyn Fn(Secret) -> Result<(), TokenError> + Send + Sync>,
     /// The client that is registered at the authorization server of the MCP server: its identifier and secret.
     pub client_id: String,
-    /// The secret of that client. Default: none.
+    /// The secret of `client_id`. Default: none.
     pub client_secret: Option<Secret>,
 }
 
@@ -77,19 +77,20 @@ impl Enterprise {
 }
 
 impl MachineGrant {
-    /// The program acts for itself (`client_credentials`). Without a secret, the client needs a key
+    /// Creates the grant of a program that acts for itself (`client_credentials`). Without a secret, the client needs a key
     /// ([`OAuthBuilder::client_key`](crate::OAuthBuilder::client_key)). With a secret, the settings must name the issuer of the
     /// client: see [`OAuthSettings::client_issuer`](mcpwire_oauth::OAuthSettings::client_issuer).
     pub fn client_credentials(client_id: impl Into<String>, secret: Option<Secret>) -> Self {
         MachineGrant { kind: Kind::ClientCredentials { client_id: client_id.into(), secret }, scopes: None }
     }
 
-    /// The program sends the JWT of its platform (workload identity federation). `jwt` is called for each new token.
+    /// Creates the grant of a program that sends the JWT of its platform (workload identity federation). `jwt` is called for each new
+    /// token.
     pub fn workload(jwt: impl Fn() -> Result<Secret, TokenError> + Send + Sync + 'static) -> Self {
         MachineGrant { kind: Kind::Workload { jwt: Arc::new(jwt), audience: None }, scopes: None }
     }
 
-    /// The program acts for a user who has logged in at the identity provider of an enterprise.
+    /// Creates the grant of a program that acts for a user who has logged in at the identity provider of an enterprise.
     pub fn enterprise(enterprise: Enterprise) -> Self {
         MachineGrant { kind: Kind::Enterprise(enterprise), scopes: None }
     }
@@ -177,7 +178,7 @@ impl OAuth {
         Ok(grant)
     }
 
-    /// Gets an ID-JAG for the user from the identity provider.
+    /// Gets an ID-JAG (identity assertion authorization grant) for the user from the identity provider.
     async fn id_jag(
         &self,
         enterprise: &Enterprise,

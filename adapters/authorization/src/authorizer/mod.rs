@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `builder` | the settings of an [`OAuth`] |
 //! | `state` | the state that all connections share, behind a lock |
-//! | `requests` | what a request to the server gets, and what its refusal causes |
+//! | `requests` | the credentials of requests, and what a refusal leads to |
 //! | `renewal`, `machine_grants` | renewals, as tasks of their own |
 //! | `login_request`, `login`, `device`, `client_issuer`, `logout` | logins and logouts |
 
@@ -53,7 +53,7 @@ use crate::signing_key::{KeyError, Signer, random_seed};
 pub struct OAuth(Arc<Inner>);
 
 impl OAuth {
-    /// Returns what is known of the stored login, or `None` if there is none. Sends nothing.
+    /// Returns the status of the stored login, or `None` if no login is stored. Sends nothing.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -62,7 +62,7 @@ impl OAuth {
         Ok(grant.map(|grant| LoginStatus::new(&grant, &self.0.account)))
     }
 
-    /// Returns whether the server, or the origin of its URL, publishes the metadata of an authorization server. Asks for it.
+    /// Asks whether the server, or the origin of its URL, publishes the metadata of an authorization server.
     ///
     /// A server that does not, and that answers without a token, needs no login.
     ///
@@ -262,17 +262,17 @@ impl OAuth {
         result.await.unwrap_or(Err(LoginError::ProgramEnds))
     }
 
-    /// Returns the key of the tokens and the known nonces.
+    /// Returns the key to which tokens are bound, with the known nonces, or `None` without DPoP.
     fn dpop(&self) -> Option<oauth::Dpop> {
         self.lock().access.dpop().cloned()
     }
 
-    /// Returns the token that requests contain now, or `None` without one.
+    /// Returns the token that requests contain now, or `None` if there is no token.
     fn token(&self) -> Option<StoredToken> {
         self.lock().access.token().cloned()
     }
 
-    /// Finds the authorization server. If the server names several ones, the issuer of the token `known` is preferred.
+    /// Finds the authorization server. Prefers the issuer of the token `known` if the server names several authorization servers.
     async fn discover(&self, known: Option<&StoredToken>) -> Result<Discovered, LoginError> {
         let challenge = self.lock().challenge.clone();
         let mut discovery = Discovery::new(&self.0.server_url, challenge.as_ref(), &self.0.settings);
@@ -288,7 +288,7 @@ impl OAuth {
     }
 }
 
-/// Runs a future as a task of its own. The receiver fails if the runtime ends before the future.
+/// Runs a future as a task of its own. The receiver gets the output, and fails if the runtime ends before the future.
 fn spawn<T: Send + 'static>(
     runtime: &dyn Runtime,
     future: impl Future<Output = T> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Renewals: refreshes a token as a transaction on the store. `machine_grants` gets another token without a refresh token.
+//! Renews the token: refreshes it as a transaction on the store. `machine_grants` renews the token of a program without a user.
 
 use mcpwire_oauth::{
     ClientSource, Error, ErrorKind, Refresh, RefreshAction, RefreshInput, RefreshSource, RenewalId, TokenEndpoint,
@@ -11,12 +11,13 @@ use crate::error::LoginError;
 use crate::in_flight::{InFlightRequest, OneUseRequest};
 use crate::store::StoreFailed;
 
-/// Number of renewals that fail without an answer before the authorization server is looked for again.
+/// Number of renewals that fail without an answer before the discovery runs again.
 const FAILURES_BEFORE_DISCOVERY: u32 = 3;
 
 impl OAuth {
-    /// Runs a renewal, if there is one to start, as a task of its own: it goes on when the request that needed it is given up, and when
-    /// the runtime of the connections ends.
+    /// Runs this renewal as a task of its own. `None`: does nothing.
+    ///
+    /// The renewal goes on when the request that needed it is given up, and when the runtime of the connections ends.
     pub(super) fn start_renewal(&self, renewal: Option<RenewalId>) {
         let Some(renewal) = renewal else { return };
         let running = Running { oauth: self.clone(), task: Task::Renewal(renewal) };
@@ -31,7 +32,7 @@ impl OAuth {
         }));
     }
 
-    /// Takes the stored token if another process has written a newer one. Returns whether there is one.
+    /// Takes the stored token if another process has written a newer token. Returns whether the token was taken.
     pub(super) async fn adopt_stored(&self) -> Result<bool, LoginError> {
         let Some(stored) = self.0.documents.load().await? else { return Ok(false) };
         Ok(self.change(|state| {
@@ -44,7 +45,7 @@ impl OAuth {
         }))
     }
 
-    /// Renews the token with its refresh token.
+    /// Renews the token with its refresh token, or takes a newer token of another process.
     async fn refresh(&self) -> Result<Grant, LoginError> {
         let grant = self.newest_grant().await?;
         if grant.token.refresh_at().is_none_or(|at| at > self.now())
@@ -68,7 +69,7 @@ impl OAuth {
         if endpoint.url == known.url { Err(error.into()) } else { self.refresh_at(&grant, Some(endpoint)).await }
     }
 
-    /// Returns the known token with its client, or the stored one if another process has written a newer one.
+    /// Returns the known token with its client, or the stored token if another process has written a newer one.
     async fn newest_grant(&self) -> Result<Grant, LoginError> {
         let known = { self.lock().grant() };
         let known = known.ok_or_else(|| self.login_required(None, NO_TOKEN))?;
@@ -92,7 +93,8 @@ impl OAuth {
         }
     }
 
-    /// Runs the refresh transaction. The lock is released at its end.
+    /// Runs the refresh transaction, and releases the lock at its end. `moved_to` is the new token endpoint, if the endpoint of the token
+    /// is gone.
     async fn refresh_at(&self, grant: &Grant, moved_to: Option<TokenEndpoint>) -> Result<Grant, LoginError> {
         let Grant { token: known, client } = grant;
         let authentication = self.client_of(grant, moved_to.as_ref().unwrap_or(&known.endpoint)).await?;
@@ -151,7 +153,7 @@ impl OAuth {
         }
     }
 
-    /// Checks that the response to a refresh can be stored, and registers the request, also if it is repeated.
+    /// Checks that the response to a refresh can be stored. Registers the first request of a refresh; its repetitions belong to it.
     async fn begin_refresh(&self, in_flight: &mut Option<InFlightRequest>) -> Result<(), LoginError> {
         self.0.documents.check_save().await?;
         if in_flight.is_none() {

@@ -1,4 +1,4 @@
-//! What a request to the server gets, and what its refusal causes: the [`Authorizer`] of the connections.
+//! Implements [`Authorizer`]: adds credentials to requests, and acts on refusals.
 
 use std::future::ready;
 
@@ -43,7 +43,7 @@ impl OAuth {
         }
     }
 
-    /// Lets the user log in, or fails if nobody can be asked.
+    /// Lets the user log in with the prompt of the builder. Fails if there is no prompt.
     async fn ask_for_login(&self, request: LoginRequest, reason: &str) -> Result<(), LoginError> {
         if let Some(prompt) = &self.0.prompt {
             return self.login_in_task(prompt, request).await.map(drop);
@@ -56,7 +56,7 @@ impl OAuth {
         })
     }
 
-    /// Returns the error of a program without a user, for which a login is no help.
+    /// Creates the error for a program without a user, which cannot log in. `wanted` are the scopes that the server has named.
     fn token_refused(&self, wanted: Option<&Scopes>, reason: &str) -> LoginError {
         let server = printable(without_query(&self.0.server_url));
         LoginError::TokenRefused(match wanted {
@@ -71,7 +71,7 @@ impl OAuth {
         })
     }
 
-    /// Converts an error for the request that failed with it.
+    /// Converts an error of a login or renewal to the error of the request that needed the login or renewal.
     fn request_error(&self, error: LoginError) -> TokenError {
         let error = match (error.kind(), error) {
             (LoginErrorKind::LoginRequired, LoginError::Flow(error)) if self.0.grant.is_some() => {
@@ -167,7 +167,7 @@ impl Authorizer for OAuth {
     }
 }
 
-/// Returns why a login is required. What helps against it is to log in.
+/// Returns why a login is required, without advice: the caller advises to log in.
 fn reason(error: LoginError) -> String {
     match error {
         LoginError::Flow(error) => error.without_advice().to_string(),

@@ -19,18 +19,18 @@ use crate::signing_key::Signer;
 /// Maximum number of secrets to remember. A login has at most four, and the server also knows those that were replaced.
 const MAX_SECRETS: usize = 32;
 
-/// Resolves when a load, a renewal or a login has ended.
+/// A future that resolves when a load, a renewal or a login has ended.
 pub(super) type Ended = oneshot::Receiver<()>;
 
 /// The state that all connections to one server share, behind a lock that no task holds while it waits.
 pub(super) struct State {
     pub(super) access: Access,
-    /// Tells the connections when [`Access::context`] changes.
+    /// Notifies the connections when [`Access::context`] changes.
     pub(super) context: AuthorizationContext,
     pub(super) dpop_key: Option<Arc<dyn Signer>>,
     /// The client that has requested the token. `None` without a token, and for grants without a user.
     client: Option<ClientInformation>,
-    /// The challenge of the last refusal.
+    /// The challenge of the last refusal, or `None` if the server has sent no challenge.
     pub(super) challenge: Option<BearerChallenge>,
     /// Whether a login was asked for more scopes, so that the success of an operation must be counted.
     pub(super) has_stepped_up: bool,
@@ -42,8 +42,8 @@ pub(super) struct State {
     pub(super) secrets: Vec<Secret>,
     /// The tasks that run now.
     pub(super) running: Vec<Task>,
-    /// How the last login has ended, for the tasks that have waited for it. `None` while a login runs, and after one that was given
-    /// up.
+    /// The result of the last login, for the tasks that have waited for that login. `None` before the first login, while a login runs,
+    /// and after a login that was given up.
     pub(super) last_login: Option<Result<LoginStatus, LoginError>>,
     /// The tasks that wait for the end of a load, a renewal or a login.
     pub(super) waiters: Waiters,
@@ -98,7 +98,10 @@ impl OAuth {
         result
     }
 
-    /// Begins a task. Fails if it runs already, with what resolves when it has ended.
+    /// Begins a task.
+    ///
+    /// # Errors
+    /// If the task runs already: the error resolves when a task has ended.
     pub(super) fn begin(&self, task: Task) -> Result<Running, Ended> {
         let mut state = self.lock();
         if state.running.contains(&task) {
@@ -143,8 +146,9 @@ impl State {
         self.secrets.drain(..self.secrets.len().saturating_sub(MAX_SECRETS));
     }
 
-    /// Takes what was loaded: the key to which tokens are bound, and the stored login. Only the first load counts: the state may be newer
-    /// than the store at a second one.
+    /// Takes the key to which tokens are bound, and the stored login, or `None` if there is none.
+    ///
+    /// Ignores a second load: the state may be newer than the store then.
     pub(super) fn set_loaded(&mut self, key: Option<Arc<dyn Signer>>, grant: Option<Grant>) {
         if mem::replace(&mut self.is_loaded, true) {
             return;
@@ -155,7 +159,7 @@ impl State {
         let _ = grant.map(|grant| self.replace(grant));
     }
 
-    /// Returns the token with its client, or `None` without a token.
+    /// Returns the current token with its client, or `None` without a token.
     pub(super) fn grant(&self) -> Option<Grant> {
         Some(Grant { token: self.access.token()?.clone(), client: self.client.clone() })
     }
@@ -188,8 +192,9 @@ impl State {
         known
     }
 
-    /// Returns the credentials of a request, or `None` if it must wait until a renewal has ended. Also returns the renewal that the
-    /// caller must start, or `None` if there is none to start.
+    /// Returns the credentials of a request, or `None` if the request must wait until a renewal has ended.
+    ///
+    /// Also returns the renewal that the caller must start, or `None` if no renewal is to start.
     pub(super) fn credentials(
         &mut self,
         method: &str,
@@ -217,13 +222,14 @@ impl State {
         Ok((Some(credentials), self.started(start_renewal)))
     }
 
-    /// Returns the renewal that the caller must run, or `None` if the caller has not just started one.
+    /// Returns the renewal that the caller must run, or `None` if `start_renewal` is `false`.
     pub(super) fn started(&self, start_renewal: bool) -> Option<RenewalId> {
         self.access.running_renewal().filter(|_| start_renewal)
     }
 
-    /// Decides what to do with a request that was refused with this challenge. Remembers the challenge, and the nonce and the time of
-    /// the server.
+    /// Decides what to do with a request that was refused with this challenge.
+    ///
+    /// Remembers the challenge, the nonce and the time of the server.
     pub(super) fn refused(
         &mut self,
         refusal: &Refusal<'_>,

@@ -18,13 +18,13 @@ const OTHER_PATH: Page = ("404 Not Found", "There is nothing here.");
 /// The page for requests that a page of another site may have caused, and for anything that is no HTTP request.
 const REFUSED: Page = ("400 Bad Request", "This request is not part of a login.");
 
-/// How often the listener looks for new bytes, and whether it must stop.
+/// Time between two looks for new bytes and for the end of the wait.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Maximum number of open connections. A browser needs a few. Others wait in the queue of the operating system.
 const MAX_VISITORS: usize = 32;
 
-/// How long a connection has its place. After that, one that has sent no request is closed if others wait. So silent connections
+/// Time for which a connection keeps its place. After this time, a silent connection is closed if others wait. So silent connections
 /// delay the redirect, and cannot push it out.
 const MIN_STAY: Duration = Duration::from_secs(1);
 
@@ -44,7 +44,7 @@ pub struct LoopbackListener {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoopbackError {
-    /// The host is not this machine, or the path is not a path.
+    /// The host is not this machine, or the path does not begin with `/`.
     #[error(
         "cannot listen for the login at `{0}`: use `127.0.0.1`, `[::1]` or `localhost`, and a path that begins with `/`"
     )]
@@ -169,8 +169,8 @@ struct Visitor {
 }
 
 impl Visitor {
-    /// Reads what has arrived, and answers a request whose head is complete. When the connection has done its part, returns the URL of
-    /// the redirect, or `None` if its request was another one or has failed.
+    /// Reads new bytes, and answers the request when its head is complete. Returns the URL of the redirect, or `None` if the connection
+    /// has failed, or its request was not the redirect. Pending if the head is incomplete.
     fn poll(&mut self, host: &str, path: &str, is_response: &impl Fn(&str) -> bool) -> Poll<Option<String>> {
         let mut buffer = [0; 1024];
         loop {
@@ -194,8 +194,8 @@ impl Visitor {
     }
 }
 
-/// Reads the head of a request. Returns the path and the query of the redirect of the authorization server, or the page for another
-/// request. Pending if the head is incomplete.
+/// Reads the head of a request. Returns the path and the query of a redirect, or the page that answers another request. Pending if the
+/// head is incomplete.
 ///
 /// `host` is the host and port of the redirect URI, `path` its path.
 ///
@@ -226,7 +226,7 @@ fn read<'a>(head: &'a [u8], host: &str, path: &str) -> Poll<Result<&'a str, Page
     }
 }
 
-/// Returns the response with a page of this text. No script runs in the page, and it loads nothing.
+/// Returns the HTTP response with this page. The page runs no script, and loads nothing.
 fn response((status, text): Page) -> String {
     let body = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>mcpwire</title>\

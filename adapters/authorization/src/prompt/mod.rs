@@ -15,9 +15,10 @@ pub use browser::Browser;
 pub use loopback::{LoopbackError, LoopbackListener};
 pub use paste_back::PasteBack;
 
-/// Lets a user log in. Without one, requests that need a login fail.
+/// Lets a user log in. Without a prompt, requests that need a login fail.
 pub trait LoginPrompt: Send + Sync + 'static {
-    /// Prepares a login. `stored` is the redirect URI of an earlier registration, which many authorization servers insist on.
+    /// Prepares a login. `stored` is the redirect URI of an earlier registration, which many authorization servers insist on, or `None`
+    /// if the client has not registered.
     fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError>;
 }
 
@@ -48,13 +49,14 @@ impl Default for Redirect {
 }
 
 impl Redirect {
-    /// Returns the port of a stored redirect URI that differs from this one in its port alone.
+    /// Returns the port of a stored redirect URI, or `None` if its host or its path is another one.
     fn stored_port(&self, stored: &str) -> Option<u16> {
         let rest = stored.strip_prefix("http://")?.strip_prefix(&*self.host)?.strip_prefix(':')?;
         rest.strip_suffix(&*self.path)?.parse().ok()
     }
 
-    /// Returns the port to try first: that of the settings, or else that of the stored redirect URI.
+    /// Returns the port to try first: the port of the settings, or else that of the stored redirect URI. Returns `None` if any port will
+    /// do.
     fn preferred_port(&self, stored: Option<&str>) -> Option<u16> {
         if self.port != 0 { Some(self.port) } else { stored.and_then(|stored| self.stored_port(stored)) }
     }

@@ -8,7 +8,7 @@ use mcpwire_driver::http::TokenError;
 
 use super::{LoginPrompt, LoginWindow, LoopbackListener, Redirect, Window, is_response};
 
-/// How often the user is asked for the address before the login fails.
+/// Maximum number of times that the user is asked for the address. After that, the login fails.
 const MAX_PASTES: u32 = 3;
 
 /// Shows a URL, and returns the text that the user pastes.
