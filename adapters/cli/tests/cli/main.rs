@@ -1,49 +1,34 @@
 //! Tests of the program as users run it: as a process with arguments, streams and an exit status.
 
-mod a_call_by_name_can_be_watched;
-mod a_client_secret_has_one_issuer;
-mod a_closed_stdout_is_quiet;
-mod a_killed_server_is_named;
-mod a_login_token_is_not_shown;
-mod a_server_asks_the_user;
-mod a_trace_has_every_message;
-mod an_interrupt_ends_everything;
-mod approvals_of_the_running_hub;
-mod big_results_pass_through;
-mod calls_become_tasks;
-mod calls_that_need_a_login;
-mod completions_of_shells;
-mod configurations_are_shown_without_secrets;
-mod demo_server;
-mod exit_status_says_what_happened;
-mod features_beside_tools;
-mod few_descriptors;
-mod files_of_others_are_refused;
-mod hosts_are_shown_as_addresses;
-mod inputs_are_read_with_a_limit;
-mod interrupted_logins_go_on;
-mod json_is_one_document;
-mod listen_tells_until_ctrl_c;
-mod logins_are_shown_and_deleted;
-mod logins_on_a_full_disk;
-mod logins_stay_out_of_processes;
-mod logins_survive_the_end_of_a_command;
-mod logins_that_fail;
-mod logins_with_a_browser;
-mod logins_without_a_browser;
-mod messages_of_the_server_go_to_stderr;
-mod outputs_replace_no_files_of_others;
-mod prompts_restore_the_terminal;
-mod secrets_are_not_shown;
-mod servers_are_named_rightly;
-mod servers_are_used_by_name;
-mod servers_at_an_address;
-mod servers_do_not_share_the_terminal;
-mod servers_that_do_not_run;
-mod stored_state;
+mod calls {
+    mod content;
+    mod inputs;
+    mod listening;
+    mod over_http;
+    mod questions;
+    mod results;
+    mod tasks;
+}
+mod failures {
+    mod exit_status;
+    mod interrupts_and_timeouts;
+}
+mod hub {
+    mod servers;
+    mod socket;
+}
+mod imports;
+mod logins {
+    mod clients;
+    mod logging_in;
+    mod needed;
+    mod stored;
+}
+mod secrets;
+mod servers {
+    mod by_name;
+    mod files_of_others;
+    mod stored_state;
+}
 mod support;
-mod terminals_are_safe;
-mod the_demo_shows_how_it_goes;
-mod the_hubs_socket_is_private;
-mod the_server_gets_what_it_is_given;
-mod timeout_cancels_the_call;
+mod terminal;

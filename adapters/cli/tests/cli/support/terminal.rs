@@ -1,16 +1,14 @@
-//! A pseudo-terminal, at which the test types.
+//! A pseudo-terminal, at which the test types, and the processes that a test has started.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::OFlags;
+use rustix::process::Pid;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
-use super::wait_for;
 
 /// A pseudo-terminal. `file` is its controlling side, which types and reads the screen.
 pub(crate) struct Terminal {
@@ -35,33 +33,43 @@ impl Terminal {
         options.read(true).write(true).custom_flags(OFlags::NOCTTY.bits().cast_signed());
         OwnedFd::from(options.open(&self.path).expect("it opens"))
     }
+}
 
-    /// Collects the output on the screen as it arrives.
-    pub(crate) fn screen(mut self) -> Screen {
-        let screen = Screen::default();
-        let shown = Arc::clone(&screen.0);
-        thread::spawn(move || {
-            let mut chunk = [0; 4096];
-            // A closed terminal is read as an error.
-            while let Ok(length @ 1..) = self.file.read(&mut chunk) {
-                shown.lock().expect("nobody panics").extend_from_slice(&chunk[..length]);
-            }
+/// An environment variable of the servers that a test starts. It marks their processes in `/proc`.
+pub(crate) struct Mark(String);
+
+impl Mark {
+    pub(crate) fn new() -> Self {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        Self(format!("MCPWIRE_TEST_MARK={}-{number}", process::id()))
+    }
+
+    /// Returns the value of `--env` that sets the variable.
+    pub(crate) fn variable(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the marked processes that are running.
+    pub(crate) fn processes(&self) -> Vec<Pid> {
+        let entries = fs::read_dir("/proc").expect("there is a /proc");
+        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+        let marked = pids.filter(|pid| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == self.0.as_bytes())
         });
-        screen
+        marked.filter_map(Pid::from_raw).collect()
+    }
+
+    /// Fails the test if a marked process is running.
+    #[track_caller]
+    pub(crate) fn assert_nothing_left(&self) {
+        let left: Vec<String> = self.processes().into_iter().map(|pid| command_line(pid.as_raw_pid())).collect();
+        assert!(left.is_empty(), "left in the process table: {left:?}");
     }
 }
 
-/// The output that a terminal has shown.
-#[derive(Default)]
-pub(crate) struct Screen(Arc<Mutex<Vec<u8>>>);
-
-impl Screen {
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().expect("nobody panics")).into_owned()
-    }
-
-    /// Waits until the terminal has shown this text.
-    pub(crate) fn wait_for(&self, what: &str) {
-        wait_for(what, || self.text().contains(what).then_some(()));
-    }
+fn command_line(pid: i32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    format!("{pid} {}", String::from_utf8_lossy(&line).replace('\0', " "))
 }

@@ -1,0 +1,140 @@
+//! `--url`: the same commands for a server over HTTP.
+#![cfg(unix)]
+
+use std::io::copy;
+use std::net::TcpStream;
+use std::os::unix::net::UnixListener;
+use std::{fs, thread};
+
+use serde_json::json;
+
+use crate::support::servers::{Answering, DemoServer};
+use crate::support::{Place, SUM, command, each, mcpwire, run};
+
+#[test]
+fn all_commands_work_in_both_eras() {
+    let server = DemoServer::start();
+    let versions =
+        [("auto", "modern", "2026-07-28"), ("legacy", "legacy", "2025-11-25"), ("2025-03-26", "legacy", "2025-03-26")];
+    each(versions, |(protocol, era, version)| {
+        let to = |arguments: &[&str]| mcpwire(&[arguments, &["--protocol", protocol, "--url", &server.url]].concat());
+        let info = to(&["info", "--json"]).json();
+        assert_eq!((&info["era"], &info["protocolVersion"]), (&json!(era), &json!(version)));
+        to(&["tools"]).shows(&["add"]);
+        to(&["call", "add", SUM]).gives(0, "42\n");
+        to(&["call", "slow", r#"{"seconds":1}"#]).gives(0, "Waited 1 s.\n");
+        let failed = to(&["call", "fail", r#"{"message":"the disk is full"}"#, "--json"]).exits(1);
+        assert_eq!(failed.json()["isError"], true, "{failed:?}");
+        to(&["ping"]).exits(0);
+        let unknown = to(&["call", "nonesuch", "--json"]).exits(4);
+        assert_eq!(unknown.error()["code"], "NOT_FOUND", "{unknown:?}");
+    });
+}
+
+#[test]
+fn a_server_that_is_not_there_is_3_and_what_to_do_is_said() {
+    let url = DemoServer::start().url.clone();
+    let finished = mcpwire(&["tools", "--url", &url]).gives(3, "");
+    finished.says(&["cannot be reached", "check that the server is running"]);
+    mcpwire(&["tools", "--url", &url, "--json"]).error_is("SERVICE_UNAVAILABLE", "connection");
+}
+
+#[test]
+fn who_must_be_authorized_is_told_and_no_secret_is_shown() {
+    for (status, says) in [
+        ("401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"mcp\"", ["authorization is needed", "--bearer-env"]),
+        ("403 Forbidden", ["authorization is needed", "not enough"]),
+    ] {
+        let (server, place) = (Answering::start(status, ""), Place::new());
+        let trace = place.file("trace");
+        let secrets = ["--header", "X-Key: hunter2", "--bearer-env", "MCPWIRE_TEST_TOKEN"];
+        for format in [&[][..], &["--json"]] {
+            let line = [&["info", "--url", &server.url, "--trace", &trace], &secrets[..], format].concat();
+            let finished = run(command(&line).env("MCPWIRE_TEST_TOKEN", "hunter3"));
+            let head = server.heads.recv().expect("it was asked").to_lowercase();
+            assert!(head.contains("\r\nx-key: hunter2\r\n"), "{head}");
+            assert!(head.contains("\r\nauthorization: bearer hunter3\r\n"), "{head}");
+            let finished = finished.exits(3).says(&says).hides(&["hunter"]);
+            let traced = fs::read_to_string(&trace).expect("a trace");
+            assert!(traced.contains("server/discover") && !traced.contains("hunter"), "{traced}");
+            if !format.is_empty() {
+                assert_eq!(finished.error()["field"], "authorization", "{finished:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_is_2_and_shows_no_secret() {
+    let local = ["info", "--url", "http://localhost/"];
+    let at_url = |more: &[&'static str]| [&local[..], more].concat();
+    for (arguments, field) in [
+        (vec!["info", "--url", "ftp://localhost/"], "url"),
+        (vec!["info", "--url", "localhost:80"], "url"),
+        (vec!["info", "--url", "http://user:hunter2@localhost/mcp"], "url"),
+        (at_url(&["--header", "hunter2"]), "header"),
+        (at_url(&["--header", ": hunter2"]), "header"),
+        (at_url(&["--header", "Bad Name: hunter2"]), "header"),
+        (at_url(&["--header", "Mcp-Session-Id: hunter2"]), "header"),
+        (at_url(&["--header", "X: hunter2\u{7}"]), "header"),
+        (at_url(&["--bearer-env", "MCPWIRE_SURELY_NOT_SET"]), "bearer-env"),
+        (at_url(&["--env", "A=hunter2"]), "env"),
+        (at_url(&["--cwd", "/"]), "cwd"),
+        (at_url(&["--demo"]), "url"),
+        (at_url(&["--", "server"]), "url"),
+        (vec!["info", "--demo", "--ca", "/ca.pem"], "ca"),
+        (vec!["info", "--demo", "--proxy", "http://proxy:1"], "proxy"),
+    ] {
+        mcpwire(&arguments).gives(2, "");
+        let words = [&["info", "--json"], &arguments[1..]].concat();
+        mcpwire(&words).exits(2).error_is("VALIDATION_ERROR", field).hides(&["hunter"]);
+    }
+    mcpwire(&["info", "--url", "localhost:3911"]).exits(2).says(&["Did you mean http://localhost:3911/mcp?"]);
+}
+
+#[test]
+fn a_certificate_file_that_cannot_be_used_is_named() {
+    for option in ["--ca", "--client-cert"] {
+        let line = ["info", "--url", "https://localhost:1/mcp", option, "/not/there.pem"];
+        mcpwire(&line).exits(3).says(&["/not/there.pem"]);
+    }
+}
+
+#[test]
+fn a_proxy_of_the_command_line_is_used() {
+    let server = Answering::start("403 Forbidden", "");
+    let proxy = server.url.trim_end_matches("/mcp");
+    mcpwire(&["info", "--url", "http://somewhere.example/mcp", "--proxy", proxy]).exits(3);
+    let head = server.heads.recv().expect("the proxy is asked");
+    assert!(head.starts_with("POST http://somewhere.example/mcp "), "{head}");
+}
+
+#[test]
+fn a_server_may_be_at_a_unix_socket() {
+    let (server, place) = (DemoServer::start(), Place::new());
+    let path = place.file("server.sock");
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let rest = server.url.strip_prefix("http://").expect("the URL is of HTTP");
+    let authority = rest.strip_suffix("/mcp").expect("the URL names the endpoint").to_owned();
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let server = TcpStream::connect(&authority).expect("the server listens");
+            let (mut from, mut to) = (client.try_clone().expect("a handle"), server.try_clone().expect("a handle"));
+            thread::spawn(move || copy(&mut from, &mut to));
+            thread::spawn(move || copy(&mut &server, &mut &client));
+        }
+    });
+    let call = ["call", "add", SUM, "--url", "http://localhost/mcp", "--unix-socket"];
+    mcpwire(&[&call[..], &[&path]].concat()).gives(0, "42\n");
+    mcpwire(&[&call[..], &["/nonexistent.sock"]].concat()).exits(3).says(&["/nonexistent.sock"]);
+}
+
+#[test]
+fn an_address_that_others_can_listen_in_on_is_warned_of() {
+    // All addresses of this machine, which is not the same as the loopback one; and a port that nobody has.
+    let exposed = ["info", "--url", "http://0.0.0.0:1/mcp"];
+    mcpwire(&exposed).says(&["warning: http:// is not encrypted"]);
+    let json = mcpwire(&[&exposed[..], &["--json"]].concat());
+    assert_eq!(json.error()["field"], "connection", "standard error is one JSON object");
+    mcpwire(&["info", "--url", "http://127.0.0.1:1/mcp"]).hides(&["warning"]);
+}

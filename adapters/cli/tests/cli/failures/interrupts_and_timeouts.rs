@@ -1,0 +1,261 @@
+//! Calls that end early: by a timeout, an interrupt, or the end of the server. The server is told, and no process is left.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::support::servers::DemoServer;
+use crate::support::{MCPWIRE, Mark, Place, Running, SLOW, command, each, mcpwire, wait_for, wait_for_text};
+
+/// Starts a call that takes ten minutes, and waits for its first progress. `server` names the server.
+fn begin_slow_call(trace: &str, server: &[&str]) -> Running {
+    let running = Running::start(&mut command(&[&SLOW[..], &["--trace", trace], server].concat()), "");
+    wait_for_text(trace, "\"notifications/progress\"");
+    running
+}
+
+#[test]
+fn a_timeout_cancels_the_call_and_is_5() {
+    each(["modern", "legacy"], |protocol| {
+        let (mark, place) = (Mark::new(), Place::new());
+        let trace = place.file("trace");
+        let options = ["--timeout", "2s", "--protocol", protocol, "--stderr", "show", "--trace", &trace];
+        let line = [&SLOW[..], &options, &["--demo", "--env", mark.variable()]].concat();
+        // "was cancelled" are the server's own words.
+        let finished = mcpwire(&line).gives(5, "").says(&["tools/call", "was cancelled"]);
+        assert!(finished.took >= Duration::from_secs(2), "{finished:?}");
+        mark.assert_nothing_left();
+
+        let trace = place.read("trace");
+        let entries = trace.lines().map(|line| serde_json::from_str::<Value>(line).expect("a trace is JSON Lines"));
+        let sent: Vec<Value> = entries.filter(|entry| entry["direction"] == "sent").collect();
+        let find = |method| sent.iter().map(|entry| &entry["message"]).find(|message| message["method"] == method);
+        let (call, cancel) = (find("tools/call"), find("notifications/cancelled"));
+        assert_eq!(cancel.expect("it was sent")["params"]["requestId"], call.expect("it was sent")["id"]);
+    });
+}
+
+#[test]
+fn progress_does_not_stretch_the_timeout() {
+    each(["of a command", "over HTTP", "by name"], |server| match server {
+        "of a command" => {
+            mcpwire(&[&SLOW[..], &["--demo", "--timeout", "5500ms"]].concat()).exits(5).says(&["5.5 s"]);
+        }
+        "over HTTP" => {
+            let server = DemoServer::start();
+            // On a busy machine, the connection alone takes a part of this time.
+            mcpwire(&[&SLOW[..], &["--url", &server.url, "--timeout", "5s"]].concat()).gives(5, "");
+            server.assert_cancelled();
+        }
+        _ => {
+            let demo = MarkedDemo::new();
+            demo.place.run(&["call", "demo__slow", SLOW[2], "--timeout", "2s"]).exits(5);
+            demo.mark.assert_nothing_left();
+        }
+    });
+}
+
+#[test]
+fn no_answer_in_time_is_5_also_while_connecting() {
+    each([&["info"][..], &["info", "--json"], &["tools"]], |words| {
+        let mark = Mark::new();
+        let server = ["--timeout", "300ms", "--env", mark.variable(), "--", "sleep", "600"];
+        let finished = mcpwire(&[words, &server].concat()).gives(5, "");
+        if words.contains(&"--json") {
+            finished.error_is("NETWORK_ERROR", "timeout");
+        }
+        mark.assert_nothing_left();
+    });
+}
+
+#[test]
+fn a_signal_in_mid_call_is_130_and_the_server_is_told() {
+    each([Signal::INT, Signal::TERM], |signal| {
+        let (mark, place) = (Mark::new(), Place::new());
+        let running = begin_slow_call(&place.file("trace"), &["--demo", "--env", mark.variable()]);
+        running.signal(signal);
+        running.finish().gives(130, "");
+        let trace = place.read("trace");
+        assert!(trace.contains("notifications/cancelled"), "{trace}");
+        mark.assert_nothing_left();
+    });
+}
+
+#[test]
+fn an_interrupt_over_http_is_130_and_the_server_is_told() {
+    each(["modern", "legacy"], |protocol| {
+        let (server, place) = (DemoServer::start(), Place::new());
+        begin_slow_call(&place.file("trace"), &["--protocol", protocol, "--url", &server.url]).interrupt().exits(130);
+        server.assert_cancelled();
+    });
+}
+
+#[test]
+fn an_interrupt_while_connecting_is_130() {
+    let (mark, place) = (Mark::new(), Place::new());
+    let trace = place.file("trace");
+    let line = ["info", "--env", mark.variable(), "--trace", &trace, "--", "sleep", "600"];
+    let running = Running::start(&mut command(&line), "");
+    wait_for_text(&trace, "\"server/discover\"");
+    running.interrupt().exits(130);
+    mark.assert_nothing_left();
+}
+
+#[test]
+fn a_second_interrupt_kills_a_server_that_does_not_end() {
+    // A shutdown asks the server to terminate after 3 s. The second interrupt may come later than that on a busy machine, but
+    // not each time.
+    let is_killed_at_once = (0..5).any(|_| {
+        let (mark, place) = (Mark::new(), Place::new());
+        let (trace, asked) = (place.file("trace"), place.path().join("asked"));
+        let script = format!("trap '' INT; trap 'echo >\"{}\"' TERM; while :; do sleep 0.01; done", asked.display());
+        let line = ["info", "--env", mark.variable(), "--trace", &trace, "--", "sh", "-c", &script];
+        let running = Running::start(&mut command(&line), "");
+        wait_for_text(&trace, "\"server/discover\"");
+        running.signal(Signal::INT);
+        running.wait_for_stderr("interrupted");
+        running.interrupt().exits(130);
+        wait_for("the group to be gone", || mark.processes().is_empty().then_some(()));
+        !asked.exists()
+    });
+    assert!(is_killed_at_once, "each time, the server was asked to terminate first");
+}
+
+/// The container engine does not respond. The hub would wait five seconds for each container.
+#[test]
+fn an_interrupt_ends_a_command_that_removes_what_a_killed_hub_left() {
+    let place = Place::new();
+    let log = place.path().join("log");
+    let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\nwhile [ -e '{0}' ]; do sleep 0.01; done\n", log.display());
+    let engine = place.write_program("engine", &script);
+    let entry = |name: &str| {
+        let id = "00000000-0000-4000-8000-000000000000";
+        let container = json!({"name": name, "client": engine});
+        json!({
+            "child": {"id": id, "generation": 1, "pid": 4_000_000, "container": container},
+            "host": {"pid": 4_000_000, "started": "other-boot:1"},
+        })
+    };
+    let left = json!({"version": 1, "children": [entry("first"), entry("second")]});
+    fs::create_dir(place.path().join("state")).expect("a directory");
+    place.write("state/ledger.json", left.to_string());
+
+    let running = place.begin(&["status"]);
+    wait_for("the first container to be removed", || log.exists().then_some(()));
+    running.interrupt().exits(130);
+    assert_eq!(place.read("log"), "rm -f first\n", "the rest is left to the next hub");
+    let recorded = place.read("state/ledger.json");
+    assert!(recorded.contains("first") && recorded.contains("second"), "{recorded}");
+}
+
+/// A server that ignores the end of its input.
+#[test]
+fn an_interrupt_ends_servers_that_are_called_by_name() {
+    let (mark, place) = (Mark::new(), Place::new());
+    let script = format!("trap '' TERM INT; {MCPWIRE} demo-server; sleep 600");
+    place.run(&["server", "add", "stubborn", "--env", mark.variable(), "--", "sh", "-c", &script]).exits(0);
+    let running = place.begin(&["call", "stubborn__slow", SLOW[2], "--json"]);
+    // The shell, and the server, which is busy with a call.
+    wait_for("the server", || (mark.processes().len() >= 2).then_some(()));
+    running.interrupt().gives(130, "");
+    mark.assert_nothing_left();
+}
+
+/// The demo server, configured as `demo` with a marked process.
+struct MarkedDemo {
+    mark: Mark,
+    place: Place,
+}
+
+impl MarkedDemo {
+    fn new() -> Self {
+        let (mark, place) = (Mark::new(), Place::new());
+        place.run(&["server", "add", "demo", "--env", mark.variable(), "--", MCPWIRE, "demo-server"]).exits(0);
+        Self { mark, place }
+    }
+
+    /// Starts a long call at a terminal, interrupts it after the first progress, and checks that it ends with an error message.
+    fn interrupt_a_call(&self) {
+        let call = self.place.at_terminal(&["call", "demo__slow", SLOW[2]], &[]);
+        call.wait_for_stderr("of 600.0 s");
+        call.interrupt().gives(130, "").says(&["interrupted"]);
+    }
+
+    /// Returns whether the demo server has logged that a request was cancelled.
+    fn was_told(&self) -> bool {
+        let logs = self.place.run(&["server", "logs", "demo"]).stdout;
+        logs.lines().any(|line| line.contains("mcpwire demo-server: request ") && line.contains(" was cancelled"))
+    }
+}
+
+#[test]
+fn a_call_by_name_shows_how_far_it_is_and_an_interrupt_cancels_it() {
+    let demo = MarkedDemo::new();
+    demo.interrupt_a_call();
+    assert!(demo.was_told());
+    demo.mark.assert_nothing_left();
+}
+
+#[test]
+fn a_call_of_a_running_hub_does_so_as_well_and_its_servers_go_on() {
+    let demo = MarkedDemo::new();
+    let hub = demo.place.hub();
+    hub.wait_for_stderr("demo: running");
+    demo.interrupt_a_call();
+    wait_for("the server to be told", || demo.was_told().then_some(()));
+    demo.place.adds_up("demo__add");
+    hub.interrupt().exits(0);
+    demo.mark.assert_nothing_left();
+}
+
+/// A call that did not notice the end of its server would end with a timeout, which has another exit status.
+#[test]
+fn a_kill_of_the_server_in_mid_call_is_4_and_names_the_signal() {
+    let (mark, place) = (Mark::new(), Place::new());
+    let script = r#"echo these are my last words >&2; exec "$0" demo-server"#;
+    let server = ["--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
+    let running = begin_slow_call(&place.file("trace"), &server);
+    let server = mark.processes();
+    assert_eq!(server.len(), 1, "one server runs");
+    kill_process(server[0], Signal::KILL).expect("it runs");
+    let finished = running.finish().gives(4, "").says(&["these are my last words"]);
+    assert!(finished.stderr.contains("SIGKILL") || finished.stderr.contains("signal: 9"), "{finished:?}");
+    mark.assert_nothing_left();
+}
+
+#[test]
+fn an_exit_of_the_server_in_mid_call_is_4_with_its_last_words() {
+    let mark = Mark::new();
+    let script = r#"while IFS= read -r line; do
+        case $line in *'"tools/call"'*) echo out of memory >&2; exit 7 ;; esac
+        printf '%s\n' "$line"; done | "$0" demo-server"#;
+    let line = ["call", "echo", "--json", "--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
+    let error = mcpwire(&line).exits(4).error();
+    assert_eq!(error["code"], "SERVICE_UNAVAILABLE", "{error}");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("out of memory")), "{error}");
+    mark.assert_nothing_left();
+}
+
+#[test]
+fn a_server_over_http_that_goes_in_mid_call_is_4() {
+    let (server, place) = (DemoServer::start(), Place::new());
+    let running = begin_slow_call(&place.file("trace"), &["--json", "--url", &server.url]);
+    drop(server);
+    running.finish().exits(4).error_is("NETWORK_ERROR", "connection");
+}
+
+#[test]
+fn a_stopped_tool_goes_on_with_its_server() {
+    let mark = Mark::new();
+    let line = ["call", "slow", r#"{"seconds":1}"#, "--demo", "--env", mark.variable()];
+    let tool = Running::start(&mut command(&line), "");
+    wait_for("the server", || (!mark.processes().is_empty()).then_some(()));
+    tool.signal(Signal::STOP);
+    wait_for("the stop", || tool.is_stopped().then_some(()));
+    tool.signal(Signal::CONT);
+    tool.finish().exits(0);
+    mark.assert_nothing_left();
+}

@@ -1,0 +1,213 @@
+//! Servers of a running hub: commands share them, and say which do not run, and what to do.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use crate::support::{MCPWIRE, Place, Running, SUM, wait_for};
+
+/// Checks that a call fails with this exit status, that its error contains these texts, and that it does not say "not found".
+#[track_caller]
+fn assert_refused(place: &Place, call: &[&str], status: i32, says: &[&str]) {
+    place.run(&[&["call"], call].concat()).gives(status, "").says(says).hides(&["not found"]);
+}
+
+#[test]
+fn commands_share_the_servers_of_a_running_hub() {
+    let place = Place::with_demo();
+    let hub = place.hub();
+    hub.wait_for_stderr("demo: running");
+    let socket = place.path().join("state/hub.sock");
+    assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+
+    let pid = || place.status()[0]["pid"].clone();
+    let first = pid();
+    for _ in 0..3 {
+        place.adds_up("demo__add");
+    }
+    assert_eq!(pid(), first, "they share one process");
+    assert_eq!(place.status()[0]["calls"], 3);
+    place.run(&["server", "restart", "demo"]).exits(0);
+    assert_ne!(pid(), first);
+    place.add_demo("second");
+    place.run(&["server", "start", "second"]).exits(0);
+    place.adds_up("second__add");
+    // There is a hub already.
+    place.run(&["hub", "run"]).exits(2);
+
+    place.edit_servers(|servers| servers["servers"][1]["name"] = "renamed".into());
+    let before = pid();
+    place.run(&["hub", "reload"]).exits(0);
+    place.adds_up("renamed__add");
+    assert_eq!(pid(), before, "the others are not touched");
+    hub.interrupt().exits(0).says(&["renamed: stopped\n"]);
+    assert!(!socket.exists());
+}
+
+/// A program with a hub of its own, or an editor, may have changed it.
+#[test]
+fn a_running_hub_does_not_take_what_it_read_for_what_the_file_says() {
+    let place = Place::with_demo();
+    let hub = place.hub();
+    hub.wait_for_stderr("demo: running");
+    place.edit_servers(|servers| servers["servers"][0]["enabled"] = false.into());
+    place.run(&["server", "enable", "demo"]).exits(0);
+    assert_eq!(place.servers()["servers"][0]["enabled"], true);
+    place.adds_up("demo__add");
+    hub.interrupt().exits(0);
+}
+
+#[test]
+fn doctor_tries_again_what_the_running_hub_has_given_up_or_let_sleep() {
+    let place = Place::new();
+    let [program, sleeper] = ["program", "sleeper"].map(|name| place.file(name));
+    place.add("given-up", &[&program, "demo-server"]);
+    place.run(&["server", "add", "sleeper", "--lazy", "--", &sleeper, "demo-server"]).exits(0);
+    symlink(MCPWIRE, &sleeper).unwrap();
+    // From now on its tools are known, so that a hub starts it with the first call.
+    place.adds_up("sleeper__add");
+    let hub = place.hub();
+    wait_for("the start", || {
+        let rows = place.status();
+        (rows[0]["state"] == "failed" && rows[1]["state"] == "sleeping").then_some(())
+    });
+
+    fs::remove_file(&sleeper).unwrap();
+    symlink(MCPWIRE, &program).unwrap();
+    let doctor = place.run(&["server", "doctor"]).exits(3).shows(&["failed sleeper: command not found"]);
+    assert!(doctor.stdout.starts_with("ok given-up: running, "), "{doctor:?}");
+    symlink(MCPWIRE, &sleeper).unwrap();
+    place.run(&["server", "doctor"]).exits(0);
+    hub.interrupt().exits(0);
+}
+
+#[test]
+fn the_running_hub_gives_the_advice_for_a_missing_secret_and_not_for_a_wrong_value() {
+    let place = Place::new();
+    place.run(&["server", "add", "keyless", "--secret", "TOKEN", "--", MCPWIRE, "demo-server"]).exits(0);
+    let hub = place.hub();
+    wait_for("the start", || (place.status()[0]["last_error_kind"] == "missing_value").then_some(()));
+    let advice = "mcpwire secret set keyless TOKEN";
+    place.run(&["server", "doctor"]).shows(&[advice]);
+    assert_refused(&place, &["keyless__add", SUM], 2, &["keyless", advice]);
+    hub.interrupt().exits(0);
+}
+
+#[test]
+fn doctor_does_not_start_what_somebody_has_stopped_and_says_what_a_hub_does_not_know() {
+    let place = Place::with_demo();
+    let hub = place.hub();
+    place.run(&["server", "stop", "demo"]).exits(0);
+    let doctor = place.run(&["server", "doctor"]).exits(3).shows(&["mcpwire server start demo"]);
+    assert!(doctor.stdout.starts_with("failed demo: it is stopped, so it was not tried"), "{doctor:?}");
+    place.edit_servers(|servers| servers["servers"][0]["id"] = "00000000-0000-4000-8000-000000000000".into());
+    place.run(&["server", "doctor"]).exits(3).shows(&["does not know it", "mcpwire hub reload"]);
+    hub.interrupt().exits(0);
+}
+
+#[test]
+fn a_server_that_is_added_while_a_hub_runs_is_started_or_it_is_said_why_not() {
+    let place = Place::new();
+    let hub = place.hub();
+    let add = |words: &[&str]| place.run(&[&["server", "add"], words].concat()).gives(0, "");
+    add(&["demo", "--", MCPWIRE, "demo-server"]).says_only("demo: started in the running hub\n");
+    place.adds_up("demo__add");
+
+    let added = add(&["my bad", "--", "/no/such/program"]);
+    assert!(added.stderr.starts_with("my bad: added, but not started: command not found"), "{added:?}");
+    assert!(added.stderr.ends_with("mcpwire server show 'my bad'\n"), "{added:?}");
+
+    // A server that needs a secret, which the test then sets as suggested.
+    let advice = "mcpwire secret set secretive TOKEN";
+    add(&["secretive", "--secret", "TOKEN", "--", MCPWIRE, "demo-server"]).says(&[advice]);
+    assert_refused(&place, &["secretive__add", SUM], 2, &[advice, "server start secretive"]);
+    let set = place.run_with_input(&["secret", "set", "secretive", "TOKEN"], "hunter22\n").exits(0);
+    set.says(&["mcpwire server restart secretive"]);
+    place.run(&["server", "restart", "secretive"]).exits(0);
+    place.adds_up("secretive__add");
+    hub.interrupt().exits(0);
+}
+
+#[test]
+fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
+    let place = Place::new();
+    for name in ["stopped", "disabled", "Two words"] {
+        place.add_demo(name);
+    }
+    place.add("failed", &["/no/such/program"]);
+    place.add_script("crashes", "echo no database >&2; exit 7");
+    place.run(&["server", "disable", "disabled"]).exits(0);
+    // Without a hub, each command starts the servers that it needs, except disabled ones.
+    let enable = "mcpwire server enable disabled";
+    assert_refused(&place, &["disabled__add", SUM], 2, &["server `disabled`: it is disabled", enable]);
+    assert_refused(&place, &["add", SUM, "--server", "Disabled"], 2, &[enable]);
+
+    let hub = place.hub();
+    hub.wait_for_stderr("crashes: backoff");
+    hub.wait_for_stderr("failed: failed");
+    for name in ["stopped", "two words"] {
+        place.run(&["server", "stop", name]).exits(0);
+    }
+    let start = "mcpwire server start stopped";
+    for (call, status, says) in [
+        (&["stopped__add", SUM][..], 3, ["server `stopped` is stopped", start]),
+        (&["two_words__add", SUM], 3, ["`Two words` is stopped", "mcpwire server start 'Two words'"]),
+        (&["add", SUM, "--server", "stopped"], 3, [start, "stopped"]),
+        (&["disabled__add", SUM], 2, ["server `disabled` is disabled", enable]),
+    ] {
+        assert_refused(&place, call, status, &says);
+    }
+    let failed = ["server `failed` has failed: command not found", "server show failed", "server start failed"];
+    place.run(&["call", "failed__add", SUM]).exits(3).says(&failed);
+    // The server may be restarting at this moment. Then the call waits, and fails with the error of the start.
+    let call = place.run(&["call", "crashes__add", SUM, "--json"]).says(&["no database"]);
+    assert_eq!(call.error()["code"], "SERVICE_UNAVAILABLE", "{call:?}");
+
+    let states = ["stopped (stopped)", "Two words (stopped)", "mcpwire status"];
+    place.run(&["call", "add", SUM]).exits(4).says(&["tool not found: `add`"]).says(&states);
+    place.run(&["tools", "--server", "stopped"]).says_only("stopped: stopped; its tools are not listed\n");
+    place.run(&["server", "start", "stopped"]).exits(0);
+    place.adds_up("stopped__add");
+    place.run(&["call", "stopped__nothing"]).exits(4).says(&["tool not found: `stopped__nothing`"]);
+    hub.interrupt().exits(0);
+}
+
+/// Configures the server `slow`, which runs this code as soon as the file `gate` exists, and starts a hub.
+fn hub_with_slow(place: &Place, code: &str) -> Running {
+    let gate = place.file("gate");
+    place.add_script("slow", &format!("while [ ! -e '{gate}' ]; do sleep 0.01; done; {code}"));
+    let hub = place.hub();
+    hub.wait_for_stderr("slow: negotiating");
+    hub
+}
+
+#[test]
+fn a_call_waits_for_a_server_that_the_hub_is_still_starting() {
+    let place = Place::new();
+    let hub = hub_with_slow(&place, &format!("exec '{MCPWIRE}' demo-server"));
+    let by_prefix = place.begin(&["call", "slow__add", SUM]);
+    let late = ["--timeout", "100ms"];
+    assert_refused(&place, &[&["slow__add", SUM], &late[..]].concat(), 3, &["did not start in time for the call"]);
+    // Without the prefix of its server, a tool is found only after the server has listed it.
+    let bare = place.begin(&["call", "add", SUM]);
+    assert_refused(&place, &[&["add", SUM], &late[..]].concat(), 3, &["still starting", "slow"]);
+    place.write("gate", "");
+    for waited in [by_prefix, bare] {
+        waited.finish().gives(0, "42\n");
+    }
+    hub.interrupt().exits(0);
+}
+
+#[test]
+fn a_call_that_waited_for_a_start_that_fails_is_refused_as_a_later_one() {
+    let place = Place::new();
+    let hub = hub_with_slow(&place, "echo 'no database' >&2; exit 7");
+    let waiting = place.begin(&["call", "slow__add", SUM]);
+    // A second call fails at its time limit, so the first one waits by then.
+    let late = ["slow__add", SUM, "--timeout", "1s"];
+    assert_refused(&place, &late, 3, &["did not start in time for the call"]);
+    place.write("gate", "");
+    let waited = waiting.finish().gives(3, "");
+    waited.says(&["slow__add", "has failed", "no database", "mcpwire server logs slow"]);
+    hub.interrupt().exits(0);
+}

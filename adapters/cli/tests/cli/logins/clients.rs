@@ -1,0 +1,272 @@
+//! Secrets of configured clients go to the authorization server that the user has named, and to no other server or process.
+#![cfg(target_os = "linux")]
+
+use std::net::TcpListener;
+
+use mcpwire_testkit::authorization::{Client, Deviation, Endpoint};
+use serde_json::{Value, json};
+
+use crate::support::login::{Browser, Guarded, agree, agree_at, login_page, url_in};
+use crate::support::{Finished, Running, run, wait_for};
+
+const SECRET: &str = "swordfish-of-the-client";
+
+/// Returns a server whose configuration `notes` names a client with a secret, and these settings.
+fn configured(settings: &Value) -> Guarded {
+    let guarded = Guarded::start().configured();
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let redirect_uri = format!("http://127.0.0.1:{port}/callback");
+    guarded.authorization.client(Client::new("mine").secret(SECRET).redirect_uri(&redirect_uri));
+    guarded.edit_servers(|whole| {
+        let server = &mut whole["servers"][0];
+        let reference = format!("mcp_{}#client_secret", server["id"].as_str().expect("an id"));
+        let secret = json!({"secret_ref": reference});
+        server["oauth"] = json!({"client_id": "mine", "client_secret": secret, "redirect_uri": redirect_uri});
+        for (name, value) in settings.as_object().expect("an object") {
+            server["oauth"][name] = value.clone();
+        }
+    });
+    guarded.run_with_input(&["secret", "set", "notes", "client_secret"], &format!("{SECRET}\n")).exits(0);
+    guarded
+}
+
+fn configured_issuer(guarded: &Guarded) -> Value {
+    guarded.servers()["servers"][0]["oauth"]["issuer"].clone()
+}
+
+#[test]
+fn without_a_terminal_a_secret_without_an_issuer_is_an_error_that_names_the_setting() {
+    let guarded = configured(&json!({}));
+    for way in [&[][..], &["--no-browser"], &["--device"], &["--json"]] {
+        let finished = guarded.run(&[&["login", "notes"], way].concat()).exits(2);
+        let finished = finished.says(&["oauth.issuer", "`mine`", &guarded.authorization.issuer()]);
+        assert_eq!(finished.stderr.contains("--issuer URL"), way != ["--json"], "{finished:?}");
+    }
+    guarded.assert_nothing_was_sent();
+}
+
+#[test]
+fn a_program_without_a_user_needs_the_issuer() {
+    let guarded = configured(&json!({"client_credentials": true}));
+    for format in [&[][..], &["--json"]] {
+        guarded.run(&[&["call", "notes__echo"], format].concat()).fails().says(&["`oauth.issuer`"]);
+    }
+    guarded.assert_nothing_was_sent();
+    guarded.edit_servers(|whole| whole["servers"][0]["oauth"]["issuer"] = guarded.authorization.issuer().into());
+    guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
+}
+
+#[test]
+fn the_issuer_of_the_command_line_is_written_to_the_configuration() {
+    let guarded = configured(&json!({}));
+    let issuer = guarded.authorization.issuer();
+    let wrong = guarded.run(&["login", "notes", "--issuer", "https://other.example"]).exits(2);
+    wrong.says(&["https://other.example", &issuer]);
+    // A server of the command line needs a client with its issuer.
+    guarded.run(&["login", "--url", &guarded.server.url(), "--issuer", &issuer]).exits(2).says(&["--client-id"]);
+    assert_eq!(configured_issuer(&guarded), Value::Null);
+    guarded.assert_nothing_was_sent();
+    guarded.log_in(&["notes", "--issuer", &issuer]);
+    assert_eq!(configured_issuer(&guarded), json!(issuer));
+    guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
+}
+
+#[test]
+fn a_terminal_is_asked_once_and_enter_means_no() {
+    let guarded = configured(&json!({}));
+    let issuer = guarded.authorization.issuer();
+    let answer_with = |typed: &str| {
+        let mut login = guarded.at_terminal(&["login", "notes"], &[("BROWSER", "/bin/false")]);
+        login.wait_for_stderr("[y/N]");
+        login.types(typed);
+        login
+    };
+    for typed in ["\n", "n\n", "\u{4}"] {
+        answer_with(typed).finish().exits(2).says(&[&issuer, "mine", "oauth.issuer"]);
+    }
+    guarded.assert_nothing_was_sent();
+    assert_eq!(configured_issuer(&guarded), Value::Null);
+
+    let login = answer_with("y\n");
+    agree(&login);
+    let login = login.finish().exits(0);
+    assert_eq!(login.stderr.matches("[y/N]").count(), 1, "{login:?}");
+    assert_eq!(configured_issuer(&guarded), json!(issuer));
+    // Not asked again, also after a logout and without the setting.
+    guarded.run(&["logout", "notes"]).exits(0);
+    guarded.edit_servers(|whole| drop(whole["servers"][0]["oauth"].as_object_mut().expect("it is").remove("issuer")));
+    guarded.log_in(&["notes"]);
+}
+
+/// Environment variables with the secrets of the clients `mine` and `typed`.
+const SECRETS: [(&str, &str); 2] =
+    [("THE_SECRET", "swordfish-of-the-client-mine"), ("TYPED_SECRET", "swordfish-of-the-client-typed")];
+
+/// Imports the server as `notes`, with the client `mine`.
+fn imported(options: &[&str]) -> Guarded {
+    let guarded = Guarded::start();
+    for (id, (_, secret)) in ["mine", "typed"].into_iter().zip(SECRETS) {
+        guarded.authorization.client(Client::new(id).secret(secret).redirect_uri("http://127.0.0.1/callback"));
+    }
+    guarded.authorization.deviate(Deviation::AnyLoopbackPort);
+    let oauth = json!({"clientId": "mine", "clientSecret": "${THE_SECRET}"});
+    let servers = json!({"notes": {"type": "http", "url": guarded.server.url(), "oauth": oauth}});
+    let file = guarded.write("import.json", json!({"mcpServers": servers}).to_string());
+    let import = ["server", "import", "--from", "claude-code", &file];
+    begin_with_secrets(&guarded, &[&import, options].concat()).finish().exits(0);
+    guarded
+}
+
+/// Starts `mcpwire` with the secrets of both clients.
+fn begin_with_secrets(guarded: &Guarded, arguments: &[&str]) -> Running {
+    Running::start(guarded.command(arguments).envs(SECRETS), "")
+}
+
+/// Logs in to `notes` with these options and the secrets of both clients, as far as the login goes.
+fn log_in_with_secrets(guarded: &Guarded, options: &[&str]) -> Finished {
+    let running = begin_with_secrets(guarded, &[&["login", "notes"], options].concat());
+    let page = wait_for("the URL of the login page, or the end", || {
+        let text = running.stderr_so_far();
+        url_in(&text).or_else(|| text.contains("error:").then_some(text))
+    });
+    if page.starts_with("http") {
+        agree_at(&page);
+    }
+    running.finish()
+}
+
+#[test]
+fn the_options_of_a_login_do_not_end_the_approval_of_an_imported_server() {
+    let guarded = imported(&["--trust"]);
+    let issuer = guarded.authorization.issuer();
+    begin_with_secrets(&guarded, &["login", "notes"]).finish().exits(2).says(&["--issuer URL"]);
+    guarded.assert_nothing_was_sent();
+    log_in_with_secrets(&guarded, &["--issuer", &issuer]).exits(0);
+    assert_eq!(configured_issuer(&guarded), json!(issuer));
+    // It is still approved.
+    begin_with_secrets(&guarded, &["call", "notes__echo"]).finish().gives(0, "hi\n");
+}
+
+#[test]
+fn a_client_of_the_command_line_leaves_the_approval_and_the_secret_of_the_imported_one_alone() {
+    let guarded = imported(&["--trust"]);
+    let (issuer, before) = (guarded.authorization.issuer(), guarded.servers());
+    let typed = ["--client-id", "typed", "--issuer", &issuer];
+    // The client has a secret, and none was named.
+    log_in_with_secrets(&guarded, &typed).fails();
+    let with_secret = [&typed[..], &["--client-secret-env", "TYPED_SECRET"]].concat();
+    log_in_with_secrets(&guarded, &with_secret).exits(0);
+    let with_method = [&with_secret[..], &["--client-auth-method", "client_secret_post"]].concat();
+    log_in_with_secrets(&guarded, &with_method).exits(0);
+    assert_eq!(guarded.servers(), before);
+    begin_with_secrets(&guarded, &["call", "notes__echo"]).finish().gives(0, "hi\n");
+    for request in guarded.authorization.requests_to(Endpoint::Token) {
+        assert!(!format!("{request:?}").contains(SECRETS[0].1), "{request:?}");
+    }
+}
+
+#[test]
+fn the_options_of_a_login_approve_nothing() {
+    let guarded = imported(&[]);
+    let (issuer, before) = (guarded.authorization.issuer(), guarded.servers());
+    let client = ["--client-id", "typed", "--client-secret-env", "TYPED_SECRET"];
+    for options in [&["--issuer", &*issuer][..], &client, &["--redirect-uri", "http://localhost:3118/callback"]] {
+        log_in_with_secrets(&guarded, options).fails().says(&["needs your approval"]);
+    }
+    guarded.assert_nothing_was_sent();
+    assert_eq!(guarded.servers(), before);
+}
+
+/// Fails if the notes of a process contain a secret of the login.
+#[track_caller]
+fn assert_no_secret(guarded: &Guarded, notes: &str) {
+    let tokens = guarded.authorization.requests_to(Endpoint::Token);
+    let verifiers: Vec<_> = tokens.iter().filter_map(|request| request.parameter("code_verifier")).collect();
+    let secrets = guarded.authorization.secrets();
+    assert!(!verifiers.is_empty() && secrets.len() >= 3, "{verifiers:?} {secrets:?}");
+    for secret in secrets.iter().chain(&verifiers) {
+        assert!(!notes.contains(secret.as_str()), "{secret} in {notes}");
+    }
+}
+
+#[test]
+fn the_browser_gets_the_url_of_the_login_and_no_secret() {
+    let guarded = Guarded::start().configured();
+    let browser = Browser::new(&guarded);
+    let login = guarded.at_terminal(&["login", "notes"], &[("BROWSER", &browser.program)]);
+    let (notes, page) = (browser.notes(), login_page(&login));
+    assert!(notes.contains(&page), "{notes}");
+    agree_at(&page);
+    let login = login.finish().exits(0);
+    assert_no_secret(&guarded, &notes);
+    assert_no_secret(&guarded, &login.stderr.replace(&page, ""));
+}
+
+#[test]
+fn the_browser_does_not_get_the_variables_of_secrets() {
+    let secrets = [("CLIENT_SECRET", SECRET), ("HEADER_KEY", "key-in-a-header"), ("OTHER_VARIABLE", "kept")];
+    for is_configured in [false, true] {
+        let guarded = Guarded::start();
+        let client = Client::new("client").secret(SECRET).redirect_uri("http://127.0.0.1/callback");
+        guarded.authorization.client(client).deviate(Deviation::AnyLoopbackPort);
+        let (url, issuer) = (guarded.server.url(), guarded.authorization.issuer());
+        let mut words = vec!["login"];
+        if is_configured {
+            let oauth = json!({"client_id": "client", "client_secret": "${CLIENT_SECRET}", "issuer": issuer});
+            let headers = json!({"X-Api-Key": "${HEADER_KEY}", "X-Language": "${OTHER_VARIABLE}"});
+            let servers = json!({"mcpServers": {"notes": {"url": url, "oauth": oauth, "headers": headers}}});
+            let file = guarded.write("import.json", servers.to_string());
+            run(guarded.command(&["server", "import", &file, "--trust"]).envs(secrets)).exits(0);
+            words.push("notes");
+        } else {
+            words.extend(["--url", &url, "--issuer", &issuer]);
+            words.extend(["--client-id", "client", "--client-secret-env", "CLIENT_SECRET"]);
+        }
+        let browser = Browser::new(&guarded);
+        let login = guarded.at_terminal(&words, &[&secrets[..], &[("BROWSER", &browser.program)]].concat());
+        let (notes, page) = (browser.notes(), login_page(&login));
+        assert!(notes.contains(&page) && notes.contains("OTHER_VARIABLE=kept"), "{notes}");
+        assert!(!notes.contains("CLIENT_SECRET") && !notes.contains(SECRET), "{notes}");
+        assert_eq!(notes.contains("HEADER_KEY"), !is_configured, "{notes}");
+        agree_at(&page);
+        login.finish().exits(0);
+    }
+}
+
+#[test]
+fn the_browser_does_not_get_variables_that_are_secret_where_the_server_uses_them() {
+    let guarded = Guarded::start();
+    let url = format!("{}?api_key=${{QUERY_PART}}&lang=${{PLAIN_PART}}", guarded.server.url());
+    let headers = json!({"X-Api-Key": "prefix-${HEADER_PART}-suffix", "X-Language": "${PLAIN_PART}"});
+    let servers = json!({"mcpServers": {"notes": {"type": "http", "url": url, "headers": headers}}});
+    let file = guarded.write("import.json", servers.to_string());
+    let browser = Browser::new(&guarded);
+    let variables = [
+        ("QUERY_PART", "kept-in-the-query"),
+        ("HEADER_PART", "kept-in-the-header"),
+        ("PLAIN_PART", "german"),
+        ("BROWSER", &*browser.program),
+    ];
+    let import = ["server", "import", "--from", "claude-code", &file, "--trust"];
+    run(guarded.command(&import).envs(variables)).exits(0);
+    run(guarded.command(&["server", "show", "notes"]).envs(variables)).shows(&["german"]).hides(&["kept-in"]);
+    let login = guarded.at_terminal(&["login", "notes"], &variables);
+    let notes = browser.notes();
+    assert!(notes.contains("PLAIN_PART=german"), "{notes}");
+    assert!(!notes.contains("QUERY_PART") && !notes.contains("HEADER_PART") && !notes.contains("kept-in"), "{notes}");
+    login.interrupt();
+}
+
+#[test]
+fn servers_that_the_tool_starts_get_no_secret_of_a_login() {
+    let guarded = Guarded::start();
+    let redirect = "http://127.0.0.1:0/callback";
+    guarded.authorization.client(Client::new("client").secret(SECRET).redirect_uri(redirect));
+    guarded.log_in(&["--url", &guarded.server.url()]);
+    let server = Browser::new(&guarded);
+    // The variable is the one that `--client-secret-env` would name. The program is no server.
+    run(guarded.command(&["tools", "--", &server.program]).env("CLIENT_SECRET", SECRET)).fails();
+    let notes = server.notes();
+    assert!(notes.contains("PATH=") && !notes.contains(SECRET), "{notes}");
+    assert_no_secret(&guarded, &notes);
+}

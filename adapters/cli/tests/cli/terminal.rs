@@ -1,0 +1,195 @@
+//! The user's terminal and shell: no text of a server controls it, no server shares it, prompts restore it, and commands are completed.
+
+use crate::support::mcpwire;
+
+#[test]
+fn each_shell_has_a_script_without_hidden_commands() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = mcpwire(&["completions", shell]).exits(0).says_only("");
+        script.shows(&["doctor", "bearer-env"]).hides(&["demo-server"]);
+    }
+    mcpwire(&["completions", "tcsh"]).exits(2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn bash_completes_commands_and_options() {
+    let script = mcpwire(&["completions", "bash"]).stdout;
+    let place = crate::support::Place::new();
+    for (words, current, completed) in [
+        ("", "com", "complete completions\n"),
+        ("server", "en", "enable\n"),
+        ("call add", "--det", "--detach\n"),
+        ("", "log", "login logout\n"),
+        ("login notes", "--no-b", "--no-browser\n"),
+    ] {
+        let ask = format!("COMP_WORDS=(mcpwire {words} {current}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))");
+        let program = format!("{script}\n{ask}\n_mcpwire mcpwire '{current}' ''\necho \"${{COMPREPLY[@]}}\"");
+        // The program is longer than an argument may be.
+        let file = place.write("program", program);
+        crate::support::run(std::process::Command::new("bash").args(["--norc", &file])).gives(0, completed);
+    }
+}
+
+/// No text of a server can control the terminal, on either stream. Colors appear only if they are wanted.
+#[cfg(unix)]
+mod text {
+    use serde_json::json;
+
+    use crate::support::servers::{Script, quoted, say};
+    use crate::support::{Finished, command, mcpwire, run};
+
+    #[track_caller]
+    fn assert_tame(finished: Finished) -> Finished {
+        for output in [&finished.stdout, &finished.stderr] {
+            let wild = output.chars().find(|c| c.is_control() && *c != '\n' && *c != '\t' || *c == '\u{202e}');
+            assert_eq!(wild, None, "{finished:?}");
+        }
+        finished
+    }
+
+    #[test]
+    fn results_lists_and_errors_are_made_harmless() {
+        let evil = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mred\u{202e}";
+        let schema = json!({ "type": "object", "properties": { evil: { "enum": [evil] } } });
+        let tool = json!({ "name": evil, "description": evil, "inputSchema": schema });
+        let list = Script::with_tools(&json!({ "tools": [tool, { "name": evil, "inputSchema": 7 }] }).to_string());
+        let result =
+            json!({ "content": [{ "type": "text", "text": evil }, { "type": evil }], "isError": true }).to_string();
+        let call = Script::call(&result);
+        let params = json!({ "level": evil, "logger": evil, "data": evil });
+        let log = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }).to_string();
+        let log = format!("printf '%s\\n' {}; {}", quoted(&log), say(&result));
+        for format in [&[][..], &["--json"]] {
+            assert_tame(list.run(&[&["tools"], format].concat()));
+            assert_tame(call.run(&[&["call", "t"], format].concat()));
+        }
+        assert_tame(Script::with_tools("{}").does("tools/call", &log).run(&["call", "t"]));
+        let server = ["--", "sh", "-c", r"printf '\033[2Jred\007\n' >&2; exit 1"];
+        for how in ["show", "tail"] {
+            assert_tame(mcpwire(&[&["info", "--stderr", how], &server[..]].concat())).says(&["red"]);
+        }
+    }
+
+    #[test]
+    fn colours_are_forced_on_and_off() {
+        for (option, variable, is_colored) in [
+            // A pipe is no terminal.
+            (&[][..], ("UNRELATED", "1"), false),
+            (&[], ("CLICOLOR_FORCE", "1"), true),
+            (&["--no-color"], ("CLICOLOR_FORCE", "1"), false),
+            (&[], ("NO_COLOR", "1"), false),
+        ] {
+            let finished = run(command(&[&["tools", "--demo"], option].concat()).envs([variable]));
+            assert_eq!(finished.stdout.contains('\u{1b}'), is_colored, "{finished:?}");
+        }
+    }
+}
+
+/// Prompts and servers at a terminal.
+#[cfg(target_os = "linux")]
+mod processes {
+    use std::fs;
+    use std::io::Write as _;
+    use std::os::fd::AsFd as _;
+    use std::process::{Child, Command};
+
+    use rustix::process::Signal;
+    use rustix::termios::{LocalModes, tcgetattr};
+
+    use crate::support::{MCPWIRE, Mark, Place, Running, Terminal, each, wait_for};
+
+    #[test]
+    fn the_terminal_shows_again_what_is_typed_however_the_secret_prompt_ends() {
+        let place = Place::new();
+        let add = ["server", "add", "demo", "--secret", "TOKEN", "--", MCPWIRE, "demo-server"];
+        place.run(&add).exits(0);
+        let list = || place.run(&["secret", "list", "demo"]);
+        let is_echoing = |terminal: &Terminal| {
+            tcgetattr(terminal.other_end().as_fd()).expect("a terminal").local_modes.contains(LocalModes::ECHO)
+        };
+        let prompt = |terminal: &Terminal| {
+            let prompt = Running::at_terminal(&mut place.command(&["secret", "set", "demo", "TOKEN"]), terminal);
+            wait_for("the prompt", || (!is_echoing(terminal)).then_some(()));
+            prompt
+        };
+        each([(Signal::INT, 130), (Signal::QUIT, 131), (Signal::TERM, 143), (Signal::HUP, 129)], |(signal, status)| {
+            let terminal = Terminal::open();
+            let prompt = prompt(&terminal);
+            // A stopped process could not restore the terminal, so Ctrl-Z has no effect.
+            prompt.signal(Signal::TSTP);
+            prompt.signal(signal);
+            prompt.finish().exits(status);
+            assert!(is_echoing(&terminal));
+        });
+        list().shows(&["TOKEN: missing"]);
+
+        let terminal = Terminal::open();
+        let mut prompt = prompt(&terminal);
+        prompt.types("hunter22\n");
+        prompt.finish().exits(0);
+        assert!(is_echoing(&terminal));
+        list().gives(0, "TOKEN\n");
+    }
+
+    /// Starts a command with this terminal as its controlling terminal.
+    fn in_terminal(terminal: &Terminal, words: &[&str]) -> Child {
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", "--wait"]).args(words);
+        command.stdin(terminal.other_end()).stdout(terminal.other_end()).stderr(terminal.other_end());
+        command.spawn().expect("it starts")
+    }
+
+    #[test]
+    fn a_server_cannot_open_the_terminal() {
+        let place = Place::new();
+        let opens = "(echo hello >/dev/tty) 2>/dev/null";
+        let script = format!(
+            "if {opens}; then echo yes; else echo no; fi >{}; exec {MCPWIRE} demo-server",
+            place.file("opened")
+        );
+        place.add_script("demo", &script);
+        // The terminal can be opened by programs that are not servers.
+        let probe = format!("{opens} && echo yes >{}", place.file("opened"));
+        let directory = place.path().to_str().expect("a plain path");
+        let by_name = ["call", "echo", r#"{"message":"a"}"#, "--server", "demo", "--config-dir", directory];
+        for (words, opened) in [
+            (&["sh", "-c", &probe][..], "yes\n"),
+            (&[MCPWIRE, "ping", "--", "sh", "-c", &script], "no\n"),
+            (&[&[MCPWIRE], &by_name[..]].concat(), "no\n"),
+        ] {
+            let terminal = Terminal::open();
+            assert!(in_terminal(&terminal, words).wait().unwrap().success(), "{words:?}");
+            assert_eq!(place.read("opened"), opened, "{words:?}");
+            fs::remove_file(place.file("opened")).unwrap();
+        }
+    }
+
+    /// A server that ends only with its input.
+    const POLITE: &str = "trap '' TERM INT QUIT HUP; cat >/dev/null; exit";
+
+    /// A server that nothing ends but a kill.
+    const STUBBORN: &str = "trap '' TERM INT QUIT HUP; cat >/dev/null; while :; do sleep 1; done";
+
+    #[test]
+    fn the_keys_and_the_end_of_the_terminal_end_the_server_with_the_tool() {
+        let cases = [
+            ("Ctrl-C", b"\x03".as_slice(), POLITE),
+            ("Ctrl-\\", b"\x1c", STUBBORN),
+            ("a closed terminal", b"", POLITE),
+        ];
+        each(cases, |(_, keys, server)| {
+            let mark = Mark::new();
+            let mut terminal = Terminal::open();
+            let words = ["info", "--timeout", "600s", "--env", mark.variable(), "--", "sh", "-c", server];
+            let mut tool = in_terminal(&terminal, &[&[MCPWIRE], &words[..]].concat());
+            wait_for("the server", || (mark.processes().len() >= 2).then_some(()));
+            terminal.file.write_all(keys).unwrap();
+            let still_open = (!keys.is_empty()).then_some(terminal);
+            let status = wait_for("the end of the tool", || tool.try_wait().unwrap());
+            assert_eq!(status.code(), Some(130));
+            wait_for("the end of the server", || mark.processes().is_empty().then_some(()));
+            drop(still_open);
+        });
+    }
+}
