@@ -5,11 +5,6 @@ use serde_json::{Value, json};
 
 use crate::support::{MCPWIRE, Place, SUM, mcpwire, wait_for};
 
-/// Writes a file with these servers for an import, and returns its path.
-fn write(place: &Place, servers: &Value) -> String {
-    place.write("mcp.json", json!({"mcpServers": servers}).to_string())
-}
-
 /// The demo server.
 fn demo() -> Value {
     json!({"command": MCPWIRE, "args": ["demo-server"]})
@@ -19,7 +14,7 @@ fn demo() -> Value {
 fn another_programs_servers_are_taken_over_with_consent() {
     let place = Place::new();
     let servers = json!({"demo": demo(), "broken": {"command": "x", "url": "https://example.com"}});
-    let file = write(&place, &servers);
+    let file = place.write_import(&servers);
     place.run(&["server", "import", &file]).exits(0).shows(&["added demo", "left out broken"]);
     let refused = place.run(&["call", "demo__add", SUM, "--json"]);
     assert_eq!(refused.error()["field"], "consent", "{refused:?}");
@@ -33,7 +28,7 @@ fn another_programs_servers_are_taken_over_with_consent() {
 #[test]
 fn all_imported_servers_are_approved_and_enabled_at_once() {
     let place = Place::new();
-    let file = write(&place, &json!({"one": demo(), "two": demo(), "three": demo()}));
+    let file = place.write_import(&json!({"one": demo(), "two": demo(), "three": demo()}));
     let list = || place.run(&["server", "list"]);
     place.run(&["server", "import", &file]).shows(&["Review and approve: mcpwire server enable one"]);
     list().shows(&["(not approved yet)"]);
@@ -60,7 +55,7 @@ fn clients_to_import_from_are_named_as_the_help_says() {
 #[test]
 fn an_interrupt_at_the_approval_changes_nothing() {
     let place = Place::new();
-    let file = write(&place, &json!({"a": {"command": "a"}, "b": {"command": "b"}}));
+    let file = place.write_import(&json!({"a": {"command": "a"}, "b": {"command": "b"}}));
     let import = place.at_terminal(&["server", "import", &file], &[]);
     import.wait_for_stderr("Approve? [y/N]");
     import.interrupt().exits(130).says(&["interrupted"]);
@@ -71,7 +66,7 @@ fn an_interrupt_at_the_approval_changes_nothing() {
 #[test]
 fn the_approval_names_the_address_of_a_host() {
     let place = Place::new();
-    let file = write(&place, &json!({"notes": {"url": "https://0x7f.1/mcp?x=y"}}));
+    let file = place.write_import(&json!({"notes": {"url": "https://0x7f.1/mcp?x=y"}}));
     let shown = "https://0x7f.1/mcp?x=y (the host 127.0.0.1)";
     let import = place.at_terminal(&["server", "import", &file], &[]);
     import.wait_for_stderr("Approve? [y/N]");
@@ -84,7 +79,7 @@ fn the_approval_names_the_address_of_a_host() {
 fn imported_servers_are_started_by_a_running_hub_once_they_are_agreed_to() {
     let place = Place::new();
     let hub = place.hub();
-    let file = write(&place, &json!({"asks": demo()}));
+    let file = place.write_import(&json!({"asks": demo()}));
     place.run(&["server", "import", &file]).shows(&["mcpwire server enable asks"]);
     let refused = place.run(&["call", "asks__add", SUM]).gives(2, "");
     refused.says(&["Review and approve it: mcpwire server enable asks"]).hides(&["not found"]);
@@ -93,7 +88,7 @@ fn imported_servers_are_started_by_a_running_hub_once_they_are_agreed_to() {
     place.run(&["server", "enable", "asks", "--trust"]).exits(0);
     place.adds_up("asks__add");
 
-    let file = write(&place, &json!({"trusted": demo()}));
+    let file = place.write_import(&json!({"trusted": demo()}));
     place.run(&["server", "import", &file, "--trust"]).says(&["the running hub starts them"]);
     place.adds_up("trusted__add");
     hub.interrupt().exits(0);
@@ -104,7 +99,7 @@ const VARIABLE: &str = "MCPWIRE_TEST_COMMAND";
 
 /// Writes a file to import, with a server whose arguments depend on [`VARIABLE`].
 fn depending(place: &Place) -> String {
-    write(place, &json!({"demo": {"command": MCPWIRE, "args": [format!("${{{VARIABLE}:-missing}}")]}}))
+    place.write_import(&json!({"demo": {"command": MCPWIRE, "args": [format!("${{{VARIABLE}:-missing}}")]}}))
 }
 
 #[test]

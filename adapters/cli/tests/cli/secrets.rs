@@ -43,23 +43,29 @@ fn a_trace_is_readable_for_its_owner_alone_and_has_no_secrets() {
 }
 
 #[test]
-fn a_token_that_the_server_repeats_is_replaced_whole_and_in_parts() {
-    let message = "Bearer tok3n is wrong, tok3n is; so is key-hunter4 of Custom key-hunter4";
-    let server = Answering::start("400 Bad Request", message);
-    let line = ["info", "--url", &server.url, "--header", "X-Key: Custom key-hunter4", "--bearer-env", "TEST_TOKEN"];
-    for format in FORMATS {
-        let finished = run(command(&[&line[..], format].concat()).env("TEST_TOKEN", "tok3n"));
-        finished.says(&["[secret]", "is wrong"]).hides(&["tok3n", "hunter"]);
-    }
-}
-
-#[test]
-fn a_key_in_the_url_that_the_server_repeats_is_replaced() {
-    let server = Answering::start("400 Bad Request", "no key hunter%2022 and no hunter 22, only k3y");
-    let url = format!("{}?key=k3y&note=hunter%2022", server.url);
-    for format in FORMATS {
-        let finished = mcpwire(&[&["info", "--url", &url], format].concat());
-        finished.says(&["no key [secret] and no [secret], only"]).hides(&["hunter"]);
+fn secrets_that_the_server_repeats_are_replaced_whole_and_in_parts() {
+    let token = ["--header", "X-Key: Custom key-hunter4", "--bearer-env", "TEST_TOKEN"];
+    for (message, query, options, replaced) in [
+        (
+            "Bearer tok3n is wrong, tok3n is; so is key-hunter4 of Custom key-hunter4",
+            "",
+            &token[..],
+            "[secret] is wrong",
+        ),
+        (
+            "no key hunter%2022 and no hunter 22, only k3y",
+            "?key=k3y&note=hunter%2022",
+            &[],
+            "no key [secret] and no [secret], only",
+        ),
+    ] {
+        let server = Answering::start("400 Bad Request", message);
+        for format in FORMATS {
+            let url = format!("{}{query}", server.url);
+            let line = [&["info", "--url", &url], options, format].concat();
+            let finished = run(command(&line).env("TEST_TOKEN", "tok3n"));
+            finished.says(&[replaced]).hides(&["tok3n", "hunter"]);
+        }
     }
 }
 
@@ -143,11 +149,10 @@ fn no_secret_of_a_configuration_is_shown_as_text_or_as_json() {
     fs::create_dir(place.path().join("mcp")).unwrap();
     place.write("mcp/servers.json", json!({"version": 1, "servers": [command, http]}).to_string());
     let headers = json!({"Authorization": "Bearer hunter2-16"});
-    let imported = json!({"mcpServers": {
+    let import = place.write_import(&json!({
         "imported": {"url": "https://localhost:1/?api_key=hunter2-15", "headers": headers},
         "refused": {"command": "x", "args": ["--token", "hunter2-17"]},
-    }});
-    let import = place.write("import.json", imported.to_string());
+    }));
     let secrets = ["--env", "API_KEY=hunter2-18", "--", "./server", "--token", "hunter2-19"];
     for (line, server) in [
         (&["server", "show", "command"][..], &[][..]),

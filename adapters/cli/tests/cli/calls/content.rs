@@ -79,8 +79,7 @@ fn arguments_are_completed() {
 
     let resource = ["complete", "resource", "file:///{path}", "path", "--json", "--stderr", "show"];
     let asked = r#""ref":{"type":"ref/resource","uri":"file:///{path}"},"argument":{"name":"path","value":""}"#;
-    let finished = server.run(&resource).says(&[asked]);
-    assert_eq!(finished.json()["completion"]["values"][0], "python");
+    server.run(&resource).says(&[asked]).json_has("/completion/values/0", "python");
 }
 
 #[test]
@@ -89,8 +88,11 @@ fn what_cannot_be_completed_is_refused() {
     mcpwire(&["complete", "tool", "t", "a", "--demo"]).exits(2);
     mcpwire(&["complete", "prompt", "t", "a", "--context", "x", "--demo"]).exits(2);
     let without = features("2025-11-25", r#"{"prompts":{},"resources":{}}"#);
-    let refused = without.run(&["complete", "prompt", "t", "a", "--json"]).exits(4).says(&["completions"]);
-    assert_eq!(refused.error()["field"], "server", "{refused:?}");
+    without
+        .run(&["complete", "prompt", "t", "a", "--json"])
+        .exits(4)
+        .says(&["completions"])
+        .error_has("field", "server");
 }
 
 #[test]
@@ -122,8 +124,9 @@ fn what_is_no_text_is_saved() {
 
     let server = features("2025-11-25", ALL);
     server.run(&["read", "file:///a", "--save", &directory]).exits(0).shows(&["logo.png", "words"]);
+    // The document is as it was.
     let prompt = server.run(&["prompt", "p", "--save", &directory, "--json"]).says(&["audio.wav"]);
-    assert_eq!(prompt.json()["messages"][0]["role"], "user", "the document is as it was");
+    prompt.json_has("/messages/0/role", "user");
     assert_eq!(names(&directory), ["audio.wav", "evil.pdf", "image-2.png", "image.png", "logo.png"]);
 }
 
@@ -153,8 +156,7 @@ fn a_result_is_shown_also_if_it_cannot_be_saved() {
     let file = place.write("no-directory", "");
     let result = content(&[IMAGE]);
     let finished = Script::call(&result).run(&["call", "draw", "--json", "--save", &file]);
-    let finished = finished.gives(2, &format!("{result}\n"));
-    assert_eq!(finished.error()["field"], "save", "{finished:?}");
+    finished.gives(2, &format!("{result}\n")).error_has("field", "save");
 
     let directory = place.file("broken");
     let draw = |result: &str, more: &[&str]| -> Finished {

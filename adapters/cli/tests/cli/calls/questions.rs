@@ -16,14 +16,24 @@ fn greet(answers: &str, more: &[&str]) -> Finished {
 }
 
 #[test]
-fn a_file_answers_with_its_defaults_filled_in() {
-    let answers = r#"{"elicitation":[{"message":"nobody asks this","action":"cancel"},{"action":"accept","content":{"first_name":"Ada","times":2}}]}"#;
-    greet(answers, &[]).gives(0, "Hello, Ada! Hello, Ada!\n").says_only("");
-    assert_eq!(greet(answers, &["--json"]).json()["content"][0]["text"], "Hello, Ada! Hello, Ada!");
-}
-
-#[test]
-fn a_server_of_either_era_asks_alike() {
+fn a_file_answers_in_place_of_the_user() {
+    let filled_in = r#"{"elicitation":[{"message":"nobody asks this","action":"cancel"},{"action":"accept","content":{"first_name":"Ada","times":2}}]}"#;
+    let wrong = r#"{"elicitation":[{"action":"accept","content":{"first_name":"Ada","times":9}}]}"#;
+    let why = "the client's answer does not fit the form: `times` must be at most 5";
+    let dismissed = "Who is to be greeted, and how? (dismissed";
+    for (answers, status, result, says) in [
+        (filled_in, 0, "Hello, Ada! Hello, Ada!\n", ""),
+        (r#"{"elicitation":[{"action":"decline","repeat":true}]}"#, 0, "No greeting, then.\n", ""),
+        (r#"{"elicitation":[{"action":"cancel","repeat":true}]}"#, 0, NOBODY, ""),
+        (r#"{"elicitation":[]}"#, 0, NOBODY, dismissed),
+        // Not sent. Both the server and the user are told.
+        (wrong, 1, why, why),
+    ] {
+        let finished = greet(answers, &[]).exits(status).shows(&[result]).says(&[says]);
+        assert_eq!(finished.stderr.is_empty(), says.is_empty(), "{finished:?}");
+        assert!(status == 1 || finished.stdout == result, "{finished:?}");
+    }
+    assert_eq!(greet(filled_in, &["--json"]).json()["content"][0]["text"], "Hello, Ada! Hello, Ada!");
     let place = Place::new();
     let answers = place.write("answers", ADA);
     for era in ["legacy", "modern", "auto", "2025-06-18"] {
@@ -32,34 +42,12 @@ fn a_server_of_either_era_asks_alike() {
 }
 
 #[test]
-fn a_file_declines_and_dismisses() {
-    for (action, text) in [("decline", "No greeting, then.\n"), ("cancel", NOBODY)] {
-        greet(&format!(r#"{{"elicitation":[{{"action":"{action}","repeat":true}}]}}"#), &[]).gives(0, text);
-    }
-}
-
-#[test]
-fn what_no_entry_answers_is_dismissed_and_told() {
-    let finished = greet(r#"{"elicitation":[]}"#, &[]).gives(0, NOBODY);
-    finished.says(&["Who is to be greeted, and how? (dismissed"]);
-}
-
-#[test]
-fn an_answer_that_does_not_fit_is_never_sent() {
-    let why = "the client's answer does not fit the form: `times` must be at most 5";
-    let wrong = r#"{"elicitation":[{"action":"accept","content":{"first_name":"Ada","times":9}}]}"#;
-    // Both the server and the user are told.
-    greet(wrong, &[]).exits(1).shows(&[why]).says(&[why]);
-}
-
-#[test]
 fn a_file_without_answers_is_wrong_usage() {
     for answers in ["", "[]", r#"{"elicitation":[{"action":"shrug"}]}"#, r#"{"questions":[]}"#] {
         let refused = greet(answers, &["--json"]).exits(2);
         assert_eq!(refused.error()["field"], "answers", "{answers}: {refused:?}");
     }
-    let missing = mcpwire(&["call", "greet", "--demo", "--answers", "/not/there", "--json"]).exits(2);
-    assert_eq!(missing.error()["field"], "answers", "{missing:?}");
+    mcpwire(&["call", "greet", "--demo", "--answers", "/not/there", "--json"]).exits(2).error_has("field", "answers");
 }
 
 #[test]
@@ -86,8 +74,7 @@ fn roots_are_declared_and_must_be_there() {
     mcpwire(&[&info[..], &["--trace", &place.file("trace")]].concat()).exits(0);
     let trace = place.read("trace");
     assert!(trace.contains(r#""roots":{"listChanged":true}"#), "{trace}");
-    let refused = mcpwire(&["info", "--demo", "--root", "/not/there", "--json"]).exits(2);
-    assert_eq!(refused.error()["field"], "root", "{refused:?}");
+    mcpwire(&["info", "--demo", "--root", "/not/there", "--json"]).exits(2).error_has("field", "root");
 }
 
 #[cfg(target_os = "linux")]

@@ -181,18 +181,12 @@ fn messages_are_traced_in_order_with_time_and_direction() {
     assert_eq!(shown[call + 1..], [("received", "this is no JSON"), ("received", "an answer")]);
 }
 
-/// A server that writes its environment and directory to standard error, and ends.
-const TELL: [&str; 4] = ["--", "sh", "-c", r#"echo "A=$A B=$B C=$C in $(pwd)" >&2; exit 1"#];
-
 #[test]
-fn variables_are_set_or_passed_on_by_name_and_no_others() {
-    let mut command = command(&[&["info", "--env", "A=set here=so", "--env", "B"][..], &TELL].concat());
+fn a_server_gets_the_variables_and_the_directory_that_were_named_and_no_others() {
+    let server = ["--", "sh", "-c", r#"echo "A=$A B=$B C=$C in $(pwd)" >&2; exit 1"#];
+    let options = ["info", "--env", "A=set here=so", "--env", "B", "--cwd", "/"];
+    let mut command = command(&[&options[..], &server].concat());
     command.envs([("A", "ours"), ("B", "passed on"), ("C", "not passed on")]);
-    run(&mut command).says(&["A=set here=so B=passed on C= in "]);
-}
-
-#[test]
-fn the_directory_of_a_server_is_the_one_that_was_named() {
-    mcpwire(&[&["info", "--cwd", "/"][..], &TELL].concat()).says(&["in /\n"]);
-    mcpwire(&[&["info", "--json", "--cwd", "/nonexistent"][..], &TELL].concat()).error_is("NOT_FOUND", "cwd");
+    run(&mut command).says(&["A=set here=so B=passed on C= in /\n"]);
+    mcpwire(&[&["info", "--json", "--cwd", "/nonexistent"], &server[..]].concat()).error_is("NOT_FOUND", "cwd");
 }

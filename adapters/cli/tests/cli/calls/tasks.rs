@@ -14,7 +14,7 @@ fn a_task_is_told_on_stderr_and_its_result_printed() {
         assert!(told[0].contains(": working") && told[1].ends_with(": completed"), "{finished:?}");
 
         let json = mcpwire(&[&line[..], &["--json"]].concat()).exits(0).says_only("");
-        assert_eq!(json.json()["content"][0]["text"], "Waited 0.3 s.");
+        json.json_has("/content/0/text", "Waited 0.3 s.");
     });
 }
 
@@ -50,8 +50,7 @@ fn a_detached_task_leaves_its_handle() {
 #[test]
 fn what_is_no_handle_is_refused_before_a_server_is_started() {
     for task in ["{}", "{\"taskId\":7}", "@/nonexistent", "{"] {
-        let refused = mcpwire(&["task", "get", task, "--json", "--", "/nonexistent"]).exits(2);
-        assert_eq!(refused.error()["code"], "VALIDATION_ERROR", "{refused:?}");
+        mcpwire(&["task", "get", task, "--json", "--", "/nonexistent"]).exits(2).error_has("code", "VALIDATION_ERROR");
     }
 }
 
@@ -78,8 +77,7 @@ fn a_task_is_looked_after_by_its_id() {
     assert_eq!(server.run(&["task", "get", "t1", "--json"]).json()["status"], "working");
 
     server.run(&["task", "result", "t1"]).gives(0, "the result\n").says(&["task t1: completed, so far"]);
-    let result = server.run(&["task", "result", "t1", "--json"]).json();
-    assert_eq!(result["content"][0]["text"], "the result", "{result}");
+    server.run(&["task", "result", "t1", "--json"]).json_has("/content/0/text", "the result");
 
     server.run(&["task", "cancel", "t1"]).gives(0, "").says(&["t1: the server was asked to cancel the task"]);
     assert_eq!(server.run(&["task", "cancel", "t1", "--json"]).json(), json!({"taskId": "t1"}));

@@ -233,9 +233,7 @@ fn an_exit_of_the_server_in_mid_call_is_4_with_its_last_words() {
         case $line in *'"tools/call"'*) echo out of memory >&2; exit 7 ;; esac
         printf '%s\n' "$line"; done | "$0" demo-server"#;
     let line = ["call", "echo", "--json", "--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
-    let error = mcpwire(&line).exits(4).error();
-    assert_eq!(error["code"], "SERVICE_UNAVAILABLE", "{error}");
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("out of memory")), "{error}");
+    mcpwire(&line).exits(4).error_has("code", "SERVICE_UNAVAILABLE").says(&["out of memory"]);
     mark.assert_nothing_left();
 }
 

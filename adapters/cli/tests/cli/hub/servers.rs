@@ -14,9 +14,7 @@ fn assert_refused(place: &Place, call: &[&str], status: i32, says: &[&str]) {
 
 #[test]
 fn commands_share_the_servers_of_a_running_hub() {
-    let place = Place::with_demo();
-    let hub = place.hub();
-    hub.wait_for_stderr("demo: running");
+    let (place, hub) = Place::with_running_demo();
     let socket = place.path().join("state/hub.sock");
     assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
 
@@ -47,9 +45,7 @@ fn commands_share_the_servers_of_a_running_hub() {
 /// A program with a hub of its own, or an editor, may have changed it.
 #[test]
 fn a_running_hub_does_not_take_what_it_read_for_what_the_file_says() {
-    let place = Place::with_demo();
-    let hub = place.hub();
-    hub.wait_for_stderr("demo: running");
+    let (place, hub) = Place::with_running_demo();
     place.edit_servers(|servers| servers["servers"][0]["enabled"] = false.into());
     place.run(&["server", "enable", "demo"]).exits(0);
     assert_eq!(place.servers()["servers"][0]["enabled"], true);
@@ -160,8 +156,7 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
     let failed = ["server `failed` has failed: command not found", "server show failed", "server start failed"];
     place.run(&["call", "failed__add", SUM]).exits(3).says(&failed);
     // The server may be restarting at this moment. Then the call waits, and fails with the error of the start.
-    let call = place.run(&["call", "crashes__add", SUM, "--json"]).says(&["no database"]);
-    assert_eq!(call.error()["code"], "SERVICE_UNAVAILABLE", "{call:?}");
+    place.run(&["call", "crashes__add", SUM, "--json"]).says(&["no database"]).error_has("code", "SERVICE_UNAVAILABLE");
 
     let states = ["stopped (stopped)", "Two words (stopped)", "mcpwire status"];
     place.run(&["call", "add", SUM]).exits(4).says(&["tool not found: `add`"]).says(&states);

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 
 use rustix::process::Signal;
 
-use crate::support::{MCPWIRE, Place, Running, SUM, WATCHDOG, command_in, each, wait_for};
+use crate::support::{MCPWIRE, Place, Running, SUM, WATCHDOG, each, wait_for};
 
 const STATUS: &str = "{\"ask\":\"status\"}\n";
 
@@ -22,22 +22,11 @@ fn connect(place: &Place) -> UnixStream {
     UnixStream::connect(place.path().join("state/hub.sock")).expect("the hub listens")
 }
 
-/// Starts a hub whose server `demo` runs.
-fn running_demo() -> (Place, Running) {
-    let place = Place::with_demo();
-    let hub = place.hub();
-    hub.wait_for_stderr("demo: running");
-    (place, hub)
-}
-
 #[test]
 fn a_directory_whose_path_is_too_long_for_a_socket_works_too() {
-    let (runtime, place) = (Place::new(), Place::new());
-    let home = place.path().join("x".repeat(150));
-    let begin = |arguments: &[&str]| {
-        let mut command = command_in(&home, arguments);
-        Running::start(command.env("XDG_RUNTIME_DIR", runtime.path()), "")
-    };
+    let (runtime, place) = (Place::new(), Place::below(&"x".repeat(150)));
+    let begin =
+        |arguments: &[&str]| Running::start(place.command(arguments).env("XDG_RUNTIME_DIR", runtime.path()), "");
     begin(&["server", "add", "demo", "--", MCPWIRE, "demo-server"]).finish().exits(0);
     begin(&["call", "demo__add", SUM]).finish().gives(0, "42\n");
 
@@ -95,7 +84,7 @@ fn a_directory_that_others_can_write_to_is_not_trusted() {
 
 #[test]
 fn clients_that_ask_without_an_end_and_read_nothing_keep_nobody_from_a_call() {
-    let (place, hub) = running_demo();
+    let (place, hub) = Place::with_running_demo();
     let begin = |_| {
         let mut client = connect(&place);
         client.set_nonblocking(true).unwrap();
@@ -111,7 +100,7 @@ fn clients_that_ask_without_an_end_and_read_nothing_keep_nobody_from_a_call() {
 
 #[test]
 fn the_call_of_a_client_that_goes_ends_also_if_it_has_sent_more_requests() {
-    let (place, hub) = running_demo();
+    let (place, hub) = Place::with_running_demo();
     // Nothing, bytes that the hub reads with the call, and more than its buffer takes.
     each([0, 1, 2_000], |more| {
         let mut client = connect(&place);
@@ -134,7 +123,7 @@ fn the_call_of_a_client_that_goes_ends_also_if_it_has_sent_more_requests() {
 
 #[test]
 fn requests_that_are_sent_together_are_answered_in_order() {
-    let (place, hub) = running_demo();
+    let (place, hub) = Place::with_running_demo();
     let mut client = connect(&place);
     client.write_all([call("add", SUM), STATUS.to_owned(), call("add", SUM)].concat().as_bytes()).unwrap();
     let answers: Vec<String> = BufReader::new(client).lines().take(3).map(Result::unwrap).collect();

@@ -110,8 +110,7 @@ fn imported(options: &[&str]) -> Guarded {
     }
     guarded.authorization.deviate(Deviation::AnyLoopbackPort);
     let oauth = json!({"clientId": "mine", "clientSecret": "${THE_SECRET}"});
-    let servers = json!({"notes": {"type": "http", "url": guarded.server.url(), "oauth": oauth}});
-    let file = guarded.write("import.json", json!({"mcpServers": servers}).to_string());
+    let file = guarded.write_import(&json!({"notes": {"type": "http", "url": guarded.server.url(), "oauth": oauth}}));
     let import = ["server", "import", "--from", "claude-code", &file];
     begin_with_secrets(&guarded, &[&import, options].concat()).finish().exits(0);
     guarded
@@ -189,17 +188,22 @@ fn assert_no_secret(guarded: &Guarded, notes: &str) {
     }
 }
 
-#[test]
-fn the_browser_gets_the_url_of_the_login_and_no_secret() {
-    let guarded = Guarded::start().configured();
-    let browser = Browser::new(&guarded);
-    let login = guarded.at_terminal(&["login", "notes"], &[("BROWSER", &browser.program)]);
+/// Logs in at a terminal. Returns how the browser was started, and what the terminal has shown beside the URL of the page.
+fn log_in_at_terminal(guarded: &Guarded, arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
+    let browser = Browser::new(guarded);
+    let login = guarded.at_terminal(arguments, &[variables, &[("BROWSER", &browser.program)]].concat());
     let (notes, page) = (browser.notes(), login_page(&login));
     assert!(notes.contains(&page), "{notes}");
     agree_at(&page);
-    let login = login.finish().exits(0);
+    (notes, login.finish().exits(0).stderr.replace(&page, ""))
+}
+
+#[test]
+fn the_browser_gets_the_url_of_the_login_and_no_secret() {
+    let guarded = Guarded::start().configured();
+    let (notes, shown) = log_in_at_terminal(&guarded, &["login", "notes"], &[]);
     assert_no_secret(&guarded, &notes);
-    assert_no_secret(&guarded, &login.stderr.replace(&page, ""));
+    assert_no_secret(&guarded, &shown);
 }
 
 #[test]
@@ -214,22 +218,17 @@ fn the_browser_does_not_get_the_variables_of_secrets() {
         if is_configured {
             let oauth = json!({"client_id": "client", "client_secret": "${CLIENT_SECRET}", "issuer": issuer});
             let headers = json!({"X-Api-Key": "${HEADER_KEY}", "X-Language": "${OTHER_VARIABLE}"});
-            let servers = json!({"mcpServers": {"notes": {"url": url, "oauth": oauth, "headers": headers}}});
-            let file = guarded.write("import.json", servers.to_string());
+            let file = guarded.write_import(&json!({"notes": {"url": url, "oauth": oauth, "headers": headers}}));
             run(guarded.command(&["server", "import", &file, "--trust"]).envs(secrets)).exits(0);
             words.push("notes");
         } else {
             words.extend(["--url", &url, "--issuer", &issuer]);
             words.extend(["--client-id", "client", "--client-secret-env", "CLIENT_SECRET"]);
         }
-        let browser = Browser::new(&guarded);
-        let login = guarded.at_terminal(&words, &[&secrets[..], &[("BROWSER", &browser.program)]].concat());
-        let (notes, page) = (browser.notes(), login_page(&login));
-        assert!(notes.contains(&page) && notes.contains("OTHER_VARIABLE=kept"), "{notes}");
+        let (notes, _) = log_in_at_terminal(&guarded, &words, &secrets);
+        assert!(notes.contains("OTHER_VARIABLE=kept"), "{notes}");
         assert!(!notes.contains("CLIENT_SECRET") && !notes.contains(SECRET), "{notes}");
         assert_eq!(notes.contains("HEADER_KEY"), !is_configured, "{notes}");
-        agree_at(&page);
-        login.finish().exits(0);
     }
 }
 
@@ -238,23 +237,15 @@ fn the_browser_does_not_get_variables_that_are_secret_where_the_server_uses_them
     let guarded = Guarded::start();
     let url = format!("{}?api_key=${{QUERY_PART}}&lang=${{PLAIN_PART}}", guarded.server.url());
     let headers = json!({"X-Api-Key": "prefix-${HEADER_PART}-suffix", "X-Language": "${PLAIN_PART}"});
-    let servers = json!({"mcpServers": {"notes": {"type": "http", "url": url, "headers": headers}}});
-    let file = guarded.write("import.json", servers.to_string());
-    let browser = Browser::new(&guarded);
-    let variables = [
-        ("QUERY_PART", "kept-in-the-query"),
-        ("HEADER_PART", "kept-in-the-header"),
-        ("PLAIN_PART", "german"),
-        ("BROWSER", &*browser.program),
-    ];
+    let file = guarded.write_import(&json!({"notes": {"type": "http", "url": url, "headers": headers}}));
+    let [query, header] = [("QUERY_PART", "kept-in-the-query"), ("HEADER_PART", "kept-in-the-header")];
+    let variables = [query, header, ("PLAIN_PART", "german")];
     let import = ["server", "import", "--from", "claude-code", &file, "--trust"];
     run(guarded.command(&import).envs(variables)).exits(0);
     run(guarded.command(&["server", "show", "notes"]).envs(variables)).shows(&["german"]).hides(&["kept-in"]);
-    let login = guarded.at_terminal(&["login", "notes"], &variables);
-    let notes = browser.notes();
+    let (notes, _) = log_in_at_terminal(&guarded, &["login", "notes"], &variables);
     assert!(notes.contains("PLAIN_PART=german"), "{notes}");
     assert!(!notes.contains("QUERY_PART") && !notes.contains("HEADER_PART") && !notes.contains("kept-in"), "{notes}");
-    login.interrupt();
 }
 
 #[test]

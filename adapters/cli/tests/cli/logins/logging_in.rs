@@ -13,7 +13,7 @@ use crate::support::login::{Browser, Guarded, agree, answer, login_page, visit};
 use crate::support::{Running, each};
 
 #[test]
-fn a_login_is_used_by_all_later_commands() {
+fn a_login_is_private_and_used_by_all_later_commands() {
     let guarded = Guarded::start().configured();
     let issuer = guarded.authorization.issuer();
     let shown = ["notes\n", &issuer, "registered by this program", "renewed automatically", "kept in"];
@@ -32,12 +32,9 @@ fn a_login_is_used_by_all_later_commands() {
         guarded.assert_no_secret(guarded.run(arguments).exits(0));
     }
     assert_eq!(guarded.authorization.clients().len(), 1, "a client is registered once");
-}
+    // Other credentials take the place of the login.
+    guarded.run(&["info", "--url", &url, "--header", "Authorization: Basic eDp5"]).exits(3);
 
-#[test]
-fn the_files_of_a_login_are_private() {
-    let guarded = Guarded::start();
-    guarded.log_in(&["--url", &guarded.server.url()]);
     let logins = guarded.path().join("secrets/logins");
     assert_eq!(fs::metadata(&logins).unwrap().permissions().mode() & 0o777, 0o700);
     let files: Vec<_> = fs::read_dir(&logins).unwrap().map(|entry| entry.unwrap().metadata().unwrap()).collect();
@@ -107,30 +104,33 @@ fn the_scopes_of_a_login_are_those_that_the_server_wants_or_the_user_chooses() {
     assert_eq!(finished.json()["scopes"], json!(["read"]), "{finished:?}");
     let step: Value = serde_json::from_str(finished.stderr.lines().next().unwrap()).unwrap();
     assert_eq!(step["step"], "open_url", "{step}");
-    let finished = guarded.log_in(&["notes", "--scope", "read", "--scope", "admin", "--json"]);
-    assert_eq!(finished.json()["scopes"], json!(["read", "admin"]), "{finished:?}");
+    guarded
+        .log_in(&["notes", "--scope", "read", "--scope", "admin", "--json"])
+        .json_has("/scopes", json!(["read", "admin"]));
 }
 
 #[test]
 fn the_address_is_pasted_from_a_browser_elsewhere() {
-    let guarded = Guarded::start().configured();
-    let mut running = guarded.begin_open(&["login", "notes", "--no-browser"]);
-    let address = answer(&login_page(&running));
-    running.types("what?\n");
-    running.wait_for_stderr("That is not the address");
-    running.types(&format!("  {address}  \n"));
-    guarded.assert_no_secret(running.finish().exits(0));
-    guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
-}
-
-#[test]
-fn the_address_is_pasted_at_a_terminal() {
-    let guarded = Guarded::start().configured();
-    let mut login = guarded.at_terminal(&["login", "notes", "--no-browser"], &[("BROWSER", "/bin/false")]);
-    let address = answer(&login_page(&login));
-    login.wait_for_stderr("Paste that address here:");
-    login.types(&format!("{address}\n"));
-    login.finish().exits(0);
+    let words = ["login", "notes", "--no-browser"];
+    for is_at_terminal in [false, true] {
+        let guarded = Guarded::start().configured();
+        let mut login = if is_at_terminal {
+            guarded.at_terminal(&words, &[("BROWSER", "/bin/false")])
+        } else {
+            guarded.begin_open(&words)
+        };
+        let address = answer(&login_page(&login));
+        login.wait_for_stderr("Paste that address here:");
+        login.types("what?\n");
+        login.wait_for_stderr("That is not the address");
+        login.types(&format!("  {address}  \n"));
+        let finished = login.finish().exits(0);
+        // A terminal shows what is typed.
+        if !is_at_terminal {
+            guarded.assert_no_secret(finished);
+        }
+        guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
+    }
 }
 
 #[test]

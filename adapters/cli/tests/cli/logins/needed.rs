@@ -3,13 +3,13 @@
 
 use std::net::TcpListener;
 
-use mcpwire_testkit::HttpAnswer;
 use mcpwire_testkit::authorization::{Client, Deviation, Endpoint};
-use serde_json::{Value, json};
+use mcpwire_testkit::{HttpAnswer, HttpRequest};
+use serde_json::Value;
 
+use crate::support::Running;
 use crate::support::login::{Browser, Guarded, agree_at, answer, login_page, url_in, visit};
 use crate::support::servers::DemoServer;
-use crate::support::{Finished, Running};
 
 /// A browser that does not open anything.
 const NO_BROWSER: [(&str, &str); 1] = [("BROWSER", "/bin/false")];
@@ -39,8 +39,7 @@ fn each_command_says_how_to_log_in() {
     ] {
         let finished = guarded.run(arguments).gives(6, "");
         assert!(finished.stderr.ends_with(advice), "{finished:?}");
-        let json = guarded.run(&[arguments, &["--json"]].concat()).exits(6);
-        assert_eq!(json.error()["code"], "LOGIN_REQUIRED", "{json:?}");
+        guarded.run(&[arguments, &["--json"]].concat()).exits(6).error_has("code", "LOGIN_REQUIRED");
     }
     // Other servers may have tools.
     guarded.run(&["tools"]).exits(0).says(&[by_name]);
@@ -62,14 +61,6 @@ fn the_scopes_that_are_missing_are_in_the_command() {
     }
     guarded.log_in(&["notes", "--scope", "write"]);
     guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
-}
-
-#[test]
-fn other_credentials_take_the_place_of_a_login() {
-    let guarded = Guarded::start();
-    let url = guarded.server.url();
-    guarded.log_in(&["--url", &url]);
-    guarded.run(&["info", "--url", &url, "--header", "Authorization: Basic eDp5"]).exits(3);
 }
 
 #[test]
@@ -161,39 +152,38 @@ fn nobody_is_asked_without_a_terminal_or_if_that_is_said() {
     assert!(guarded.authorization.requests().is_empty(), "a call asks the authorization server nothing");
 }
 
-/// Logs in as far as the login goes. The browser does as it is told. Returns the error, which is the last line of standard error.
-fn fail_to_log_in(guarded: &Guarded) -> (Finished, Value) {
-    let running = guarded.begin(&["login", "notes", "--json"]);
-    visit(&answer(&login_page(&running)));
-    let finished = guarded.assert_no_secret(running.finish());
-    // Nothing is stored.
-    guarded.run(&["whoami", "notes"]).exits(6);
-    let error = serde_json::from_str(finished.stderr.lines().last().expect("a line")).expect("JSON");
-    (finished, error)
-}
-
 #[test]
-fn a_login_that_is_refused_or_not_trusted_is_4() {
-    for (deviation, words) in [
-        (Deviation::RefuseLogins("access_denied".into()), "access_denied"),
-        (Deviation::Iss("https://other.example".into()), "another authorization server"),
+fn a_login_that_fails_at_the_authorization_server_says_why() {
+    let broken = "503 at the token endpoint";
+    for (name, deviation, status, (member, value)) in [
+        ("access_denied", Some(Deviation::RefuseLogins("access_denied".into())), 4, ("field", "login")),
+        ("another authorization server", Some(Deviation::Iss("https://other.example".into())), 4, ("field", "login")),
+        (broken, None, 3, ("code", "NETWORK_ERROR")),
     ] {
         let guarded = Guarded::start().configured();
-        guarded.authorization.deviate(deviation);
-        let (finished, error) = fail_to_log_in(&guarded);
-        assert_eq!((finished.code(), &error["field"]), (4, &json!("login")), "{finished:?}");
-        assert!(error["message"].as_str().unwrap().contains(words), "{error}");
+        let token = guarded.authorization.endpoint(Endpoint::Token);
+        let says = match deviation {
+            Some(deviation) => {
+                guarded.authorization.deviate(deviation);
+                vec![name]
+            }
+            None => {
+                let answer = |request: &HttpRequest| request.url.contains("/token").then(|| HttpAnswer::status(503));
+                guarded.authorization.on_request(answer);
+                vec!["503", &token]
+            }
+        };
+        let running = guarded.begin(&["login", "notes", "--json"]);
+        visit(&answer(&login_page(&running)));
+        let finished = guarded.assert_no_secret(running.finish().exits(status));
+        // Nothing is stored.
+        guarded.run(&["whoami", "notes"]).exits(6);
+        // The steps of the login are in the lines before the error.
+        let error: Value = serde_json::from_str(finished.stderr.lines().last().expect("a line")).expect("JSON");
+        assert_eq!(error[member], value, "{name}: {error}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(says.iter().all(|says| message.contains(says)), "{name}: {error}");
     }
-}
-
-#[test]
-fn an_authorization_server_with_a_problem_is_3_and_named() {
-    let guarded = Guarded::start().configured();
-    guarded.authorization.on_request(|request| request.url.contains("/token").then(|| HttpAnswer::status(503)));
-    let (finished, error) = fail_to_log_in(&guarded);
-    assert_eq!((finished.code(), &error["code"]), (3, &json!("NETWORK_ERROR")), "{finished:?}");
-    let message = error["message"].as_str().unwrap();
-    assert!(message.contains("503") && message.contains(&guarded.authorization.endpoint(Endpoint::Token)), "{message}");
 }
 
 #[test]
@@ -222,17 +212,6 @@ fn a_login_that_nobody_finishes_is_5_and_goes_on_later() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_3() {
-    let guarded = Guarded::start();
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let origin = format!("http://{}", taken.local_addr().unwrap());
-    drop(taken);
-    for way in [&[][..], &["--no-browser"], &["--device"]] {
-        guarded.run(&[&["login", "--url", &format!("{origin}/mcp")], way].concat()).exits(3).says(&[&origin]);
-    }
-}
-
-#[test]
 fn a_client_that_is_registered_for_one_method_is_named_with_it() {
     let guarded = Guarded::start();
     let client = Client::new("mine").secret("secret-of-the-client").redirect_uri("http://127.0.0.1/callback");
@@ -251,10 +230,18 @@ fn a_client_that_is_registered_for_one_method_is_named_with_it() {
 }
 
 #[test]
-fn a_server_that_wants_no_login_says_so() {
+fn a_server_that_is_not_there_is_3_and_one_that_wants_no_login_is_2() {
     let (open, guarded) = (DemoServer::start(), Guarded::start());
-    for way in ["--no-browser", "--device"] {
-        let finished = guarded.run(&["login", "--url", &open.url, way]).exits(2).says(&["no login is needed"]);
+    let gone = DemoServer::start().url.clone();
+    let origin = gone.trim_end_matches("/mcp");
+    for (url, way, status, says) in [
+        (&gone, &[][..], 3, origin),
+        (&gone, &["--no-browser"], 3, origin),
+        (&gone, &["--device"], 3, origin),
+        (&open.url, &["--no-browser"], 2, "no login is needed"),
+        (&open.url, &["--device"], 2, "no login is needed"),
+    ] {
+        let finished = guarded.run(&[&["login", "--url", url], way].concat()).exits(status).says(&[says]);
         assert!(!finished.stderr.contains("regist"), "{finished:?}");
     }
 }

@@ -64,11 +64,7 @@ fn tokens_are_revoked_if_that_is_asked_for() {
     let finished = guarded.run(&["logout", "notes", "--revoke", "--json"]);
     assert_eq!(finished.json(), json!({ "had_login": true, "revocation": "revoked" }), "{finished:?}");
     assert!(!guarded.authorization.requests_to(Endpoint::Revocation).is_empty());
-}
-
-#[test]
-fn a_login_is_deleted_even_if_its_tokens_cannot_be_revoked() {
-    let guarded = Guarded::start().configured();
+    // The login is deleted even if its tokens cannot be revoked.
     guarded.log_in(&["notes"]);
     guarded.authorization.on_request(|request| request.url.contains("revo").then(|| HttpAnswer::status(500)));
     guarded.run(&["logout", "notes", "--revoke"]).gives(0, "logged out of notes\n").says(&["not revoked"]);
@@ -274,7 +270,7 @@ fn run_without_space(guarded: &Guarded, arguments: &[&str]) -> Finished {
 }
 
 #[test]
-fn an_expired_token_is_not_refreshed_on_a_full_disk_and_the_error_names_the_file() {
+fn no_token_is_refreshed_on_a_full_disk_and_the_error_names_the_file_if_it_has_expired() {
     for uses in [Uses::Name, Uses::Url] {
         let guarded = logged_in(-1);
         let url = guarded.server.url();
@@ -282,10 +278,6 @@ fn an_expired_token_is_not_refreshed_on_a_full_disk_and_the_error_names_the_file
         assert_eq!(refreshes(&guarded.authorization), 0, "the refresh token is not used up: {finished:?}");
         guarded.run(&uses.words(&url)).gives(0, "hi\n");
     }
-}
-
-#[test]
-fn a_token_that_expires_soon_is_used_on_a_full_disk() {
     let guarded = logged_in(30);
     let finished = run_without_space(&guarded, &Uses::Url.words(&guarded.server.url())).exits(0);
     assert_eq!(refreshes(&guarded.authorization), 0, "{finished:?}");

@@ -16,15 +16,13 @@ fn a_configured_server_is_listed_and_called_by_name() {
     place.adds_up("demo__add");
     place.run(&["call", "add", SUM, "--server", "Demo"]).gives(0, "42\n");
     place.run(&["call", "demo__fail", r#"{"message":"no"}"#]).gives(1, "no\n");
-    let unknown = place.run(&["call", "demo__nothing", "--json"]).exits(4);
-    assert_eq!(unknown.error()["code"], "NOT_FOUND", "{unknown:?}");
+    place.run(&["call", "demo__nothing", "--json"]).exits(4).error_has("code", "NOT_FOUND");
 }
 
 #[test]
 fn every_command_takes_a_configured_server() {
     let place = Place::with_demo();
-    let info = place.run(&["info", "--server", "DEMO", "--json"]);
-    assert_eq!(info.json()["serverInfo"]["name"], "mcpwire-demo", "{info:?}");
+    place.run(&["info", "--server", "DEMO", "--json"]).json_has("/serverInfo/name", "mcpwire-demo");
     place.run(&["ping", "--server", "demo"]).exits(0);
     for (wrong, says) in [
         (&["info", "--server", "dmeo"][..], "Did you mean `demo`?"),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::servers::Script;
-use crate::support::{Finished, MCPWIRE, Place, Running, SUM, command_in, mcpwire, run, wait_for};
+use crate::support::{Finished, Place, SUM, mcpwire, run, wait_for};
 
 /// Another user than the one of the tests.
 const OTHER: u32 = 65534;
@@ -36,52 +36,33 @@ fn assert_refused(finished: Finished, path: &Path, mode: &str, classes: &str) {
     assert_eq!(finished.stdout, "", "{finished:?}");
 }
 
-/// The home `outer/home`, in which the demo server is configured.
-struct Home {
-    _place: Place,
-    outer: PathBuf,
-    home: PathBuf,
+/// Creates the home `outer/home`, in which the demo server is configured. Returns it and `outer`.
+fn home() -> (Place, PathBuf) {
+    let home = Place::below("outer/home");
+    home.add_demo("demo");
+    let outer = home.path().parent().expect("a directory").to_owned();
+    (home, outer)
 }
 
-impl Home {
-    fn new() -> Self {
-        let place = Place::new();
-        let outer = place.path().canonicalize().expect("it exists").join("outer");
-        let home = outer.join("home");
-        fs::create_dir_all(&home).expect("it is created");
-        let home = Self { _place: place, outer, home };
-        home.run(&["server", "add", "demo", "--", MCPWIRE, "demo-server"]).exits(0);
-        home
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        command_in(&self.home, arguments)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Finished {
-        run(&mut self.command(arguments))
-    }
-
-    fn call(&self) -> Finished {
-        self.run(&["call", "demo__add", SUM])
-    }
+fn call(home: &Place) -> Finished {
+    home.run(&["call", "demo__add", SUM])
 }
 
 #[test]
 fn a_configuration_that_others_can_change_starts_nothing() {
-    let home = Home::new();
-    let file = home.home.join("mcp/servers.json");
+    let (home, outer) = home();
+    let file = home.path().join("mcp/servers.json");
     set_mode(&file, 0o666);
-    assert_refused(home.call(), &file, "0666", "o");
+    assert_refused(call(&home), &file, "0666", "o");
     set_mode(&file, 0o600);
     // The directory of the file, its home, and one above. The whole way counts, because a part could be replaced.
-    for directory in [&home.home.join("mcp"), &home.home, &home.outer] {
+    for directory in [&*home.path().join("mcp"), home.path(), &outer] {
         set_mode(directory, 0o777);
-        assert_refused(home.call(), directory, "0777", "o");
+        assert_refused(call(&home), directory, "0777", "o");
         // Nobody can replace the files of others in a sticky directory.
         for mode in [0o1777, 0o755] {
             set_mode(directory, mode);
-            home.call().gives(0, "42\n");
+            call(&home).gives(0, "42\n");
         }
     }
 }
@@ -91,8 +72,8 @@ fn a_configuration_that_its_group_can_change_starts_nothing() {
     if !is_root() {
         return;
     }
-    let home = Home::new();
-    let file = home.home.join("mcp/servers.json");
+    let (home, outer) = home();
+    let file = home.path().join("mcp/servers.json");
     let list = || home.run(&["server", "list"]);
     chown(&file, None, Some(DAEMON)).expect("it is given");
     for (mode, shown, classes) in [(0o664, "0664", "g"), (0o666, "0666", "go")] {
@@ -100,51 +81,48 @@ fn a_configuration_that_its_group_can_change_starts_nothing() {
         assert_refused(list(), &file, shown, classes);
     }
     set_mode(&file, 0o644);
-    chown(&home.outer, None, Some(DAEMON)).expect("it is given");
-    set_mode(&home.outer, 0o775);
-    assert_refused(list(), &home.outer, "0775", "g");
+    chown(&outer, None, Some(DAEMON)).expect("it is given");
+    set_mode(&outer, 0o775);
+    assert_refused(list(), &outer, "0775", "g");
     // What is above the home of the user is the administrator's.
-    let list = || run(home.command(&["server", "list"]).env("HOME", &home.home));
+    let list = || run(home.command(&["server", "list"]).env("HOME", home.path()));
     list().exits(0);
-    set_mode(&home.outer, 0o777);
-    assert_refused(list(), &home.outer, "0777", "o");
+    set_mode(&outer, 0o777);
+    assert_refused(list(), &outer, "0777", "o");
 }
 
 #[test]
 fn the_links_on_the_way_are_followed() {
-    let home = Home::new();
-    let elsewhere = home.outer.parent().expect("a directory").join("elsewhere");
+    let (home, outer) = home();
+    let elsewhere = outer.parent().expect("a directory").join("elsewhere");
     fs::create_dir(&elsewhere).expect("it is created");
-    fs::rename(home.home.join("mcp"), elsewhere.join("mcp")).expect("it is moved");
-    symlink("../../elsewhere/mcp", home.home.join("mcp")).expect("it is linked");
-    home.call().gives(0, "42\n");
+    fs::rename(home.path().join("mcp"), elsewhere.join("mcp")).expect("it is moved");
+    symlink("../../elsewhere/mcp", home.path().join("mcp")).expect("it is linked");
+    call(&home).gives(0, "42\n");
     set_mode(&elsewhere, 0o777);
-    assert_refused(home.call(), &elsewhere, "0777", "o");
+    assert_refused(call(&home), &elsewhere, "0777", "o");
     // Another user could have put the link there.
     set_mode(&elsewhere, 0o755);
     if is_root() {
-        lchown(home.home.join("mcp"), Some(DAEMON), None).expect("it is given");
-        home.call().says(&["mcp belongs to another user"]);
+        lchown(home.path().join("mcp"), Some(DAEMON), None).expect("it is given");
+        call(&home).says(&["mcp belongs to another user"]);
     }
 }
 
 #[test]
 fn secrets_are_neither_stored_nor_used_where_others_could_replace_them() {
-    let home = Home::new();
-    let set = || {
-        let mut command = home.command(&["secret", "set", "demo", "TOKEN"]);
-        Running::start(&mut command, "hunter22").finish()
-    };
+    let (home, outer) = home();
+    let set = || home.run_with_input(&["secret", "set", "demo", "TOKEN"], "hunter22");
     let list = || home.run(&["secret", "list", "demo"]);
     set().exits(0);
-    for directory in [&home.home, &home.outer] {
+    for directory in [home.path(), &*outer] {
         set_mode(directory, 0o777);
         assert_refused(list(), directory, "0777", "o");
         assert_refused(set(), directory, "0777", "o");
         set_mode(directory, 0o755);
     }
     list().shows(&["TOKEN"]);
-    let secrets = home.home.join("secrets");
+    let secrets = home.path().join("secrets");
     set_mode(&secrets, 0o770);
     list().fails().says(&[&format!("(mode 0770). Run `chmod 700 {}`", secrets.display())]);
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(crate) use place::{Place, command_in};
+pub(crate) use place::Place;
 pub(crate) use process::{Finished, MCPWIRE, Running, command, mcpwire, run};
 #[cfg(target_os = "linux")]
 pub(crate) use terminal::{Mark, Terminal};

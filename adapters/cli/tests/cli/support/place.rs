@@ -1,20 +1,32 @@
 //! A directory of one test.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{Finished, MCPWIRE, Running, command};
 
 /// A directory with the configuration of one user, and with other files of a test.
-pub(crate) struct Place(TempDir);
+pub(crate) struct Place {
+    path: PathBuf,
+    _directory: TempDir,
+}
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().expect("a directory"))
+        let directory = tempfile::tempdir().expect("a directory");
+        Self { path: directory.path().canonicalize().expect("it exists"), _directory: directory }
+    }
+
+    /// Creates a directory with this path below a new one.
+    pub(crate) fn below(path: &str) -> Self {
+        let place = Self::new();
+        let path = place.path.join(path);
+        fs::create_dir_all(&path).expect("it is created");
+        Self { path, ..place }
     }
 
     /// Creates a directory in which the demo server is configured as `demo`.
@@ -25,7 +37,7 @@ impl Place {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        &self.path
     }
 
     /// Returns the path of a file in this directory.
@@ -38,6 +50,11 @@ impl Place {
         let file = self.file(name);
         fs::write(&file, content).expect("it can be written");
         file
+    }
+
+    /// Writes a file with these servers for an import, and returns its path.
+    pub(crate) fn write_import(&self, servers: &Value) -> String {
+        self.write("import.json", json!({"mcpServers": servers}).to_string())
     }
 
     /// Writes a program, and returns its path.
@@ -54,7 +71,10 @@ impl Place {
 
     /// Returns the command `mcpwire` with these arguments, and with its configuration in this directory.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        command_in(self.path(), arguments)
+        // The arguments after `--` are those of the server.
+        let end = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
+        let (ours, theirs) = arguments.split_at(end);
+        command(&[ours, &["--config-dir", self.path.to_str().expect("a plain path")], theirs].concat())
     }
 
     /// Runs `mcpwire` with its configuration in this directory, and an empty input.
@@ -113,6 +133,14 @@ impl Place {
         self.hub_with(&[])
     }
 
+    /// Creates a directory with a hub whose server `demo` runs.
+    pub(crate) fn with_running_demo() -> (Self, Running) {
+        let place = Self::with_demo();
+        let hub = place.hub();
+        hub.wait_for_stderr("demo: running");
+        (place, hub)
+    }
+
     /// Starts a hub with these environment variables, and waits until it listens.
     pub(crate) fn hub_with(&self, variables: &[(&str, &str)]) -> Running {
         let mut hub = self.command(&["hub", "run"]);
@@ -137,12 +165,4 @@ impl Place {
     pub(crate) fn status(&self) -> Value {
         self.run(&["status", "--json"]).json()
     }
-}
-
-/// Returns the command `mcpwire` with these arguments, and with its configuration in this directory.
-pub(crate) fn command_in(directory: &Path, arguments: &[&str]) -> Command {
-    // The arguments after `--` are those of the server.
-    let end = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
-    let (ours, theirs) = arguments.split_at(end);
-    command(&[ours, &["--config-dir", directory.to_str().expect("a plain path")], theirs].concat())
 }

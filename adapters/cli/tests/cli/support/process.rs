@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{WATCHDOG, wait_for};
 
@@ -112,8 +112,20 @@ impl Finished {
     /// Checks the members `code` and `field` of the error.
     #[track_caller]
     pub(crate) fn error_is(self, code: &str, field: &str) -> Self {
-        let error = self.error();
-        assert_eq!((&error["code"], &error["field"]), (&json!(code), &json!(field)), "{self:?}");
+        self.error_has("code", code).error_has("field", field)
+    }
+
+    /// Checks a member of the error.
+    #[track_caller]
+    pub(crate) fn error_has(self, member: &str, value: &str) -> Self {
+        assert_eq!(self.error()[member], value, "{self:?}");
+        self
+    }
+
+    /// Checks a value in the JSON document of standard output, by its JSON pointer.
+    #[track_caller]
+    pub(crate) fn json_has(self, pointer: &str, value: impl Into<Value>) -> Self {
+        assert_eq!(self.json().pointer(pointer), Some(&value.into()), "{pointer} of {self:?}");
         self
     }
 
