@@ -4,8 +4,6 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use serde_json::json;
-
 use crate::support::servers::Answering;
 use crate::support::{MCPWIRE, Place, SUM, command, mcpwire, run};
 
@@ -120,6 +118,8 @@ fn a_variable_that_a_dying_server_prints_is_replaced() {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_secret_of_a_configuration_is_shown_as_text_or_as_json() {
+    use serde_json::json;
+
     let place = Place::new();
     let id = "3f0c1c5e-7c4c-4ac1-9d5e-000000000001";
     let command = json!({

@@ -1,6 +1,6 @@
 //! Requests of a server during a call, answered from a file, by the user at the terminal, or by nobody.
 
-use crate::support::{Finished, Place, each, mcpwire};
+use crate::support::{Finished, Place, mcpwire};
 
 const GREET: [&str; 5] = ["call", "greet", "--demo", "--protocol", "legacy"];
 
@@ -80,7 +80,7 @@ fn roots_are_declared_and_must_be_there() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_form_at_a_terminal_is_filled_in_declined_and_dismissed() {
-    use crate::support::{Running, Terminal, command};
+    use crate::support::{Running, Terminal, command, each};
 
     let shown = ["asks:", "Who is to be greeted, and how?", "Your name", "How many greetings you want.", "1. English"];
     let shown = [&shown[..], &["must be at most 5", "To be sent:"]].concat();

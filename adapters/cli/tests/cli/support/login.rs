@@ -124,7 +124,7 @@ pub(crate) fn agree(running: &Running) {
 /// Agrees on the page of a login, and lets the browser return to the program.
 #[track_caller]
 pub(crate) fn agree_at(page: &str) {
-    assert_eq!(visit(&answer(page)).status, 200);
+    assert_eq!(visit(&answer(page)).0, 200);
 }
 
 /// Returns the URL of a login page in a text, if the text has gone on after it.
@@ -136,31 +136,19 @@ pub(crate) fn url_in(text: &str) -> Option<String> {
 
 /// Opens the login page, on which the user agrees at once. Returns the address to which the browser is sent.
 pub(crate) fn answer(page: &str) -> String {
-    let response = visit(page);
-    response.location.unwrap_or_else(|| panic!("{page} leads nowhere: {} {}", response.status, response.body))
+    let (_, response) = visit(page);
+    let mut headers = response.lines().filter_map(|line| line.split_once(": "));
+    let location = headers.find(|(name, _)| name.eq_ignore_ascii_case("location"));
+    location.unwrap_or_else(|| panic!("{page} leads nowhere: {response}")).1.to_owned()
 }
 
-/// The response to a request of a browser.
-pub(crate) struct Response {
-    pub(crate) status: u16,
-    pub(crate) location: Option<String>,
-    pub(crate) body: String,
-}
-
-/// Visits a page as a browser does, without following redirects.
-pub(crate) fn visit(url: &str) -> Response {
+/// Visits a page as a browser does, without following redirects. Returns the status and the whole response.
+pub(crate) fn visit(url: &str) -> (u16, String) {
     let (authority, target) =
         url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("a URL with a path");
     let mut stream = TcpStream::connect(authority).expect("the server listens");
     write!(stream, "GET /{target} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n").expect("it is sent");
     let mut response = String::new();
     stream.read_to_string(&mut response).expect("a response");
-    let (head, body) = response.split_once("\r\n\r\n").expect("a head");
-    let mut headers = head.lines().filter_map(|line| line.split_once(": "));
-    let location = headers.find(|(name, _)| name.eq_ignore_ascii_case("location"));
-    Response {
-        status: head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status"),
-        location: location.map(|(_, value)| value.to_owned()),
-        body: body.to_owned(),
-    }
+    (response.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status"), response)
 }
