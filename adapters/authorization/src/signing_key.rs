@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcpwire_oauth::{PublicKey, SigningAlgorithm};
+use mcpwire_oauth::{Entropy, PublicKey, SigningAlgorithm};
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
@@ -171,6 +171,11 @@ pub fn random_seed() -> Result<[u8; 32], KeyError> {
     let mut seed = [0; 32];
     SystemRandom::new().fill(&mut seed).map_err(|_| KeyError::NoEntropy)?;
     Ok(seed)
+}
+
+/// Returns unpredictable values for one flow.
+pub(crate) fn new_entropy() -> Result<Entropy, KeyError> {
+    Ok(Entropy::new(random_seed()?))
 }
 
 #[cfg(test)]

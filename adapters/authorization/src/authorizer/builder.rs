@@ -9,9 +9,9 @@ use mcpwire_oauth as oauth;
 use mcpwire_oauth::OAuthSettings;
 use mcpwire_text::url::without_query;
 
-use super::machine_grants::MachineGrant;
+use super::machine_grant::MachineGrant;
+use super::oauth::{Inner, OAuth};
 use super::state::State;
-use super::{Inner, OAuth};
 use crate::documents::Documents;
 use crate::flow_runner::FlowRunner;
 use crate::in_flight::Owner;

@@ -8,8 +8,8 @@ use mcpwire_oauth::{
     TokenEndpoint,
 };
 
-use super::OAuth;
 use super::login_request::LoginRequest;
+use super::oauth::OAuth;
 use crate::documents::Grant;
 use crate::error::{ClientIssuerRequired, LoginError};
 

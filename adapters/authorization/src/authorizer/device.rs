@@ -9,11 +9,13 @@ use mcpwire_oauth::{
 };
 
 use super::login_request::LoginRequest;
-use super::{LoginStatus, OAuth, new_entropy};
+use super::oauth::OAuth;
+use super::status::LoginStatus;
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::flow_runner::within;
 use crate::in_flight::OneUseRequest;
+use crate::signing_key::new_entropy;
 
 /// The redirect URI of clients that only use device codes. Authorization servers require a redirect URI in each registration.
 const UNUSED_REDIRECT_URI: &str = "http://127.0.0.1/callback";

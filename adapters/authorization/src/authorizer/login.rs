@@ -6,12 +6,14 @@ use mcpwire_driver::http::TokenError;
 use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, Login, Secret};
 
 use super::login_request::{LoginRequest, PendingLogin, StoredAttempt};
+use super::oauth::{OAuth, spawn};
 use super::state::{Ended, Task};
-use super::{LoginStatus, OAuth, new_entropy, spawn};
+use super::status::LoginStatus;
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::OneUseRequest;
 use crate::prompt::LoginPrompt;
+use crate::signing_key::new_entropy;
 
 impl OAuth {
     /// Logs the user in now with the prompt of the builder, whether or not there is a token.

@@ -3,10 +3,11 @@
 use mcpwire_oauth::{Error, Revocation, RevokedTokens};
 
 use super::client_issuer::used_at;
+use super::oauth::OAuth;
 use super::state::State;
-use super::{OAuth, new_entropy};
 use crate::documents::Grant;
 use crate::error::LoginError;
+use crate::signing_key::new_entropy;
 
 /// The result of a logout. The stored token is deleted in any case.
 #[derive(Clone, Debug, PartialEq, Eq)]

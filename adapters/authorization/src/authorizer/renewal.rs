@@ -4,11 +4,12 @@ use mcpwire_oauth::{
     ClientSource, Error, ErrorKind, Refresh, RefreshAction, RefreshInput, RefreshSource, RenewalId, TokenEndpoint,
 };
 
-use super::state::{Running, Task};
-use super::{NO_TOKEN, OAuth, new_entropy};
+use super::oauth::{NO_TOKEN, OAuth, Running};
+use super::state::Task;
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::{InFlightRequest, OneUseRequest};
+use crate::signing_key::new_entropy;
 use crate::store::StoreFailed;
 
 /// Number of renewals that fail without an answer before the discovery runs again.

@@ -11,7 +11,7 @@ use mcpwire_oauth::{BearerChallenge, Decision, Scopes};
 use mcpwire_text::url::without_query;
 
 use super::login_request::LoginRequest;
-use super::{NO_TOKEN, OAuth};
+use super::oauth::{NO_TOKEN, OAuth};
 use crate::error::{LoginError, LoginErrorKind};
 
 impl OAuth {

@@ -1,7 +1,7 @@
 //! [`State`]: the state that all connections to one server share.
 
 use std::mem;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures_channel::oneshot;
 use mcpwire_driver::http::{AuthorizationContext, Credentials, Refusal};
@@ -10,11 +10,11 @@ use mcpwire_oauth::{
     Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, RenewalId, Secret, TokenId, UnixTime,
 };
 
-use super::{LoginStatus, OAuth, new_entropy};
+use super::status::LoginStatus;
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::Waiters;
-use crate::signing_key::Signer;
+use crate::signing_key::{Signer, new_entropy};
 
 /// Maximum number of secrets to remember. A login has at most four, and the server also knows those that were replaced.
 const MAX_SECRETS: usize = 32;
@@ -60,61 +60,6 @@ pub(super) enum Task {
     Renewal(RenewalId),
 }
 
-/// The right to run a task. Dropping it wakes the callers that wait for the task, and lets another one run it.
-pub(super) struct Running {
-    pub(super) oauth: OAuth,
-    pub(super) task: Task,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.oauth.change(|state| {
-            state.running.retain(|other| *other != self.task);
-            if let Task::Renewal(renewal) = self.task {
-                state.access.renewal_aborted(renewal);
-            }
-        });
-    }
-}
-
-impl OAuth {
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes the state, tells the connections if the authorization has changed, and wakes all waiting tasks.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let mut state = self.lock();
-        let context = state.access.context();
-        let result = change(&mut state);
-        state.collect_secrets();
-        // No connection gets the new credentials before: the state is locked.
-        if state.access.context() != context {
-            state.context.change();
-        }
-        let waiters = mem::take(&mut state.waiters);
-        drop(state);
-        drop(waiters);
-        result
-    }
-
-    /// Begins a task.
-    ///
-    /// # Errors
-    /// If the task runs already: the error resolves when a task has ended.
-    pub(super) fn begin(&self, task: Task) -> Result<Running, Ended> {
-        let mut state = self.lock();
-        if state.running.contains(&task) {
-            return Err(state.waiters.wait());
-        }
-        state.running.push(task);
-        if task == Task::Login {
-            state.last_login = None;
-        }
-        Ok(Running { oauth: self.clone(), task })
-    }
-}
-
 impl State {
     pub(super) fn new(server_url: &str, renews_by_grant: bool) -> Self {
         State {
@@ -134,7 +79,7 @@ impl State {
     }
 
     /// Adds the secrets of the current login to the known secrets.
-    fn collect_secrets(&mut self) {
+    pub(super) fn collect_secrets(&mut self) {
         let token = self.access.token().map(|token| [Some(&token.access_token), token.refresh_token.as_ref()]);
         let client = self.client.as_ref();
         let client = client.map(|client| [client.client_secret.as_ref(), client.registration_access_token.as_ref()]);

@@ -1,0 +1,304 @@
+//! [`OAuth`]: the authorizer of one server and account, its state, and the tasks that change it.
+
+use std::fmt;
+use std::future::Future;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_channel::oneshot;
+use mcpwire_driver::Runtime;
+use mcpwire_oauth as oauth;
+use mcpwire_oauth::{Discovered, Discovery, Error, Flow, OAuthSettings, Scopes, Secret, StoredToken, UnixTime};
+use mcpwire_text::url::without_query;
+
+use super::machine_grant::MachineGrant;
+use super::state::{Ended, State, Task};
+use super::status::LoginStatus;
+use crate::documents::Documents;
+use crate::error::{LoginError, LoginRequired};
+use crate::flow_runner::{FlowKeys, FlowRunner, now, within};
+use crate::in_flight::{InFlightRequest, OF_PROCESS, OneUseRequest, Owner, SETTLE_TIMEOUT, UnsettledLogin};
+use crate::prompt::LoginPrompt;
+use crate::signing_key::{KeyError, Signer};
+
+/// Authorizes the requests to one MCP server with OAuth.
+///
+/// It sends the stored token, refreshes it before it expires and when the server refuses it, and logs a user in if a
+/// [`LoginPrompt`] is set. Without a prompt, requests that need a login fail at once. Use one value for all connections to a
+/// server: they then share one token, and refresh it once. Clones are the same value.
+#[derive(Clone)]
+pub struct OAuth(pub(super) Arc<Inner>);
+
+impl OAuth {
+    /// Returns the status of the stored login, or `None` if no login is stored. Sends nothing.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn status(&self) -> Result<Option<LoginStatus>, LoginError> {
+        let grant = self.0.documents.load().await?;
+        Ok(grant.map(|grant| LoginStatus::new(&grant, &self.0.account)))
+    }
+
+    /// Asks whether the server, or the origin of its URL, publishes the metadata of an authorization server.
+    ///
+    /// A server that does not, and that answers without a token, needs no login.
+    ///
+    /// # Errors
+    /// If the metadata cannot be read, or is not trusted.
+    pub async fn has_authorization_server(&self) -> Result<bool, LoginError> {
+        Ok(!self.discover(None).await?.is_assumed())
+    }
+
+    /// Waits until the requests of this value have ended whose response replaces a credential that works once, such as a token
+    /// refresh, and until the new credential is stored. Waits at most 10 s.
+    ///
+    /// Many authorization servers accept a refresh token once, and revoke the login if it comes again. So call this before the
+    /// program ends, or [`settle_logins`](crate::settle_logins) for all logins. The `shutdown` of a client with this authorizer does
+    /// so, too. Dropping clients or their runtime loses nothing, as long as the process goes on.
+    ///
+    /// # Errors
+    /// If a request has not ended in time. It goes on, but the login is lost if the program ends before it.
+    pub async fn settle(&self) -> Result<(), LoginError> {
+        let all_ended = async {
+            while let Some(end) = OF_PROCESS.next_end(self.0.owner) {
+                let _ = end.await;
+            }
+        };
+        match within(&*self.0.runtime, SETTLE_TIMEOUT, all_ended).await {
+            Some(()) => Ok(()),
+            None => OF_PROCESS.give_up(self.0.owner).map_or(Ok(()), |login| Err(LoginError::Unsettled(login))),
+        }
+    }
+
+    /// Returns the tokens and client secrets that this value has used, with some that were replaced since. A program removes
+    /// them from what it shows: servers may repeat them.
+    pub fn secrets(&self) -> Vec<Secret> {
+        self.lock().secrets.clone()
+    }
+
+    /// Returns the URL of the server.
+    pub fn server_url(&self) -> &str {
+        &self.0.server_url
+    }
+
+    /// Returns the account of the user. Empty for the only one.
+    pub fn account(&self) -> &str {
+        &self.0.account
+    }
+}
+
+/// Why a login is required.
+pub(super) const NO_TOKEN: &str = "no token is stored";
+
+/// What the clones of an [`OAuth`] share.
+pub(super) struct Inner {
+    pub(super) server_url: String,
+    pub(super) account: String,
+    pub(super) settings: OAuthSettings,
+    pub(super) runner: FlowRunner,
+    /// The runtime of the connections and of the user's prompt.
+    pub(super) runtime: Arc<dyn Runtime>,
+    /// The runtime of what must not be lost when `runtime` ends.
+    pub(super) process_runtime: Arc<dyn Runtime>,
+    /// The name of the server in the program.
+    pub(super) name: Option<String>,
+    pub(super) owner: Owner,
+    pub(super) documents: Documents,
+    pub(super) prompt: Option<Arc<dyn LoginPrompt>>,
+    pub(super) grant: Option<MachineGrant>,
+    /// The key by which the client authenticates, and what signs with it.
+    pub(super) client_key: Option<oauth::ClientKey>,
+    pub(super) client_signer: Option<Arc<dyn Signer>>,
+    /// The key of the program to which tokens are bound. Without it, one is created and kept in the store.
+    pub(super) dpop_key: Option<Arc<dyn Signer>>,
+    pub(super) uses_dpop: bool,
+    pub(super) state: Mutex<State>,
+}
+
+impl OAuth {
+    /// Loads the key at the first time, and the stored token if it can be read: a login replaces a token that cannot.
+    pub(super) async fn load_for_login(&self) -> Result<(), LoginError> {
+        // A login that cannot be stored is not begun.
+        self.0.documents.check_save().await?;
+        self.0.documents.check_versions().await?;
+        self.load(true).await
+    }
+
+    /// Loads the key and the stored token at the first time. `is_damage_ignored` says whether a stored token that cannot be read is
+    /// treated as missing.
+    pub(super) async fn load(&self, is_damage_ignored: bool) -> Result<(), LoginError> {
+        while !self.lock().is_loaded {
+            match self.begin(Task::Load) {
+                Ok(_running) => {
+                    let key = if self.0.uses_dpop { Some(self.load_dpop_key().await?) } else { None };
+                    let grant = match self.0.documents.load().await {
+                        Err(_) if is_damage_ignored => None,
+                        loaded => loaded?,
+                    };
+                    self.change(|state| state.set_loaded(key, grant));
+                }
+                Err(ended) => {
+                    let _ = ended.await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn load_dpop_key(&self) -> Result<Arc<dyn Signer>, LoginError> {
+        let Some(key) = &self.0.dpop_key else { return Ok(Arc::new(self.0.documents.dpop_key().await?)) };
+        // Without its public key, tokens would silently not be bound.
+        if key.public_key().is_none() {
+            return Err(KeyError::NotForDpop.into());
+        }
+        Ok(Arc::clone(key))
+    }
+
+    pub(super) fn keys(&self) -> FlowKeys {
+        FlowKeys { client: self.0.client_signer.clone(), dpop: self.lock().dpop_key.clone() }
+    }
+
+    /// Returns the time by the runtime's clock.
+    pub(super) fn now(&self) -> UnixTime {
+        now(&*self.0.runtime)
+    }
+
+    pub(super) fn login_required(&self, scopes: Option<Scopes>, reason: &str) -> LoginRequired {
+        let (server_url, account) = (self.0.server_url.clone(), self.0.account.clone());
+        LoginRequired { server_url, account, scopes, reason: reason.to_owned() }
+    }
+
+    /// Registers a request whose response replaces a credential that works once. Fails if the program ends.
+    pub(super) fn begin_request(&self, request: OneUseRequest) -> Result<InFlightRequest, LoginError> {
+        let login = UnsettledLogin {
+            server: self.0.name.clone(),
+            server_url: self.0.server_url.clone(),
+            account: self.0.account.clone(),
+            request,
+        };
+        OF_PROCESS.begin(self.0.owner, login).ok_or(LoginError::ProgramEnds)
+    }
+
+    /// Runs a part of a login that uses up a credential, with the write of its result. The part goes on when its caller gives up, and
+    /// when the runtime of the connections ends.
+    pub(super) async fn to_the_end<T, F>(
+        &self,
+        request: OneUseRequest,
+        part: impl FnOnce(Self) -> F,
+    ) -> Result<T, LoginError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, LoginError>> + Send + 'static,
+    {
+        let in_flight = self.begin_request(request)?;
+        let part = part(self.clone());
+        let result = spawn(&*self.0.process_runtime, async move {
+            let result = part.await;
+            drop(in_flight);
+            result
+        });
+        result.await.unwrap_or(Err(LoginError::ProgramEnds))
+    }
+
+    /// Returns the key to which tokens are bound, with the known nonces, or `None` without DPoP.
+    pub(super) fn dpop(&self) -> Option<oauth::Dpop> {
+        self.lock().access.dpop().cloned()
+    }
+
+    /// Returns the token that requests contain now, or `None` if there is no token.
+    pub(super) fn token(&self) -> Option<StoredToken> {
+        self.lock().access.token().cloned()
+    }
+
+    /// Finds the authorization server. Prefers the issuer of the token `known` if the server names several authorization servers.
+    pub(super) async fn discover(&self, known: Option<&StoredToken>) -> Result<Discovered, LoginError> {
+        let challenge = self.lock().challenge.clone();
+        let mut discovery = Discovery::new(&self.0.server_url, challenge.as_ref(), &self.0.settings);
+        if let Some(token) = known {
+            discovery = discovery.prefer_issuer(&token.endpoint.issuer);
+        }
+        Ok(self.run(discovery).await?)
+    }
+
+    /// Runs a flow to its end, with the keys of the client and the tokens.
+    pub(super) async fn run<F: Flow + Send>(&self, flow: F) -> Result<F::Output, Error> {
+        self.0.runner.run(flow, &self.keys()).await
+    }
+}
+
+/// Runs a future as a task of its own. The receiver gets the output, and fails if the runtime ends before the future.
+pub(super) fn spawn<T: Send + 'static>(
+    runtime: &dyn Runtime,
+    future: impl Future<Output = T> + Send + 'static,
+) -> oneshot::Receiver<T> {
+    let (sender, receiver) = oneshot::channel();
+    runtime.spawn(Box::pin(async move {
+        // The caller may have given up.
+        let _ = sender.send(future.await);
+    }));
+    receiver
+}
+
+/// The right to run a task. Dropping it wakes the callers that wait for the task, and lets another one run it.
+pub(super) struct Running {
+    pub(super) oauth: OAuth,
+    pub(super) task: Task,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.oauth.change(|state| {
+            state.running.retain(|other| *other != self.task);
+            if let Task::Renewal(renewal) = self.task {
+                state.access.renewal_aborted(renewal);
+            }
+        });
+    }
+}
+
+impl OAuth {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state, tells the connections if the authorization has changed, and wakes all waiting tasks.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.lock();
+        let context = state.access.context();
+        let result = change(&mut state);
+        state.collect_secrets();
+        // No connection gets the new credentials before: the state is locked.
+        if state.access.context() != context {
+            state.context.change();
+        }
+        let waiters = mem::take(&mut state.waiters);
+        drop(state);
+        drop(waiters);
+        result
+    }
+
+    /// Begins a task.
+    ///
+    /// # Errors
+    /// If the task runs already: the error resolves when a task has ended.
+    pub(super) fn begin(&self, task: Task) -> Result<Running, Ended> {
+        let mut state = self.lock();
+        if state.running.contains(&task) {
+            return Err(state.waiters.wait());
+        }
+        state.running.push(task);
+        if task == Task::Login {
+            state.last_login = None;
+        }
+        Ok(Running { oauth: self.clone(), task })
+    }
+}
+
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuth")
+            .field("server_url", &without_query(&self.0.server_url))
+            .field("account", &self.0.account)
+            .finish_non_exhaustive()
+    }
+}
