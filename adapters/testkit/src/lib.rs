@@ -37,7 +37,7 @@
 
 #[cfg(feature = "authorization")]
 pub mod authorization;
-mod connect;
+mod executor;
 #[cfg(feature = "arbitrary")]
 mod from_bytes;
 #[cfg(feature = "http")]
@@ -45,19 +45,18 @@ mod http;
 mod kit;
 mod outbox;
 mod protocol;
-mod receive;
 mod recorded;
 mod response;
-mod serve_future;
+mod serve;
 mod server;
 #[cfg(feature = "proptest")]
 pub mod simulation;
 #[cfg(feature = "proptest")]
 pub mod strategies;
-mod tasks;
 mod time;
-mod timeline;
 mod wire;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[cfg(feature = "arbitrary")]
 pub use from_bytes::from_bytes;
@@ -69,6 +68,11 @@ pub use mcpwire_driver::memory::{Duplex, PipeReader, PipeWriter, duplex, pipe};
 pub use mcpwire_driver::protocol::ProtocolVersion;
 pub use recorded::{Cancellation, RecordedMessage};
 pub use response::ScriptedResponse;
-pub use serve_future::ServeFuture;
+pub use serve::ServeFuture;
 pub use server::ScriptedServer;
 pub use time::{Sleep, VirtualTime, VirtualTimer};
+
+/// Locks a mutex, also after a handler of a test has panicked.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

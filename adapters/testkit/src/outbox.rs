@@ -1,11 +1,11 @@
-//! [`Outbox`]: the planned output of one connection.
+//! [`Outbox`]: the planned output of one connection, and [`Alarm`], which wakes the task that sends it.
 
 use std::collections::BTreeMap;
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcpwire_driver::Clock;
 use mcpwire_driver::protocol::{Json, Timestamp};
+use mcpwire_driver::{Clock, Runtime, Timer};
 
 use crate::response::{ScriptedResponse, Step, Then};
 use crate::wire;
@@ -21,13 +21,13 @@ pub(crate) struct Outbox {
     pub(crate) client: usize,
     /// Whether this connection is for messages that belong to no request.
     pub(crate) is_general: bool,
-    /// Wakes the task that sends the output.
+    /// Wakes the task that sends the output. `None` until the task has run.
     pub(crate) waker: Option<Waker>,
 }
 
 struct Planned {
     output: Output,
-    /// The id of the request that is answered.
+    /// The id of the request that is answered. `None` if the output belongs to no request.
     request: Option<Json>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct RequestInfo {
     pub(crate) id: Option<Json>,
     /// Whether the request contains its revision, as requests of the modern era do.
     pub(crate) modern: bool,
-    /// The progress token, if the client has sent one.
+    /// The progress token, or `None` if the request has none.
     pub(crate) progress_token: Option<Json>,
 }
 
@@ -76,8 +76,7 @@ impl Outbox {
             match step {
                 Step::Wait(duration) => at = at + duration,
                 Step::Ask { method, params, then } => {
-                    *last_id += 1;
-                    let id = wire::json(&format!("server-{last_id}"));
+                    let id = wire::next_request_id(last_id);
                     self.plan(at, Output::Line(wire::request(&id, &method, &params)), info.id.clone());
                     self.questions.push((id, Question { info: info.clone(), then, rest: steps.collect() }));
                     return;
@@ -91,7 +90,7 @@ impl Outbox {
         }
     }
 
-    /// Removes the request to the client with this id. Returns the answer that waits for its response.
+    /// Removes the request to the client with this id. Returns the answer that waits for its response, or `None` if the id is unknown.
     pub(crate) fn take_question(&mut self, id: &Json) -> Option<Question> {
         let index = self.questions.iter().position(|(other, _)| other == id)?;
         Some(self.questions.remove(index).1)
@@ -110,22 +109,23 @@ impl Outbox {
         self.questions.retain(|(_, question)| question.info.id.as_ref() != Some(request));
     }
 
-    /// Returns the next output that is due.
+    /// Returns the next output that is due, or `None` if nothing is due.
     pub(crate) fn pop(&mut self, now: Timestamp) -> Option<Output> {
         let first = self.due.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove().output)
     }
 
-    /// Returns the time at which the next output is due.
+    /// Returns the time at which the next output is due, or `None` if none is planned.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         self.due.keys().next().map(|(at, _)| *at)
     }
 
-    /// Returns the only planned output, if it is a response. Then an HTTP response can be JSON instead of an event stream.
+    /// Returns the only planned output with its time, or `None` if it is not a response or there are others. A single response can
+    /// be sent over HTTP as JSON instead of an event stream.
     #[cfg(feature = "http")]
     pub(crate) fn only_response(&self) -> Option<(Timestamp, &str)> {
-        match (self.due.len(), self.due.first_key_value()) {
-            (1, Some(((at, _), Planned { output: Output::Response(line), .. }))) => Some((*at, line)),
+        match self.due.first_key_value()? {
+            ((at, _), Planned { output: Output::Response(line), .. }) if self.due.len() == 1 => Some((*at, line)),
             _ => None,
         }
     }
@@ -143,7 +143,8 @@ impl Outbox {
 }
 
 impl RequestInfo {
-    /// Returns the output of a step. Returns `None` for progress without a progress token.
+    /// Returns the output of a step, or `None` for progress without a progress token, for a response to a notification, and for
+    /// steps without output.
     fn output(&self, step: Step) -> Option<Output> {
         Some(match step {
             Step::Complete(result) if self.modern => {
@@ -159,5 +160,44 @@ impl RequestInfo {
             Step::Close => Output::Close,
             Step::Wait(_) | Step::Ask { .. } => return None,
         })
+    }
+}
+
+/// The clock and the timer of a task.
+pub(crate) struct Alarm {
+    clock: Clock,
+    timer: Box<dyn Timer>,
+    /// The time for which the timer is set. `None` if it is not set, or has fired.
+    armed: Option<Timestamp>,
+}
+
+impl Alarm {
+    pub(crate) fn new(runtime: &dyn Runtime) -> Self {
+        Alarm { clock: runtime.clock(), timer: runtime.timer(), armed: None }
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Polls the timer for this time.
+    pub(crate) fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
+        let now = self.now();
+        if at <= now {
+            return Poll::Ready(());
+        }
+        if self.armed != Some(at) {
+            self.timer.reset(at.duration_since(now));
+            self.armed = Some(at);
+        }
+        let poll = self.timer.poll(cx);
+        if poll.is_ready() {
+            self.armed = None;
+        }
+        poll
     }
 }

@@ -1,14 +1,17 @@
-//! The default answers of a scripted server.
+//! Handles the messages that a scripted server receives, and has its default answers.
 
-use mcpwire_driver::protocol::{Json, ProtocolVersion, RpcError};
+use mcpwire_driver::protocol::{Json, ProtocolVersion, RpcError, Timestamp};
 
+use crate::lock;
+use crate::outbox::RequestInfo;
+use crate::recorded::{Cancellation, RecordedMessage};
 use crate::response::ScriptedResponse;
-use crate::server::{Handler, State};
+use crate::server::{Handler, ScriptedServer, State};
 use crate::wire::{json, trusted};
 
 /// The way to answer a request. The handler is called later, while the lock is not held.
 pub(crate) enum Plan {
-    ScriptedResponse(ScriptedResponse),
+    Respond(ScriptedResponse),
     Call(Handler, Json),
 }
 
@@ -17,6 +20,70 @@ pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The first revision of the modern era. Revisions are dates, which sort as text.
 const MODERN: &str = ProtocolVersion::V2026_07_28.as_str();
+
+impl ScriptedServer {
+    /// Handles a message that arrived over a connection, and plans the answer.
+    pub(crate) fn receive(&self, connection: usize, now: Timestamp, line: &str) {
+        let message = RecordedMessage::new(now.since_origin(), connection, line);
+        let mut state = self.lock();
+        state.recorded.push(message.clone());
+        if message.method.is_empty() {
+            drop(state);
+            return self.answered(connection, &message);
+        }
+        let params = message.params.clone().unwrap_or_default();
+        let meta: Json = message.param("_meta").unwrap_or_default();
+        let version: Option<String> = meta.member(VERSION);
+        let plan = match &message.id {
+            Some(_) => state.plan(&message.method, &params, version.as_deref()),
+            // A notification gets no answer, but its handler may send messages.
+            None => match state.methods.get(&message.method) {
+                Some(handler) => Plan::Call(handler.clone(), params),
+                None => Plan::Respond(ScriptedResponse::new()),
+            },
+        };
+        let cancelled = Cancellation::of(&message).filter(|_| !state.ignores_cancellations);
+        drop(state);
+        // The lock is not held while a handler runs, because the handler may use the server.
+        let answer = match plan {
+            Plan::Respond(answer) => answer,
+            Plan::Call(handler, params) => lock(&handler)(&params),
+        };
+        let mut state = self.lock();
+        let State { outboxes, latency, last_request_id, .. } = &mut *state;
+        let Some(client) = outboxes.get(&connection).map(|outbox| outbox.client) else { return };
+        if let Some(cancelled) = cancelled {
+            let of_client = outboxes.values_mut().filter(|outbox| outbox.client == client);
+            of_client.for_each(|outbox| outbox.forget(&cancelled.id));
+        }
+        let Some(outbox) = outboxes.get_mut(&connection) else { return };
+        let progress_token = meta.member("progressToken");
+        let info = RequestInfo { id: message.id, modern: version.is_some(), progress_token };
+        outbox.answer(&info, answer.steps, *latency, last_request_id);
+    }
+
+    /// Continues the answer that waits for this response of the client. The response may arrive over any connection of the
+    /// client.
+    fn answered(&self, connection: usize, message: &RecordedMessage) {
+        let Some(id) = &message.id else { return };
+        let mut state = self.lock();
+        let Some(client) = state.outboxes.get(&connection).map(|outbox| outbox.client) else { return };
+        let mut of_client = state.outboxes.iter_mut().filter(|(_, outbox)| outbox.client == client);
+        let question = of_client.find_map(|(at, outbox)| Some((*at, outbox.take_question(id)?)));
+        drop(state);
+        let Some((asked_over, question)) = question else { return };
+        let answer = (question.then.0)(message.answer());
+        let mut state = self.lock();
+        let State { outboxes, last_request_id, .. } = &mut *state;
+        let Some(outbox) = outboxes.get_mut(&asked_over) else { return };
+        outbox.go_on(question, answer, last_request_id);
+        let waker = outbox.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
 
 impl State {
     /// Decides how to answer a request. `version` is the modern revision in the request, if any.
@@ -27,9 +94,9 @@ impl State {
         // A server that supports only the legacy era ignores a modern revision.
         let speaks_modern = self.versions.iter().any(|known| is_modern(known));
         if let Some(version) = version.filter(|version| speaks_modern && !self.versions.iter().any(|v| v == version)) {
-            return Plan::ScriptedResponse(self.unsupported(version).into());
+            return Plan::Respond(self.unsupported(version).into());
         }
-        Plan::ScriptedResponse(match method {
+        Plan::Respond(match method {
             "server/discover" if speaks_modern => self.discover(),
             "initialize" => self.initialize(params),
             "ping" => ScriptedResponse::new().complete(trusted("{}".into())),
@@ -85,9 +152,7 @@ impl State {
                 let arguments = params.member("arguments").unwrap_or_else(|| trusted("{}".into()));
                 Plan::Call(handler.clone(), arguments)
             }
-            None => {
-                Plan::ScriptedResponse(RpcError::new(RpcError::INVALID_PARAMS, format!("Unknown tool: {name}")).into())
-            }
+            None => Plan::Respond(RpcError::new(RpcError::INVALID_PARAMS, format!("Unknown tool: {name}")).into()),
         }
     }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::Duration;
 
 use mcpwire_driver::protocol::{Era, Json, ProtocolVersion};
 use serde::Serialize;
 
+use crate::lock;
 use crate::outbox::{Outbox, Output};
 use crate::recorded::{Cancellation, RecordedMessage};
 use crate::response::ScriptedResponse;
@@ -49,11 +50,13 @@ pub struct ScriptedServer(Arc<Mutex<State>>);
 /// A handler of requests. Gets the parameters of a request, or the arguments of a tool.
 pub(crate) type Handler = Arc<Mutex<dyn FnMut(&Json) -> ScriptedResponse + Send>>;
 
+#[derive(Default)]
 pub(crate) struct State {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) versions: Vec<String>,
     pub(crate) capabilities: Json,
+    /// The instructions. `None` if the server sends none.
     pub(crate) instructions: Option<String>,
     /// The name, the definition and the handler of each tool, in the order in which they were added.
     pub(crate) tools: Vec<(String, Json, Handler)>,
@@ -78,17 +81,9 @@ impl ScriptedServer {
             version: "1.0.0".into(),
             versions: ProtocolVersion::ALL.map(|version| version.to_string()).into(),
             capabilities: wire::trusted(r#"{"tools":{"listChanged":true},"logging":{}}"#.into()),
-            instructions: None,
-            tools: Vec::new(),
             page_size: usize::MAX,
-            methods: BTreeMap::new(),
-            latency: Duration::ZERO,
-            ignores_cancellations: false,
             reads: true,
-            recorded: Vec::new(),
-            outboxes: BTreeMap::new(),
-            connections: 0,
-            last_request_id: 0,
+            ..State::default()
         })))
     }
 
@@ -162,8 +157,7 @@ impl ScriptedServer {
         handler: impl FnMut(&Json) -> A + Send + 'static,
     ) -> Self {
         let definition = wire::json(&definition);
-        let name: String = definition.member("name").unwrap_or_default();
-        let tool = (name, definition, shared(handler));
+        let tool = (definition.member("name").unwrap_or_default(), definition, shared(handler));
         self.change(|state| match state.tools.iter_mut().find(|(name, ..)| *name == tool.0) {
             Some(known) => *known = tool,
             None => state.tools.push(tool),
@@ -234,11 +228,7 @@ impl ScriptedServer {
     ///
     /// If the parameters cannot be serialized as JSON.
     pub fn request(&self, method: &str, params: impl Serialize) -> Json {
-        let id = {
-            let mut state = self.lock();
-            state.last_request_id += 1;
-            wire::json(&format!("server-{}", state.last_request_id))
-        };
+        let id = wire::next_request_id(&mut self.lock().last_request_id);
         self.send(&Output::Line(wire::request(&id, method, &wire::json(&params))));
         id
     }
@@ -282,7 +272,7 @@ impl ScriptedServer {
     pub fn calls(&self, tool: &str) -> Vec<Json> {
         let state = self.lock();
         let calls = state.recorded.iter().filter(|message| message.is_request() && message.method == "tools/call");
-        let calls = calls.filter(|call| call.param::<String>("name").is_some_and(|name| name == tool));
+        let calls = calls.filter(|call| call.param::<String>("name").as_deref() == Some(tool));
         calls.map(|call| call.param("arguments").unwrap_or_default()).collect()
     }
 
@@ -292,7 +282,7 @@ impl ScriptedServer {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     fn change(self, change: impl FnOnce(&mut State)) -> Self {
@@ -319,7 +309,7 @@ impl ScriptedServer {
 
 #[cfg(feature = "http")]
 impl State {
-    /// Returns the connection for a client's messages that belong to no request.
+    /// Returns the connection for a client's messages that belong to no request, or `None` if the client has none.
     pub(crate) fn general_connection(&self, client: Option<usize>) -> Option<usize> {
         let is_general = |outbox: &Outbox| outbox.is_general && Some(outbox.client) == client;
         self.outboxes.iter().find(|(_, outbox)| is_general(outbox)).map(|(connection, _)| *connection)

@@ -13,8 +13,7 @@ use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::protocol::Timestamp;
 use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer};
 
-use crate::tasks::Tasks;
-use crate::timeline::Timeline;
+use crate::executor::{Tasks, Timeline};
 
 /// A deterministic runtime on one thread whose time advances when no task can run.
 ///

@@ -17,6 +17,12 @@ pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> Json {
     }
 }
 
+/// Returns the id of the next request to a client. `last` is the number of the last request.
+pub(crate) fn next_request_id(last: &mut u64) -> Json {
+    *last += 1;
+    json(&format!("server-{last}"))
+}
+
 pub(crate) fn result(id: &Json, result: &Json) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
@@ -34,10 +40,12 @@ pub(crate) fn error(id: &Json, error: &RpcError) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}{data}}}}}"#)
 }
 
+/// Writes a notification. `null` stands for no parameters.
 pub(crate) fn notification(method: &str, params: &Json) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":{}{}}}"#, json(method), params_member(params))
 }
 
+/// Writes a request. `null` stands for no parameters.
 pub(crate) fn request(id: &Json, method: &str, params: &Json) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{}{}}}"#, json(method), params_member(params))
 }
@@ -46,13 +54,14 @@ pub(crate) fn progress(token: &Json, progress: f64, total: Option<f64>, message:
     let total = total.map(|total| format!(r#","total":{}"#, json(&total))).unwrap_or_default();
     let message = message.map(|message| format!(r#","message":{}"#, json(message))).unwrap_or_default();
     let params = format!(r#"{{"progressToken":{token},"progress":{}{total}{message}}}"#, json(&progress));
-    format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#)
+    notification("notifications/progress", &trusted(params))
 }
 
 pub(crate) fn text_result(text: &str, is_error: bool) -> Json {
     trusted(format!(r#"{{"content":[{{"type":"text","text":{}}}],"isError":{is_error}}}"#, json(text)))
 }
 
+/// Writes an `input_required` result. Without requests or a state, the result does not have their member.
 pub(crate) fn input_required(requests: &Json, state: Option<&str>) -> Json {
     let requests = if requests.get() == "{}" { String::new() } else { format!(r#","inputRequests":{requests}"#) };
     let state = state.map(|state| format!(r#","requestState":{}"#, json(state))).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which requests a protected server lets through, and what it says to the others.
+//! The check of the tokens of requests to a protected server, and the challenges that it sends if a check fails.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use mcpwire_driver::protocol::Json;
 
 use super::proofs::ProofError;
 use super::resource::{ProtectedServer, ResourceDeviation, State};
-use super::url::split_origin;
+use super::url::origin;
 use crate::http::{HttpAnswer, HttpRequest};
 
 /// Why a request is refused.
@@ -37,17 +37,16 @@ impl ProtectedServer {
             return Err(Refusal::InvalidToken);
         }
         if is_bound {
-            let origin = split_origin(&state.url).0.to_owned();
-            match state.proofs.check(request, &origin, Some(token), now) {
+            let State { url, proofs, .. } = &mut *state;
+            match proofs.check(request, origin(url), Some(token), now) {
                 Ok(key) if key == permission.key => {}
-                Ok(_) => return Err(Refusal::InvalidProof),
-                Err(ProofError::Invalid(_)) => return Err(Refusal::InvalidProof),
+                Ok(_) | Err(ProofError::Invalid(_)) => return Err(Refusal::InvalidProof),
                 Err(ProofError::NonceWanted) => return Err(Refusal::NonceWanted),
             }
         }
         let required = state.required_scopes(request);
-        let has = |scope: &&str| permission.scopes.iter().any(|granted| granted == scope);
-        let lacks_scopes = !required.split_ascii_whitespace().all(|scope| has(&scope));
+        let has = |scope| permission.scopes.iter().any(|granted| granted == scope);
+        let lacks_scopes = !required.split_ascii_whitespace().all(has);
         if lacks_scopes || state.deviates(&ResourceDeviation::WantMoreScopes) {
             return Err(Refusal::MissingScopes(required));
         }
@@ -69,9 +68,8 @@ impl ProtectedServer {
                 (status, Some("insufficient_scope"), if is_named { scopes.clone() } else { String::new() })
             }
         };
-        let names_metadata = ![ResourceDeviation::OmitMetadataUrl, ResourceDeviation::NoMetadata]
-            .iter()
-            .any(|deviation| state.deviates(deviation));
+        let hides_metadata = [ResourceDeviation::OmitMetadataUrl, ResourceDeviation::NoMetadata];
+        let names_metadata = !hides_metadata.iter().any(|deviation| state.deviates(deviation));
         let mut parameters = Vec::new();
         parameters.extend(names_metadata.then(|| format!("resource_metadata=\"{metadata_url}\"")));
         parameters.extend(error.map(|error| format!("error=\"{error}\"")));
@@ -80,14 +78,12 @@ impl ProtectedServer {
         let scheme = if state.wants_proofs { "DPoP" } else { "Bearer" };
         let mut challenge = Some(format!("{scheme} {}", parameters.join(", ")).trim_end().to_owned());
         for deviation in &state.deviations {
-            match deviation {
-                ResourceDeviation::OmitChallenge => challenge = None,
-                ResourceDeviation::Challenge(other) => challenge = Some(other.clone()),
-                ResourceDeviation::ChallengeBefore(other) => {
-                    challenge = challenge.map(|challenge| format!("{other}, {challenge}"));
-                }
-                _ => {}
-            }
+            challenge = match deviation {
+                ResourceDeviation::OmitChallenge => None,
+                ResourceDeviation::Challenge(other) => Some(other.clone()),
+                ResourceDeviation::ChallengeBefore(other) => challenge.map(|challenge| format!("{other}, {challenge}")),
+                _ => challenge,
+            };
         }
         let answer = HttpAnswer::status(status);
         match challenge {
@@ -98,17 +94,19 @@ impl ProtectedServer {
 }
 
 impl State {
-    /// Returns the scopes that a request needs.
+    /// Returns the scopes that a request needs, separated by spaces.
     fn required_scopes(&self, request: &HttpRequest) -> String {
         let params = request.message.member::<Json>("params");
         let name = params.and_then(|params| params.member::<String>("name"));
         let method = request.method();
-        self.required_scopes_of(&name.map_or_else(|| method.clone(), |name| format!("{method} {name}")))
+        match name {
+            Some(name) => self.required_scopes_of(&format!("{method} {name}")),
+            None => self.required_scopes_of(&method),
+        }
     }
 
     fn required_scopes_of(&self, operation: &str) -> String {
         let scopes = self.required.iter().filter(|(of, _)| of.is_empty() || of == operation);
-        let scopes: Vec<_> = scopes.map(|(_, scopes)| scopes.as_str()).collect();
-        scopes.join(" ")
+        scopes.map(|(_, scopes)| scopes.as_str()).collect::<Vec<_>>().join(" ")
     }
 }

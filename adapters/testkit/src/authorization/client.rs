@@ -17,15 +17,15 @@ pub struct Client {
     pub name: String,
     /// The secret. `None` for public clients and those with a key.
     pub secret: Option<String>,
-    /// The time since 1970 at which the secret expires.
+    /// The time since 1970 at which the secret expires. `None` for a secret that never expires.
     pub secret_expires_at: Option<Duration>,
     /// The redirect URIs.
     pub redirect_uris: Vec<String>,
-    /// The method by which it must authenticate. `None` for any that its credentials allow.
+    /// The method by which the client must authenticate. `None` for any that its credentials allow.
     pub auth_method: Option<String>,
     /// The grants that the client may use. `None` for all.
     pub grant_types: Option<Vec<String>>,
-    /// The public key of `private_key_jwt`, as JSON Web Key.
+    /// The public key of `private_key_jwt`, as JSON Web Key. `None` for clients that authenticate by another method.
     pub key: Option<Value>,
 }
 
@@ -72,20 +72,16 @@ impl Client {
     /// Reads a client from its metadata (RFC 7591, section 2).
     pub(super) fn from_metadata(id: &str, metadata: &Value) -> Self {
         let texts = |name: &str| -> Vec<String> {
-            let list = metadata.get(name).and_then(Value::as_array);
-            list.into_iter().flatten().filter_map(Value::as_str).map(Into::into).collect()
+            let list = metadata[name].as_array().into_iter().flatten();
+            list.filter_map(Value::as_str).map(Into::into).collect()
         };
-        let method = text(metadata, "token_endpoint_auth_method");
-        let name = text(metadata, "client_name");
+        let or = |text: &str, default: &str| if text.is_empty() { default.to_owned() } else { text.to_owned() };
+        let grants = texts("grant_types");
         Client {
-            name: if name.is_empty() { id.to_owned() } else { name.to_owned() },
+            name: or(text(metadata, "client_name"), id),
             redirect_uris: texts("redirect_uris"),
-            grant_types: Some(match texts("grant_types") {
-                // RFC 7591, section 2.
-                grants if grants.is_empty() => vec!["authorization_code".into()],
-                grants => grants,
-            }),
-            auth_method: Some(if method.is_empty() { "none" } else { method }.to_owned()),
+            grant_types: Some(if grants.is_empty() { vec!["authorization_code".into()] } else { grants }),
+            auth_method: Some(or(text(metadata, "token_endpoint_auth_method"), "none")),
             key: metadata.pointer("/jwks/keys/0").cloned(),
             ..Client::new(id)
         }
@@ -96,7 +92,7 @@ impl Client {
         self.grant_types.as_ref().is_none_or(|grants| grants.iter().any(|known| known == grant))
     }
 
-    /// Returns whether this redirect URI is registered.
+    /// Returns whether this redirect URI is registered. With `any_port`, URIs of this machine may differ in their ports.
     pub(super) fn has_redirect_uri(&self, redirect_uri: &str, any_port: bool) -> bool {
         self.redirect_uris.iter().any(|known| {
             known == redirect_uri
@@ -105,7 +101,7 @@ impl Client {
     }
 }
 
-/// Returns host and rest of a redirect URI of this machine.
+/// Returns the host of a redirect URI and what follows its port, or `None` if the host is not this machine.
 fn without_port(redirect_uri: &str) -> Option<(&str, &str)> {
     let (origin, rest) = split_origin(redirect_uri);
     let host = origin.strip_prefix("http://")?;

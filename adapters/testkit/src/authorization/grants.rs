@@ -1,59 +1,46 @@
-//! The token endpoint (RFC 6749, section 3.2), and the revocation endpoint (RFC 7009).
+//! The token endpoint (RFC 6749, section 3.2), the device authorization endpoint (RFC 8628), and the revocation endpoint (RFC 7009).
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Form;
-use super::answers::{error, secret_json};
 use super::client::Client;
-use super::deviation::Deviation;
+use super::deviation::{Deviation, Endpoint};
 use super::jwt::sha256;
+use super::pages::secret_json;
 use super::proofs::ProofError;
-use super::state::State;
-use super::tokens::Permission;
-use super::url::split_origin;
+use super::state::{Refused, State};
+use super::tokens::{DEVICE_CODE, DeviceCode, Permission};
+use super::url::{Form, encode, origin};
 use crate::http::{HttpAnswer, HttpRequest};
 
-/// The name of the device grant (RFC 8628).
-pub(super) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+/// How long a device code is valid.
+const DEVICE_CODE_LIFETIME: Duration = Duration::from_secs(600);
 
-/// An error of the token endpoint: its code and its description.
-pub(super) type Refused = (&'static str, &'static str);
+/// The time between two requests of a device.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+const UNKNOWN_RESOURCE: Refused = ("invalid_target", "the resource is missing, or unknown");
+const UNREGISTERED_GRANT: Refused = ("unauthorized_client", "the client is not registered for this grant");
 
 impl State {
-    pub(super) fn token_response(&mut self, request: &HttpRequest, form: &Form, now: Duration) -> HttpAnswer {
-        let answer = match self.token(request, form, now) {
-            Ok(document) => secret_json(200, &document),
-            Err((code, description)) => {
-                let status = match code {
-                    _ if self.deviates(&Deviation::ErrorsWithStatus200) => 200,
-                    "invalid_client" => 401,
-                    _ => 400,
-                };
-                error(status, code, description)
-            }
-        };
-        self.proofs.add_nonce(split_origin(&self.issuer).0, answer)
-    }
-
-    fn token(&mut self, request: &HttpRequest, form: &Form, now: Duration) -> Result<Value, Refused> {
-        let client = self.authenticate(request, form, now).map_err(|reason| ("invalid_client", reason))?;
-        let origin = split_origin(&self.issuer).0.to_owned();
-        let key = self.proofs.check(request, &origin, None, now).map_err(|refused| match refused {
+    /// Answers a request to the token endpoint.
+    pub(super) fn token(&mut self, request: &HttpRequest, form: &Form, now: Duration) -> Result<HttpAnswer, Refused> {
+        let client = self.authenticate(request, form, now)?;
+        let key = self.proofs.check(request, origin(&self.issuer), None, now).map_err(|refused| match refused {
             ProofError::Invalid(reason) => ("invalid_dpop_proof", reason),
             ProofError::NonceWanted => ("use_dpop_nonce", "the proof needs the nonce of this server"),
         })?;
         let key = key.filter(|_| !self.deviates(&Deviation::IgnoreProofs));
         let grant = form.get("grant_type").unwrap_or_default();
         if !client.has_grant(grant) {
-            return Err(("unauthorized_client", "the client is not registered for this grant"));
+            return Err(UNREGISTERED_GRANT);
         }
-        let login = match form.get("grant_type") {
-            Some("authorization_code") => self.code_grant(&client, form, key, now)?,
-            Some("refresh_token") => return self.refresh(&client, form, key.as_deref(), now),
-            Some("client_credentials") => self.client_credentials(&client, form, key)?,
-            Some(DEVICE_CODE) if self.grants_devices => self.device_grant(&client, form, key, now)?,
+        let login = match grant {
+            "authorization_code" => self.code_grant(&client, form, key, now)?,
+            "refresh_token" => return self.refresh(&client, form, key.as_deref(), now),
+            "client_credentials" => self.client_credentials(&client, form, key)?,
+            DEVICE_CODE if self.grants_devices => self.device_grant(&client, form, key, now)?,
             _ => return Err(("unsupported_grant_type", "this grant is not supported")),
         };
         let is_refreshable = grant != "client_credentials"
@@ -87,22 +74,28 @@ impl State {
         Ok(self.tokens.add_login(Permission { key, ..code.permission }, Some(text)))
     }
 
-    fn refresh(&mut self, client: &Client, form: &Form, key: Option<&str>, now: Duration) -> Result<Value, Refused> {
-        if form.get("resource").is_some() && self.deviates(&Deviation::RefuseResourceOnRefresh) {
+    fn refresh(
+        &mut self,
+        client: &Client,
+        form: &Form,
+        key: Option<&str>,
+        now: Duration,
+    ) -> Result<HttpAnswer, Refused> {
+        let refuses_resource = self.deviates(&Deviation::RefuseResourceOnRefresh);
+        if form.get("resource").is_some() && refuses_resource {
             return Err(("invalid_request", "AADSTS9010010: the resource does not match the scopes"));
         }
         if form.get("scope").is_some() && self.deviates(&Deviation::RefuseScopeOnRefresh) {
             return Err(("invalid_scope", "the scopes of a refresh cannot be named"));
         }
-        let is_resource_free = self.deviates(&Deviation::RefuseResourceOnRefresh);
-        if !is_resource_free && !self.accepts_resource(form) {
-            return Err(("invalid_target", "the resource is missing, or unknown"));
+        if !refuses_resource && !self.accepts_resource(form) {
+            return Err(UNKNOWN_RESOURCE);
         }
         let text = form.get("refresh_token").ok_or(("invalid_request", "there is no refresh token"))?;
         let accepts_last = self.deviates(&Deviation::AcceptLastRefreshToken);
         let login = self.tokens.use_refresh_token(text, &client.id, accepts_last);
-        let login = login.map_err(|refused| ("invalid_grant", refused.0))?;
-        let permission = self.tokens.login(login).map(|login| login.permission.clone()).unwrap_or_default();
+        let login = login.map_err(|reason| ("invalid_grant", reason))?;
+        let permission = self.tokens.permission_of(login);
         if permission.key.as_deref() != key {
             return Err(("invalid_dpop_proof", "the token is bound to another key"));
         }
@@ -118,61 +111,133 @@ impl State {
             return Err(("unauthorized_client", "the client is public"));
         }
         if !self.accepts_resource(form) {
-            return Err(("invalid_target", "the resource is missing, or unknown"));
+            return Err(UNKNOWN_RESOURCE);
         }
         let permission = self.permission(client, form, key);
         Ok(self.tokens.add_login(permission, None))
     }
 
-    /// Returns the permission that a request without an authorization code asks for.
-    pub(super) fn permission(&self, client: &Client, form: &Form, key: Option<String>) -> Permission {
+    /// Returns the permission that the parameters of a client's request ask for.
+    pub(super) fn permission(&self, client: &Client, parameters: &Form, key: Option<String>) -> Permission {
+        let granted = self.deviation(|deviation| match deviation {
+            Deviation::GrantScopes(scopes) => Some(scopes.as_str()),
+            _ => None,
+        });
+        let scopes = granted.or_else(|| parameters.get("scope")).unwrap_or_default();
         Permission {
             client_id: client.id.clone(),
-            resource: form.get("resource").map(Into::into),
-            scopes: self.granted_scopes(form),
+            resource: parameters.get("resource").map(Into::into),
+            scopes: scopes.split_ascii_whitespace().map(Into::into).collect(),
             key,
         }
     }
 
     /// Issues the tokens of a login.
-    fn issue(&mut self, login: usize, with_refresh_token: bool, now: Duration) -> Value {
-        let permission = self.tokens.login(login).map(|login| login.permission.clone()).unwrap_or_default();
+    fn issue(&mut self, login: usize, with_refresh_token: bool, now: Duration) -> HttpAnswer {
+        let Permission { scopes, key, .. } = self.tokens.permission_of(login).clone();
         let access_token = self.new_secret("access-token");
         self.tokens.add_access_token(access_token.clone(), login, now + self.token_lifetime);
         let token_type = self.deviation(|deviation| match deviation {
             Deviation::TokenType(token_type) => Some(token_type.as_str()),
             _ => None,
         });
-        let token_type = token_type.unwrap_or(if permission.key.is_some() { "DPoP" } else { "Bearer" });
+        let token_type = token_type.unwrap_or(if key.is_some() { "DPoP" } else { "Bearer" });
         let mut document = json!({"access_token": access_token, "token_type": token_type});
         if !self.deviates(&Deviation::OmitExpiresIn) {
             document["expires_in"] = self.token_lifetime.as_secs().into();
         }
-        if !permission.scopes.is_empty() && !self.deviates(&Deviation::OmitScope) {
-            document["scope"] = permission.scopes.join(" ").into();
+        if !scopes.is_empty() && !self.deviates(&Deviation::OmitScope) {
+            document["scope"] = scopes.join(" ").into();
         }
         if with_refresh_token {
             let refresh_token = self.new_secret("refresh-token");
             self.tokens.set_refresh_token(refresh_token.clone(), login);
             document["refresh_token"] = refresh_token.into();
         }
-        document
+        secret_json(200, &document)
+    }
+
+    /// Answers a request to the device authorization endpoint.
+    pub(super) fn authorize_device(
+        &mut self,
+        request: &HttpRequest,
+        form: &Form,
+        now: Duration,
+    ) -> Result<HttpAnswer, Refused> {
+        let client = self.authenticate(request, form, now)?;
+        if !client.has_grant(DEVICE_CODE) {
+            return Err(UNREGISTERED_GRANT);
+        }
+        if !self.accepts_resource(form) {
+            return Err(UNKNOWN_RESOURCE);
+        }
+        let permission = self.permission(&client, form, None);
+        let secret = self.new_secret("device-code");
+        let user_code = format!("WDJB-{:04}", self.next_number());
+        let page = self.endpoint_url(Endpoint::DevicePage);
+        let document: Value = json!({
+            "device_code": secret,
+            "user_code": user_code,
+            "verification_uri": page,
+            "verification_uri_complete": format!("{page}?user_code={}", encode(&user_code)),
+            "expires_in": DEVICE_CODE_LIFETIME.as_secs(),
+            "interval": INTERVAL.as_secs(),
+        });
+        let expires_at = now + DEVICE_CODE_LIFETIME;
+        let (interval, last_request, decision) = (INTERVAL, None, None);
+        self.devices.push(DeviceCode { secret, user_code, permission, expires_at, interval, last_request, decision });
+        Ok(secret_json(200, &document))
+    }
+
+    /// Records the decision of a user. Returns whether a device waits for a decision on this code.
+    pub(super) fn answer_device(&mut self, user_code: &str, allow: bool) -> bool {
+        let user_code = user_code.trim().to_ascii_uppercase();
+        let device = self.devices.iter_mut().find(|device| device.user_code == user_code && device.decision.is_none());
+        device.map(|device| device.decision = Some(allow)).is_some()
+    }
+
+    /// Returns the login of a device, once the user has agreed.
+    fn device_grant(
+        &mut self,
+        client: &Client,
+        form: &Form,
+        key: Option<String>,
+        now: Duration,
+    ) -> Result<usize, Refused> {
+        let at = self.devices.iter().position(|device| Some(&*device.secret) == form.get("device_code"));
+        let at = at.ok_or(("invalid_grant", "the device code is unknown or used"))?;
+        let refuses = self.deviations.iter().any(|deviation| matches!(deviation, Deviation::RefuseLogins(_)));
+        let device = &mut self.devices[at];
+        if device.permission.client_id != client.id {
+            return Err(("invalid_grant", "the device code belongs to another client"));
+        }
+        if device.expires_at <= now {
+            return Err(("expired_token", "the device code has expired"));
+        }
+        let is_early = device.last_request.is_some_and(|last| now < last + device.interval);
+        device.last_request = Some(now);
+        if is_early {
+            device.interval += INTERVAL;
+            return Err(("slow_down", "the device asks too often"));
+        }
+        match device.decision {
+            None if !refuses => Err(("authorization_pending", "the user has not decided yet")),
+            Some(true) if !refuses => {
+                let permission = Permission { key, ..self.devices.remove(at).permission };
+                Ok(self.tokens.add_login(permission, None))
+            }
+            _ => Err(("access_denied", "the user has refused")),
+        }
     }
 
     /// Answers a request to the revocation endpoint.
-    pub(super) fn revoke(&mut self, request: &HttpRequest, form: &Form, now: Duration) -> HttpAnswer {
-        match (self.authenticate(request, form, now), form.get("token")) {
-            (Err(reason), _) => error(401, "invalid_client", reason),
-            (_, None) => error(400, "invalid_request", "there is no token"),
-            (Ok(_), Some(token))
-                if self.tokens.is_access_token(token) && self.deviates(&Deviation::RevokeNoAccessTokens) =>
-            {
-                error(400, "unsupported_token_type", "access tokens cannot be revoked")
-            }
-            (Ok(client), Some(token)) => {
-                self.tokens.revoke(token, &client.id);
-                HttpAnswer::status(200)
-            }
+    pub(super) fn revoke(&mut self, request: &HttpRequest, form: &Form, now: Duration) -> Result<HttpAnswer, Refused> {
+        let client = self.authenticate(request, form, now)?;
+        let token = form.get("token").ok_or(("invalid_request", "there is no token"))?;
+        if self.tokens.is_access_token(token) && self.deviates(&Deviation::RevokeNoAccessTokens) {
+            return Err(("unsupported_token_type", "access tokens cannot be revoked"));
         }
+        self.tokens.revoke(token, &client.id);
+        Ok(HttpAnswer::status(200))
     }
 }

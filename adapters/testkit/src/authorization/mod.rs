@@ -28,24 +28,19 @@
 //! [`ResourceDeviation`] are the ways in which servers of the world differ, or attack.
 
 mod access;
-mod answers;
 mod authorize;
 mod client;
-mod client_authentication;
+mod clients;
 mod deviation;
-mod device;
 mod grants;
 mod jwt;
-mod metadata;
 mod network;
 mod pages;
 mod proofs;
-mod registration;
 mod resource;
 mod serve;
 mod server;
 mod state;
-mod thread_runtime;
 mod tokens;
 mod url;
 
@@ -55,29 +50,3 @@ pub use network::SimulatedNetwork;
 pub use resource::{ProtectedServer, ResourceDeviation};
 pub use serve::Serving;
 pub use server::AuthorizationServer;
-
-use crate::http::HttpRequest;
-
-/// The parameters of a query or a form.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Form(Vec<(String, String)>);
-
-impl Form {
-    fn parse(text: &str) -> Self {
-        Form(url::parameters(text))
-    }
-
-    /// Returns a parameter that is not empty.
-    fn get(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(other, _)| other == name);
-        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
-    }
-}
-
-impl HttpRequest {
-    /// Returns a parameter of the query or of the form in the body. `None` if it is missing or empty.
-    pub fn parameter(&self, name: &str) -> Option<String> {
-        let form = Form::parse(&self.body);
-        Form::parse(url::query(&self.url)).get(name).or_else(|| form.get(name)).map(Into::into)
-    }
-}

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use mcpwire_driver::Runtime;
 use mcpwire_driver::http::{HttpClient, ResponseFuture};
-use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind};
+use mcpwire_driver::protocol::http::{Exchange, FailureKind};
 
 use super::resource::ProtectedServer;
 use super::server::AuthorizationServer;
-use super::url::split_origin;
-use crate::http::{HttpRequest, respond};
+use super::url::origin;
+use crate::http::{HttpAnswer, HttpRequest, respond};
 
 /// An HTTP client that reaches the authorization servers and protected servers of a test instead of a network.
 ///
@@ -40,11 +40,11 @@ impl SimulatedNetwork {
         self
     }
 
-    /// Returns the authorization server at this origin.
+    /// Returns the authorization server at this origin, or `None` if there is none.
     fn authorization_at(&self, origin: &str) -> Option<AuthorizationServer> {
         let reachable = self.protected.iter().flat_map(ProtectedServer::reachable);
         let mut all = self.authorization.iter().cloned().chain(reachable);
-        all.find(|server| split_origin(&server.issuer()).0 == origin)
+        all.find(|server| self::origin(&server.issuer()) == origin)
     }
 }
 
@@ -59,9 +59,9 @@ impl HttpClient for SimulatedNetwork {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
         let now = self.runtime.unix_time();
         let request = HttpRequest::new(self.runtime.clock().now().since_origin(), &exchange);
-        let origin = split_origin(&exchange.uri).0.to_owned();
-        let authorization = self.authorization_at(&origin);
-        let protected = self.protected.iter().find(|server| split_origin(&server.url()).0 == origin);
+        let origin = origin(&exchange.uri);
+        let authorization = self.authorization_at(origin);
+        let protected = self.protected.iter().find(|server| self::origin(&server.url()) == origin);
         let answer = match (protected, &authorization) {
             // Both may have one origin, as in protocol revision 2025-03-26.
             (Some(_), Some(server)) if server.has_endpoint(&exchange.uri) => server.respond(&request, now),
@@ -70,12 +70,9 @@ impl HttpClient for SimulatedNetwork {
                 None => return pass_on(server, exchange, &self.runtime),
             },
             (None, Some(server)) => server.respond(&request, now),
-            (None, None) => {
-                let failure = Failure::new(FailureKind::Unreachable, format!("there is no server at {origin}"));
-                return Box::pin(async { Err(failure) });
-            }
+            (None, None) => HttpAnswer::failure(FailureKind::Unreachable, format!("there is no server at {origin}")),
         };
-        respond(answer, request, &self.runtime, Arc::default())
+        respond(answer, None, request, &*self.runtime, Arc::default())
     }
 }
 

@@ -1,53 +1,43 @@
-//! The pages that users see: the login, and the code of a device.
+//! The responses of an authorization server: documents with secrets, redirects, and the pages that users see.
 
+use serde_json::{Value, json};
+
+use super::state::Refused;
 use crate::http::HttpAnswer;
 
-use super::answers::page;
+/// The buttons at the end of each form.
+const BUTTONS: &str = "<p><button id=\"allow\" name=\"decision\" value=\"allow\">Allow</button> \
+                       <button id=\"deny\" name=\"decision\" value=\"deny\">Deny</button></p>";
 
-/// A question to the user.
-pub(super) struct Question<'q> {
-    pub(super) client: &'q str,
-    pub(super) resource: &'q str,
-    pub(super) scopes: &'q str,
-    /// Where the browser goes with the answer.
-    pub(super) leads_to: &'q str,
+/// Returns a document that must not be cached, because it contains secrets (RFC 6749, section 5.1).
+pub(super) fn secret_json(status: u16, document: &Value) -> HttpAnswer {
+    HttpAnswer::json(status, document).header("Cache-Control", "no-store")
 }
 
-/// Returns the page that asks whether a client may act for the user. The form is posted to the URL of the page.
-pub(super) fn consent(question: &Question<'_>) -> HttpAnswer {
-    let row = |name: &str, value: &str| {
-        if value.is_empty() { String::new() } else { format!("<dt>{name}</dt><dd>{}</dd>", escape(value)) }
-    };
-    let rows = [
-        row("Program", question.client),
-        row("Server", question.resource),
-        row("Scopes", question.scopes),
-        row("Leads to", question.leads_to),
-    ];
-    html(
-        200,
-        "Log in",
-        &format!(
-            "<dl>{}</dl><form method=\"post\"><p><label>User name <input name=\"user\" value=\"alice\" required></label></p>\
-             <p><button id=\"allow\" name=\"decision\" value=\"allow\">Allow</button> \
-             <button id=\"deny\" name=\"decision\" value=\"deny\">Deny</button></p></form>",
-            rows.concat()
-        ),
-    )
+/// Returns an error response (RFC 6749, section 5.2).
+pub(super) fn error(status: u16, (code, description): Refused) -> HttpAnswer {
+    secret_json(status, &json!({"error": code, "error_description": description}))
+}
+
+/// Returns a redirect to this URL.
+pub(super) fn redirect(url: &str) -> HttpAnswer {
+    HttpAnswer::status(303).header("Location", url).header("Cache-Control", "no-store")
+}
+
+/// Returns the page that asks whether a client may act for the user. `rows` describe the client by names and values; empty values
+/// are not shown. The form is posted to the URL of the page.
+pub(super) fn consent(rows: &[(&str, &str)]) -> HttpAnswer {
+    let rows = rows.iter().filter(|(_, value)| !value.is_empty());
+    let rows: Vec<_> = rows.map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>", escape(value))).collect();
+    let form = form("User name <input name=\"user\" value=\"alice\" required>");
+    html(200, "Log in", &format!("<dl>{}</dl>{form}", rows.concat()))
 }
 
 /// Returns the page on which a user enters the code of a device.
 pub(super) fn device(user_code: &str) -> HttpAnswer {
-    html(
-        200,
-        "Connect a device",
-        &format!(
-            "<form method=\"post\"><p><label>Code <input name=\"user_code\" value=\"{}\" required autocomplete=\"off\"></label></p>\
-             <p><button id=\"allow\" name=\"decision\" value=\"allow\">Allow</button> \
-             <button id=\"deny\" name=\"decision\" value=\"deny\">Deny</button></p></form>",
-            escape(user_code)
-        ),
-    )
+    let value = escape(user_code);
+    let field = format!("Code <input name=\"user_code\" value=\"{value}\" required autocomplete=\"off\">");
+    html(200, "Connect a device", &form(&field))
 }
 
 /// Returns a page with one sentence.
@@ -55,13 +45,18 @@ pub(super) fn message(status: u16, text: &str) -> HttpAnswer {
     html(status, "Authorization server", &format!("<p id=\"message\">{}</p>", escape(text)))
 }
 
+fn form(field: &str) -> String {
+    format!("<form method=\"post\"><p><label>{field}</label></p>{BUTTONS}</form>")
+}
+
 fn html(status: u16, title: &str, content: &str) -> HttpAnswer {
-    page(
-        status,
-        format!(
+    HttpAnswer::status(status)
+        .header("Content-Type", "text/html; charset=utf-8")
+        .header("Cache-Control", "no-store")
+        .header("Referrer-Policy", "no-referrer")
+        .body(format!(
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title><h1>{title}</h1>{content}</html>\n"
-        ),
-    )
+        ))
 }
 
 fn escape(text: &str) -> String {

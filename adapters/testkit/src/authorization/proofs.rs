@@ -1,7 +1,9 @@
 //! [`Proofs`]: checks DPoP proofs (RFC 9449), and hands out nonces.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
+
+use httpdate::fmt_http_date;
 
 use super::jwt::{Jwt, sha256, text, thumbprint};
 use super::url::without_query;
@@ -15,11 +17,11 @@ const TOLERANCE: u64 = 300;
 pub(super) struct Proofs {
     /// The identifiers of all proofs so far.
     seen: BTreeSet<String>,
-    /// The number of the current nonce. `None` if nonces are not wanted.
+    /// The number of the current nonce. `None` if proofs need no nonce.
     nonce: Option<u64>,
     /// Seconds by which the clock of the server is ahead of that of the clients.
     pub(super) clock: i64,
-    /// The time of the last check by the clock of the server, if it is not that of the clients.
+    /// The time of the last check by the clock of the server. `None` if the clock is that of the clients.
     date: Option<u64>,
 }
 
@@ -33,11 +35,12 @@ pub(super) enum ProofError {
 }
 
 impl Proofs {
-    /// Wants another nonce in all proofs from now on.
+    /// Requires another nonce in all proofs from now on.
     pub(super) fn renew_nonce(&mut self) {
         self.nonce = Some(self.nonce.unwrap_or_default() + 1);
     }
 
+    /// Returns the current nonce of the server at this origin, or `None` if proofs need no nonce.
     fn nonce(&self, origin: &str) -> Option<String> {
         self.nonce.map(|number| format!("nonce-{number}-{}", &sha256(origin)[..6]))
     }
@@ -45,7 +48,7 @@ impl Proofs {
     /// Adds the current nonce to a response, and the server's time if it is not that of the clients.
     pub(super) fn add_nonce(&self, origin: &str, answer: HttpAnswer) -> HttpAnswer {
         let answer = match self.date {
-            Some(date) => answer.header("Date", http_date(date)),
+            Some(date) => answer.header("Date", fmt_http_date(UNIX_EPOCH + Duration::from_secs(date))),
             None => answer,
         };
         match self.nonce(origin) {
@@ -91,37 +94,5 @@ impl Proofs {
             return Err(ProofError::NonceWanted);
         }
         Ok(Some(thumbprint(key)))
-    }
-}
-
-/// Writes a time as the value of a header `Date` (RFC 9110, section 5.6.7).
-fn http_date(seconds: u64) -> String {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let (mut year, mut month, mut day) = (1970, 0, days);
-    while day >= 365 + u64::from(is_leap(year)) {
-        day -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    while day >= lengths[month] {
-        day -= lengths[month];
-        month += 1;
-    }
-    let (name, month) = (DAYS[usize::try_from(days % 7).unwrap_or_default()], MONTHS[month]);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{name}, {:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT", day + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_are_written_as_http_does() {
-        assert_eq!(http_date(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");
-        assert_eq!(http_date(1_709_251_199), "Thu, 29 Feb 2024 23:59:59 GMT");
     }
 }

@@ -1,15 +1,17 @@
 //! [`ProtectedServer`]: an MCP server that wants tokens.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::proofs::Proofs;
 use super::server::AuthorizationServer;
-use super::url::{path, split_origin};
-use crate::http::{HttpAnswer, HttpRequest, ScriptedHttp};
+use super::state::with_members;
+use super::url::{origin, path, split_origin};
+use crate::http::{HttpAnswer, HttpRequest, Requests, ScriptedHttp};
+use crate::lock;
 use crate::server::ScriptedServer;
 
 /// How a protected MCP server differs from the specification, or attacks its clients.
@@ -46,17 +48,15 @@ pub enum ResourceDeviation {
 #[derive(Clone)]
 pub struct ProtectedServer(Arc<Shared>);
 
-type Script = dyn FnMut(&HttpRequest) -> Option<HttpAnswer> + Send;
-
 struct Shared {
     http: ScriptedHttp,
     /// The identifier of the resource, which the authorization servers know, too.
     resource: Arc<Mutex<String>>,
     state: Mutex<State>,
-    /// Outside of `state`, because a script may use the server, which locks `state`.
-    script: Mutex<Option<Box<Script>>>,
+    requests: Requests,
 }
 
+#[derive(Default)]
 pub(super) struct State {
     pub(super) url: String,
     servers: Vec<AuthorizationServer>,
@@ -68,7 +68,6 @@ pub(super) struct State {
     pub(super) wants_proofs: bool,
     pub(super) proofs: Proofs,
     pub(super) deviations: Vec<ResourceDeviation>,
-    requests: Vec<HttpRequest>,
 }
 
 impl AuthorizationServer {
@@ -79,28 +78,14 @@ impl AuthorizationServer {
 
     /// Creates an MCP server at this URL that wants tokens of this authorization server.
     pub fn protect_at(&self, url: impl Into<String>, server: ScriptedServer) -> ProtectedServer {
-        ProtectedServer::new(url.into(), server, self)
+        let url = url.into();
+        let state = Mutex::new(State { url: url.clone(), ..State::default() });
+        let (http, resource) = (ScriptedHttp::new(server), Arc::new(Mutex::new(url)));
+        ProtectedServer(Arc::new(Shared { http, resource, state, requests: Requests::default() })).trust(self)
     }
 }
 
 impl ProtectedServer {
-    pub(super) fn new(url: String, server: ScriptedServer, authorization: &AuthorizationServer) -> Self {
-        let state = State {
-            url: url.clone(),
-            servers: Vec::new(),
-            others: Vec::new(),
-            scopes_supported: Vec::new(),
-            required: Vec::new(),
-            wants_proofs: false,
-            proofs: Proofs::default(),
-            deviations: Vec::new(),
-            requests: Vec::new(),
-        };
-        let (http, resource) = (ScriptedHttp::new(server), Arc::new(Mutex::new(url)));
-        ProtectedServer(Arc::new(Shared { http, resource, state: Mutex::new(state), script: Mutex::default() }))
-            .trust(authorization)
-    }
-
     /// Accepts the tokens of another authorization server, too, and names it last in the metadata.
     pub fn trust(&self, server: &AuthorizationServer) -> Self {
         server.change(|state| state.resources.push(Arc::clone(&self.0.resource)));
@@ -120,7 +105,7 @@ impl ProtectedServer {
 
     /// Sets the identifier of the resource. Default: the URL.
     pub fn resource_id(&self, resource: impl Into<String>) -> Self {
-        *self.0.resource.lock().unwrap_or_else(PoisonError::into_inner) = resource.into();
+        *lock(&self.0.resource) = resource.into();
         self.clone()
     }
 
@@ -163,7 +148,7 @@ impl ProtectedServer {
     /// Sets a handler that answers requests in place of the server, also those without a valid token. If it returns `None`, the
     /// server answers.
     pub fn on_request(&self, script: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) -> Self {
-        *self.0.script.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(script));
+        self.0.requests.set_handler(script);
         self.clone()
     }
 
@@ -186,50 +171,42 @@ impl ProtectedServer {
 
     /// Returns all requests so far, also those for the metadata and those without a valid token.
     pub fn requests(&self) -> Vec<HttpRequest> {
-        self.lock().requests.clone()
+        self.0.requests.all()
     }
 
     /// Returns the URL of the metadata (RFC 9728).
     pub fn metadata_url(&self) -> String {
         let state = self.lock();
-        let (origin, _) = split_origin(&state.url);
-        format!("{origin}{}", state.metadata_path())
+        format!("{}{}", origin(&state.url), state.metadata_path())
     }
 
     /// Responds to a request, or returns `None` if the request may go to the MCP server. `now` is the time since the beginning of
     /// 1970.
     pub fn respond(&self, request: &HttpRequest, now: Duration) -> Option<HttpAnswer> {
-        self.lock().requests.push(request.clone());
-        let mut script = self.0.script.lock().unwrap_or_else(PoisonError::into_inner);
-        let scripted = script.as_mut().and_then(|script| script(request));
-        drop(script);
-        if scripted.is_some() {
-            return scripted;
+        if let Some(scripted) = self.0.requests.receive(request) {
+            return Some(scripted);
         }
-        let (url, metadata_path) = {
-            let state = self.lock();
-            (state.url.clone(), state.metadata_path())
-        };
         let asked = path(&request.url);
-        if asked.starts_with("/.well-known/oauth-protected-resource") {
-            let is_published = asked == metadata_path && !self.lock().deviates(&ResourceDeviation::NoMetadata);
-            return Some(if is_published { HttpAnswer::json(200, self.metadata()) } else { HttpAnswer::status(404) });
+        let state = self.lock();
+        let (origin, is_server) = (origin(&state.url).to_owned(), asked == path(&state.url));
+        let is_published = asked == state.metadata_path() && !state.deviates(&ResourceDeviation::NoMetadata);
+        drop(state);
+        if asked.starts_with("/.well-known/oauth-protected-resource") && is_published {
+            return Some(HttpAnswer::json(200, self.metadata()));
         }
-        if asked != path(&url) {
+        if !is_server {
             return Some(HttpAnswer::status(404));
         }
-        let answer = match self.check(request, now) {
-            Ok(()) => return None,
-            Err(refusal) => self.refuse(&refusal),
-        };
-        Some(self.lock().proofs.add_nonce(split_origin(&url).0, answer))
+        let refusal = self.check(request, now).err()?;
+        let answer = self.refuse(&refusal);
+        Some(self.lock().proofs.add_nonce(&origin, answer))
     }
 
-    /// Adds the current DPoP nonce to the headers of a response of the MCP server.
+    /// Returns the header with the current DPoP nonce for a response of the MCP server. Without a nonce, returns the header with the
+    /// time of the server, or `None` if its clock is that of the clients.
     pub(super) fn nonce_header(&self) -> Option<(String, Vec<u8>)> {
         let state = self.lock();
-        let mut answer = state.proofs.add_nonce(split_origin(&state.url).0, HttpAnswer::status(200));
-        answer.headers.pop()
+        state.proofs.add_nonce(origin(&state.url), HttpAnswer::status(200)).headers.pop()
     }
 
     /// Returns the metadata document.
@@ -246,22 +223,19 @@ impl ProtectedServer {
         if state.wants_proofs {
             document["dpop_bound_access_tokens_required"] = true.into();
         }
-        for deviation in &state.deviations {
-            if let ResourceDeviation::MetadataMember(name, value) = deviation {
-                document[name] = value.clone();
-            }
-        }
-        if let Value::Object(members) = &mut document {
-            members.retain(|_, value| !value.is_null());
-        }
-        document
+        let changed = state.deviations.iter().filter_map(|deviation| match deviation {
+            ResourceDeviation::MetadataMember(name, value) => Some((name.as_str(), value.clone())),
+            _ => None,
+        });
+        with_members(document, changed)
     }
 
     /// Returns the identifier of the resource.
     pub fn resource(&self) -> String {
-        self.0.resource.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0.resource).clone()
     }
 
+    /// Returns the authorization servers whose tokens are accepted.
     pub(super) fn servers(&self) -> Vec<AuthorizationServer> {
         self.lock().servers.clone()
     }
@@ -280,7 +254,7 @@ impl ProtectedServer {
     pub(super) fn move_to_origin(&self, origin: &str) {
         let mut state = self.lock();
         let url = format!("{origin}{}", split_origin(&state.url).1);
-        let mut resource = self.0.resource.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut resource = lock(&self.0.resource);
         if *resource == state.url {
             resource.clone_from(&url);
         }
@@ -293,7 +267,7 @@ impl ProtectedServer {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 }
 
@@ -314,7 +288,7 @@ impl fmt::Debug for ProtectedServer {
         f.debug_struct("ProtectedServer")
             .field("url", &state.url)
             .field("deviations", &state.deviations)
-            .field("requests", &state.requests.len())
+            .field("requests", &self.0.requests.count())
             .finish_non_exhaustive()
     }
 }

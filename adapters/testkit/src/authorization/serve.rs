@@ -1,33 +1,44 @@
-//! [`Serving`]: real HTTP on this machine, with a thread for each connection.
+//! [`Serving`]: real HTTP on this machine.
 
 use std::fmt;
-use std::future::poll_fn;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
 use std::thread;
-use std::time::Duration;
 
-use mcpwire_driver::Runtime;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::header::{CONNECTION, HeaderMap, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, Version};
+use hyper_util::rt::TokioIo;
 use mcpwire_driver::http::{HttpClient, HttpResponse};
 use mcpwire_driver::protocol::http::{Exchange, Verb};
+use mcpwire_driver::{Reader, Runtime};
+use mcpwire_tokio::Tokio;
+use tokio::sync::oneshot;
 
 use super::network::SimulatedNetwork;
 use super::resource::ProtectedServer;
 use super::server::AuthorizationServer;
-use super::thread_runtime::{ThreadRuntime, block_on};
-use super::url::split_origin;
+use super::url::origin;
 
-/// Maximum length of a request's body.
+/// Maximum length of a request's body. 16 MiB: more than any message of a test.
 const MAX_BODY: usize = 16 * 1024 * 1024;
+
+/// The error of a connection that is closed, without the end of its response.
+type Broken = Box<dyn std::error::Error + Send + Sync>;
 
 /// A server that serves real HTTP at `127.0.0.1` until this is dropped.
 ///
 /// Connections stay open until the client closes them, sends `Connection: close`, or speaks HTTP/1.0.
 pub struct Serving {
     address: SocketAddr,
-    ends: Arc<AtomicBool>,
+    /// Ends the thread of the server, with all connections, when dropped.
+    _end: oneshot::Sender<()>,
 }
 
 impl Serving {
@@ -36,30 +47,20 @@ impl Serving {
         format!("http://{}", self.address)
     }
 
-    fn start(listener: TcpListener, client: impl HttpClient) -> io::Result<Self> {
-        let serving = Serving { address: listener.local_addr()?, ends: Arc::default() };
-        let (client, origin): (Arc<dyn HttpClient>, _) = (Arc::new(client), serving.url());
-        let ends = Arc::clone(&serving.ends);
+    /// Serves what the client of `network`, which gets the runtime, reaches.
+    fn start(listener: TcpListener, network: impl FnOnce(Arc<dyn Runtime>) -> SimulatedNetwork) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let (end, ended) = oneshot::channel();
+        let serving = Serving { address: listener.local_addr()?, _end: end };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let client = Arc::new(network(Arc::new(Tokio::new(runtime.handle().clone()))));
+        let url = serving.url();
         thread::Builder::new().name("testkit-http".into()).spawn(move || {
-            while let Ok((stream, _)) = listener.accept() {
-                if ends.load(Ordering::Relaxed) {
-                    return;
-                }
-                let (client, origin, ends) = (Arc::clone(&client), origin.clone(), Arc::clone(&ends));
-                // The connection is closed if it fails, or if there is no thread for it.
-                let serve = move || drop(Connection::new(stream, ends).and_then(|mut it| it.serve(&*client, &origin)));
-                drop(thread::Builder::new().name("testkit-http".into()).spawn(serve));
-            }
+            runtime.spawn(accept(listener, client, url));
+            // The runtime is dropped at the end, with the task that accepts connections and those that serve them.
+            let _ = runtime.block_on(ended);
         })?;
         Ok(serving)
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.ends.store(true, Ordering::Relaxed);
-        // Wakes the thread that accepts connections.
-        drop(TcpStream::connect(self.address));
     }
 }
 
@@ -71,8 +72,7 @@ impl AuthorizationServer {
     pub fn serve(&self, port: u16) -> io::Result<Serving> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         self.move_to(&format!("http://{}", listener.local_addr()?));
-        let runtime: Arc<dyn Runtime> = Arc::new(ThreadRuntime::new());
-        Serving::start(listener, SimulatedNetwork::new(runtime).authorization_server(self))
+        Serving::start(listener, |runtime| SimulatedNetwork::new(runtime).authorization_server(self))
     }
 }
 
@@ -86,161 +86,81 @@ impl ProtectedServer {
     /// If the port cannot be bound, or no thread can be started.
     pub fn serve(&self, port: u16) -> io::Result<Serving> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-        let origin = format!("http://{}", listener.local_addr()?);
+        let served_at = format!("http://{}", listener.local_addr()?);
         let url = self.url();
         for server in self.servers() {
-            if split_origin(&server.issuer()).0 == split_origin(&url).0 {
-                server.move_to(&origin);
+            if origin(&server.issuer()) == origin(&url) {
+                server.move_to(&served_at);
             }
         }
-        self.move_to_origin(&origin);
-        Serving::start(listener, self.client_on(Arc::new(ThreadRuntime::new())))
+        self.move_to_origin(&served_at);
+        Serving::start(listener, |runtime| self.client_on(runtime))
     }
 }
 
-/// A request of a client.
-struct Request {
-    /// `None` for a method that nothing supports.
-    exchange: Option<Exchange>,
-    then: Then,
-}
-
-/// What happens to a connection after a response.
-#[derive(Clone, Copy, PartialEq)]
-enum Then {
-    KeepAlive,
-    /// The client has asked for it.
-    Close,
-    /// The client speaks HTTP/1.0, in which the end of a body is the end of the connection.
-    CloseHttp10,
-}
-
-struct Connection {
-    reader: BufReader<TcpStream>,
-    stream: TcpStream,
-    ends: Arc<AtomicBool>,
-}
-
-impl Connection {
-    fn new(stream: TcpStream, ends: Arc<AtomicBool>) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        Ok(Connection { reader: BufReader::new(stream.try_clone()?), stream, ends })
-    }
-
-    /// Serves requests until the client closes the connection, or asks for that.
-    fn serve(&mut self, client: &dyn HttpClient, origin: &str) -> io::Result<()> {
-        let mut then = Then::KeepAlive;
-        while then == Then::KeepAlive && !self.ends.load(Ordering::Relaxed) {
-            let Some(request) = self.read_request(origin)? else { return Ok(()) };
-            then = request.then;
-            let Some(exchange) = request.exchange else {
-                let head = b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n";
-                self.stream.write_all(&[head, then.header(), b"\r\n"].concat())?;
-                continue;
-            };
-            let response = block_on(client.send(exchange), || self.is_wanted());
-            // A failure is a connection that breaks.
-            let Some(Ok(response)) = response else { return Ok(()) };
-            self.write_response(response, then)?;
-        }
-        Ok(())
-    }
-
-    /// Reads a request. Returns `None` if the client has closed the connection.
-    fn read_request(&mut self, origin: &str) -> io::Result<Option<Request>> {
-        let mut line = String::new();
-        if self.reader.read_line(&mut line)? == 0 {
-            return Ok(None);
-        }
-        let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-        let mut words = line.split_ascii_whitespace();
-        let (method, target) = (words.next().ok_or_else(invalid)?, words.next().ok_or_else(invalid)?);
-        let verb = [Verb::Post, Verb::Get, Verb::Delete].into_iter().find(|verb| verb.as_str() == method);
-        let mut then = if words.next() == Some("HTTP/1.0") { Then::CloseHttp10 } else { Then::KeepAlive };
-        let mut exchange = Exchange::new(verb.unwrap_or(Verb::Get), format!("{origin}{target}"));
-        let mut length = 0;
-        loop {
-            let mut header = String::new();
-            self.reader.read_line(&mut header)?;
-            let Some((name, value)) = header.trim_end().split_once(':') else { break };
-            let value = value.trim();
-            if name.eq_ignore_ascii_case("content-length") {
-                length = value.parse().map_err(|_| invalid())?;
-            }
-            if name.eq_ignore_ascii_case("connection") && then == Then::KeepAlive && has_option(value, "close") {
-                then = Then::Close;
-            }
-            exchange.headers.push((name.to_owned().into(), value.to_owned()));
-        }
-        if length > MAX_BODY {
-            return Err(invalid());
-        }
-        exchange.body = vec![0; length];
-        self.reader.read_exact(&mut exchange.body)?;
-        Ok(Some(Request { exchange: verb.map(|_| exchange), then }))
-    }
-
-    fn write_response(&mut self, response: HttpResponse, then: Then) -> io::Result<()> {
-        let HttpResponse { status, headers, mut body, .. } = response;
-        let has_body = status != 204;
-        let mut head = format!("HTTP/1.1 {status} \r\n").into_bytes();
-        for (name, value) in &headers {
-            head.extend_from_slice(name.as_bytes());
-            head.extend_from_slice(b": ");
-            head.extend_from_slice(value);
-            head.extend_from_slice(b"\r\n");
-        }
-        let is_chunked = has_body && then != Then::CloseHttp10;
-        head.extend_from_slice(then.header());
-        head.extend_from_slice(if is_chunked { b"Transfer-Encoding: chunked\r\n\r\n" } else { b"\r\n" });
-        self.stream.write_all(&head)?;
-        if !has_body {
-            return self.stream.flush();
-        }
-        let mut buffer = [0; 16 * 1024];
-        loop {
-            let read = poll_fn(|cx| body.as_mut().poll_read(cx, &mut buffer));
-            // Without the end of the body, the client knows that the connection broke.
-            let count = block_on(read, || self.is_wanted()).ok_or(io::ErrorKind::ConnectionAborted)??;
-            let bytes = buffer.get(..count).unwrap_or_default();
-            if is_chunked {
-                self.stream.write_all(format!("{count:x}\r\n").as_bytes())?;
-                self.stream.write_all(bytes)?;
-                self.stream.write_all(b"\r\n")?;
-            } else {
-                self.stream.write_all(bytes)?;
-            }
-            if count == 0 {
-                break;
-            }
-        }
-        self.stream.flush()
-    }
-
-    /// Returns whether the client still waits, and the server has not ended.
-    fn is_wanted(&self) -> bool {
-        if self.ends.load(Ordering::Relaxed) || self.stream.set_nonblocking(true).is_err() {
-            return false;
-        }
-        let is_open = match self.stream.peek(&mut [0]) {
-            Ok(count) => count > 0,
-            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
-        };
-        self.stream.set_nonblocking(false).is_ok() && is_open
+/// Accepts connections at the origin `url`, and serves each in a task.
+async fn accept(listener: TcpListener, client: Arc<SimulatedNetwork>, url: String) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+    while let Ok((stream, _)) = listener.accept().await {
+        let (client, url) = (Arc::clone(&client), url.clone());
+        tokio::spawn(async move {
+            // An error is ignored: `TCP_NODELAY` only affects the speed.
+            let _ = stream.set_nodelay(true);
+            let service = service_fn(|request| answer(request, &client, &url));
+            let mut http = http1::Builder::new();
+            // A server whose clock is not that of its clients adds the date itself.
+            http.auto_date_header(false).title_case_headers(true);
+            // An error is ignored: the end of a connection concerns only its client.
+            let _ = http.serve_connection(TokioIo::new(stream), service).await;
+        });
     }
 }
 
-impl Then {
-    /// Returns the header of the response.
-    fn header(self) -> &'static [u8] {
-        if self == Then::KeepAlive { b"" } else { b"Connection: close\r\n" }
+/// Answers a request. The error closes the connection.
+async fn answer(
+    request: Request<Incoming>,
+    client: &SimulatedNetwork,
+    url: &str,
+) -> Result<Response<ResponseBody>, Broken> {
+    let (head, body) = request.into_parts();
+    let verb = [Verb::Post, Verb::Get, Verb::Delete].into_iter().find(|verb| verb.as_str() == head.method);
+    let mut exchange = Exchange::new(verb.unwrap_or(Verb::Get), format!("{url}{}", head.uri));
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    exchange.headers.extend(head.headers.iter().map(|(name, value)| (name.to_string().into(), text(value))));
+    exchange.body = Limited::new(body, MAX_BODY).collect().await?.to_bytes().into();
+    let HttpResponse { status, headers, body, .. } = match verb {
+        Some(_) => client.send(exchange).await.map_err(|_| io::Error::from(io::ErrorKind::ConnectionAborted))?,
+        None => HttpResponse::new(405, Vec::new(), &[][..]),
+    };
+    let mut response = Response::builder().status(status);
+    for (name, value) in headers {
+        response = response.header(name, value);
     }
+    if head.version < Version::HTTP_11 || asks_to_close(&head.headers) {
+        response = response.header(CONNECTION, "close");
+    }
+    Ok(response.body(ResponseBody(body))?)
 }
 
-/// Returns whether a list of options, such as `keep-alive, close`, has this one.
-fn has_option(list: &str, option: &str) -> bool {
-    list.split(',').any(|other| other.trim().eq_ignore_ascii_case(option))
+/// Returns whether the client wants the connection to be closed after the response.
+fn asks_to_close(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|option| option.trim().eq_ignore_ascii_case("close"))
+}
+
+/// The body of a response. An error of the reader breaks the connection.
+struct ResponseBody(Reader);
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let mut buffer = vec![0; 16 * 1024];
+        let count = ready!(self.0.as_mut().poll_read(cx, &mut buffer))?;
+        buffer.truncate(count);
+        Poll::Ready((count > 0).then(|| Ok(Frame::data(buffer.into()))))
+    }
 }
 
 impl fmt::Debug for Serving {
@@ -251,6 +171,10 @@ impl fmt::Debug for Serving {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::time::Duration;
+
     use super::*;
     use crate::ScriptedServer;
 

@@ -1,7 +1,7 @@
 //! [`AuthorizationServer`]: an authorization server as a state machine.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use mcpwire_driver::protocol::http::Verb;
@@ -10,11 +10,11 @@ use serde_json::Value;
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint, MetadataPlace};
 use super::pages;
-use super::state::State;
+use super::state::{Refused, State};
 use super::tokens::Permission;
-use super::url::split_origin;
-use super::{Form, answers};
-use crate::http::{HttpAnswer, HttpRequest};
+use super::url::{Form, origin, split_origin};
+use crate::http::{HttpAnswer, HttpRequest, Requests};
+use crate::lock;
 
 /// An authorization server for tests. Clones share the server, and all settings can change at any time.
 ///
@@ -23,12 +23,9 @@ use crate::http::{HttpAnswer, HttpRequest};
 #[derive(Clone)]
 pub struct AuthorizationServer(Arc<Shared>);
 
-type Script = dyn FnMut(&HttpRequest) -> Option<HttpAnswer> + Send;
-
 struct Shared {
     state: Mutex<State>,
-    /// Outside of `state`, because a script may use the server, which locks `state`.
-    script: Mutex<Option<Box<Script>>>,
+    requests: Requests,
 }
 
 impl AuthorizationServer {
@@ -40,7 +37,7 @@ impl AuthorizationServer {
     /// Creates an authorization server with this issuer, such as `https://auth.test/tenant`.
     pub fn at(issuer: impl Into<String>) -> Self {
         let state = Mutex::new(State::new(issuer.into()));
-        AuthorizationServer(Arc::new(Shared { state, script: Mutex::default() }))
+        AuthorizationServer(Arc::new(Shared { state, requests: Requests::default() }))
     }
 
     /// Sets where the metadata is published. Default: [`MetadataPlace::OAuth`].
@@ -137,7 +134,7 @@ impl AuthorizationServer {
 
     /// Sets a handler that answers requests in place of the server. If it returns `None`, the server answers.
     pub fn on_request(&self, script: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) -> Self {
-        *self.0.script.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(script));
+        self.0.requests.set_handler(script);
         self.clone()
     }
 
@@ -148,24 +145,20 @@ impl AuthorizationServer {
 
     /// Returns the URL of an endpoint.
     pub fn endpoint(&self, endpoint: Endpoint) -> String {
-        let state = self.lock();
-        match endpoint {
-            Endpoint::Metadata => {
-                format!("{}{}", split_origin(&state.issuer).0, state.metadata_path().unwrap_or_default())
-            }
-            other => state.endpoint_url(other),
-        }
+        self.lock().endpoint_url(endpoint)
     }
 
     /// Returns all requests so far.
     pub fn requests(&self) -> Vec<HttpRequest> {
-        self.lock().requests.clone()
+        self.0.requests.all()
     }
 
     /// Returns the requests to an endpoint so far.
     pub fn requests_to(&self, endpoint: Endpoint) -> Vec<HttpRequest> {
+        let mut requests = self.requests();
         let state = self.lock();
-        state.requests.iter().filter(|request| state.endpoint_of(&request.url) == Some(endpoint)).cloned().collect()
+        requests.retain(|request| state.endpoint_of(&request.url) == Some(endpoint));
+        requests
     }
 
     /// Returns all secrets that the server has issued or knows: codes, tokens, secrets of clients. For tests that look for leaks.
@@ -188,15 +181,13 @@ impl AuthorizationServer {
     /// Adds a login that was made elsewhere: its refresh token, client, resource, and the thumbprint of its key, if it has one.
     pub fn remember_login(&self, refresh_token: &str, client_id: &str, resource: &str, key: Option<&str>) -> Self {
         self.change(|state| {
-            let login = state.tokens.add_login(
-                Permission {
-                    client_id: client_id.into(),
-                    resource: Some(resource.into()),
-                    scopes: Vec::new(),
-                    key: key.map(Into::into),
-                },
-                None,
-            );
+            let permission = Permission {
+                client_id: client_id.into(),
+                resource: Some(resource.into()),
+                scopes: Vec::new(),
+                key: key.map(Into::into),
+            };
+            let login = state.tokens.add_login(permission, None);
             state.tokens.set_refresh_token(refresh_token.into(), login);
         })
     }
@@ -228,10 +219,7 @@ impl AuthorizationServer {
 
     /// Responds to a request. `now` is the time since the beginning of 1970.
     pub fn respond(&self, request: &HttpRequest, now: Duration) -> HttpAnswer {
-        self.lock().requests.push(request.clone());
-        let mut script = self.0.script.lock().unwrap_or_else(PoisonError::into_inner);
-        let scripted = script.as_mut().and_then(|script| script(request));
-        drop(script);
+        let scripted = self.0.requests.receive(request);
         let mut answer = scripted.unwrap_or_else(|| self.lock().respond(request, now));
         answer.delay += self.lock().latency;
         answer
@@ -243,7 +231,7 @@ impl AuthorizationServer {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 
     /// Moves the server to another origin, and keeps the path of its issuer.
@@ -260,28 +248,41 @@ impl State {
         if let Some(at) = scripted {
             return self.next_answers.remove(at).1;
         }
-        let form = Form::parse(&request.body);
-        match (endpoint, request.verb) {
-            (Endpoint::Metadata, Verb::Get) => HttpAnswer::json(200, self.metadata()),
-            (Endpoint::Authorization, Verb::Get) => self.authorization_page(request, now),
-            (Endpoint::Authorization, Verb::Post) => self.authorization_answer(request, &form, now),
-            (Endpoint::Token, Verb::Post) => self.token_response(request, &form, now),
-            (Endpoint::Registration, Verb::Post) if self.registers_clients => self.register(request, now),
-            (Endpoint::Revocation, Verb::Post) => self.revoke(request, &form, now),
-            (Endpoint::DeviceAuthorization, Verb::Post) if self.grants_devices => {
-                self.authorize_device(request, &form, now)
+        let form = &Form::parse(&request.body);
+        let answer = match (endpoint, request.verb) {
+            (Endpoint::Metadata, Verb::Get) => Ok(HttpAnswer::json(200, self.metadata())),
+            (Endpoint::Authorization, Verb::Get) => Ok(self.authorization_page(request, now)),
+            (Endpoint::Authorization, Verb::Post) => Ok(self.authorization_answer(request, form, now)),
+            (Endpoint::Token, Verb::Post) => {
+                let answer = self.token(request, form, now).unwrap_or_else(|refused| self.refuse(endpoint, refused));
+                Ok(self.proofs.add_nonce(origin(&self.issuer), answer))
             }
-            (Endpoint::DevicePage, Verb::Get) => pages::device(&request.parameter("user_code").unwrap_or_default()),
+            (Endpoint::Registration, Verb::Post) if self.registers_clients => self.register(request, now),
+            (Endpoint::Revocation, Verb::Post) => self.revoke(request, form, now),
+            (Endpoint::DeviceAuthorization, Verb::Post) if self.grants_devices => {
+                self.authorize_device(request, form, now)
+            }
+            (Endpoint::DevicePage, Verb::Get) => Ok(pages::device(&request.parameter("user_code").unwrap_or_default())),
             (Endpoint::DevicePage, Verb::Post) => {
                 let allow = form.get("decision") == Some("allow");
-                if self.answer_device(form.get("user_code").unwrap_or_default(), allow) {
-                    pages::message(200, "Done. You can close this page.")
-                } else {
-                    pages::message(404, "There is no such code.")
-                }
+                let is_known = self.answer_device(form.get("user_code").unwrap_or_default(), allow);
+                let (status, text) =
+                    if is_known { (200, "Done. You can close this page.") } else { (404, "There is no such code.") };
+                Ok(pages::message(status, text))
             }
-            _ => answers::error(404, "not_found", "there is nothing for this method"),
-        }
+            _ => Ok(pages::error(404, ("not_found", "there is nothing for this method"))),
+        };
+        answer.unwrap_or_else(|refused| self.refuse(endpoint, refused))
+    }
+
+    /// Returns the response to a request that an endpoint refuses.
+    fn refuse(&self, endpoint: Endpoint, refused: Refused) -> HttpAnswer {
+        let status = match refused.0 {
+            _ if endpoint == Endpoint::Token && self.deviates(&Deviation::ErrorsWithStatus200) => 200,
+            "invalid_client" => 401,
+            _ => 400,
+        };
+        pages::error(status, refused)
     }
 }
 
@@ -297,7 +298,7 @@ impl fmt::Debug for AuthorizationServer {
         f.debug_struct("AuthorizationServer")
             .field("issuer", &state.issuer)
             .field("deviations", &state.deviations)
-            .field("requests", &state.requests.len())
+            .field("requests", &self.0.requests.count())
             .finish_non_exhaustive()
     }
 }

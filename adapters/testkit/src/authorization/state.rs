@@ -1,23 +1,29 @@
-//! [`State`]: what an authorization server knows.
+//! [`State`]: the state of an authorization server, and its metadata (RFC 8414).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint, MetadataPlace};
 use super::jwt::sha256;
 use super::proofs::Proofs;
-use super::tokens::{DeviceCode, Tokens};
-use super::url::path;
-use crate::http::{HttpAnswer, HttpRequest};
+use super::tokens::{DEVICE_CODE, DeviceCode, Tokens};
+use super::url::{origin, path};
+use crate::http::HttpAnswer;
+use crate::lock;
 
-/// What an authorization server knows, and how it behaves. Its endpoints are in files of their own.
+/// An error of an endpoint (RFC 6749, section 5.2): its code and its description.
+pub(super) type Refused = (&'static str, &'static str);
+
+/// The state of an authorization server, and its settings. Its endpoints are in files of their own.
+#[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub(super) struct State {
     pub(super) issuer: String,
+    /// Where the metadata is published. `None`: nowhere.
     pub(super) metadata_place: Option<MetadataPlace>,
     pub(super) scopes_supported: Vec<String>,
     pub(super) auth_methods: Vec<String>,
@@ -38,7 +44,6 @@ pub(super) struct State {
     pub(super) devices: Vec<DeviceCode>,
     /// The identifiers of the resources for which there are tokens. Empty: all.
     pub(super) resources: Vec<Arc<Mutex<String>>>,
-    pub(super) requests: Vec<HttpRequest>,
     /// Scripted answers, each for the next request to its endpoint.
     pub(super) next_answers: Vec<(Endpoint, HttpAnswer)>,
     pub(super) secrets: Vec<String>,
@@ -51,29 +56,15 @@ impl State {
         State {
             issuer,
             metadata_place: Some(MetadataPlace::OAuth),
-            scopes_supported: Vec::new(),
             auth_methods: methods.map(Into::into).into(),
             registers_clients: true,
             grants_devices: true,
-            takes_documents: false,
-            asks_users: false,
             token_lifetime: Duration::from_secs(3600),
-            latency: Duration::ZERO,
-            deviations: Vec::new(),
-            clients: BTreeMap::new(),
-            documents: BTreeMap::new(),
-            assertions: BTreeSet::new(),
-            proofs: Proofs::default(),
-            tokens: Tokens::default(),
-            devices: Vec::new(),
-            resources: Vec::new(),
-            requests: Vec::new(),
-            next_answers: Vec::new(),
-            secrets: Vec::new(),
-            last_number: 0,
+            ..State::default()
         }
     }
 
+    /// Returns the endpoint at a URL, or `None` if there is none.
     pub(super) fn endpoint_of(&self, url: &str) -> Option<Endpoint> {
         let (asked, issuer) = (path(url), path(&self.issuer));
         if self.metadata_path().is_some_and(|place| place == asked) {
@@ -83,11 +74,20 @@ impl State {
         Endpoint::ALL.into_iter().find(|endpoint| *endpoint != Endpoint::Metadata && endpoint.path() == below)
     }
 
+    /// Returns the true URL of an endpoint. That of the metadata is the origin if no metadata is published.
+    pub(super) fn endpoint_url(&self, endpoint: Endpoint) -> String {
+        let path = match endpoint {
+            Endpoint::Metadata => self.metadata_path().unwrap_or_default(),
+            other => format!("{}{}", path(&self.issuer), other.path()),
+        };
+        format!("{}{path}", origin(&self.issuer))
+    }
+
     pub(super) fn deviates(&self, deviation: &Deviation) -> bool {
         self.deviations.contains(deviation)
     }
 
-    /// Returns a value of the deviations: the last one that `select` returns.
+    /// Returns what `select` returns for the last deviation for which it is not `None`.
     pub(super) fn deviation<'s, T>(&'s self, select: impl FnMut(&'s Deviation) -> Option<T>) -> Option<T> {
         self.deviations.iter().rev().find_map(select)
     }
@@ -106,7 +106,70 @@ impl State {
 
     /// Returns whether there are tokens for this resource.
     pub(super) fn knows_resource(&self, resource: &str) -> bool {
-        self.resources.is_empty()
-            || self.resources.iter().any(|known| *known.lock().unwrap_or_else(PoisonError::into_inner) == resource)
+        self.resources.is_empty() || self.resources.iter().any(|known| *lock(known) == resource)
     }
+
+    /// Returns the path at which the metadata is published, or `None` if it is not published.
+    fn metadata_path(&self) -> Option<String> {
+        let issuer = path(&self.issuer);
+        Some(match self.metadata_place? {
+            MetadataPlace::OAuth => format!("/.well-known/oauth-authorization-server{issuer}"),
+            MetadataPlace::OpenId => format!("/.well-known/openid-configuration{issuer}"),
+            MetadataPlace::OpenIdAfterPath => format!("{issuer}/.well-known/openid-configuration"),
+        })
+    }
+
+    /// Returns the metadata document.
+    pub(super) fn metadata(&self) -> Value {
+        let mut grants = vec!["authorization_code", "refresh_token", "client_credentials"];
+        grants.extend(self.grants_devices.then_some(DEVICE_CODE));
+        let mut document = json!({
+            "issuer": self.issuer,
+            "response_types_supported": ["code"],
+            "grant_types_supported": grants,
+            "token_endpoint_auth_methods_supported": self.auth_methods,
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": true,
+            "dpop_signing_alg_values_supported": ["ES256", "EdDSA"],
+        });
+        for endpoint in Endpoint::ALL {
+            let is_offered = match endpoint {
+                Endpoint::Registration => self.registers_clients,
+                Endpoint::DeviceAuthorization => self.grants_devices,
+                _ => true,
+            };
+            if let Some(name) = endpoint.member().filter(|_| is_offered) {
+                document[name] = self.endpoint_url(endpoint).into();
+            }
+        }
+        if !self.scopes_supported.is_empty() {
+            document["scopes_supported"] = json!(self.scopes_supported);
+        }
+        if self.takes_documents {
+            document["client_id_metadata_document_supported"] = true.into();
+        }
+        with_members(document, self.deviations.iter().filter_map(metadata_member))
+    }
+}
+
+/// Returns the member of the metadata that a deviation changes, and its value. `None` if the deviation does not change the metadata.
+fn metadata_member(deviation: &Deviation) -> Option<(&str, Value)> {
+    Some(match deviation {
+        Deviation::OmitCodeChallengeMethods => ("code_challenge_methods_supported", Value::Null),
+        Deviation::IssuerInMetadata(issuer) => ("issuer", issuer.clone().into()),
+        Deviation::AdvertiseConfidentialMethodsOnly => {
+            ("token_endpoint_auth_methods_supported", json!(["client_secret_basic", "client_secret_post"]))
+        }
+        Deviation::NoIss | Deviation::UnpromisedIss => ("authorization_response_iss_parameter_supported", Value::Null),
+        Deviation::EndpointUrl(endpoint, url) => (endpoint.member()?, url.clone().into()),
+        Deviation::MetadataMember(name, value) => (name, value.clone()),
+        _ => return None,
+    })
+}
+
+/// Sets members of a document. Members whose value is `null` are removed.
+pub(super) fn with_members<'m>(document: Value, members: impl Iterator<Item = (&'m str, Value)>) -> Value {
+    let Value::Object(mut document) = document else { return document };
+    document.extend(members.map(|(name, value)| (name.to_owned(), value)));
+    document.into_iter().filter(|(_, value)| !value.is_null()).collect::<Map<_, _>>().into()
 }

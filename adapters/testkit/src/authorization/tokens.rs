@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a client may do: for whom, where and with which key.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The name of the device grant (RFC 8628).
+pub(super) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
+
+/// What a token permits: the client that may use it, the server that accepts it, the scopes and the key.
+#[derive(Clone, Debug)]
 pub(super) struct Permission {
     pub(super) client_id: String,
+    /// The identifier of the only server that accepts the token. `None`: all servers accept it.
     pub(super) resource: Option<String>,
     pub(super) scopes: Vec<String>,
-    /// The thumbprint of the key to which tokens are bound (DPoP).
+    /// The thumbprint of the key to which the token is bound (DPoP). `None` for a bearer token.
     pub(super) key: Option<String>,
 }
 
@@ -30,27 +34,28 @@ pub(super) struct DeviceCode {
     pub(super) permission: Permission,
     pub(super) expires_at: Duration,
     pub(super) interval: Duration,
+    /// The time of the device's last request. `None` before its first one.
     pub(super) last_request: Option<Duration>,
-    /// The decision of the user.
+    /// Whether the user allows the login. `None` until the user decides.
     pub(super) decision: Option<bool>,
 }
 
-/// A login: its access tokens, and a chain of refresh tokens, each of which replaces the one before.
-#[derive(Clone, Debug)]
-pub(super) struct Login {
-    pub(super) permission: Permission,
-    /// The newest refresh token.
-    pub(super) refresh_token: Option<String>,
-    /// The refresh token before the newest one, until it is used once more.
-    pub(super) last_refresh_token: Option<String>,
-    pub(super) is_revoked: bool,
+/// A login: its permission, and a chain of refresh tokens, each of which replaces the one before.
+#[derive(Debug)]
+struct Login {
+    permission: Permission,
+    /// The newest refresh token. `None` if the login has no refresh tokens.
+    refresh_token: Option<String>,
+    /// The refresh token before the newest one. `None` if there is none, or if it was used once more.
+    last_refresh_token: Option<String>,
+    is_revoked: bool,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct AccessToken {
-    pub(super) login: usize,
-    pub(super) expires_at: Duration,
-    pub(super) is_revoked: bool,
+#[derive(Debug)]
+struct AccessToken {
+    login: usize,
+    expires_at: Duration,
+    is_revoked: bool,
 }
 
 /// The codes and tokens that an authorization server has issued.
@@ -67,16 +72,13 @@ pub(super) struct Tokens {
     pub(super) reused: usize,
 }
 
-/// Why a refresh token is refused.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct RefreshRefused(pub(super) &'static str);
-
 impl Tokens {
     pub(super) fn add_code(&mut self, text: String, code: Code) {
         self.codes.insert(text, code);
     }
 
-    /// Takes a code, which can be used once. A second use revokes the tokens of the first (RFC 6749, section 4.1.2).
+    /// Removes and returns a code, or returns `None` if it is unknown or used. A second use revokes the tokens of the first (RFC 6749,
+    /// section 4.1.2).
     pub(super) fn take_code(&mut self, text: &str) -> Option<Code> {
         if let Some(login) = self.used_codes.get(text) {
             self.logins[*login].is_revoked = true;
@@ -93,8 +95,9 @@ impl Tokens {
         login
     }
 
-    pub(super) fn login(&self, login: usize) -> Option<&Login> {
-        self.logins.get(login)
+    /// Returns the permission of a login.
+    pub(super) fn permission_of(&self, login: usize) -> &Permission {
+        &self.logins[login].permission
     }
 
     pub(super) fn add_access_token(&mut self, text: String, login: usize, expires_at: Duration) {
@@ -107,54 +110,55 @@ impl Tokens {
         login.last_refresh_token = login.refresh_token.replace(text);
     }
 
-    /// Returns the login of a refresh token. The use of an old one revokes the login, because one of both users is a thief.
+    /// Returns the login of a refresh token. The use of an old token revokes the login, because one of its two users is a thief. The
+    /// error is the reason of a refusal.
     pub(super) fn use_refresh_token(
         &mut self,
         text: &str,
         client_id: &str,
         accepts_last: bool,
-    ) -> Result<usize, RefreshRefused> {
-        let number = *self.refresh.get(text).ok_or(RefreshRefused("the refresh token is unknown"))?;
+    ) -> Result<usize, &'static str> {
+        let number = *self.refresh.get(text).ok_or("the refresh token is unknown")?;
         let login = &mut self.logins[number];
         if login.permission.client_id != client_id {
-            return Err(RefreshRefused("the refresh token belongs to another client"));
+            return Err("the refresh token belongs to another client");
         }
         if login.is_revoked {
-            return Err(RefreshRefused("the login is revoked"));
+            return Err("the login is revoked");
         }
         let is_accepted_again = accepts_last && login.last_refresh_token.take_if(|last| last == text).is_some();
         if login.refresh_token.as_deref() != Some(text) && !is_accepted_again {
             login.is_revoked = true;
             self.reused += 1;
-            return Err(RefreshRefused("the refresh token was used before, so the login is revoked"));
+            return Err("the refresh token was used before, so the login is revoked");
         }
         Ok(number)
     }
 
     pub(super) fn is_refresh_token_valid(&self, text: &str) -> bool {
-        let login = self.refresh.get(text).and_then(|login| self.logins.get(*login));
+        let login = self.refresh.get(text).map(|login| &self.logins[*login]);
         login.is_some_and(|login| !login.is_revoked && login.refresh_token.as_deref() == Some(text))
     }
 
-    /// Returns the permission of a valid access token.
+    /// Returns the permission of an access token, or `None` if the token is unknown, expired or revoked.
     pub(super) fn permission(&self, token: &str, now: Duration) -> Option<&Permission> {
         let token = self.access.get(token).filter(|token| !token.is_revoked && now < token.expires_at)?;
-        self.login(token.login).filter(|login| !login.is_revoked).map(|login| &login.permission)
+        let login = &self.logins[token.login];
+        (!login.is_revoked).then_some(&login.permission)
     }
 
     pub(super) fn is_access_token(&self, token: &str) -> bool {
         self.access.contains_key(token)
     }
 
-    /// Revokes a token of a client: all of its login if it is a refresh token.
+    /// Revokes a token of a client. The revocation of a refresh token revokes its whole login.
     pub(super) fn revoke(&mut self, token: &str, client_id: &str) {
-        let login = self.refresh.get(token).and_then(|login| self.logins.get_mut(*login));
-        if let Some(login) = login.filter(|login| login.permission.client_id == client_id) {
-            login.is_revoked = true;
+        if let Some(login) = self.refresh.get(token) {
+            let login = &mut self.logins[*login];
+            login.is_revoked |= login.permission.client_id == client_id;
         }
         if let Some(token) = self.access.get_mut(token) {
-            token.is_revoked |=
-                self.logins.get(token.login).is_some_and(|login| login.permission.client_id == client_id);
+            token.is_revoked |= self.logins[token.login].permission.client_id == client_id;
         }
     }
 

@@ -1,4 +1,38 @@
-//! URLs and forms of requests.
+//! URLs, and the parameters of queries and forms.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use crate::http::HttpRequest;
+
+/// The bytes that are escaped in a query or a form: all but the unreserved characters (RFC 3986, section 2.3).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The parameters of a query or a form.
+#[derive(Debug)]
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// Decodes the parameters, and keeps their order.
+    pub(super) fn parse(text: &str) -> Self {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        Form(pairs.map(|(name, value)| (decode(name), decode(value))).collect())
+    }
+
+    /// Returns the first parameter of this name, or `None` if it is missing or empty.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(other, _)| other == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+}
+
+impl HttpRequest {
+    /// Returns a parameter of the query or of the form in the body, or `None` if it is missing or empty.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        let form = Form::parse(&self.body);
+        Form::parse(query(&self.url)).get(name).or_else(|| form.get(name)).map(Into::into)
+    }
+}
 
 /// Splits a URL into its origin and the rest, which is empty or begins with `/`, `?` or `#`.
 pub(super) fn split_origin(url: &str) -> (&str, &str) {
@@ -7,11 +41,14 @@ pub(super) fn split_origin(url: &str) -> (&str, &str) {
     url.split_at(authority + rest.find(['/', '?', '#']).unwrap_or(rest.len()))
 }
 
+/// Returns the origin of a URL.
+pub(super) fn origin(url: &str) -> &str {
+    split_origin(url).0
+}
+
 /// Returns the path of a URL, without a slash at its end.
 pub(super) fn path(url: &str) -> &str {
-    let (_, rest) = split_origin(url);
-    let end = rest.find(['?', '#']).unwrap_or(rest.len());
-    rest.get(..end).unwrap_or_default().trim_end_matches('/')
+    without_query(split_origin(url).1).trim_end_matches('/')
 }
 
 /// Returns a URL without its query and fragment.
@@ -25,48 +62,26 @@ pub(super) fn query(url: &str) -> &str {
     url.split_once('?').map(|(_, query)| query).unwrap_or_default()
 }
 
-/// Adds parameters to the query of a URL.
-pub(super) fn with_parameters(url: &str, parameters: &[(&str, &str)]) -> String {
+/// Adds parameters, of which there is at least one, to the query of a URL.
+pub(super) fn with_parameters(url: &str, parameters: &[(&str, String)]) -> String {
     let separator = if url.contains('?') { '&' } else { '?' };
     let pairs: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
-    if pairs.is_empty() { url.to_owned() } else { format!("{url}{separator}{}", pairs.join("&")) }
-}
-
-/// Decodes a query or a form: names and values, in order.
-pub(super) fn parameters(form: &str) -> Vec<(String, String)> {
-    let pairs = form.split('&').filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(name, value)| (decode(name), decode(value)))
-        .collect()
+    format!("{url}{separator}{}", pairs.join("&"))
 }
 
 /// Encodes a text for a query or a form.
 pub(super) fn encode(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
-            byte => format!("%{byte:02X}"),
-        })
-        .collect()
+    utf8_percent_encode(text, ESCAPED).to_string()
 }
 
 /// Decodes a name or value of a query or a form.
 pub(super) fn decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        let escaped = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(decoded) if byte == b'%' => {
-                bytes.push(decoded);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => bytes.push(if byte == b'+' { b' ' } else { byte }),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode(&text.replace('+', " "))
+}
+
+/// Decodes the escaped bytes of a text, and keeps each `+`.
+pub(super) fn percent_decode(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -76,11 +91,12 @@ mod tests {
     #[test]
     fn urls_are_split_and_forms_are_decoded() {
         let url = "https://auth.test:8443/tenant/?a=1%20+2&b=#x?c=3";
-        assert_eq!(split_origin(url).0, "https://auth.test:8443");
+        assert_eq!(origin(url), "https://auth.test:8443");
         assert_eq!((path(url), query(url)), ("/tenant", "a=1%20+2&b="));
-        assert_eq!(parameters(query(url)), [("a".into(), "1  2".into()), ("b".into(), String::new())]);
+        assert_eq!(Form::parse(query(url)).0, [("a".into(), "1  2".into()), ("b".into(), String::new())]);
         assert_eq!(split_origin("https://auth.test"), ("https://auth.test", ""));
         assert_eq!(decode("100%+%zz%2"), "100% %zz%2");
-        assert_eq!(with_parameters("https://a.test/?x=1", &[("y", "ä b")]), "https://a.test/?x=1&y=%C3%A4%20b");
+        assert_eq!(percent_decode("a+b%20c"), "a+b c");
+        assert_eq!(with_parameters("https://a.test/?x=1", &[("y", "ä b".into())]), "https://a.test/?x=1&y=%C3%A4%20b");
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use mcpwire_driver::protocol::http::{Failure, FailureKind};
+use mcpwire_driver::protocol::http::FailureKind;
 use serde::Serialize;
 
 use crate::wire;
@@ -36,7 +36,7 @@ pub struct HttpAnswer {
     /// The body, each part with the time since the head.
     pub(super) parts: Vec<(Duration, Part)>,
     elapsed: Duration,
-    /// If set, there is no response, and the request fails with this reason.
+    /// The reason for which the request fails without a response. `None` if there is a response.
     pub(super) failure: Option<(FailureKind, String)>,
 }
 
@@ -63,7 +63,7 @@ impl HttpAnswer {
     ///
     /// # Panics
     ///
-    /// When the value does not serialise as JSON.
+    /// If the value cannot be serialized as JSON.
     pub fn json(status: u16, value: impl Serialize) -> Self {
         let answer = HttpAnswer::status(status).header("Content-Type", "application/json");
         answer.body(wire::json(&value).get())
@@ -84,7 +84,7 @@ impl HttpAnswer {
         self.status
     }
 
-    /// Returns the value of a header. Upper and lower case of the name are equal.
+    /// Returns the value of a header, or `None` if the response does not have it. Upper and lower case of the name are equal.
     pub fn header_value(&self, name: &str) -> Option<String> {
         let found = self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
         found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
@@ -123,7 +123,7 @@ impl HttpAnswer {
     ///
     /// # Panics
     ///
-    /// When the message does not serialise as JSON.
+    /// If the message cannot be serialized as JSON.
     pub fn event(self, message: impl Serialize) -> Self {
         self.body(format!("data: {}\n\n", wire::json(&message)))
     }
@@ -132,10 +132,6 @@ impl HttpAnswer {
     pub fn cut(mut self) -> Self {
         self.parts.push((self.elapsed, Part::Cut(io::ErrorKind::ConnectionReset)));
         self
-    }
-
-    pub(super) fn take_failure(&mut self) -> Option<Failure> {
-        self.failure.take().map(|(kind, detail)| Failure::new(kind, detail))
     }
 }
 

@@ -1,78 +1,80 @@
 //! [`Body`]: the body of a scripted HTTP response, which arrives in the time of the client's runtime.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Read};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
 
 use futures_io::AsyncRead;
+use mcpwire_driver::Runtime;
 use mcpwire_driver::protocol::Timestamp;
-use mcpwire_driver::{Clock, Runtime, Timer};
 
 use super::answer::Part;
 use super::request::HttpRequest;
-use crate::outbox::{Outbox, Output};
+use crate::lock;
+use crate::outbox::{Alarm, Output};
 use crate::server::ScriptedServer;
 
 /// The source of a body.
 pub(super) enum Source {
-    /// A scripted response: its parts, each with its time.
+    /// The parts of a scripted response, each with its time.
     Parts(VecDeque<(Timestamp, Part)>),
-    /// The scripted server: the output of this connection is sent as events.
-    Events(ScriptedServer, usize),
+    Events(Events),
+}
+
+/// The output of a connection of the scripted server, which is sent as events.
+pub(crate) struct Events {
+    pub(super) server: ScriptedServer,
+    pub(super) connection: usize,
+    /// Whether the response to the request was sent.
+    pub(super) has_answered: bool,
 }
 
 /// The result of reading from a source.
 enum Next {
     Bytes(Vec<u8>),
-    End,
-    Cut(io::ErrorKind),
+    /// The end of the body, or the error of a connection that broke.
+    End(io::Result<()>),
     /// There is nothing until this time, or until the task is woken.
     Wait(Option<Timestamp>),
 }
 
 impl Source {
-    fn next(&mut self, now: Timestamp, cx: &Context<'_>, has_answered: &mut bool) -> Next {
+    fn next(&mut self, now: Timestamp, cx: &Context<'_>) -> Next {
         match self {
+            Source::Events(events) => events.next(now, cx),
             Source::Parts(parts) => match parts.front() {
-                None => Next::End,
                 Some((at, _)) if *at > now => Next::Wait(Some(*at)),
-                Some(_) => match parts.pop_front() {
+                _ => match parts.pop_front() {
                     Some((_, Part::Bytes(bytes))) => Next::Bytes(bytes),
-                    Some((_, Part::Cut(kind))) => Next::Cut(kind),
-                    None => Next::End,
+                    Some((_, Part::Cut(kind))) => Next::End(Err(kind.into())),
+                    None => Next::End(Ok(())),
                 },
             },
-            Source::Events(server, connection) => {
-                let mut state = server.lock();
-                let Some(outbox) = state.outboxes.get_mut(connection) else { return Next::End };
-                let next = match outbox.pop(now) {
-                    Some(Output::Line(line)) => Next::Bytes(event(&line)),
-                    Some(Output::Response(line)) => {
-                        *has_answered = true;
-                        Next::Bytes(event(&line))
-                    }
-                    Some(Output::Raw(bytes)) => Next::Bytes(bytes),
-                    Some(Output::Close) => Next::End,
-                    None if *has_answered && outbox.is_idle() => Next::End,
-                    None => Next::Wait(outbox.next()),
-                };
-                let former = match next {
-                    Next::Wait(_) => outbox.waker.replace(cx.waker().clone()),
-                    _ => None,
-                };
-                drop(state);
-                // The lock is not held here: dropping a waker may drop its task, which may use the server.
-                drop(former);
-                next
-            }
         }
     }
 }
 
-fn event(line: &str) -> Vec<u8> {
-    format!("event: message\ndata: {line}\n\n").into_bytes()
+impl Events {
+    fn next(&mut self, now: Timestamp, cx: &Context<'_>) -> Next {
+        let event = |line: &str| Next::Bytes(format!("event: message\ndata: {line}\n\n").into_bytes());
+        // The waker is stored first, so that output which is planned from now on wakes this task.
+        self.server.set_waker(self.connection, cx);
+        let mut state = self.server.lock();
+        let Some(outbox) = state.outboxes.get_mut(&self.connection) else { return Next::End(Ok(())) };
+        match outbox.pop(now) {
+            Some(Output::Line(line)) => event(&line),
+            Some(Output::Response(line)) => {
+                self.has_answered = true;
+                event(&line)
+            }
+            Some(Output::Raw(bytes)) => Next::Bytes(bytes),
+            Some(Output::Close) => Next::End(Ok(())),
+            None if self.has_answered && outbox.is_idle() => Next::End(Ok(())),
+            None => Next::Wait(outbox.next()),
+        }
+    }
 }
 
 /// The requests whose responses the client has dropped before their end.
@@ -81,93 +83,49 @@ pub(crate) type Aborted = Arc<Mutex<Vec<HttpRequest>>>;
 /// The body of a response. If it is dropped before its end, its request is recorded as aborted.
 pub(super) struct Body {
     source: Source,
-    clock: Clock,
-    timer: Box<dyn Timer>,
-    /// The time for which `timer` is set.
-    armed: Option<Timestamp>,
+    pub(super) alarm: Alarm,
     /// Bytes of the source that the client has not read yet.
-    buffer: Vec<u8>,
-    read: usize,
-    has_answered: bool,
+    buffer: VecDeque<u8>,
     is_over: bool,
     request: HttpRequest,
     aborted: Aborted,
 }
 
 impl Body {
-    pub(super) fn new(source: Source, runtime: &Arc<dyn Runtime>, request: HttpRequest, aborted: Aborted) -> Self {
-        Body {
-            source,
-            clock: runtime.clock(),
-            timer: runtime.timer(),
-            armed: None,
-            buffer: Vec::new(),
-            read: 0,
-            has_answered: false,
-            is_over: false,
-            request,
-            aborted,
-        }
-    }
-
-    /// Polls the timer for this time.
-    pub(super) fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
-        let now = self.clock.now();
-        if at <= now {
-            return Poll::Ready(());
-        }
-        if self.armed != Some(at) {
-            self.timer.reset(at.duration_since(now));
-            self.armed = Some(at);
-        }
-        let poll = self.timer.poll(cx);
-        if poll.is_ready() {
-            self.armed = None;
-        }
-        poll
+    pub(super) fn new(source: Source, runtime: &dyn Runtime, request: HttpRequest, aborted: Aborted) -> Self {
+        Body { source, alarm: Alarm::new(runtime), buffer: VecDeque::new(), is_over: false, request, aborted }
     }
 }
 
 impl AsyncRead for Body {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let this = &mut *self;
-        loop {
-            let rest = this.buffer.get(this.read..).unwrap_or_default();
-            if !rest.is_empty() {
-                let length = rest.len().min(buf.len());
-                buf[..length].copy_from_slice(&rest[..length]);
-                this.read += length;
-                return Poll::Ready(Ok(length));
-            }
-            if this.is_over {
-                return Poll::Ready(Ok(0));
-            }
-            match this.source.next(this.clock.now(), cx, &mut this.has_answered) {
-                Next::Bytes(bytes) => (this.buffer, this.read) = (bytes, 0),
-                Next::End => this.is_over = true,
-                Next::Cut(kind) => {
+        while this.buffer.is_empty() && !this.is_over {
+            match this.source.next(this.alarm.now(), cx) {
+                Next::Bytes(bytes) => this.buffer = bytes.into(),
+                Next::End(end) => {
                     this.is_over = true;
-                    return Poll::Ready(Err(kind.into()));
+                    end?;
                 }
                 Next::Wait(None) => return Poll::Pending,
-                Next::Wait(Some(at)) => {
-                    if this.poll_until(at, cx).is_pending() {
-                        return Poll::Pending;
-                    }
-                }
+                Next::Wait(Some(at)) => ready!(this.alarm.poll_until(at, cx)),
             }
         }
+        Poll::Ready(this.buffer.read(buf))
     }
 }
 
 impl Drop for Body {
     fn drop(&mut self) {
-        if let Source::Events(server, connection) = &self.source {
-            let outbox: Option<Outbox> = server.lock().outboxes.remove(connection);
-            drop(outbox);
-        }
-        if !self.is_over && !matches!(&self.source, Source::Parts(parts) if parts.is_empty()) {
-            self.aborted.lock().unwrap_or_else(PoisonError::into_inner).push(self.request.clone());
+        let is_read = match &self.source {
+            Source::Parts(parts) => parts.is_empty(),
+            Source::Events(events) => {
+                events.server.disconnect(events.connection);
+                false
+            }
+        };
+        if !self.is_over && !is_read {
+            lock(&self.aborted).push(self.request.clone());
         }
     }
 }

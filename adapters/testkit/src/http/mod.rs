@@ -7,18 +7,18 @@ mod request;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use mcpwire_driver::http::{HttpClient, HttpOptions, HttpResponse, ResponseFuture};
-use mcpwire_driver::protocol::http::{Exchange, Verb};
-use mcpwire_driver::protocol::{Json, ProtocolVersion, Timestamp};
-use mcpwire_driver::{ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef, Runtime};
+use mcpwire_driver::protocol::http::{Exchange, Failure, Verb};
+use mcpwire_driver::protocol::{Json, ProtocolVersion};
+use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef, Runtime};
 
 pub use self::answer::HttpAnswer;
-use self::answer::Part;
-pub(crate) use self::body::Aborted;
-use self::body::{Body, Source};
+use self::body::{Aborted, Body, Events, Source};
 pub use self::request::HttpRequest;
+pub(crate) use self::request::Requests;
+use crate::lock;
 use crate::protocol::VERSION;
 use crate::server::ScriptedServer;
 
@@ -55,19 +55,15 @@ use crate::server::ScriptedServer;
 #[derive(Clone)]
 pub struct ScriptedHttp(Arc<Shared>);
 
-type Script = dyn FnMut(&HttpRequest) -> Option<HttpAnswer> + Send;
-
 struct Shared {
     server: ScriptedServer,
+    requests: Requests,
+    aborted: Aborted,
     state: Mutex<State>,
-    /// Outside of `state`, because a script may use the server that it scripts, which locks `state`.
-    script: Mutex<Option<Box<Script>>>,
 }
 
 #[derive(Default)]
 struct State {
-    requests: Vec<HttpRequest>,
-    aborted: Aborted,
     /// The numbers of the clients with a session, by session id.
     sessions: BTreeMap<String, usize>,
     last_session: u64,
@@ -87,13 +83,13 @@ impl ScriptedHttp {
 
     /// Serves a scripted server over HTTP.
     pub fn new(server: ScriptedServer) -> Self {
-        let (state, script) = (Mutex::default(), Mutex::default());
-        ScriptedHttp(Arc::new(Shared { server, state, script }))
+        let (requests, aborted, state) = (Requests::default(), Aborted::default(), Mutex::default());
+        ScriptedHttp(Arc::new(Shared { server, requests, aborted, state }))
     }
 
     /// Sets a handler that answers requests in place of the server. If it returns `None`, the server answers.
     pub fn on_request(self, script: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) -> Self {
-        *self.0.script.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(script));
+        self.0.requests.set_handler(script);
         self
     }
 
@@ -117,12 +113,12 @@ impl ScriptedHttp {
 
     /// Returns all HTTP requests so far.
     pub fn requests(&self) -> Vec<HttpRequest> {
-        self.lock().requests.clone()
+        self.0.requests.all()
     }
 
     /// Returns the requests whose response the client has closed before its end. In the modern era, this cancels a request.
     pub fn aborted(&self) -> Vec<HttpRequest> {
-        self.lock().aborted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0.aborted).clone()
     }
 
     /// Ends all sessions and their streams, as a restart of the server does. Requests with their ids are answered with 404.
@@ -154,31 +150,27 @@ impl ScriptedHttp {
         McpClient::connect_on(runtime, &McpServerDef::http(ScriptedHttp::URL), options)
     }
 
-    /// Decides on the reply to a request: by the handler of the script, or else by the server.
-    fn answer(&self, request: &HttpRequest, body: &str, runtime: &Arc<dyn Runtime>) -> Decision {
-        let mut script = self.0.script.lock().unwrap_or_else(PoisonError::into_inner);
-        let scripted = script.as_mut().and_then(|script| script(request));
-        drop(script);
-        if let Some(answer) = scripted {
-            return Decision::Scripted(answer);
+    /// Answers a request, by the handler of the test or else by the server. If the body is the output of a connection, returns
+    /// its number, too.
+    fn answer(&self, request: &HttpRequest, clock: &Clock) -> (HttpAnswer, Option<usize>) {
+        if let Some(scripted) = self.0.requests.receive(request) {
+            return (scripted, None);
         }
-        let is_modern = modern(request);
+        let is_modern = is_modern(request);
         let client = match self.client(request, is_modern) {
             Ok(client) => client,
-            Err(status) => return Decision::Scripted(status.into()),
+            Err(status) => return (status.into(), None),
         };
-        let clock = runtime.clock();
         match request.verb {
-            Verb::Post => self.post(request, body, client, runtime),
+            Verb::Post => self.post(request, client, clock),
             Verb::Get if !self.lock().is_stateless && !is_modern => {
-                Decision::Events(Vec::new(), self.0.server.open(&clock, client, true))
+                (HttpAnswer::events(), Some(self.0.server.open(clock, client, true)))
             }
             Verb::Delete if !is_modern => {
-                let id = request.header(SESSION).unwrap_or_default();
-                self.lock().sessions.remove(id);
-                Decision::Scripted(204.into())
+                self.lock().sessions.remove(request.header(SESSION).unwrap_or_default());
+                (204.into(), None)
             }
-            _ => Decision::Scripted(HttpAnswer::status(405).header("Allow", "POST")),
+            _ => (HttpAnswer::status(405).header("Allow", "POST"), None),
         }
     }
 
@@ -192,34 +184,40 @@ impl ScriptedHttp {
         state.sessions.get(id).copied().map(Some).ok_or(404)
     }
 
-    fn post(&self, request: &HttpRequest, body: &str, client: Option<usize>, runtime: &Arc<dyn Runtime>) -> Decision {
+    fn post(&self, request: &HttpRequest, client: Option<usize>, clock: &Clock) -> (HttpAnswer, Option<usize>) {
         let server = &self.0.server;
         let method = request.method();
-        let clock = runtime.clock();
-        let connection = server.open(&clock, client, method == "subscriptions/listen");
+        let connection = server.open(clock, client, method == "subscriptions/listen");
         if method.is_empty() || !request.has_id() {
             // Messages that a notification triggers are sent on the GET stream, if the client has one.
             let general = server.lock().general_connection(client);
-            server.receive(general.unwrap_or(connection), clock.now(), body);
-            server.lock().outboxes.remove(&connection);
+            server.receive(general.unwrap_or(connection), clock.now(), &request.body);
+            server.disconnect(connection);
             server.wake();
-            return Decision::Scripted(202.into());
+            return (202.into(), None);
         }
-        server.receive(connection, clock.now(), body);
-        let mut locked = server.lock();
+        server.receive(connection, clock.now(), &request.body);
+        let locked = server.lock();
         let only = locked.outboxes.get(&connection).and_then(|outbox| outbox.only_response());
         let only = only.map(|(at, line)| (at, line.to_owned()));
-        let mut headers = Vec::new();
-        let is_opened = only.as_ref().is_some_and(|(_, line)| line.contains(r#","result":"#));
-        if method == "initialize" && is_opened && !self.lock().is_stateless {
-            headers.push((SESSION.to_owned(), self.add_session(connection).into_bytes()));
+        drop(locked);
+        let is_opened = |line: &String| Json::parse(&**line).is_ok_and(|line| line.member::<Json>("result").is_some());
+        let opens = method == "initialize" && only.as_ref().is_some_and(|(_, line)| is_opened(line));
+        let (is_stateless, streams_always) = {
+            let state = self.lock();
+            (state.is_stateless, state.streams_always)
+        };
+        let mut answer = HttpAnswer::status(200);
+        if opens && !is_stateless {
+            answer = answer.header(SESSION, self.add_session(connection));
         }
-        match only.filter(|_| !self.lock().streams_always) {
+        match only.filter(|_| !streams_always) {
             Some((at, line)) => {
-                locked.outboxes.remove(&connection);
-                Decision::Json(headers, at, line)
+                server.disconnect(connection);
+                let answer = answer.header("Content-Type", "application/json");
+                (answer.wait(at.duration_since(clock.now())).body(line), None)
             }
-            None => Decision::Events(headers, connection),
+            None => (answer.header("Content-Type", "text/event-stream"), Some(connection)),
         }
     }
 
@@ -233,25 +231,14 @@ impl ScriptedHttp {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 }
 
 const SESSION: &str = "Mcp-Session-Id";
 
-/// The reply to an HTTP request.
-enum Decision {
-    Scripted(HttpAnswer),
-    /// A message with these headers, sent at this time.
-    Json(Headers, Timestamp, String),
-    /// An event stream with these headers. It contains the output of a connection.
-    Events(Headers, usize),
-}
-
-type Headers = Vec<(String, Vec<u8>)>;
-
 /// Returns whether a request is of the modern era, by its header or its body.
-fn modern(request: &HttpRequest) -> bool {
+fn is_modern(request: &HttpRequest) -> bool {
     let meta = request.message.member::<Json>("params").and_then(|params| params.member::<Json>("_meta"));
     let version = meta.and_then(|meta| meta.member::<String>(VERSION));
     let version = version.as_deref().or_else(|| request.header("MCP-Protocol-Version"));
@@ -260,66 +247,45 @@ fn modern(request: &HttpRequest) -> bool {
 
 impl HttpClient for ScriptedHttpClient {
     fn send(&self, exchange: Exchange) -> ResponseFuture {
-        let now = self.runtime.clock().now();
-        let request = HttpRequest::new(now.since_origin(), &exchange);
-        let aborted = {
-            let mut state = self.http.lock();
-            state.requests.push(request.clone());
-            Arc::clone(&state.aborted)
-        };
-        let (status, headers, at, source) = match self.http.answer(&request, &request.body, &self.runtime) {
-            Decision::Scripted(answer) => return respond(answer, request, &self.runtime, aborted),
-            Decision::Json(mut headers, at, line) => {
-                headers.push(content_type("application/json"));
-                (200, headers, at, Source::Parts([(at, Part::Bytes(line.into_bytes()))].into()))
-            }
-            Decision::Events(mut headers, connection) => {
-                headers.push(content_type("text/event-stream"));
-                (200, headers, now, Source::Events(self.http.server().clone(), connection))
-            }
-        };
-        let mut body = Body::new(source, &self.runtime, request, aborted);
-        Box::pin(async move {
-            poll_fn(|cx| body.poll_until(at, cx)).await;
-            Ok(HttpResponse::new(status, headers, body))
-        })
+        let clock = self.runtime.clock();
+        let request = HttpRequest::new(clock.now().since_origin(), &exchange);
+        let Shared { server, aborted, .. } = &*self.http.0;
+        let (answer, connection) = self.http.answer(&request, &clock);
+        let events = connection.map(|connection| Events { server: server.clone(), connection, has_answered: false });
+        respond(answer, events, request, &*self.runtime, Arc::clone(aborted))
     }
 }
 
-/// Responds to a request with a scripted answer, in the time of the runtime.
+/// Responds to a request with a scripted answer, whose body are these events if there are any. The time is that of the runtime.
 pub(crate) fn respond(
-    mut answer: HttpAnswer,
+    answer: HttpAnswer,
+    events: Option<Events>,
     request: HttpRequest,
-    runtime: &Arc<dyn Runtime>,
+    runtime: &dyn Runtime,
     aborted: Aborted,
 ) -> ResponseFuture {
     let at = runtime.clock().now() + answer.delay;
-    let failure = answer.take_failure();
-    let parts = answer.parts.into_iter().map(|(after, part)| (at + after, part)).collect();
-    let mut body = Body::new(Source::Parts(parts), runtime, request, aborted);
+    let source = match events {
+        Some(events) => Source::Events(events),
+        None => Source::Parts(answer.parts.into_iter().map(|(after, part)| (at + after, part)).collect()),
+    };
+    let mut body = Body::new(source, runtime, request, aborted);
     Box::pin(async move {
-        poll_fn(|cx| body.poll_until(at, cx)).await;
-        match failure {
-            Some(failure) => Err(failure),
+        poll_fn(|cx| body.alarm.poll_until(at, cx)).await;
+        match answer.failure {
+            Some((kind, detail)) => Err(Failure::new(kind, detail)),
             None => Ok(HttpResponse::new(answer.status, answer.headers, body)),
         }
     })
 }
 
-fn content_type(media_type: &str) -> (String, Vec<u8>) {
-    ("Content-Type".into(), media_type.into())
-}
-
 impl fmt::Debug for ScriptedHttp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The lock is not held while the server is formatted, because the server has its own lock.
-        let (requests, sessions) = {
-            let state = self.lock();
-            (state.requests.len(), state.sessions.len())
-        };
+        let sessions = self.lock().sessions.len();
         f.debug_struct("ScriptedHttp")
             .field("server", &self.0.server)
-            .field("requests", &requests)
+            .field("requests", &self.0.requests.count())
             .field("sessions", &sessions)
             .finish_non_exhaustive()
     }

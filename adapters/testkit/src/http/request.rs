@@ -1,9 +1,13 @@
 //! [`HttpRequest`]: an HTTP request that a client made.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use mcpwire_driver::protocol::Json;
 use mcpwire_driver::protocol::http::{Exchange, Verb};
+
+use super::answer::HttpAnswer;
+use crate::lock;
 
 /// An HTTP request that a client made.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,31 +23,29 @@ pub struct HttpRequest {
     pub headers: Vec<(String, String)>,
     /// The body. Invalid UTF-8 is replaced.
     pub body: String,
-    /// The message in the body, or `null` if the body is none.
+    /// The message in the body, or `null` if the body is not JSON.
     pub message: Json,
 }
 
 impl HttpRequest {
     pub(crate) fn new(at: Duration, exchange: &Exchange) -> Self {
         let headers = exchange.headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-        let body = String::from_utf8_lossy(&exchange.body).into_owned();
-        let message = Json::parse(body.clone()).unwrap_or_default();
-        HttpRequest { at, verb: exchange.verb, url: exchange.uri.clone(), headers, body, message }
+        let request = HttpRequest::post(&exchange.uri, String::from_utf8_lossy(&exchange.body));
+        HttpRequest { at, verb: exchange.verb, headers, ..request }
     }
 
     /// Creates a `GET` request, for a test that passes requests to an
     #[cfg_attr(feature = "authorization", doc = "[`AuthorizationServer`](crate::authorization::AuthorizationServer).")]
     #[cfg_attr(not(feature = "authorization"), doc = "`AuthorizationServer`.")]
     pub fn get(url: impl Into<String>) -> Self {
-        let (url, headers, body) = (url.into(), Vec::new(), String::new());
-        HttpRequest { at: Duration::ZERO, verb: Verb::Get, url, headers, body, message: Json::default() }
+        HttpRequest { verb: Verb::Get, ..HttpRequest::post(url, "") }
     }
 
     /// Creates a `POST` request with this body.
     pub fn post(url: impl Into<String>, body: impl Into<String>) -> Self {
-        let body = body.into();
+        let (url, body) = (url.into(), body.into());
         let message = Json::parse(body.clone()).unwrap_or_default();
-        HttpRequest { verb: Verb::Post, body, message, ..HttpRequest::get(url) }
+        HttpRequest { at: Duration::ZERO, verb: Verb::Post, url, headers: Vec::new(), body, message }
     }
 
     /// Adds a header.
@@ -52,7 +54,7 @@ impl HttpRequest {
         self
     }
 
-    /// Returns the value of a header. Upper and lower case of the name are equal.
+    /// Returns the value of a header, or `None` if the request does not have it. Upper and lower case of the name are equal.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -64,5 +66,36 @@ impl HttpRequest {
 
     pub(super) fn has_id(&self) -> bool {
         self.message.member::<Option<Json>>("id").flatten().is_some()
+    }
+}
+
+type Handler = dyn FnMut(&HttpRequest) -> Option<HttpAnswer> + Send;
+
+/// The requests to a server, and the handler of a test that may answer them in place of the server.
+///
+/// Each has its own lock, apart from the state of the server, because the handler may use the server.
+#[derive(Default)]
+pub(crate) struct Requests {
+    all: Mutex<Vec<HttpRequest>>,
+    handler: Mutex<Option<Box<Handler>>>,
+}
+
+impl Requests {
+    pub(crate) fn set_handler(&self, handler: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) {
+        *lock(&self.handler) = Some(Box::new(handler));
+    }
+
+    /// Records a request. Returns the answer of the handler, or `None` if the server answers.
+    pub(crate) fn receive(&self, request: &HttpRequest) -> Option<HttpAnswer> {
+        lock(&self.all).push(request.clone());
+        lock(&self.handler).as_mut()?(request)
+    }
+
+    pub(crate) fn all(&self) -> Vec<HttpRequest> {
+        lock(&self.all).clone()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.all).len()
     }
 }
