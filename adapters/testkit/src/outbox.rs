@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcpwire_driver::protocol::{Json, Timestamp};
 use mcpwire_driver::{Clock, Runtime, Timer};
 
-use crate::response::{ScriptedResponse, Step, Then};
+use crate::response::{Output, ScriptedResponse, Step, Then};
 use crate::wire;
 
 /// The planned output of one connection, or of one response over HTTP, sorted by time and then by the order of planning.
@@ -36,15 +36,6 @@ pub(crate) struct Question {
     info: RequestInfo,
     pub(crate) then: Then,
     rest: Vec<Step>,
-}
-
-#[derive(Clone)]
-pub(crate) enum Output {
-    Line(String),
-    /// The response to a request. It is the last line of a response over HTTP.
-    Response(String),
-    Raw(Vec<u8>),
-    Close,
 }
 
 /// The request or notification that is answered.
@@ -155,9 +146,7 @@ impl RequestInfo {
             Step::Progress { progress, total, message } => {
                 Output::Line(wire::progress(self.progress_token.as_ref()?, progress, total, message.as_deref()))
             }
-            Step::Line(line) => Output::Line(line),
-            Step::Raw(bytes) => Output::Raw(bytes),
-            Step::Close => Output::Close,
+            Step::Send(output) => output,
             Step::Wait(_) | Step::Ask { .. } => return None,
         })
     }

@@ -55,8 +55,16 @@ pub(crate) enum Step {
         params: Json,
         then: Then,
     },
-    /// A line that does not answer the request.
+    /// Output that does not answer the request.
+    Send(Output),
+}
+
+/// The output of a connection.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Output {
     Line(String),
+    /// The response to a request. It is the last line of a response over HTTP.
+    Response(String),
     Raw(Vec<u8>),
     Close,
 }
@@ -189,22 +197,22 @@ impl ScriptedResponse {
     ///
     /// If the parameters cannot be serialized as JSON.
     pub fn notify(self, method: &str, params: impl Serialize) -> Self {
-        self.then(Step::Line(wire::notification(method, &wire::json(&params))))
+        self.then(Step::Send(Output::Line(wire::notification(method, &wire::json(&params)))))
     }
 
     /// Sends a line of any text.
     pub fn line(self, line: impl Into<String>) -> Self {
-        self.then(Step::Line(line.into()))
+        self.then(Step::Send(Output::Line(line.into())))
     }
 
     /// Sends bytes unchanged and without a line end.
     pub fn raw(self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.then(Step::Raw(bytes.into()))
+        self.then(Step::Send(Output::Raw(bytes.into())))
     }
 
     /// Closes the connection.
     pub fn close(self) -> Self {
-        self.then(Step::Close)
+        self.then(Step::Send(Output::Close))
     }
 
     pub(crate) fn complete(self, result: Json) -> Self {

@@ -12,7 +12,8 @@ use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::memory::duplex;
 use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, McpClient, Reader, Runtime, Writer};
 
-use crate::outbox::{Alarm, Outbox, Output};
+use crate::outbox::{Alarm, Outbox};
+use crate::response::Output;
 use crate::server::{PIPE_CAPACITY, ScriptedServer};
 
 impl ScriptedServer {

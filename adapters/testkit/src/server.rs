@@ -11,9 +11,9 @@ use mcpwire_driver::protocol::{Era, Json, ProtocolVersion};
 use serde::Serialize;
 
 use crate::lock;
-use crate::outbox::{Outbox, Output};
+use crate::outbox::Outbox;
 use crate::recorded::{Cancellation, RecordedMessage};
-use crate::response::ScriptedResponse;
+use crate::response::{Output, ScriptedResponse};
 use crate::wire;
 
 /// The default capacity of a pipe, in bytes: that of a pipe on Linux.

@@ -117,7 +117,7 @@ impl CurrentRuntime for VirtualTime {
     /// Returns the runtime whose [`VirtualTime::run`] runs on this thread.
     ///
     /// # Panics
-    /// If there is none.
+    /// If this thread runs no virtual time.
     fn current() -> Arc<dyn Runtime> {
         CurrentGuard::get().runtime()
     }
@@ -197,37 +197,35 @@ impl VirtualTimer {
     fn new(timeline: &Arc<Timeline>) -> Self {
         VirtualTimer { id: timeline.lock().next_id(), timeline: Arc::clone(timeline), at: None }
     }
+
+    fn remove_waker(&self) {
+        let waker = self.at.and_then(|at| self.timeline.lock().timers.remove(&(at, self.id)));
+        // The lock is not held here: dropping a waker may drop its task, with other timers.
+        drop(waker);
+    }
 }
 
 impl Timer for VirtualTimer {
     fn reset(&mut self, after: Duration) {
-        let mut times = self.timeline.lock();
-        let previous = self.at.and_then(|at| times.timers.remove(&(at, self.id)));
-        self.at = Some(times.now + after);
-        drop(times);
-        drop(previous);
+        self.remove_waker();
+        self.at = Some(self.timeline.now() + after);
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(at) = self.at else { return Poll::Pending };
-        let mut times = self.timeline.lock();
-        if at <= times.now {
-            let previous = times.timers.remove(&(at, self.id));
-            drop(times);
-            drop(previous);
+        if at <= self.timeline.now() {
+            self.remove_waker();
             return Poll::Ready(());
         }
-        let previous = times.timers.insert((at, self.id), cx.waker().clone());
-        drop(times);
-        drop(previous);
+        let former = self.timeline.lock().timers.insert((at, self.id), cx.waker().clone());
+        drop(former);
         Poll::Pending
     }
 }
 
 impl Drop for VirtualTimer {
     fn drop(&mut self) {
-        let previous = self.at.and_then(|at| self.timeline.lock().timers.remove(&(at, self.id)));
-        drop(previous);
+        self.remove_waker();
     }
 }
 

@@ -13,7 +13,8 @@ use mcpwire_driver::protocol::Timestamp;
 use super::answer::Part;
 use super::request::HttpRequest;
 use crate::lock;
-use crate::outbox::{Alarm, Output};
+use crate::outbox::Alarm;
+use crate::response::Output;
 use crate::server::ScriptedServer;
 
 /// The source of a body.

@@ -219,9 +219,7 @@ impl ClientStep {
     /// Writes the step. `number` is that of the last request, this step included.
     fn write(&self, f: &mut fmt::Formatter<'_>, number: usize) -> fmt::Result {
         match self {
-            ClientStep::Request { method, params } => {
-                write!(f, "requests {method} {} with the id {:?}", shorten(params), request_id(number))
-            }
+            ClientStep::Request { .. } => write!(f, "{self} with the id {:?}", request_id(number)),
             ClientStep::Cancel if number == 0 => f.write_str("cancels nothing, because it has sent no request"),
             ClientStep::Cancel => write!(f, "cancels the request {:?}", request_id(number)),
             step => write!(f, "{step}"),

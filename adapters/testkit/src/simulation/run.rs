@@ -2,13 +2,13 @@
 
 use std::any::Any;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future::{Either, select, try_join_all};
 use mcpwire_driver::memory::{PipeReader, PipeWriter};
 use mcpwire_driver::protocol::{Era, Json, RpcError};
 use mcpwire_driver::{ConnectOptions, McpClient};
@@ -18,9 +18,9 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 use super::client_script::ClientScript;
 use super::script::{Ask, Asks, Script};
 use super::server_run::transcript;
-use super::shrink::{Failure, Steps, remove_steps};
+use super::shrink::{Failure, Simplify, simplify};
 use super::transcript::Transcript;
-use crate::{ScriptedResponse, ScriptedServer, Testkit, VirtualTime};
+use crate::{ScriptedResponse, ScriptedServer, Testkit, VirtualTime, lock};
 
 /// The name of the tool whose call asks the client.
 const ASKING_TOOL: &str = "ask";
@@ -146,9 +146,9 @@ impl Simulation {
                 client.initialize().await.map_err(|error| format!("the connection does not open: {error}"))?;
                 let calls = 0..if asks.at_once { asks.asks.len() } else { 1 };
                 let call = |_| client.call_tool(ASKING_TOOL, ()).timeout(self.time_limit).into_future();
-                all(calls.map(call).collect()).await.map_err(|error| error.to_string())
+                try_join_all(calls.map(call)).await.map(drop).map_err(|error| error.to_string())
             })?;
-            let answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let answers = lock(&answers);
             for (ask, answer) in asks.asks.iter().zip(&*answers) {
                 if let Some(answer) = answer {
                     check(ask, answer).map_err(|error| format!("{}: {error}", ask.method))?;
@@ -208,7 +208,7 @@ impl Simulation {
     }
 
     /// Generates values, and shrinks the first for which `run` fails.
-    fn find<S: Clone + fmt::Debug + Steps>(
+    fn find<S: fmt::Debug + Simplify>(
         &self,
         strategy: impl Strategy<Value = S>,
         run: impl Fn(&S) -> Result<(), String>,
@@ -230,7 +230,7 @@ impl Simulation {
         match outcome {
             Ok(()) => Ok(()),
             Err(TestError::Fail(reason, script)) => {
-                Err(remove_steps(Failure { script, reason: reason.message().to_owned() }, run))
+                Err(simplify(Failure { script, reason: reason.message().to_owned() }, run))
             }
             Err(TestError::Abort(reason)) => panic!("the strategy generates nothing: {}", reason.message()),
         }
@@ -245,14 +245,13 @@ impl Simulation {
         time: &VirtualTime,
         future: impl Future<Output = Result<T, String>>,
     ) -> Result<T, String> {
-        let (mut future, mut limit) = (pin!(future), pin!(time.sleep(self.time_limit)));
-        time.run(poll_fn(|cx| match future.as_mut().poll(cx) {
-            Poll::Ready(result) => Poll::Ready(result),
-            Poll::Pending => {
-                let too_late = || format!("it has not ended within {:?} of virtual time", self.time_limit);
-                limit.as_mut().poll(cx).map(|()| Err(too_late()))
+        let limit = time.sleep(self.time_limit);
+        time.run(async {
+            match select(pin!(future), limit).await {
+                Either::Left((result, _)) => result,
+                Either::Right(_) => Err(format!("it has not ended within {:?} of virtual time", self.time_limit)),
             }
-        }))
+        })
     }
 }
 
@@ -289,34 +288,13 @@ fn asking_server(asks: &Asks) -> (ScriptedServer, Answers) {
         let response = list.by_ref().take(count).fold(response, |response, (index, ask)| {
             let received = Arc::clone(&received);
             response.ask(ask.method, &ask.params, move |answer| {
-                received.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(answer);
+                lock(&received)[index] = Some(answer);
                 ScriptedResponse::new()
             })
         });
         response.text("all were answered")
     });
     (server, answers)
-}
-
-/// Waits for all futures. Returns the first error.
-async fn all<T, E>(futures: Vec<impl Future<Output = Result<T, E>>>) -> Result<(), E> {
-    let mut futures: Vec<_> = futures.into_iter().map(Box::pin).collect();
-    poll_fn(|cx| {
-        let mut failure = None;
-        futures.retain_mut(|future| match future.as_mut().poll(cx) {
-            Poll::Pending => true,
-            Poll::Ready(outcome) => {
-                failure = failure.take().or(outcome.err());
-                false
-            }
-        });
-        match failure {
-            Some(error) => Poll::Ready(Err(error)),
-            None if futures.is_empty() => Poll::Ready(Ok(())),
-            None => Poll::Pending,
-        }
-    })
-    .await
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_driver::protocol::{Era, Json, ProtocolVersion, RpcError, Tool};
@@ -17,7 +17,7 @@ use crate::strategies::{
     call_tool_result, create_message_params, delay, elicit_params, nearly_valid, notification, number, rpc_error,
     server_message,
 };
-use crate::{ScriptedResponse, ScriptedServer, wire};
+use crate::{ScriptedResponse, ScriptedServer, lock, wire};
 
 /// What a server does while a client calls its tools. The server opens connections and lists its tools as usual.
 ///
@@ -131,10 +131,7 @@ impl Script {
         let server = ScriptedServer::new().versions([version.as_str()]);
         self.tools.iter().fold(server, |server, tool| {
             let steps = Arc::clone(&steps);
-            server.tool_with(tool, move |_| {
-                let mut steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
-                next_response(&mut steps, version.era())
-            })
+            server.tool_with(tool, move |_| next_response(&mut lock(&steps), version.era()))
         })
     }
 }

@@ -7,7 +7,7 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-use futures_io::{AsyncRead, AsyncWrite};
+use futures_util::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use mcpwire_driver::memory::{PipeReader, PipeWriter, duplex};
 use mcpwire_driver::protocol::Json;
 use serde_json::{Value, json};
@@ -146,7 +146,7 @@ impl Sender<'_> {
             let sizes = &self.script.chunk_sizes;
             let size = if sizes.is_empty() { rest.len() } else { sizes[self.sent % sizes.len()] };
             let (chunk, after) = rest.split_at(size.clamp(1, rest.len()));
-            write_all(&mut self.writer, chunk).await?;
+            self.writer.write_all(chunk).await?;
             (rest, self.sent) = (after, self.sent + 1);
             // Lets the server read a chunk before the next one is sent.
             yield_now().await;
@@ -199,37 +199,17 @@ fn value(json: &Json) -> Value {
 ///     |_| Ok::<(), String>(()),
 /// );
 /// ```
-pub async fn serve_lines(
-    mut reader: PipeReader,
-    mut writer: PipeWriter,
-    mut answer: impl FnMut(&str) -> Option<String>,
-) {
-    let (mut input, mut chunk) = (Vec::new(), [0; 4096]);
-    loop {
-        let read = poll_fn(|cx| Pin::new(&mut reader).poll_read(cx, &mut chunk)).await;
-        let Ok(n @ 1..) = read else { return };
-        input.extend_from_slice(&chunk[..n]);
-        while let Some(end) = input.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = input.drain(..=end).collect();
-            let response = answer(String::from_utf8_lossy(&line).trim_end());
-            if let Some(response) = response
-                && write_all(&mut writer, format!("{response}\n").as_bytes()).await.is_err()
-            {
-                return;
-            }
+pub async fn serve_lines(reader: PipeReader, mut writer: PipeWriter, mut answer: impl FnMut(&str) -> Option<String>) {
+    let (mut reader, mut line) = (BufReader::new(reader), Vec::new());
+    while let Ok(1..) = reader.read_until(b'\n', &mut line).await {
+        let response = answer(String::from_utf8_lossy(&line).trim_end());
+        line.clear();
+        if let Some(response) = response
+            && writer.write_all(format!("{response}\n").as_bytes()).await.is_err()
+        {
+            return;
         }
     }
-}
-
-async fn write_all(writer: &mut PipeWriter, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let n = poll_fn(|cx| Pin::new(&mut *writer).poll_write(cx, bytes)).await?;
-        if n == 0 {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-        bytes = &bytes[n..];
-    }
-    Ok(())
 }
 
 /// Returns to the executor once.

@@ -25,60 +25,50 @@ impl<S: fmt::Display> fmt::Display for Failure<S> {
 impl<S: fmt::Debug + fmt::Display> std::error::Error for Failure<S> {}
 
 /// A script that can be made simpler.
-pub(super) trait Steps: Sized {
-    fn remove(&mut self, index: usize);
-    fn count(&self) -> usize;
-    /// Returns the scripts in which one thing besides the steps has its simplest value.
+pub(super) trait Simplify: Clone + PartialEq {
+    /// Returns the scripts without one of the steps, and then those in which one thing besides the steps has its simplest value.
     fn simpler(&self) -> Vec<Self>;
 }
 
-macro_rules! steps {
-    ($( $Script:ty: $steps:ident, $( $member:ident = $simplest:expr ),*; )*) => { $(
-        impl Steps for $Script {
-            fn remove(&mut self, index: usize) {
-                self.$steps.remove(index);
-            }
-
-            fn count(&self) -> usize {
-                self.$steps.len()
-            }
-
-            fn simpler(&self) -> Vec<Self> {
-                let scripts = [$( Self { $member: $simplest, ..self.clone() } ),*];
-                scripts.into_iter().filter(|script| script != self).collect()
-            }
-        }
-    )* };
-}
-
-steps! {
-    Script: steps, pipe = PIPE_CAPACITY;
-    Asks: asks, at_once = false;
-    ClientScript: steps, messages_per_write = Vec::new(), chunk_sizes = Vec::new(), waits_for_responses = true;
-}
-
-/// Removes each step, and simplifies all else, without which the code still fails. `proptest` removes steps before it simplifies
-/// them, and a simple step may not be needed.
-pub(super) fn remove_steps<S: Clone + Steps>(
-    mut failure: Failure<S>,
-    run: impl Fn(&S) -> Result<(), String>,
-) -> Failure<S> {
-    let mut index = 0;
-    while index < failure.script.count() {
-        let mut script = failure.script.clone();
-        script.remove(index);
-        match run(&script) {
-            Ok(()) => index += 1,
-            Err(reason) => {
-                failure = Failure { script, reason };
-                // The steps before may no longer be needed.
-                index = 0;
-            }
-        }
+impl Simplify for Script {
+    fn simpler(&self) -> Vec<Self> {
+        let shorter = without_each(&self.steps).map(|steps| Script { steps, ..self.clone() });
+        shorter.chain([Script { pipe: PIPE_CAPACITY, ..self.clone() }]).collect()
     }
+}
+
+impl Simplify for Asks {
+    fn simpler(&self) -> Vec<Self> {
+        let shorter = without_each(&self.asks).map(|asks| Asks { asks, ..self.clone() });
+        shorter.chain([Asks { at_once: false, ..self.clone() }]).collect()
+    }
+}
+
+impl Simplify for ClientScript {
+    fn simpler(&self) -> Vec<Self> {
+        let shorter = without_each(&self.steps).map(|steps| ClientScript { steps, ..self.clone() });
+        let simplest = [
+            ClientScript { messages_per_write: Vec::new(), ..self.clone() },
+            ClientScript { chunk_sizes: Vec::new(), ..self.clone() },
+            ClientScript { waits_for_responses: true, ..self.clone() },
+        ];
+        shorter.chain(simplest).collect()
+    }
+}
+
+fn without_each<T: Clone>(steps: &[T]) -> impl Iterator<Item = Vec<T>> {
+    (0..steps.len()).map(|index| [&steps[..index], &steps[index + 1..]].concat())
+}
+
+/// Simplifies a script as long as the code still fails. `proptest` removes steps before it simplifies them, and a simple step may not
+/// be needed.
+pub(super) fn simplify<S: Simplify>(mut failure: Failure<S>, run: impl Fn(&S) -> Result<(), String>) -> Failure<S> {
     let failing = |script: S| run(&script).err().map(|reason| Failure { script, reason });
-    while let Some(simpler) = failure.script.simpler().into_iter().find_map(failing) {
-        failure = simpler;
+    loop {
+        let simpler = failure.script.simpler().into_iter().filter(|script| *script != failure.script);
+        match simpler.into_iter().find_map(failing) {
+            Some(simpler) => failure = simpler,
+            None => return failure,
+        }
     }
-    failure
 }

@@ -1,14 +1,13 @@
-//! Texts, names, URIs and JSON values.
+//! Texts, names, URIs and JSON values; how a stream is cut into chunks, and how long its ends wait.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use mcpwire_driver::protocol::{Icon, Json, Number, ProtocolVersion};
+use mcpwire_driver::protocol::{Json, Number};
 use proptest::collection::{btree_map, vec};
-use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value, json as json_value};
 
 /// Generates a text of any characters, mostly a short one.
 pub fn text() -> impl Strategy<Value = String> + Clone {
@@ -46,46 +45,25 @@ pub fn meta() -> impl Strategy<Value = Json> + Clone {
     btree_map("com\\.example/[a-z]{1,5}", value(), 0..3).prop_map(|members| into_value(members).into())
 }
 
-/// Generates an icon (from revision 2025-11-25). Before revision 2025-11-25, no object has icons.
-pub fn icon() -> impl Strategy<Value = Icon> + Clone {
-    let theme = option::of(select(vec!["light", "dark"]));
-    let mime_type = option::of(select(vec!["image/png", "image/svg+xml"]));
-    (uri(), mime_type, vec(select(vec!["48x48", "any"]), 0..3), theme).prop_map(|(src, mime_type, sizes, theme)| {
-        let mut icon = Icon::default();
-        icon.src = src;
-        icon.mime_type = mime_type.map(Into::into);
-        icon.sizes = sizes.into_iter().map(Into::into).collect();
-        icon.theme = theme.map(Into::into);
-        icon
-    })
-}
-
-/// Generates the icons of an object: none before revision 2025-11-25.
-pub(super) fn icons(version: ProtocolVersion) -> BoxedStrategy<Vec<Icon>> {
-    if version < ProtocolVersion::V2025_11_25 { Just(Vec::new()).boxed() } else { vec(icon(), 0..3).boxed() }
-}
-
-/// Generates a JSON Schema of an object with some properties.
+/// Generates a JSON Schema of an object with some properties, or with any.
 pub(super) fn object_schema() -> impl Strategy<Value = Json> + Clone {
-    let property = select(vec!["string", "integer", "number", "boolean", "array", "object"]);
-    btree_map(name(), (property, any::<bool>()), 0..4).prop_map(|properties| {
-        let required: Vec<_> = properties.iter().filter(|(_, (_, required))| *required).map(|(name, _)| name).collect();
-        let types: serde_json::Map<String, Value> =
-            properties.iter().map(|(name, (kind, _))| (name.clone(), serde_json::json!({ "type": kind }))).collect();
-        let mut schema = serde_json::json!({ "type": "object" });
-        if !types.is_empty() {
-            schema["properties"] = types.into();
-        }
-        if !required.is_empty() {
-            schema["required"] = serde_json::json!(required);
-        }
-        schema.into()
-    })
+    let kind = select(vec!["string", "integer", "number", "boolean", "array", "object"]);
+    let property = kind.prop_map(|kind| json_value!({ "type": kind }));
+    let properties = btree_map(name(), (property, any::<bool>()), 1..4);
+    let schema = prop_oneof![
+        1 => Just(json_value!({ "type": "object" })),
+        3 => properties.prop_map(|properties| schema_of(&properties)),
+    ];
+    schema.prop_map(Json::from)
 }
 
-/// Converts generated JSON to its type.
-pub(super) fn parsed<T: DeserializeOwned>(value: Value) -> T {
-    Json::from(value).decode().expect("the strategies generate JSON of this type")
+/// Returns the schema of an object with these properties, and whether each is required.
+pub(super) fn schema_of(properties: &BTreeMap<String, (Value, bool)>) -> Value {
+    let required: Vec<_> = properties.iter().filter(|(_, (_, required))| *required).map(|(name, _)| name).collect();
+    let mut schema = json_value!({ "type": "object", "required": required });
+    let properties: Map<_, _> = properties.iter().map(|(name, (schema, _))| (name.clone(), schema.clone())).collect();
+    schema["properties"] = properties.into();
+    schema
 }
 
 pub(super) fn object() -> impl Strategy<Value = Value> + Clone {
@@ -110,4 +88,25 @@ pub(super) fn value() -> impl Strategy<Value = Value> + Clone {
             btree_map(text(), inner, 0..4).prop_map(into_value),
         ]
     })
+}
+
+/// Generates the sizes of chunks, in bytes, which repeat until the end of the stream: all at once, single bytes, parts of messages,
+/// or up to 512 bytes, which often end in the middle of a message after the first. An empty list stands for all at once, and is
+/// what other lists shrink to.
+pub fn chunk_sizes() -> impl Strategy<Value = Vec<usize>> {
+    prop_oneof![
+        2 => Just(Vec::new()),
+        1 => Just(vec![1]),
+        2 => vec(1..64_usize, 1..4),
+        2 => vec(64..=512_usize, 1..4),
+    ]
+}
+
+/// Generates a delay: often none or a few milliseconds, sometimes up to two minutes.
+pub fn delay() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        2 => Just(Duration::ZERO),
+        2 => (0..100_u64).prop_map(Duration::from_millis),
+        1 => (1..120_u64).prop_map(Duration::from_secs),
+    ]
 }

@@ -1,43 +1,43 @@
 //! Whole messages of a server: notifications and responses, valid and nearly valid.
 
-use mcpwire_driver::protocol::{Json, LogMessage, LoggingLevel, Progress, ProtocolVersion, RpcError};
+use mcpwire_driver::protocol::{Json, LogMessage, Progress, ProtocolVersion, RpcError};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
 use super::basic::value;
-use super::server::to_value;
+use super::object::{Object, V03, to_value};
 use super::{call_tool_result, json, number, text, uri};
 
 /// Generates the parameters of `notifications/progress` without a token, which depends on the request.
 pub fn progress(version: ProtocolVersion) -> impl Strategy<Value = Progress> {
-    let message = super::since(version, ProtocolVersion::V2025_03_26, text());
-    (number(), option::of(number()), message).prop_map(|(progress, total, message)| {
-        let mut report = Progress::new(progress);
-        (report.total, report.message) = (total, message);
-        report
-    })
+    Object::new(version)
+        .member("progress", number())
+        .optional("total", number())
+        .since(V03, "message", text())
+        .generate()
 }
 
 /// Generates the parameters of `notifications/message`.
 pub fn log_message() -> impl Strategy<Value = LogMessage> {
     let levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-    (select(levels.to_vec()), option::of(text()), json()).prop_map(|(level, logger, data)| {
-        let mut message = LogMessage::default();
-        (message.level, message.logger, message.data) = (LoggingLevel::from(level), logger, data);
-        message
-    })
+    Object::new(ProtocolVersion::LATEST)
+        .member("level", select(levels.to_vec()))
+        .optional("logger", text())
+        .member("data", json())
+        .generate()
 }
 
 /// Generates a notification that a server may send at any time: its method and its parameters.
 pub fn notification() -> impl Strategy<Value = (String, Json)> {
     let log = log_message().prop_map(|message| ("notifications/message", to_value(&message)));
-    let changed = select(vec!["tools", "prompts", "resources"]).prop_map(|list| match list {
-        "tools" => ("notifications/tools/list_changed", json!({})),
-        "prompts" => ("notifications/prompts/list_changed", json!({})),
-        _ => ("notifications/resources/list_changed", json!({})),
-    });
+    let changed = select(vec![
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+    ]);
+    let changed = changed.prop_map(|method| (method, json!({})));
     let updated = uri().prop_map(|uri| ("notifications/resources/updated", json!({ "uri": uri })));
     prop_oneof![log, changed, updated].prop_map(|(method, params)| (method.to_owned(), Json::from(params)))
 }
@@ -77,7 +77,8 @@ pub fn server_message(version: ProtocolVersion, id: u64) -> impl Strategy<Value 
 /// A member is removed, renamed or gets another value, at any depth; or the text ends early. Some changes leave the
 /// message valid, such as the removal of an optional member.
 pub fn nearly_valid<S: Strategy<Value = Json>>(valid: S) -> impl Strategy<Value = String> {
-    (valid, change(), any::<Index>(), value()).prop_map(|(message, change, place, other)| {
+    let change = select(vec![Change::Remove, Change::Replace, Change::Rename, Change::Truncate]);
+    (valid, change, any::<Index>(), value()).prop_map(|(message, change, place, other)| {
         let text = message.get().to_owned();
         let Ok(mut message) = message.decode::<Value>() else { return text };
         if let Change::Truncate = change {
@@ -111,10 +112,6 @@ enum Change {
     Replace,
     Rename,
     Truncate,
-}
-
-fn change() -> impl Strategy<Value = Change> {
-    select(vec![Change::Remove, Change::Replace, Change::Rename, Change::Truncate])
 }
 
 /// Collects each member of each object: the JSON pointer of the object, and the key.

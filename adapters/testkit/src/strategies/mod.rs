@@ -30,35 +30,19 @@ mod basic;
 mod client;
 mod content;
 mod messages;
+mod object;
 mod server;
-mod streams;
 
-pub use basic::{icon, json, json_object, meta, name, number, text, uri};
+pub use basic::{chunk_sizes, delay, json, json_object, meta, name, number, text, uri};
 pub use client::{
     create_message_params, create_message_result, elicit_params, elicit_result, form_schema, list_roots_result, root,
     sampling_message,
 };
 pub use content::{annotations, content_block, resource_contents};
 pub use messages::{log_message, nearly_valid, notification, progress, response, rpc_error, server_message};
+pub use object::icon;
 pub use server::{
     call_tool_result, complete_result, discover_result, get_prompt_result, implementation, initialize_result,
     list_prompts_result, list_resource_templates_result, list_resources_result, list_tools_result, prompt,
     prompt_message, read_resource_result, resource, resource_template, server_capabilities, tool, tool_annotations,
 };
-pub use streams::{chunk_sizes, delay};
-
-use mcpwire_driver::protocol::ProtocolVersion;
-use proptest::option;
-use proptest::prelude::*;
-
-/// Returns a strategy for a member that the revision `first` introduced: always `None` before.
-fn since<S: Strategy + 'static>(
-    version: ProtocolVersion,
-    first: ProtocolVersion,
-    strategy: S,
-) -> BoxedStrategy<Option<S::Value>>
-where
-    S::Value: Clone,
-{
-    if version < first { Just(None).boxed() } else { option::of(strategy).boxed() }
-}
