@@ -3,11 +3,11 @@
 //! A legacy client receives a request during the call. A modern client receives an `input_required` result, and calls the tool
 //! again with the input.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::output::{Output, object};
 use crate::revision::Revision;
-use crate::rpc::Failure;
+use crate::rpc::{Failure, Params};
 
 /// The key of the elicitation in `inputRequests`.
 const KEY: &str = "person";
@@ -26,7 +26,7 @@ pub(crate) fn answered(message: &Value) -> Output {
 }
 
 /// Returns the result for a modern client: `input_required` before the input, and then the greeting.
-pub(crate) fn modern(params: &Map<String, Value>, revision: Revision) -> Result<Value, Failure> {
+pub(crate) fn modern(params: &Params, revision: Revision) -> Result<Value, Failure> {
     let Some(answers) = params.get("inputResponses") else {
         return Ok(json!({
             "resultType": "input_required",

@@ -27,7 +27,6 @@ mod log;
 mod output;
 mod pending;
 mod prompts;
-mod random;
 mod requests;
 mod resources;
 mod revision;

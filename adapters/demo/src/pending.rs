@@ -35,6 +35,15 @@ impl Route {
     }
 }
 
+/// The decision on a request.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The request is answered with this result.
+    Now(Value),
+    /// The request is answered when the wait is over.
+    Later(Wait),
+}
+
 /// A request that is not answered yet.
 #[derive(Debug)]
 pub(crate) struct PendingRequest {
@@ -122,23 +131,23 @@ impl Pending {
         self.0.iter()
     }
 
-    /// Returns the time of the earliest deadline.
+    /// Returns the time of the earliest deadline, or `None` if no request has one.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.0.iter().filter_map(|request| request.wait.deadline()).min()
     }
 
-    /// Returns the request with the earliest deadline that has passed.
+    /// Returns the request with the earliest deadline that has passed, or `None` if none has passed.
     pub(crate) fn due(&mut self, now: Duration) -> Option<&mut PendingRequest> {
         let due = |request: &&mut PendingRequest| request.wait.deadline().is_some_and(|at| at <= now);
         self.0.iter_mut().filter(due).min_by_key(|request| request.wait.deadline())
     }
 
-    /// Removes a request by its connection and its id.
+    /// Removes and returns a request by its connection and its id, or returns `None` if it is unknown.
     pub(crate) fn remove(&mut self, connection: u64, id: &Value) -> Option<PendingRequest> {
         self.remove_if(|request| request.route.connection == connection && request.id == *id)
     }
 
-    /// Removes the first request for which `matches` returns true.
+    /// Removes and returns the first request for which `matches` returns true, or returns `None` if there is none.
     pub(crate) fn remove_if(&mut self, matches: impl Fn(&PendingRequest) -> bool) -> Option<PendingRequest> {
         let index = self.0.iter().position(matches)?;
         Some(self.0.remove(index))

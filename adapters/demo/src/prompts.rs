@@ -1,10 +1,10 @@
 //! The prompts, and the completion of arguments of prompts and of the resource template.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::resources::weather_contents;
 use crate::revision::Revision;
-use crate::rpc::Failure;
+use crate::rpc::{Failure, Params, object, text};
 use crate::weather::{CITIES, URI_TEMPLATE};
 
 const LANGUAGES: [&str; 3] = ["English", "German", "Portuguese"];
@@ -35,15 +35,9 @@ pub(crate) fn list(revision: Revision) -> Vec<Value> {
 }
 
 /// Returns a prompt with its arguments filled in.
-pub(crate) fn get(params: &Map<String, Value>) -> Result<Value, Failure> {
+pub(crate) fn get(params: &Params) -> Result<Value, Failure> {
     let name = text(params, "name")?.unwrap_or_default();
-    let no_arguments = Map::new();
-    let arguments = match params.get("arguments") {
-        None => &no_arguments,
-        Some(arguments) => {
-            arguments.as_object().ok_or_else(|| Failure::invalid_params("arguments must be an object"))?
-        }
-    };
+    let arguments = &object(params, "arguments")?;
     let required = |argument: &str| {
         text(arguments, argument)?.ok_or_else(|| Failure::invalid_params(format!("argument {argument} is missing")))
     };
@@ -75,10 +69,9 @@ fn user_text(text: &str) -> Value {
 }
 
 /// Returns the result of `completion/complete` for an argument of a prompt or of the resource template.
-pub(crate) fn complete(params: &Map<String, Value>) -> Result<Value, Failure> {
-    let no_members = Map::new();
-    let object = |name: &str| params.get(name).and_then(Value::as_object).unwrap_or(&no_members);
-    let (reference, argument) = (object("ref"), object("argument"));
+pub(crate) fn complete(params: &Params) -> Result<Value, Failure> {
+    let part = |name: &str| params.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
+    let (reference, argument) = (&part("ref"), &part("argument"));
     let name = text(argument, "name")?.ok_or_else(|| Failure::invalid_params("argument must have a name"))?;
     let value = text(argument, "value")?.ok_or_else(|| Failure::invalid_params("argument must have a value"))?;
     let candidates: &[&str] = match (text(reference, "type")?, text(reference, "name")?, text(reference, "uri")?) {
@@ -104,12 +97,4 @@ pub(crate) fn complete(params: &Map<String, Value>) -> Result<Value, Failure> {
 
 fn unknown_argument(name: &str) -> Failure {
     Failure::invalid_params(format!("Unknown argument: {name}"))
-}
-
-/// Returns a string member of an object, or `None` if the member is absent.
-fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Failure> {
-    object
-        .get(name)
-        .map(|value| value.as_str().ok_or_else(|| Failure::invalid_params(format!("{name} must be a string"))))
-        .transpose()
 }

@@ -3,16 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::pending::{Route, SlowCall, Wait};
+use crate::pending::{Answer, Route, SlowCall, Wait};
 use crate::revision::{self, Revision};
-use crate::rpc::{Failure, INVALID_REQUEST, METHOD_NOT_FOUND};
-use crate::server::{Answer, INSTRUCTIONS, Server, capabilities, initialized};
+use crate::rpc::{Failure, INVALID_REQUEST, METHOD_NOT_FOUND, Params, object, required_text};
+use crate::server::{INSTRUCTIONS, Server, capabilities, initialized};
 use crate::tools::{self, Outcome};
 use crate::{greet, prompts, resources, tasks};
-
-type Params = Map<String, Value>;
 
 impl Server {
     /// Decides on a request. Returns the decision, and the revision of the request.
@@ -31,7 +29,11 @@ impl Server {
         let answer = match method {
             "tools/call" => self.call(route.connection, revision, params, now)?,
             "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => {
-                self.task_request(method, revision, params, now)?
+                let answer = self.tasks.request(method, revision, params, now)?;
+                if method == "tasks/cancel" {
+                    self.task_cancelled(required_text(params, "taskId")?);
+                }
+                answer
             }
             "subscriptions/listen" if revision.is_modern() => Answer::Later(Wait::Subscription(filter(params)?)),
             "resources/subscribe" | "resources/unsubscribe" if !revision.is_modern() => {
@@ -56,7 +58,7 @@ impl Server {
             "prompts/get" => prompts::get(params).map(|prompt| revision.complete(prompt)),
             "resources/list" => page(params, revision, "resources", &resources::list(revision)),
             "resources/templates/list" => page(params, revision, "resourceTemplates", &resources::templates(revision)),
-            "resources/read" => resources::read(text(params, "uri")?, self.tool_calls, revision),
+            "resources/read" => resources::read(required_text(params, "uri")?, self.tool_calls, revision),
             "completion/complete" => prompts::complete(params).map(|completion| revision.complete(completion)),
             _ => Err(Failure::new(METHOD_NOT_FOUND, format!("method not found: {method}"))),
         }
@@ -66,7 +68,7 @@ impl Server {
         if self.negotiated(connection).is_some() {
             return Err(Failure::new(INVALID_REQUEST, "already initialized"));
         }
-        let revision = Revision::negotiate(text(params, "protocolVersion")?);
+        let revision = Revision::negotiate(required_text(params, "protocolVersion")?);
         let connection = self.connection(connection);
         connection.negotiated = Some(revision);
         connection.can_be_asked = revision.has_elicitation() && greet::can_be_asked(params.get("capabilities"));
@@ -80,7 +82,7 @@ impl Server {
         revision: Revision,
         params: &Params,
     ) -> Result<Answer, Failure> {
-        let uri = text(params, "uri")?;
+        let uri = required_text(params, "uri")?;
         if !resources::can_subscribe(uri) {
             return Err(resources::not_found(uri, revision));
         }
@@ -93,32 +95,9 @@ impl Server {
         Ok(Answer::Now(json!({})))
     }
 
-    fn task_request(
-        &mut self,
-        method: &str,
-        revision: Revision,
-        params: &Params,
-        now: Duration,
-    ) -> Result<Answer, Failure> {
-        Ok(match self.tasks.request(method, revision, params, now)? {
-            tasks::Response::Result(result) => Answer::Now(result),
-            tasks::Response::Cancelled(result, task) => {
-                self.task_cancelled(&task);
-                Answer::Now(result)
-            }
-            tasks::Response::AtEnd(task, at) => Answer::Later(Wait::Task(task, at)),
-        })
-    }
-
     fn call(&mut self, connection: u64, revision: Revision, params: &Params, now: Duration) -> Result<Answer, Failure> {
-        let no_arguments = Map::new();
-        let arguments = match params.get("arguments") {
-            None => &no_arguments,
-            Some(arguments) => {
-                arguments.as_object().ok_or_else(|| Failure::invalid_params("arguments must be an object"))?
-            }
-        };
-        let outcome = tools::call(text(params, "name")?, arguments)?;
+        let arguments = object(params, "arguments")?;
+        let outcome = tools::call(required_text(params, "name")?, &arguments)?;
         self.tool_calls += 1;
         self.is_changed = true;
         Ok(match outcome {
@@ -130,7 +109,10 @@ impl Server {
                     greet::cannot_be_asked().into_result(revision)
                 })
             }
-            Outcome::Greet if self.connection(connection).can_be_asked => Answer::Later(Wait::Answer(String::new())),
+            Outcome::Greet if self.connection(connection).can_be_asked => {
+                self.questions += 1;
+                Answer::Later(Wait::Answer(format!("greet-{}", self.questions)))
+            }
             Outcome::Greet => Answer::Now(greet::cannot_be_asked().into_result(revision)),
             Outcome::Slow(length) if tasks::is_wanted(revision, params) => {
                 Answer::Now(self.tasks.create(revision, length, now))
@@ -165,8 +147,4 @@ fn filter(params: &Params) -> Result<BTreeSet<String>, Failure> {
     };
     let known = requested.iter().filter_map(Value::as_str).filter(|uri| resources::can_subscribe(uri));
     Ok(known.map(str::to_owned).collect())
-}
-
-fn text<'a>(params: &'a Params, name: &str) -> Result<&'a str, Failure> {
-    params.get(name).and_then(Value::as_str).ok_or_else(|| Failure::invalid_params(format!("{name} must be a string")))
 }

@@ -1,8 +1,8 @@
 //! [`Revision`]: the revision of a request, and the differences of answers between revisions.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::rpc::Failure;
+use crate::rpc::{Failure, Params, object};
 
 pub(crate) const MISSING_CAPABILITY: i64 = -32021;
 pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
@@ -45,10 +45,8 @@ impl Revision {
 
     /// Returns the revision for the answer to `initialize`: the requested one, or else the newest that has a handshake.
     pub(crate) fn negotiate(requested: &str) -> Self {
-        Self::ALL
-            .into_iter()
-            .find(|revision| !revision.is_modern() && revision.as_str() == requested)
-            .unwrap_or(Self::V2025_11_25)
+        let known = Self::ALL.into_iter().find(|revision| revision.as_str() == requested);
+        known.filter(|known| !known.is_modern()).unwrap_or(Self::V2025_11_25)
     }
 
     pub(crate) fn is_modern(self) -> bool {
@@ -110,22 +108,14 @@ impl Revision {
     }
 }
 
-/// Returns the capabilities that a modern client declares in its request.
-pub(crate) fn client_capabilities(params: &Map<String, Value>) -> Option<&Value> {
+/// Returns the capabilities that a modern client declares in its request, or `None` if the request has none.
+pub(crate) fn client_capabilities(params: &Params) -> Option<&Value> {
     params.get("_meta")?.get(CLIENT_CAPABILITIES)
 }
 
 /// Returns the revision of a request: the one in its `_meta`, or else the negotiated one.
-pub(crate) fn of_request(
-    negotiated: Option<Revision>,
-    method: &str,
-    params: &Map<String, Value>,
-) -> Result<Revision, Failure> {
-    let no_meta = Map::new();
-    let meta = match params.get("_meta") {
-        None => &no_meta,
-        Some(meta) => meta.as_object().ok_or_else(|| invalid("_meta must be an object"))?,
-    };
+pub(crate) fn of_request(negotiated: Option<Revision>, method: &str, params: &Params) -> Result<Revision, Failure> {
+    let meta = &object(params, "_meta")?;
     let says_modern = meta.contains_key(PROTOCOL_VERSION) || meta.contains_key(CLIENT_CAPABILITIES);
     match negotiated {
         Some(revision) if !says_modern && method != "server/discover" => Ok(revision),
@@ -135,26 +125,19 @@ pub(crate) fn of_request(
     }
 }
 
-fn check_meta(meta: &Map<String, Value>) -> Result<Revision, Failure> {
-    let requested = match meta.get(PROTOCOL_VERSION) {
-        None => {
-            return Err(invalid(format!("_meta must have {PROTOCOL_VERSION} (or call initialize first)")));
-        }
-        Some(version) => version.as_str().ok_or_else(|| invalid(format!("{PROTOCOL_VERSION} must be a string")))?,
-    };
-    if requested != Revision::V2026_07_28.as_str() {
-        return Err(unsupported(requested));
+fn check_meta(meta: &Params) -> Result<Revision, Failure> {
+    let invalid = |problem: String| Err(Failure::invalid_params(problem));
+    match meta.get(PROTOCOL_VERSION).map(Value::as_str) {
+        None => return invalid(format!("_meta must have {PROTOCOL_VERSION} (or call initialize first)")),
+        Some(None) => return invalid(format!("{PROTOCOL_VERSION} must be a string")),
+        Some(Some(version)) if version != Revision::V2026_07_28.as_str() => return Err(unsupported(version)),
+        Some(Some(_)) => {}
     }
-    match meta.get(CLIENT_CAPABILITIES) {
-        None => return Err(invalid(format!("_meta must have {CLIENT_CAPABILITIES}"))),
-        Some(capabilities) if !capabilities.is_object() => {
-            return Err(invalid(format!("{CLIENT_CAPABILITIES} must be an object")));
-        }
-        Some(_) => {}
+    if !meta.contains_key(CLIENT_CAPABILITIES) {
+        return invalid(format!("_meta must have {CLIENT_CAPABILITIES}"));
     }
-    if meta.get(CLIENT_INFO).is_some_and(|info| !info.is_object()) {
-        return Err(invalid(format!("{CLIENT_INFO} must be an object")));
-    }
+    object(meta, CLIENT_CAPABILITIES)?;
+    object(meta, CLIENT_INFO)?;
     Ok(Revision::V2026_07_28)
 }
 
@@ -163,10 +146,6 @@ pub(crate) fn unsupported(requested: &str) -> Failure {
         "supported": Revision::ALL.map(Revision::as_str),
         "requested": requested,
     }))
-}
-
-fn invalid(message: impl Into<String>) -> Failure {
-    Failure::invalid_params(message)
 }
 
 /// Returns the name and version of the server, as `Implementation`.

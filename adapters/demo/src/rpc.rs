@@ -1,6 +1,8 @@
-//! JSON-RPC messages and errors.
+//! JSON-RPC messages, their parameters and errors, and ids.
 
-use serde_json::{Value, json};
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use serde_json::{Map, Value, json};
 
 pub(crate) const PARSE_ERROR: i64 = -32700;
 pub(crate) const INVALID_REQUEST: i64 = -32600;
@@ -52,4 +54,38 @@ pub(crate) fn request(id: &str, method: &str, params: &Value) -> Value {
 
 pub(crate) fn notification(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
+}
+
+/// The parameters of a request, or an object in them.
+pub(crate) type Params = Map<String, Value>;
+
+/// Returns a member that is a string, or `None` if the member is absent.
+pub(crate) fn text<'a>(params: &'a Params, name: &str) -> Result<Option<&'a str>, Failure> {
+    let value = params.get(name);
+    value.map(|value| value.as_str().ok_or_else(|| not_a_string(name))).transpose()
+}
+
+/// Returns a member that is a string.
+pub(crate) fn required_text<'a>(params: &'a Params, name: &str) -> Result<&'a str, Failure> {
+    text(params, name)?.ok_or_else(|| not_a_string(name))
+}
+
+fn not_a_string(name: &str) -> Failure {
+    Failure::invalid_params(format!("{name} must be a string"))
+}
+
+/// Returns a member that is an object, or an empty object if the member is absent.
+pub(crate) fn object(params: &Params, name: &str) -> Result<Params, Failure> {
+    match params.get(name) {
+        None => Ok(Map::new()),
+        Some(Value::Object(object)) => Ok(object.clone()),
+        Some(_) => Err(Failure::invalid_params(format!("{name} must be an object"))),
+    }
+}
+
+/// Returns an unguessable id of 128 random bits, for a task or a session. The bits come from the keys of hash tables of the standard
+/// library.
+pub(crate) fn random_id() -> String {
+    let half = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", half(), half())
 }

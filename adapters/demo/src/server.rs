@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::greet;
 use crate::output::waited;
-use crate::pending::{Pending, PendingRequest, Route, Wait};
+use crate::pending::{Answer, Pending, PendingRequest, Route, Wait};
 use crate::resources;
 use crate::revision::{Revision, SUBSCRIPTION_ID, server_info};
 use crate::rpc::{self, Failure, INVALID_REQUEST};
@@ -21,7 +21,7 @@ pub(crate) const INSTRUCTIONS: &str = "A server to try a client on. `echo` and `
                                        `weather` invents its data, `greet` asks the user who they are.";
 
 /// The server, with the state of all clients.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Server {
     /// The legacy clients, by connection. Modern clients have no state.
     connections: BTreeMap<u64, Connection>,
@@ -32,7 +32,8 @@ pub(crate) struct Server {
     pub(crate) tool_calls: u64,
     /// Whether [`resources::CALLS`] has changed since its subscribers were last notified.
     pub(crate) is_changed: bool,
-    questions: u64,
+    /// The number of requests to clients so far.
+    pub(crate) questions: u64,
     outputs: VecDeque<Output>,
 }
 
@@ -58,27 +59,10 @@ pub(crate) enum Output {
     Log(String),
 }
 
-/// The decision on a request.
-#[derive(Debug)]
-pub(crate) enum Answer {
-    Now(Value),
-    /// The request is answered when the wait is over.
-    Later(Wait),
-}
-
 impl Server {
     /// Creates a server without clients. `started` is the date at which its time is zero.
     pub(crate) fn new(started: SystemTime) -> Self {
-        Self {
-            connections: BTreeMap::new(),
-            last_connection: 0,
-            pending: Pending::default(),
-            tasks: Tasks::new(started),
-            tool_calls: 0,
-            is_changed: false,
-            questions: 0,
-            outputs: VecDeque::new(),
-        }
+        Self { tasks: Tasks::new(started), ..Self::default() }
     }
 
     /// Adds a connection. Returns its number.
@@ -93,7 +77,7 @@ impl Server {
         self.pending.remove_connection(connection);
     }
 
-    /// Returns the revision that a legacy client has negotiated.
+    /// Returns the revision that a legacy client has negotiated, or `None` before `initialize` and for modern clients.
     pub(crate) fn negotiated(&self, connection: u64) -> Option<Revision> {
         self.connections.get(&connection)?.negotiated
     }
@@ -107,12 +91,12 @@ impl Server {
         self.pending.iter().any(|request| request.route == route)
     }
 
-    /// Returns the next action of the transport.
+    /// Returns the next action of the transport, or `None` if there is none.
     pub(crate) fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// Returns the time at which to call [`Server::handle_timeout`].
+    /// Returns the time at which to call [`Server::handle_timeout`], or `None` if nothing depends on the time.
     pub(crate) fn next_timeout(&self) -> Option<Duration> {
         self.pending.deadline()
     }
@@ -184,19 +168,15 @@ impl Server {
 
     /// Sends the answer to a request, or stores the request until its wait is over.
     fn answer(&mut self, route: Route, id: &Value, revision: Revision, answer: Answer) -> Result<(), Failure> {
-        let mut wait = match answer {
+        let wait = match answer {
             Answer::Now(result) => {
                 self.send(route, rpc::result(id, &result));
                 return Ok(());
             }
             Answer::Later(wait) => wait,
         };
-        let first = match &mut wait {
-            Wait::Answer(question) => {
-                self.questions += 1;
-                *question = format!("greet-{}", self.questions);
-                Some(rpc::request(question, "elicitation/create", &greet::question()))
-            }
+        let first = match &wait {
+            Wait::Answer(question) => Some(rpc::request(question, "elicitation/create", &greet::question())),
             Wait::Subscription(resources) => Some(acknowledgment(id, resources)),
             Wait::Slow(_) | Wait::Task(..) => None,
         };

@@ -3,15 +3,15 @@
 //! The status of a task is computed from the time, so tasks need no timers.
 
 use std::collections::HashMap;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::output::waited;
-use crate::random::random_id;
+use crate::pending::{Answer, Wait};
 use crate::revision::{MISSING_CAPABILITY, Revision, client_capabilities};
-use crate::rpc::{Failure, METHOD_NOT_FOUND};
+use crate::rpc::{Failure, METHOD_NOT_FOUND, Params, random_id, required_text};
 
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
@@ -24,34 +24,23 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub(crate) const CANCELLED: &str = "The task was cancelled";
 
 /// The tasks of all clients, by their ids.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tasks {
     all: HashMap<String, Task>,
-    /// The date at which the server's time is zero.
-    started: SystemTime,
+    /// The date at which the server's time is zero, since the beginning of 1970.
+    started: Duration,
 }
 
 #[derive(Debug)]
 struct Task {
     created: Duration,
     length: Duration,
-    /// The time at which the task was cancelled.
+    /// The time at which the task was cancelled. `None` if it was not.
     cancelled: Option<Duration>,
 }
 
-/// The outcome of a request about a task.
-#[derive(Debug)]
-pub(crate) enum Response {
-    /// The result of the request.
-    Result(Value),
-    /// The result of the request, which has cancelled the task with this id.
-    Cancelled(Value, String),
-    /// The request is answered when the task with this id ends, at this time.
-    AtEnd(String, Duration),
-}
-
 /// Returns whether to run a call as a task: the client requests it, or declares the extension.
-pub(crate) fn is_wanted(revision: Revision, params: &Map<String, Value>) -> bool {
+pub(crate) fn is_wanted(revision: Revision, params: &Params) -> bool {
     match revision {
         Revision::V2026_07_28 => has_declared(params),
         Revision::V2025_11_25 => params.get("task").is_some_and(Value::is_object),
@@ -59,7 +48,7 @@ pub(crate) fn is_wanted(revision: Revision, params: &Map<String, Value>) -> bool
     }
 }
 
-fn has_declared(params: &Map<String, Value>) -> bool {
+fn has_declared(params: &Params) -> bool {
     client_capabilities(params).and_then(|all| all.get("extensions")?.get(EXTENSION)).is_some_and(Value::is_object)
 }
 
@@ -72,7 +61,7 @@ pub(crate) fn result(id: &str, length: Duration, revision: Revision) -> Value {
 
 impl Tasks {
     pub(crate) fn new(started: SystemTime) -> Self {
-        Self { all: HashMap::new(), started }
+        Self { all: HashMap::new(), started: started.duration_since(UNIX_EPOCH).unwrap_or_default() }
     }
 
     /// Creates a task. Returns the result of the call, which contains the task.
@@ -95,7 +84,7 @@ impl Tasks {
         }
     }
 
-    /// Returns the duration of the task with this id.
+    /// Returns the duration of the task with this id, or `None` if there is no such task.
     pub(crate) fn length(&self, id: &str) -> Option<Duration> {
         self.all.get(id).map(|task| task.length)
     }
@@ -105,9 +94,9 @@ impl Tasks {
         &mut self,
         method: &str,
         revision: Revision,
-        params: &Map<String, Value>,
+        params: &Params,
         now: Duration,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Answer, Failure> {
         if revision.is_modern() && !has_declared(params) {
             let required = json!({ "requiredCapabilities": { "extensions": { EXTENSION: {} } } });
             return Err(Failure::new(MISSING_CAPABILITY, "Missing required client capability").with_data(required));
@@ -120,19 +109,16 @@ impl Tasks {
         if !is_known {
             return Err(Failure::new(METHOD_NOT_FOUND, format!("method not found: {method}")));
         }
-        let id = params
-            .get("taskId")
-            .and_then(Value::as_str)
-            .ok_or_else(|| Failure::invalid_params("taskId must be a string"))?;
+        let id = required_text(params, "taskId")?;
         let Some(task) = self.all.get_mut(id).filter(|task| task.is_kept(now)) else {
             return Err(Failure::invalid_params("Failed to retrieve task: Task not found"));
         };
         match method {
-            "tasks/get" => Ok(Response::Result(revision.complete(task.state(id, revision, self.started, now)))),
+            "tasks/get" => Ok(Answer::Now(revision.complete(task.state(id, revision, self.started, now)))),
             "tasks/result" => match task.status(now) {
                 "cancelled" => Err(Failure::invalid_params(CANCELLED)),
-                "completed" => Ok(Response::Result(result(id, task.length, revision))),
-                _ => Ok(Response::AtEnd(id.to_owned(), task.created + task.length)),
+                "completed" => Ok(Answer::Now(result(id, task.length, revision))),
+                _ => Ok(Answer::Later(Wait::Task(id.to_owned(), task.created + task.length))),
             },
             "tasks/cancel" => {
                 let status = task.status(now);
@@ -144,10 +130,10 @@ impl Tasks {
                     task.cancelled = Some(now);
                 }
                 let state = if revision.is_modern() { json!({}) } else { task.state(id, revision, self.started, now) };
-                Ok(Response::Cancelled(revision.complete(state), id.to_owned()))
+                Ok(Answer::Now(revision.complete(state)))
             }
             // `tasks/update` provides input, and no task here requests input.
-            _ => Ok(Response::Result(revision.complete(json!({})))),
+            _ => Ok(Answer::Now(revision.complete(json!({})))),
         }
     }
 }
@@ -167,9 +153,9 @@ impl Task {
         }
     }
 
-    fn state(&self, id: &str, revision: Revision, started: SystemTime, now: Duration) -> Value {
+    fn state(&self, id: &str, revision: Revision, started: Duration, now: Duration) -> Value {
         let status = self.status(now);
-        let date = |at: Duration| Timestamp::try_from(started + at).unwrap_or_default().to_string();
+        let date = |at: Duration| Timestamp::try_from(UNIX_EPOCH + started + at).unwrap_or_default().to_string();
         let updated = match status {
             "completed" => self.created + self.length,
             _ => self.cancelled.unwrap_or(self.created),

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::greet;
 use crate::output::{Output, object};
 use crate::revision::Revision;
-use crate::rpc::Failure;
+use crate::rpc::{Failure, Params};
 use crate::weather::{self, CONDITIONS};
 
 /// Maximum wait of the tool `slow`.
@@ -117,7 +117,7 @@ pub(crate) const CHART: &str =
 
 /// Calls a tool. Only an unknown tool fails the request. Invalid arguments are an error result, which a model can read and
 /// correct.
-pub(crate) fn call(name: &str, arguments: &Map<String, Value>) -> Result<Outcome, Failure> {
+pub(crate) fn call(name: &str, arguments: &Params) -> Result<Outcome, Failure> {
     let outcome = match name {
         "echo" => text(arguments, "message").map(|message| Outcome::Done(Output::text(message))),
         "add" => add(arguments).map(Outcome::Done),
@@ -132,14 +132,12 @@ pub(crate) fn call(name: &str, arguments: &Map<String, Value>) -> Result<Outcome
             let (text, value) = weather::report(city);
             Outcome::Done(Output::structured(text, value))
         }),
-        _ => {
-            return Err(Failure::invalid_params(format!("Unknown tool: {name}")));
-        }
+        _ => return Err(Failure::invalid_params(format!("Unknown tool: {name}"))),
     };
     Ok(outcome.unwrap_or_else(|wrong| Outcome::Done(Output::error(format!("{name}: {wrong}")))))
 }
 
-fn add(arguments: &Map<String, Value>) -> Result<Output, String> {
+fn add(arguments: &Params) -> Result<Output, String> {
     let (a, b) = (number(arguments, "a")?, number(arguments, "b")?);
     let sum = match (a.as_i64(), b.as_i64()) {
         (Some(a), Some(b)) if a.checked_add(b).is_some() => json!(a + b),
@@ -151,7 +149,7 @@ fn add(arguments: &Map<String, Value>) -> Result<Output, String> {
     Ok(Output::structured(sum.to_string(), json!({ "sum": sum })))
 }
 
-fn seconds(arguments: &Map<String, Value>) -> Result<Duration, String> {
+fn seconds(arguments: &Params) -> Result<Duration, String> {
     let seconds = number(arguments, "seconds")?.as_f64();
     seconds
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
@@ -159,14 +157,14 @@ fn seconds(arguments: &Map<String, Value>) -> Result<Duration, String> {
         .ok_or_else(|| format!("seconds must be between 0 and {}", LONGEST.as_secs()))
 }
 
-fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {
+fn text<'a>(arguments: &'a Params, name: &str) -> Result<&'a str, String> {
     required(arguments, name)?.as_str().ok_or_else(|| format!("{name} must be a string"))
 }
 
-fn number<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a serde_json::Number, String> {
+fn number<'a>(arguments: &'a Params, name: &str) -> Result<&'a serde_json::Number, String> {
     required(arguments, name)?.as_number().ok_or_else(|| format!("{name} must be a number"))
 }
 
-fn required<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a Value, String> {
+fn required<'a>(arguments: &'a Params, name: &str) -> Result<&'a Value, String> {
     arguments.get(name).ok_or_else(|| format!("{name} is missing"))
 }

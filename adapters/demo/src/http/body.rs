@@ -1,18 +1,20 @@
-//! [`EventBody`]: sends a stream as the body of an HTTP response.
+//! [`EventBody`]: sends a stream as the body of an HTTP response. [`Shared`]: the endpoint that all connections share.
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
-use tokio::time::{self, Instant, Sleep};
+use tokio::sync::Notify;
+use tokio::time::{self, Sleep};
 
+use super::endpoint::Endpoint;
 use super::reply::Reading;
-use super::shared::Shared;
 use super::stream::Next;
+use crate::Log;
 
 /// The interval of comments on a stream without events. They keep proxies from closing the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -65,7 +67,7 @@ impl Body for EventBody {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let event = self.poll_event(cx);
         if event.is_ready() {
-            self.keep_alive.as_mut().reset(Instant::now() + KEEP_ALIVE);
+            self.keep_alive.as_mut().reset(time::Instant::now() + KEEP_ALIVE);
         }
         event.map(|event| event.map(|event| event.map(|text| Frame::data(text.into()))))
     }
@@ -75,4 +77,48 @@ impl Drop for EventBody {
     fn drop(&mut self) {
         self.shared.update(|endpoint, _| endpoint.leave(&self.reading));
     }
+}
+
+/// The endpoint that all connections share, behind a lock.
+pub(super) struct Shared {
+    endpoint: Mutex<Endpoint>,
+    log: Mutex<Log>,
+    started: Instant,
+    /// Notified when the next timeout may have changed.
+    changed: Notify,
+}
+
+impl Shared {
+    pub(super) fn new(log: Log) -> Self {
+        let endpoint = Mutex::new(Endpoint::new(SystemTime::now()));
+        Self { endpoint, log: Mutex::new(log), started: Instant::now(), changed: Notify::new() }
+    }
+
+    /// Calls the endpoint with the current time. Then writes its log lines, and updates the timer.
+    pub(super) fn update<T>(&self, update: impl FnOnce(&mut Endpoint, Duration) -> T) -> T {
+        let mut endpoint = lock(&self.endpoint);
+        let result = update(&mut endpoint, self.started.elapsed());
+        let lines = endpoint.take_log();
+        drop(endpoint);
+        let mut log = lock(&self.log);
+        for line in &lines {
+            log.line(line);
+        }
+        self.changed.notify_one();
+        result
+    }
+
+    /// Returns the time of the next timeout of the endpoint, or `None` if there is none.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        lock(&self.endpoint).next_timeout().map(|after| self.started + after)
+    }
+
+    /// Waits until the next timeout may have changed.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::task::Waker;
 use std::time::{Duration, SystemTime};
 
-use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use ::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use bytes::Bytes;
 use serde_json::Value;
 
 use super::headers::{self, HEADER_MISMATCH, SESSION, VERSION};
-use super::reply::{Reading, Reply, Response};
+use super::reply::{self, Reading, Reply, Response};
 use super::session::{Session, SessionKind, Sessions};
 use super::stream::{Next, OnLeave, Stream};
 use crate::pending::{GENERAL_STREAM, Route};
@@ -87,11 +87,10 @@ impl Endpoint {
 
     /// Replies to an HTTP request.
     pub(super) fn answer(&mut self, request: &Request<Bytes>, now: Duration) -> Reply {
-        let reply = if headers::is_from_here(request.headers()) {
-            self.route(request, now)
-        } else {
-            Err(Response::text(StatusCode::FORBIDDEN, "pages of other origins have no access"))
-        };
+        if !headers::is_from_here(request.headers()) {
+            return Reply::Whole(reply::text(StatusCode::FORBIDDEN, "pages of other origins have no access"));
+        }
+        let reply = self.route(request, now);
         self.deliver();
         reply.unwrap_or_else(Reply::Whole)
     }
@@ -101,18 +100,18 @@ impl Endpoint {
         match (request.uri().path(), request.method()) {
             (PATH, &Method::POST) => self.post(request, now),
             (PATH, &Method::GET | &Method::DELETE) if is_modern => {
-                Err(Response::method_not_allowed("there are no sessions in this revision", "POST"))
+                Err(reply::method_not_allowed("there are no sessions in this revision", "POST"))
             }
             (PATH, &Method::GET) => self.get(request.headers()),
             (PATH, &Method::DELETE) => self.delete(request.headers()),
-            (PATH, _) => Err(Response::method_not_allowed("not a method of this endpoint", "POST, GET, DELETE")),
+            (PATH, _) => Err(reply::method_not_allowed("not a method of this endpoint", "POST, GET, DELETE")),
             (SSE_PATH, &Method::GET) => Ok(self.open_sse()),
-            (SSE_PATH, _) => Err(Response::method_not_allowed("this is the stream of HTTP+SSE", "GET")),
+            (SSE_PATH, _) => Err(reply::method_not_allowed("this is the stream of HTTP+SSE", "GET")),
             (MESSAGES_PATH, &Method::POST) => self.post_message(request, now),
-            (MESSAGES_PATH, _) => Err(Response::method_not_allowed("this is where messages are posted", "POST")),
+            (MESSAGES_PATH, _) => Err(reply::method_not_allowed("this is where messages are posted", "POST")),
             _ => {
                 let text = format!("the MCP endpoint is {PATH}, that of HTTP+SSE is {SSE_PATH}");
-                Err(Response::text(StatusCode::NOT_FOUND, &text))
+                Err(reply::text(StatusCode::NOT_FOUND, &text))
             }
         }
     }
@@ -121,7 +120,7 @@ impl Endpoint {
         let headers = request.headers();
         if !headers::accepts_both(headers) {
             let text = "Accept must list application/json and text/event-stream";
-            return Err(Response::text(StatusCode::NOT_ACCEPTABLE, text));
+            return Err(reply::text(StatusCode::NOT_ACCEPTABLE, text));
         }
         let body = body(request)?;
         if body.get("method").is_some_and(|method| method == "initialize") {
@@ -136,9 +135,8 @@ impl Endpoint {
         if let Some(response) = self.take_response(route, |_| StatusCode::OK) {
             return Ok(Reply::Whole(response));
         }
-        if let Some(dropped) =
-            session(&mut self.sessions, headers)?.keep(route, |route| has_ended(&self.streams, route))
-        {
+        let has_ended = |route| self.streams.get(&route).is_none_or(Stream::has_ended);
+        if let Some(dropped) = session(&mut self.sessions, headers)?.keep(route, has_ended) {
             self.streams.remove(&dropped);
         }
         self.read_legacy(route, None)
@@ -151,7 +149,7 @@ impl Endpoint {
         self.streams.insert(route, Stream::new(OnLeave::Wait));
         self.server.receive(route, body, now);
         let response = self.take_response(route, |_| StatusCode::OK);
-        let mut response = response.unwrap_or_else(|| Response::empty(StatusCode::ACCEPTED));
+        let mut response = response.unwrap_or_else(|| reply::empty(StatusCode::ACCEPTED));
         if self.server.negotiated(connection).is_none() {
             self.close(connection);
             return Err(response);
@@ -159,7 +157,7 @@ impl Endpoint {
         let id = self.add_session(Session::new(connection, SessionKind::Streamable));
         self.streams.insert(Route::general(connection), Stream::new(OnLeave::Wait));
         if let Ok(id) = HeaderValue::try_from(id) {
-            response = response.with_header(HeaderName::from_static(SESSION), id);
+            response.headers_mut().insert(SESSION, id);
         }
         Ok(Reply::Whole(response))
     }
@@ -167,13 +165,13 @@ impl Endpoint {
     fn post_modern(&mut self, headers: &HeaderMap, message: &Value, now: Duration) -> Result<Reply, Response> {
         if message.get("method").is_none() {
             let failure = Failure::new(INVALID_REQUEST, "the body is one request or notification");
-            return Err(Response::failed(StatusCode::BAD_REQUEST, &Value::Null, failure));
+            return Err(reply::failed(StatusCode::BAD_REQUEST, &Value::Null, failure));
         }
         let Some(id) = message.get("id") else {
             // Notifications have no effect: in the modern era over HTTP, a client cancels a call by closing its stream.
-            return Err(Response::empty(StatusCode::ACCEPTED));
+            return Err(reply::empty(StatusCode::ACCEPTED));
         };
-        headers::check(headers, message).map_err(|failure| Response::failed(StatusCode::BAD_REQUEST, id, failure))?;
+        headers::check(headers, message).map_err(|failure| reply::failed(StatusCode::BAD_REQUEST, id, failure))?;
         let connection = self.server.connect();
         let route = Route { connection, stream: FIRST_STREAM };
         self.streams.insert(route, Stream::new(OnLeave::Cancel(id.clone())));
@@ -187,13 +185,13 @@ impl Endpoint {
 
     fn get(&mut self, headers: &HeaderMap) -> Result<Reply, Response> {
         if !headers::accepts_events(headers) {
-            return Err(Response::text(StatusCode::NOT_ACCEPTABLE, "Accept must list text/event-stream"));
+            return Err(reply::text(StatusCode::NOT_ACCEPTABLE, "Accept must list text/event-stream"));
         }
         let connection = session(&mut self.sessions, headers)?.connection;
         let Some(last) = headers::single(headers, "last-event-id") else {
             return self.read_legacy(Route::general(connection), None);
         };
-        let unknown = || Response::text(StatusCode::BAD_REQUEST, "there is no event of this id to go on from");
+        let unknown = || reply::text(StatusCode::BAD_REQUEST, "there is no event of this id to go on from");
         let (stream, event) = last.split_once('-').ok_or_else(unknown)?;
         let route = Route { connection, stream: stream.parse().map_err(|_| unknown())? };
         if !self.streams.contains_key(&route) {
@@ -208,7 +206,7 @@ impl Endpoint {
             self.sessions.remove(id);
         }
         self.close(connection);
-        Ok(Reply::Whole(Response::empty(StatusCode::NO_CONTENT)))
+        Ok(Reply::Whole(reply::empty(StatusCode::NO_CONTENT)))
     }
 
     /// Opens the stream of HTTP+SSE. Its first event contains the path for POST requests (2024-11-05, basic/transports).
@@ -228,12 +226,12 @@ impl Endpoint {
         let query = request.uri().query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
         let Some(session) = self.sessions.get(id).filter(|session| session.kind == SessionKind::HttpSse) else {
-            return Err(Response::text(StatusCode::NOT_FOUND, "there is no such session"));
+            return Err(reply::text(StatusCode::NOT_FOUND, "there is no such session"));
         };
         let route = Route::general(session.connection);
         let body = body(request)?;
         self.server.receive(route, &body, now);
-        Ok(Reply::Whole(Response::text(StatusCode::ACCEPTED, "Accepted")))
+        Ok(Reply::Whole(reply::text(StatusCode::ACCEPTED, "Accepted")))
     }
 
     fn add_session(&mut self, session: Session) -> String {
@@ -268,13 +266,13 @@ impl Endpoint {
             return None;
         }
         let Some(message) = self.streams.remove(&route)?.into_first() else {
-            return Some(Response::empty(StatusCode::ACCEPTED));
+            return Some(reply::empty(StatusCode::ACCEPTED));
         };
         let code = message.get("error").and_then(|error| error["code"].as_i64());
         // An error without an id is the answer to an invalid body.
         let is_no_message = message.get("id").is_some_and(Value::is_null);
         let status = if is_no_message { StatusCode::BAD_REQUEST } else { code.map_or(StatusCode::OK, status) };
-        Some(Response::json(status, &message))
+        Some(reply::json(status, &message))
     }
 
     fn read_legacy(&mut self, route: Route, after: Option<u64>) -> Result<Reply, Response> {
@@ -292,7 +290,7 @@ impl Endpoint {
         is_resumable: bool,
     ) -> Result<Reply, Response> {
         let stream = self.streams.get_mut(&route);
-        let stream = stream.ok_or_else(|| Response::text(StatusCode::NOT_FOUND, "there is no such stream"))?;
+        let stream = stream.ok_or_else(|| reply::text(StatusCode::NOT_FOUND, "there is no such stream"))?;
         Ok(Reply::Events(Reading { route, reader: stream.attach(after), first, is_resumable }))
     }
 
@@ -329,13 +327,9 @@ impl Endpoint {
     }
 }
 
-fn has_ended(streams: &BTreeMap<Route, Stream>, route: Route) -> bool {
-    streams.get(&route).is_none_or(Stream::has_ended)
-}
-
 /// Returns the session of a legacy request, or the reply if the session id is missing or unknown.
 fn session<'a>(sessions: &'a mut Sessions, headers: &HeaderMap) -> Result<&'a mut Session, Response> {
-    let refused = |status, text: &str| Response::failed(status, &Value::Null, Failure::new(INVALID_REQUEST, text));
+    let refused = |status, text: &str| reply::failed(status, &Value::Null, Failure::new(INVALID_REQUEST, text));
     let Some(id) = headers::single(headers, SESSION) else {
         return Err(refused(StatusCode::BAD_REQUEST, "Mcp-Session-Id must be there: call initialize first"));
     };
@@ -343,7 +337,7 @@ fn session<'a>(sessions: &'a mut Sessions, headers: &HeaderMap) -> Result<&'a mu
     let session = session.ok_or_else(|| refused(StatusCode::NOT_FOUND, "there is no such session"))?;
     match headers::single(headers, VERSION) {
         Some(version) if !Revision::ALL.iter().any(|known| known.as_str() == version) => {
-            Err(Response::failed(StatusCode::BAD_REQUEST, &Value::Null, unsupported(version)))
+            Err(reply::failed(StatusCode::BAD_REQUEST, &Value::Null, unsupported(version)))
         }
         _ => Ok(session),
     }
@@ -352,10 +346,10 @@ fn session<'a>(sessions: &'a mut Sessions, headers: &HeaderMap) -> Result<&'a mu
 /// Parses the body of a POST.
 fn body(request: &Request<Bytes>) -> Result<Value, Response> {
     if !headers::sends_json(request.headers()) {
-        return Err(Response::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"));
+        return Err(reply::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"));
     }
     serde_json::from_slice(request.body())
-        .map_err(|error| Response::failed(StatusCode::BAD_REQUEST, &Value::Null, Failure::not_json(&error)))
+        .map_err(|error| reply::failed(StatusCode::BAD_REQUEST, &Value::Null, Failure::not_json(&error)))
 }
 
 /// Returns whether a version belongs to the modern era. Unknown versions do, because the legacy era gets no new ones.

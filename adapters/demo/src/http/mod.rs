@@ -7,7 +7,6 @@ mod endpoint;
 mod headers;
 mod reply;
 mod session;
-mod shared;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -21,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE};
-use ::http::{HeaderName, HeaderValue, Request, Response, StatusCode};
+use ::http::{HeaderValue, Request, Response, StatusCode};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Either, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
@@ -33,10 +32,9 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time;
 
-use self::body::EventBody;
+use self::body::{EventBody, Shared};
 use self::endpoint::Endpoint;
 use self::reply::{Reading, Reply};
-use self::shared::Shared;
 use crate::Log;
 
 /// Maximum number of connections. Further clients wait until one is closed.
@@ -192,8 +190,8 @@ async fn answer(
     };
     let request = Request::from_parts(parts, body);
     Ok(match shared.update(|endpoint, now| endpoint.answer(&request, now)) {
-        Reply::Whole(response) => whole(response),
-        Reply::Events(reading) => events(reading, shared),
+        Reply::Whole(response) => (*response).map(|body| Either::Left(Full::from(body))),
+        Reply::Events(reading) => events(reading, shared).map(Either::Right),
     })
 }
 
@@ -220,23 +218,17 @@ async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
 
 /// Returns the response to a request whose body was not read. Closes the connection.
 fn refused(status: StatusCode) -> Response<Either<Full<Bytes>, EventBody>> {
-    let text = "the body is too large, is not valid HTTP, or did not come in time";
-    whole(reply::Response::text(status, text).with_header(CONNECTION, HeaderValue::from_static("close")))
+    let mut response = reply::text(status, "the body is too large, is not valid HTTP, or did not come in time");
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    (*response).map(|body| Either::Left(Full::from(body)))
 }
 
-fn whole(reply: reply::Response) -> Response<Either<Full<Bytes>, EventBody>> {
-    let mut response = Response::new(Either::Left(Full::new(reply.body.into())));
-    *response.status_mut() = reply.status;
-    response.headers_mut().extend(reply.headers);
-    response
-}
-
-fn events(reading: Reading, shared: Arc<Shared>) -> Response<Either<Full<Bytes>, EventBody>> {
-    let mut response = Response::new(Either::Right(EventBody::new(reading, shared)));
+fn events(reading: Reading, shared: Arc<Shared>) -> Response<EventBody> {
+    let mut response = Response::new(EventBody::new(reading, shared));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // This header keeps proxies such as nginx from buffering the events.
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -1,19 +1,14 @@
 //! [`Reply`] and [`Response`]: what the endpoint replies to HTTP requests.
 
 use ::http::header::{ALLOW, CONTENT_TYPE};
-use ::http::{HeaderName, HeaderValue, StatusCode};
+use ::http::{HeaderValue, StatusCode};
 use serde_json::Value;
 
 use crate::pending::Route;
 use crate::rpc::{self, Failure};
 
-/// A response with a complete body.
-#[derive(Debug)]
-pub(super) struct Response {
-    pub(super) status: StatusCode,
-    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) body: String,
-}
+/// A response with a complete body, in a box because a refusal is the error of many functions.
+pub(super) type Response = Box<::http::Response<String>>;
 
 /// The reply to an HTTP request.
 #[derive(Debug)]
@@ -27,39 +22,40 @@ pub(super) enum Reply {
 pub(super) struct Reading {
     pub(super) route: Route,
     pub(super) reader: u64,
-    /// An event to send before those of the stream.
+    /// An event to send before those of the stream. `None` if there is none, or if it was sent.
     pub(super) first: Option<String>,
     /// Whether events have ids, so that a client can resume the stream after a lost connection.
     pub(super) is_resumable: bool,
 }
 
-impl Response {
-    pub(super) fn empty(status: StatusCode) -> Self {
-        Self { status, headers: Vec::new(), body: String::new() }
-    }
+pub(super) fn empty(status: StatusCode) -> Response {
+    let mut response = Response::default();
+    *response.status_mut() = status;
+    response
+}
 
-    pub(super) fn text(status: StatusCode, text: &str) -> Self {
-        Self::empty(status).with_body("text/plain; charset=utf-8", format!("{text}\n"))
-    }
+pub(super) fn text(status: StatusCode, text: &str) -> Response {
+    with_body(status, "text/plain; charset=utf-8", format!("{text}\n"))
+}
 
-    pub(super) fn json(status: StatusCode, body: &Value) -> Self {
-        Self::empty(status).with_body("application/json", body.to_string())
-    }
+pub(super) fn json(status: StatusCode, body: &Value) -> Response {
+    with_body(status, "application/json", body.to_string())
+}
 
-    pub(super) fn failed(status: StatusCode, id: &Value, failure: Failure) -> Self {
-        Self::json(status, &rpc::error(id, failure))
-    }
+/// Returns the response to a request that is refused. `id` is that of the JSON-RPC request, or `null`.
+pub(super) fn failed(status: StatusCode, id: &Value, failure: Failure) -> Response {
+    json(status, &rpc::error(id, failure))
+}
 
-    pub(super) fn method_not_allowed(text: &str, allowed: &'static str) -> Self {
-        Self::text(StatusCode::METHOD_NOT_ALLOWED, text).with_header(ALLOW, HeaderValue::from_static(allowed))
-    }
+pub(super) fn method_not_allowed(text: &str, allowed: &'static str) -> Response {
+    let mut response = self::text(StatusCode::METHOD_NOT_ALLOWED, text);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}
 
-    pub(super) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.push((name, value));
-        self
-    }
-
-    fn with_body(self, media_type: &'static str, body: String) -> Self {
-        Self { body, ..self }.with_header(CONTENT_TYPE, HeaderValue::from_static(media_type))
-    }
+fn with_body(status: StatusCode, media_type: &'static str, body: String) -> Response {
+    let mut response = empty(status);
+    *response.body_mut() = body;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
 }

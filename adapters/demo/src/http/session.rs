@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::pending::{GENERAL_STREAM, Route};
-use crate::random::random_id;
+use crate::rpc::random_id;
 
 /// Maximum number of sessions. A further session ends the least recently used one.
 const MAX_SESSIONS: usize = 256;

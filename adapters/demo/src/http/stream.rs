@@ -12,7 +12,7 @@ use serde_json::Value;
 const MAX_EVENTS: usize = 1_000;
 
 /// Messages in order, with one reader at a time. A new reader replaces the current one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Stream {
     events: VecDeque<Value>,
     /// The number of dropped events, which precede those in `events`.
@@ -20,17 +20,18 @@ pub(super) struct Stream {
     /// The number of the last event that was read.
     read: u64,
     has_ended: bool,
-    /// The number of the current reader.
+    /// The number of the current reader. `None` if the client has closed its connection.
     reader: Option<u64>,
     last_reader: u64,
     waker: Option<Waker>,
     pub(super) on_leave: OnLeave,
 }
 
-/// The effect of a reader that closes its connection.
-#[derive(Clone, Debug, PartialEq)]
+/// What happens when the reader of a stream closes its connection.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum OnLeave {
     /// No effect: the client may reconnect.
+    #[default]
     Wait,
     /// Cancels the request with this id (from 2026-07-28 on).
     Cancel(Value),
@@ -55,16 +56,7 @@ pub(super) enum Next {
 
 impl Stream {
     pub(super) fn new(on_leave: OnLeave) -> Self {
-        Self {
-            events: VecDeque::new(),
-            dropped: 0,
-            read: 0,
-            has_ended: false,
-            reader: None,
-            last_reader: 0,
-            waker: None,
-            on_leave,
-        }
+        Self { on_leave, ..Self::default() }
     }
 
     /// Adds an event.

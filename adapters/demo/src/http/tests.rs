@@ -46,8 +46,7 @@ impl Simulation {
         let params = json!({ "protocolVersion": "2025-11-25" });
         let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
         let response = self.response(Request::post("/mcp"), &initialize);
-        let header = response.headers.iter().find(|(name, _)| name == "mcp-session-id");
-        header.expect("a session").1.to_str().expect("an id").to_owned()
+        response.headers()["mcp-session-id"].to_str().expect("an id").to_owned()
     }
 
     fn next(&mut self, reading: &Reading) -> Next {
@@ -92,14 +91,14 @@ fn the_session_that_was_not_used_for_the_longest_time_ends_for_a_new_one() {
     }
     let mut status = |session: &str| {
         let request = Request::post("/mcp").header("Mcp-Session-Id", session);
-        simulation.response(request, &ping(3)).status
+        simulation.response(request, &ping(3)).status()
     };
     assert_eq!((status(&first), status(&second)), (StatusCode::OK, StatusCode::OK));
     simulation.session();
     simulation.session();
     let mut status = |session: &str| {
         let request = Request::post("/mcp").header("Mcp-Session-Id", session);
-        simulation.response(request, &ping(3)).status
+        simulation.response(request, &ping(3)).status()
     };
     assert_eq!(status(&first), StatusCode::OK, "it was used since");
     for _ in 0..254 {
@@ -175,7 +174,7 @@ fn subscribers_of_both_eras_are_notified_of_a_call_of_another_client() {
     assert!(matches!(simulation.next(&listening), Next::Event(1, message) if message["method"] == acknowledged));
 
     let (request, call) = modern(1, "tools/call", json!({ "name": "chart" }));
-    assert_eq!(simulation.response(request, &call).status, StatusCode::OK);
+    assert_eq!(simulation.response(request, &call).status(), StatusCode::OK);
     for (reading, subscription, number) in [(&general, Value::Null, 1), (&listening, json!(7), 2)] {
         let Next::Event(at, message) = simulation.next(reading) else { panic!("an event") };
         assert_eq!((at, &message["method"]), (number, &json!("notifications/resources/updated")));
