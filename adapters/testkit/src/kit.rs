@@ -115,7 +115,7 @@ impl<R> Testkit<R> {
         self
     }
 
-    /// Returns the server over HTTP, if [`Testkit::over_http`] was called.
+    /// Returns the server over HTTP, or `None` if [`Testkit::over_http`] was not called.
     #[cfg(feature = "http")]
     pub fn http(&self) -> Option<&crate::http::ScriptedHttp> {
         self.http.as_ref()

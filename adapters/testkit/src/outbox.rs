@@ -15,7 +15,7 @@ pub(crate) struct Outbox {
     clock: Clock,
     due: BTreeMap<(Timestamp, u64), Planned>,
     planned: u64,
-    /// The requests to the client that are not answered yet, by id.
+    /// The requests to the client that it has not answered yet, by id.
     questions: Vec<(Json, Question)>,
     /// The number of the client at the other end. Request ids are unique among the connections of one client.
     pub(crate) client: usize,

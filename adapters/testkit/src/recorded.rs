@@ -15,9 +15,9 @@ pub struct RecordedMessage {
     pub connection: usize,
     /// The method. It is empty for responses to requests of the server, and for invalid lines.
     pub method: String,
-    /// The id of a request or response. `None` for notifications.
+    /// The id of a request or response. `None` for notifications and invalid lines.
     pub id: Option<Json>,
-    /// The parameters.
+    /// The parameters. `None` if the message has none.
     pub params: Option<Json>,
     /// The whole message. A line that is not JSON is recorded as a JSON string.
     pub message: Json,
@@ -53,7 +53,7 @@ impl RecordedMessage {
         self.method.is_empty() && self.id.is_some()
     }
 
-    /// Returns the result or the error of a response to a request of the server.
+    /// Returns the result or the error of this response to a request of the server. A response with neither has the result `null`.
     pub(crate) fn answer(&self) -> Result<Json, RpcError> {
         match self.message.member::<Json>("error") {
             Some(error) => {
@@ -66,7 +66,7 @@ impl RecordedMessage {
         }
     }
 
-    /// Returns the parameter `name`, if it is present and has the type `T`.
+    /// Returns the parameter `name`, or `None` if the message does not have it or if it is not of the type `T`.
     pub fn param<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.params.as_ref()?.member(name)
     }
@@ -80,7 +80,7 @@ pub struct Cancellation {
     pub at: Duration,
     /// The id of the request. [`ScriptedServer::requests`](crate::ScriptedServer::requests) contains the request.
     pub id: Json,
-    /// The reason, if the client gave one.
+    /// The reason of the client. `None` if the client gave none.
     pub reason: Option<String>,
 }
 

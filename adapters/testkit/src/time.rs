@@ -189,7 +189,7 @@ impl Drop for CurrentGuard {
 pub struct VirtualTimer {
     timeline: Arc<Timeline>,
     id: u64,
-    /// The deadline. `None` if the timer was never set.
+    /// The deadline of the timer. `None` if the timer was never set.
     at: Option<Timestamp>,
 }
 

@@ -9,7 +9,7 @@ use super::resource::{ProtectedServer, ResourceDeviation, State};
 use super::url::origin;
 use crate::http::{HttpAnswer, HttpRequest};
 
-/// Why a request is refused.
+/// The reason for which a protected server refuses a request.
 pub(super) enum Refusal {
     NoToken,
     InvalidToken,

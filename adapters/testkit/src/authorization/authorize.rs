@@ -10,7 +10,7 @@ use super::tokens::Code;
 use super::url::{Form, origin, query, with_parameters};
 use crate::http::{HttpAnswer, HttpRequest};
 
-/// How long a code is valid.
+/// The lifetime of an authorization code. 60 s: the client redeems the code at once.
 const CODE_LIFETIME: Duration = Duration::from_secs(60);
 
 /// An authorization request whose client and redirect URI are known, so that errors can be sent there.

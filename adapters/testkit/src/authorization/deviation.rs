@@ -35,7 +35,7 @@ impl Endpoint {
         Endpoint::DevicePage,
     ];
 
-    /// Returns the path below that of the issuer. That of the metadata is empty, because it depends on its place.
+    /// Returns the path of the endpoint below that of the issuer. The path of the metadata depends on its place, and is empty here.
     pub(super) fn path(self) -> &'static str {
         match self {
             Endpoint::Metadata => "",
@@ -48,7 +48,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the name of the endpoint's member in the metadata.
+    /// Returns the name of the endpoint's member in the metadata, or `None` if the metadata does not name the endpoint.
     pub(super) fn member(self) -> Option<&'static str> {
         match self {
             Endpoint::Metadata | Endpoint::DevicePage => None,
@@ -61,7 +61,7 @@ impl Endpoint {
     }
 }
 
-/// Where an authorization server publishes its metadata.
+/// The place at which an authorization server publishes its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetadataPlace {
@@ -73,7 +73,7 @@ pub enum MetadataPlace {
     OpenIdAfterPath,
 }
 
-/// How an authorization server differs from the specification, or attacks its clients.
+/// A way in which an authorization server differs from the specification, or attacks its clients.
 ///
 /// Set with [`AuthorizationServer::deviate`](super::AuthorizationServer::deviate). What no variant describes, such as broken or endless responses, is
 /// scripted with [`AuthorizationServer::on_request`](super::AuthorizationServer::on_request).

@@ -14,10 +14,10 @@ use super::tokens::{DEVICE_CODE, DeviceCode, Permission};
 use super::url::{Form, encode, origin};
 use crate::http::{HttpAnswer, HttpRequest};
 
-/// How long a device code is valid.
+/// The lifetime of a device code. 10 minutes: the user has to type it on another device.
 const DEVICE_CODE_LIFETIME: Duration = Duration::from_secs(600);
 
-/// The time between two requests of a device.
+/// The time for which a device waits between two token requests (RFC 8628, section 3.2).
 const INTERVAL: Duration = Duration::from_secs(5);
 
 const UNKNOWN_RESOURCE: Refused = ("invalid_target", "the resource is missing, or unknown");

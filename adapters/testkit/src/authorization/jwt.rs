@@ -24,12 +24,12 @@ impl<'a> Jwt<'a> {
         Some(Jwt { header: object(header)?, claims: object(claims)?, signed, signature: decode(signature)? })
     }
 
-    /// Returns a claim, or an empty text.
+    /// Returns a claim of the token that is a string, or an empty text if there is none.
     pub(super) fn claim(&self, name: &str) -> &str {
         text(&self.claims, name)
     }
 
-    /// Returns a claim that is a time, in seconds since 1970.
+    /// Returns a claim of the token that is a time in seconds since 1970, or `None` if there is none.
     pub(super) fn time(&self, name: &str) -> Option<u64> {
         self.claims.get(name).and_then(Value::as_u64)
     }
@@ -53,7 +53,7 @@ impl<'a> Jwt<'a> {
     }
 }
 
-/// Returns a member of an object, or an empty text.
+/// Returns a member of an object that is a string, or an empty text if there is none.
 pub(super) fn text<'v>(object: &'v Value, name: &str) -> &'v str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
 }

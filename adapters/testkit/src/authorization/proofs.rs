@@ -9,13 +9,14 @@ use super::jwt::{Jwt, sha256, text, thumbprint};
 use super::url::without_query;
 use crate::http::{HttpAnswer, HttpRequest};
 
-/// Maximum difference between the time of a proof and the time of the server.
+/// Maximum difference between the time of a proof and the time of the server, in seconds. 300: clocks are rarely more than some
+/// minutes apart.
 const TOLERANCE: u64 = 300;
 
 /// The state of a server that checks proofs.
 #[derive(Debug, Default)]
 pub(super) struct Proofs {
-    /// The identifiers of all proofs so far.
+    /// The identifiers (`jti`) of all proofs so far, each of which is accepted once.
     seen: BTreeSet<String>,
     /// The number of the current nonce. `None` if proofs need no nonce.
     nonce: Option<u64>,
@@ -25,12 +26,12 @@ pub(super) struct Proofs {
     date: Option<u64>,
 }
 
-/// Why a proof is refused.
+/// The reason for which a DPoP proof is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ProofError {
-    /// `invalid_dpop_proof`
+    /// The proof is invalid: the error `invalid_dpop_proof`, with this description.
     Invalid(&'static str),
-    /// `use_dpop_nonce`
+    /// The proof has another nonce than the current one: the error `use_dpop_nonce`.
     NonceWanted,
 }
 

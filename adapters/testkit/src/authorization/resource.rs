@@ -14,7 +14,7 @@ use crate::http::{HttpAnswer, HttpRequest, Requests, ScriptedHttp};
 use crate::lock;
 use crate::server::ScriptedServer;
 
-/// How a protected MCP server differs from the specification, or attacks its clients.
+/// A way in which a protected MCP server differs from the specification, or attacks its clients.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ResourceDeviation {
@@ -60,7 +60,7 @@ struct Shared {
 pub(super) struct State {
     pub(super) url: String,
     servers: Vec<AuthorizationServer>,
-    /// Authorization servers that are reachable, and that the metadata does not name.
+    /// Authorization servers that clients can reach, and that the metadata does not name.
     others: Vec<AuthorizationServer>,
     scopes_supported: Vec<String>,
     /// The scopes that operations need, such as `tools/call echo`. An empty operation stands for all.

@@ -13,7 +13,7 @@ use super::MAX_STEPS;
 use super::script::shorten;
 use crate::strategies::{chunk_sizes, delay, json as any_json, name, nearly_valid, text};
 
-/// What a client sends to a server.
+/// The script of a client: the messages that it sends to a server under test.
 ///
 /// The client sends `initialize` and waits for the response, sends `notifications/initialized`, takes the steps, waits for the
 /// remaining responses, and closes its end.
@@ -22,7 +22,7 @@ use crate::strategies::{chunk_sizes, delay, json as any_json, name, nearly_valid
 pub struct ClientScript {
     /// The revision that the client asks for, up to 2025-11-25.
     pub version: ProtocolVersion,
-    /// What the client sends, in order.
+    /// The messages of the client and the pauses between them, in order.
     pub steps: Vec<ClientStep>,
     /// The numbers of messages that the client sends in one write, in turn. Empty: each message is a write of its own. The first
     /// number counts `notifications/initialized`, too. A step that waits ends the write before it.
@@ -70,7 +70,7 @@ pub fn client_script(tools: impl IntoIterator<Item = Tool>) -> impl Strategy<Val
     (vec(client_step(tools), 0..MAX_STEPS), writes()).prop_map(ClientScript::new)
 }
 
-/// How a client sends its messages: [`ClientScript::messages_per_write`], [`ClientScript::chunk_sizes`] and
+/// The way in which a client sends its messages: [`ClientScript::messages_per_write`], [`ClientScript::chunk_sizes`] and
 /// [`ClientScript::waits_for_responses`].
 pub(crate) type Writes = (Vec<usize>, Vec<usize>, bool);
 
@@ -131,7 +131,7 @@ pub(super) fn request_id(number: usize) -> String {
     format!("{ID_PREFIX}{number}")
 }
 
-/// Returns the number of the request with this id.
+/// Returns the number of the request with this id, or `None` if the script sends no request with it.
 pub(super) fn request_number(id: &str) -> Option<usize> {
     id.strip_prefix(ID_PREFIX)?.parse().ok()
 }

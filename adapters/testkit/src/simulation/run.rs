@@ -93,7 +93,7 @@ impl Simulation {
         or_panic(self.find_client_fault(scripts, code));
     }
 
-    /// Does the same as [`Simulation::check_client`], and returns the failure.
+    /// Runs client code as [`Simulation::check_client`] does, and returns the failure instead of panicking.
     ///
     /// # Errors
     /// With the shortest script that was found, if the code fails.
@@ -129,7 +129,7 @@ impl Simulation {
         or_panic(self.find_handler_fault(asks, check));
     }
 
-    /// Does the same as [`Simulation::check_handler`], and returns the failure.
+    /// Runs handlers as [`Simulation::check_handler`] does, and returns the failure instead of panicking.
     ///
     /// # Errors
     /// With the shortest list of requests that was found, if `check` fails, or if a request is not answered.
@@ -183,7 +183,7 @@ impl Simulation {
         or_panic(self.find_server_fault(scripts, serve, check));
     }
 
-    /// Does the same as [`Simulation::check_server`], and returns the failure.
+    /// Runs a server as [`Simulation::check_server`] does, and returns the failure instead of panicking.
     ///
     /// # Errors
     /// With the shortest script that was found, if a check fails, or if the server panics or does not end.
@@ -239,7 +239,7 @@ impl Simulation {
     /// Runs a future in virtual time.
     ///
     /// # Errors
-    /// That of the future, or that it has not ended within the time limit.
+    /// The error of the future, or an error that says that the future has not ended within the time limit.
     fn within_limit<T>(
         &self,
         time: &VirtualTime,

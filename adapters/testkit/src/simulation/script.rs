@@ -19,7 +19,7 @@ use crate::strategies::{
 };
 use crate::{ScriptedResponse, ScriptedServer, lock, wire};
 
-/// What a server does while a client calls its tools. The server opens connections and lists its tools as usual.
+/// The script of a server: the steps that it takes while a client calls its tools. The server opens connections and lists its tools as usual.
 ///
 /// Each call takes steps up to the next one that answers it or ends the connection. When no step is left, a call is answered with
 /// an empty text.
@@ -30,7 +30,7 @@ pub struct Script {
     pub version: ProtocolVersion,
     /// The tools that the server lists.
     pub tools: Vec<Tool>,
-    /// What the server does, in order.
+    /// The steps of the server, in order.
     pub steps: Vec<Step>,
     /// Number of bytes that fit into the pipe each way, so that longer messages arrive in parts.
     pub pipe: usize,
@@ -159,7 +159,7 @@ fn next_response(steps: &mut VecDeque<Step>, era: Era) -> ScriptedResponse {
     response.text("")
 }
 
-/// What a server asks its client.
+/// The requests of a server to its client.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Asks {

@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::client_script::request_number;
 use super::script::shorten;
 
-/// What a client has sent to a server, and what the server has answered.
+/// The requests of a client to a server under test, with the responses of the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Transcript {
     /// The requests of the client, in order, with their responses. The first is `initialize`.
     pub exchanges: Vec<Exchange>,
-    /// The lines of the server that are no responses to these requests.
+    /// The lines of the server that do not respond to these requests.
     pub other_lines: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl Exchange {
         self.responses.first()?.member("result")
     }
 
-    /// Returns the argument `name` of a tool call.
+    /// Returns the argument `name` of a tool call, or `None` if the request does not have it.
     pub fn argument(&self, name: &str) -> Option<Json> {
         self.params.member::<Json>("arguments")?.member(name)
     }
