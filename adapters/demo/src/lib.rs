@@ -23,7 +23,6 @@
 mod greet;
 #[cfg(feature = "http")]
 mod http;
-mod log;
 mod output;
 mod pending;
 mod prompts;
@@ -41,5 +40,4 @@ mod weather;
 
 #[cfg(feature = "http")]
 pub use http::{HttpServer, HttpServerError};
-pub use log::Log;
-pub use stdio::{serve, serve_stdio};
+pub use stdio::{Log, serve, serve_stdio};
