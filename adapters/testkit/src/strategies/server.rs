@@ -62,12 +62,19 @@ pub fn call_tool_result(version: ProtocolVersion) -> impl Strategy<Value = CallT
         // A client reads `null` as an absent member.
         if any_value && !value.is_null() { Json::from(value) } else { object }
     });
-    Object::result(version)
+    let result = Object::new(version)
         .member("content", vec(content_block(version), 0..3))
         .since(V06, "structuredContent", structured)
         .member("isError", any::<bool>())
         .optional("_meta", meta())
-        .generate()
+        .generate();
+    result.prop_map(move |mut result: CallToolResult| {
+        // A client that reads a result does not keep its type.
+        if version.era() == Era::Modern {
+            result.extra.push("resultType", Json::from(json!("complete")));
+        }
+        result
+    })
 }
 
 /// Generates a resource.
