@@ -99,7 +99,7 @@ test *ARGS:
 
 # The measurements.
 bench *ARGS:
-    cargo bench -p mcpwire-tests {{ARGS}}
+    cargo bench -p mcpwire-benches {{ARGS}}
 
 # Fuzz one target for some seconds.
 fuzz TARGET SECONDS="60":

@@ -1,4 +1,4 @@
-//! Measures the cost of many servers: starts 200 servers (or another number) with 50 tools each. `cargo bench -p mcpwire-tests --bench hub`
+//! Measures the cost of many servers: starts 200 servers (or another number) with 50 tools each. `cargo bench -p mcpwire-benches --bench hub`
 //! measures operations on that many tools.
 //!
 //! ```text

@@ -20,27 +20,19 @@ mod adapter;
 pub mod asynchronous;
 pub mod authorization;
 mod blocking;
-mod canned;
-mod counting;
-pub mod fuzz;
 mod on_drop;
 mod process_table;
 mod progress;
 mod server;
-pub mod sim;
-pub mod spec;
-mod watchdog;
 pub mod web;
 
 pub use adapter::{Adapter, Answering, Call, Failure, Heard, OverHttp, Statuses};
 pub use blocking::Blocking;
-pub use canned::{Canned, KeyOrder};
-pub use counting::{Allocated, Counting, allocated, given_back, watch};
+pub use mcpwire_engine_tests::{Allocated, Counting, WATCHDOG, allocated, given_back, timed, watch, watched};
 pub use on_drop::OnDrop;
 pub use process_table::{has_ended, peak_memory, process_exists};
 pub use progress::done_of_total;
 pub use server::Server;
-pub use watchdog::{WATCHDOG, timed, watched};
 
 /// Makes a test of each case for each adapter.
 #[macro_export]

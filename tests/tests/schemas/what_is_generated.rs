@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use jsonschema::Validator;
 use mcpwire_core::{Json, ProtocolVersion};
+use mcpwire_engine_tests::spec::{self, Schema};
 use mcpwire_testkit::simulation::{Step, script_of};
 use mcpwire_testkit::strategies as generate;
-use mcpwire_tests::spec::{self, Schema};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -17,7 +17,7 @@ use mcpwire_core::{
     SamplingContent, SamplingMessage, ServerCapabilities, SetLevel, SubscriptionFilter, Task, TaskStatus, Tool,
     ToolAnnotations, ToolChoice, ToolExecution, UpdateTask,
 };
-use mcpwire_tests::spec::round_trip;
+use mcpwire_engine_tests::spec::round_trip;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

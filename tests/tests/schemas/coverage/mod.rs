@@ -13,8 +13,8 @@ use mcpwire_core::{
     CallToolResult, CompleteResult, Config, Event, GetPromptResult, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, Notification, ProtocolVersion, ReadResourceResult, RequestOptions,
 };
-use mcpwire_tests::sim::{Pair, legacy, modern};
-use mcpwire_tests::spec::{self, Schema};
+use mcpwire_engine_tests::sim::{Pair, legacy, modern};
+use mcpwire_engine_tests::spec::{self, Schema};
 use serde_json::{Value, json};
 
 use self::revisions::{Kind, Revisions, WITHOUT_CLIENT_METHODS};
@@ -203,7 +203,7 @@ fn every_error_is_an_error_of_its_request() {
 fn refused(value: &Value) -> Result<(), String> {
     let error = value.get("error").unwrap_or(value).clone();
     let said = error.clone();
-    let answer = move |sent: &mcpwire_tests::sim::Sent, peer: &mut mcpwire_tests::sim::Peer| {
+    let answer = move |sent: &mcpwire_engine_tests::sim::Sent, peer: &mut mcpwire_engine_tests::sim::Peer| {
         peer.say(json!({"jsonrpc": "2.0", "id": sent.message["id"], "error": said}).to_string());
     };
     let mut pair = Pair::open(Config::default(), modern(answer));

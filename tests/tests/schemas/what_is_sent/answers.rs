@@ -7,7 +7,7 @@ use mcpwire_core::{
     Event, GetPrompt, GetPromptParams, ImageContent, Json, ListRootsResult, ProtocolVersion, ReadResource,
     ReadResourceParams, Root, RpcError, SamplingContent, ServerRequest, ServerRequestKind, StopReason, ToolUseContent,
 };
-use mcpwire_tests::sim::Pair;
+use mcpwire_engine_tests::sim::Pair;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;

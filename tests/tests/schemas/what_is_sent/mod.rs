@@ -15,7 +15,7 @@ use mcpwire_core::{
     ReadResource, ReadResourceParams, RequestOptions, RootsListChanged, SendError, SetLevel, SetLevelParams,
     SubscribeOptions, SubscriptionFilter,
 };
-use mcpwire_tests::sim::{Pair, Peer, Sent};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use jsonschema::Validator;
 use mcpwire_core::{Config, Negotiate, ProtocolVersion};
-use mcpwire_tests::sim::{Pair, Peer, Sent};
-use mcpwire_tests::spec::{self, Schema};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent};
+use mcpwire_engine_tests::spec::{self, Schema};
 use serde_json::Value;
 
 /// The definitions of a revision, each ready to be checked against.

@@ -8,7 +8,7 @@ use mcpwire_core::{
     ProtocolVersion, RequestOptions, TaskHandle, TaskMode, TaskParams, TaskProtocol, Ticket, UpdateTask,
     UpdateTaskParams,
 };
-use mcpwire_tests::sim::{Pair, Peer, Sent};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,0 +1,41 @@
+//! Time, as far as the tests have to do with it.
+
+use std::panic;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The only upper limit on real time in the tests: far longer than any case takes on a busy machine.
+///
+/// Whatever makes a test hang must last longer than this: see `FOR_EVER` of `bad-habits` and `Server::patient` of `mcpwire-tests`.
+pub const WATCHDOG: Duration = Duration::from_secs(300);
+
+/// Runs a case; one that hangs is one that fails.
+///
+/// # Panics
+///
+/// When the case does, or when it takes longer than [`WATCHDOG`].
+pub fn watched(case: fn()) {
+    let (done, finished) = mpsc::channel();
+    let runner = thread::spawn(move || {
+        case();
+        let _ = done.send(());
+    });
+    match finished.recv_timeout(WATCHDOG) {
+        Err(RecvTimeoutError::Timeout) => panic!("the case hangs: it has not ended within {WATCHDOG:?}"),
+        // The case dropped its sender without a word: it panicked.
+        Ok(()) | Err(RecvTimeoutError::Disconnected) => {
+            if let Err(cause) = runner.join() {
+                panic::resume_unwind(cause);
+            }
+        }
+    }
+}
+
+/// Does something, and says how long it took: for lower limits. An upper limit fails on a busy machine.
+pub fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let value = act();
+    (value, start.elapsed())
+}

@@ -1,0 +1,270 @@
+//! Streams of legacy servers: one for what belongs to no request, and all of them taken up again when they are lost (2025-11-25,
+//! basic/transports, "Resumability and Redelivery").
+
+use core::time::Duration;
+
+use mcpwire_core::http::{FailureKind, HttpError};
+use mcpwire_core::{CallError, ClientCapabilities, Event, RequestOptions};
+use mcpwire_engine_tests::sim::web::{self, Asked, Says, Web};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn open(rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
+    Web::ready(web::patient(), web::legacy("2025-03-26", rest))
+}
+
+/// A server without a stream of its own.
+fn without_listening(mut rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
+    open(move |asked, says| {
+        if asked.line() == "GET" && asked.header("last-event-id").is_none() {
+            says.empty(405);
+        } else {
+            rest(asked, says);
+        }
+    })
+}
+
+fn http(error: CallError) -> HttpError {
+    let CallError::Http { error, .. } = error else { panic!("{error:?}") };
+    (*error).clone()
+}
+
+#[test]
+fn a_stream_is_taken_up_again_when_the_server_wants_it_to_be() {
+    let mut call = String::new();
+    let mut web = open(move |asked, says| match (asked.line().as_str(), asked.header("last-event-id")) {
+        ("GET", None) => {
+            says.stream().body("id: event-1\nretry: 500\ndata: \n\n");
+        }
+        ("GET", Some("event-2")) => {
+            says.stream().body("id: event-3\nretry: 500\ndata: \n\n");
+            says.body(format!("event: message\nid: event-4\ndata: {call}\n\n"));
+        }
+        ("POST tools/call", None) => {
+            call = asked.result(&web::said("Reconnection test completed successfully"));
+            says.stream().body("id: event-2\nretry: 500\ndata: \n\n").later(50 * MS).end();
+        }
+        other => panic!("{other:?}"),
+    });
+    let ticket = web.echo();
+    web.pass(Duration::from_secs(20));
+    assert_eq!(web.lines(), ["POST tools/call", "GET"]);
+    assert_eq!(web.last("GET").at, 550 * MS, "500 ms after the stream ended, and no later");
+    assert_eq!(web.last("GET").header("mcp-session-id"), Some("s1"));
+    assert_eq!(web.text(ticket), "Reconnection test completed successfully");
+    assert!(web.events.is_empty(), "an event without data is no message: {:?}", web.events);
+}
+
+#[test]
+fn a_server_may_be_polled_for_long() {
+    let mut polls = 0;
+    let mut id = String::new();
+    let mut web = without_listening(move |asked, says| {
+        polls += 1;
+        if polls == 1 {
+            id = asked.message["id"].to_string();
+        }
+        says.stream().body(format!("id: {polls}\nretry: 1000\ndata:\n\n"));
+        if polls == 100 {
+            says.event(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, web::said("at last")));
+        }
+        says.end();
+    });
+    let ticket = web.echo();
+    web.pass(Duration::from_secs(200));
+    assert_eq!(web.text(ticket), "at last");
+    assert_eq!(web.lines().len(), 100);
+    assert_eq!(web.last("GET").at, Duration::from_secs(99));
+}
+
+#[test]
+fn a_stream_that_brings_nothing_is_given_up() {
+    let ways: [fn(&mut Says); 3] = [
+        |says| {
+            says.stream().end();
+        },
+        |says| {
+            says.stream().body(": nothing\n\nid: 1\ndata: \n\n").fail(FailureKind::Broken);
+        },
+        |says| {
+            says.empty(503);
+        },
+    ];
+    for (number, way) in ways.into_iter().enumerate() {
+        let mut web = without_listening(move |asked, says| match asked.header("last-event-id") {
+            None => {
+                says.stream().body("id: 1\ndata: \n\n").end();
+            }
+            Some(_) => way(says),
+        });
+        let ticket = web.echo();
+        web.pass(Duration::from_secs(600));
+        assert_eq!(web.lines().len(), 6, "way {number}");
+        let ended = web.ended_at(ticket).expect("it has ended");
+        assert!((31..40).contains(&ended.as_secs()), "way {number}: {ended:?}");
+        assert!(matches!(web.error(ticket), CallError::Http { .. }));
+        assert_eq!(web.engine.poll_timeout(), None);
+        let waits: Vec<Duration> = web.asked.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at)).collect();
+        assert!(waits.windows(2).all(|pair| pair[1] > pair[0]), "way {number}: {waits:?}");
+    }
+}
+
+#[test]
+fn a_server_that_has_gone_is_not_waited_for_long() {
+    let mut web = without_listening(|asked, says| match asked.header("last-event-id") {
+        None => {
+            says.stream().body("id: 1\ndata: \n\n").fail(FailureKind::Broken);
+        }
+        Some(_) => {
+            says.fail(FailureKind::Unreachable);
+        }
+    });
+    let ticket = web.echo();
+    web.pass(Duration::from_secs(600));
+    assert_eq!(web.lines(), ["POST tools/call", "GET", "GET"]);
+    let ended = web.ended_at(ticket).expect("it has ended");
+    assert!((3..4).contains(&ended.as_secs()), "{ended:?}");
+    let HttpError::Failed(failure) = http(web.error(ticket)) else { panic!("it failed") };
+    assert_eq!(failure.kind, FailureKind::Unreachable);
+}
+
+#[test]
+fn a_server_that_is_gone_for_a_moment_loses_nothing() {
+    let mut tries = 0;
+    let mut id = String::new();
+    let mut web = without_listening(move |asked, says| {
+        tries += 1;
+        match tries {
+            1 => {
+                id = asked.message["id"].to_string();
+                says.stream().body("id: 1\ndata: \n\n").fail(FailureKind::Broken);
+            }
+            // Never twice in a row.
+            2 | 4 => {
+                says.fail(FailureKind::Unreachable);
+            }
+            3 => {
+                says.empty(503);
+            }
+            _ => {
+                says.stream().event(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, web::said("back"))).end();
+            }
+        }
+    });
+    let ticket = web.echo();
+    web.pass(Duration::from_secs(600));
+    assert_eq!(web.text(ticket), "back");
+}
+
+#[test]
+fn a_stream_that_cannot_be_taken_up_fails_its_request_at_once() {
+    for (status, body) in [(405, ""), (400, "no such event"), (200, "{}")] {
+        let mut web = without_listening(move |asked, says| match asked.header("last-event-id") {
+            None => {
+                says.stream().body("id: 1\nretry: 10\ndata: \n\n").fail(FailureKind::Broken);
+            }
+            Some(_) => {
+                says.head(status, &[("content-type", "text/plain")]).body(body).end();
+            }
+        });
+        let ticket = web.echo();
+        web.pass(Duration::from_secs(1));
+        assert_eq!(web.ended_at(ticket), Some(10 * MS));
+        assert_eq!(http(web.error(ticket)).status(), Some(status));
+    }
+}
+
+#[test]
+fn a_stream_without_ids_cannot_be_taken_up() {
+    for ids in ["", "id: a\u{e4}\n", "id: a\0b\n"] {
+        let mut web = without_listening(move |_, says| {
+            says.stream().body(format!("{ids}retry: 10\ndata: \n\n")).end();
+        });
+        let ticket = web.echo();
+        assert_eq!(http(web.error(ticket)), HttpError::NoAnswer { status: 200, attempts: 0 });
+        assert_eq!(web.lines().len(), 1);
+    }
+}
+
+#[test]
+fn a_request_that_is_given_up_is_not_taken_up_again() {
+    for cancel in [true, false] {
+        let mut web = without_listening(|asked, says| match asked.method() {
+            "tools/call" => {
+                says.stream().body("id: 1\nretry: 60000\ndata: \n\n").end();
+            }
+            "notifications/cancelled" => {
+                says.empty(202);
+            }
+            other => panic!("{other}"),
+        });
+        let ticket =
+            web.call("echo", "{}", &RequestOptions::new().timeout(Duration::from_secs(5))).expect("it is open");
+        web.drive();
+        if cancel {
+            assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
+            web.drive();
+        }
+        web.pass(Duration::from_secs(300));
+        assert_eq!(web.lines(), ["POST tools/call", "POST notifications/cancelled"]);
+        assert!(web.take(ticket).is_some());
+        assert_eq!(web.engine.poll_timeout(), None);
+    }
+}
+
+#[test]
+fn servers_ask_on_the_stream_of_a_request() {
+    let mut config = web::patient();
+    config.answer("roots/list");
+    config.capabilities = ClientCapabilities::default().with_roots(false);
+    let mut web = Web::ready(
+        config,
+        web::legacy("2025-11-25", |asked, says| match asked.line().as_str() {
+            "POST tools/call" => {
+                let id = asked.message["id"].to_string();
+                says.stream().event(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+                says.later(100 * MS)
+                    .event(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, web::said("ok")))
+                    .end();
+            }
+            "POST" => {
+                says.empty(202);
+            }
+            _ => {
+                says.empty(405);
+            }
+        }),
+    );
+    let ticket = web.echo();
+    let [Event::ServerRequest(ask)] = web.happened()[..] else { panic!("{:?}", web.events) };
+    let (key, now) = (ask.key, web.now);
+    assert_eq!(web.engine.calls().answer(key, &serde_json::json!({"roots": []}), now), Ok(true));
+    web.pass(100 * MS);
+    assert_eq!(web.lines(), ["POST tools/call", "POST"]);
+    assert_eq!(web.text(ticket), "ok");
+}
+
+#[test]
+fn a_server_that_ends_each_stream_after_an_event_is_asked_once_a_second() {
+    for own_stream in [true, false] {
+        let mut events = 0;
+        let mut web = open(move |asked, says| match asked.line().as_str() {
+            "GET" if !own_stream && asked.header("last-event-id").is_none() => {
+                says.empty(405);
+            }
+            _ => {
+                events += 1;
+                let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+                says.stream().body(format!("id: {events}\nretry: 0\ndata: {changed}\n\n")).end();
+            }
+        });
+        if !own_stream {
+            let _ = web.echo();
+        }
+        web.pass(Duration::from_secs(60));
+        let at: Vec<Duration> = web.asked.iter().filter(|asked| asked.line() == "GET").map(|asked| asked.at).collect();
+        assert!((45..70).contains(&at.len()), "{} streams in a minute", at.len());
+        assert_eq!(at[0], Duration::ZERO, "the first one when the server wants it");
+        assert!(at.windows(2).skip(5).all(|pair| pair[1].saturating_sub(pair[0]) >= Duration::from_secs(1)), "{at:?}");
+    }
+}

@@ -1,0 +1,442 @@
+//! One server: started, ended, crashed, and who is told what.
+
+use std::time::Duration;
+
+use mcpwire_engine_tests::sim::fleet::{Fleet, tools, transient};
+use mcpwire_supervisor::{
+    Command, Effect, ErrorCode, Event, Failure, Generation, HubError, McpStatus, PackageKind, Policy, Restart, Retry,
+    ServerId, State,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn one() -> (Fleet, ServerId) {
+    Fleet::of_one(|_| {})
+}
+
+fn code(reply: Option<&Result<(), HubError>>) -> ErrorCode {
+    reply.expect("it is answered").as_ref().expect_err("it has failed").code()
+}
+
+#[test]
+fn a_start_goes_through_all_steps() {
+    let (mut fleet, id) = one();
+    fleet.run(id, &tools(["a", "b"]));
+    let steps = [State::Resolving, State::Launching, State::Negotiating, State::Listing, State::Running];
+    assert_eq!(fleet.states[&id], steps);
+    assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Running { tools: vec!["a".into(), "b".into()] }));
+    let detail = fleet.supervisor.detail(id).expect("it is there");
+    assert_eq!((detail.pid, detail.version.as_deref(), detail.tools), (Some(7), Some("2026-07-28"), 2));
+}
+
+#[test]
+fn two_starts_at_once_make_one_process_and_both_are_answered() {
+    let (mut fleet, id) = one();
+    let (first, second) = (fleet.command(id, Command::Start), fleet.command(id, Command::Start));
+    fleet.settle(&tools(["a"]));
+    assert_eq!((fleet.reply(first), fleet.reply(second)), (Some(&Ok(())), Some(&Ok(()))));
+    assert_eq!(fleet.launched(id), 1);
+    let third = fleet.command(id, Command::Start);
+    assert_eq!(fleet.reply(third), Some(&Ok(())));
+    assert_eq!(fleet.launched(id), 1);
+}
+
+#[test]
+fn all_who_wait_for_a_start_that_fails_hear_of_the_same_failure_once() {
+    let (mut fleet, id) = one();
+    let starts = [fleet.command(id, Command::Start), fleet.command(id, Command::Start)];
+    let resolve = fleet.next_open();
+    let failure = Failure::missing_credentials(["TOKEN"]);
+    fleet.refuse(resolve, failure.clone());
+    for start in starts {
+        assert_eq!(fleet.reply(start), Some(&Err(failure.error.clone())));
+    }
+    assert_eq!(fleet.state(id), State::NeedsInput);
+    assert_eq!(fleet.launched(id), 0, "nothing is run without what it needs");
+    fleet.pass(1_000 * SECOND);
+    assert_eq!(fleet.state(id), State::NeedsInput);
+}
+
+#[test]
+fn a_disabled_server_is_not_started() {
+    let (mut fleet, id) = one();
+    let disable = fleet.command(id, Command::Disable);
+    assert_eq!(fleet.reply(disable), Some(&Ok(())));
+    for command in [Command::Start, Command::Restart] {
+        let refused = fleet.command(id, command);
+        assert_eq!(fleet.reply(refused), Some(&Err(HubError::disabled())));
+    }
+    let by = fleet.now + SECOND;
+    let call = fleet.command(id, Command::PrepareCall { by });
+    assert_eq!(code(fleet.reply(call)), ErrorCode::Conflict);
+    assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Disabled));
+    assert!(fleet.open.is_empty());
+}
+
+#[test]
+fn a_stop_during_the_launch_leaves_no_process() {
+    let (mut fleet, id) = one();
+    let start = fleet.command(id, Command::Start);
+    let resolve = fleet.next_open();
+    fleet.answer(resolve, &tools(["a"]));
+    let launch = fleet.next_open();
+    let stop = fleet.command(id, Command::Stop);
+    assert_eq!(fleet.reply(stop), None, "what comes of the launch is not known yet");
+    assert_eq!(code(fleet.reply(start)), ErrorCode::Conflict);
+    fleet.answer(launch, &tools(["a"]));
+    assert_eq!(fleet.living(id), 1);
+    assert!(matches!(fleet.open[0].1, Effect::Stop { .. }));
+    fleet.settle(&tools(["a"]));
+    assert_eq!((fleet.reply(stop), fleet.living(id), fleet.state(id)), (Some(&Ok(())), 0, State::Stopped));
+}
+
+#[test]
+fn a_launch_that_ends_long_after_it_was_given_up_is_killed() {
+    let (mut fleet, id) = one();
+    fleet.command(id, Command::Start);
+    let resolve = fleet.next_open();
+    fleet.answer(resolve, &tools(["a"]));
+    let launch = fleet.next_open();
+    let stop = fleet.command(id, Command::Stop);
+    fleet.pass(11 * SECOND);
+    assert_eq!((fleet.reply(stop), fleet.state(id)), (Some(&Ok(())), State::Stopped));
+    assert_eq!(fleet.abandoned.len(), 1);
+    fleet.answer(launch, &tools(["a"]));
+    assert!(matches!(fleet.open[0].1, Effect::Kill { .. }));
+    assert_eq!((fleet.living(id), fleet.state(id)), (0, State::Stopped));
+}
+
+#[test]
+fn a_server_deleted_while_it_starts_leaves_nothing() {
+    let (mut fleet, id) = one();
+    let start = fleet.command(id, Command::Start);
+    for _ in 0..2 {
+        let open = fleet.next_open();
+        fleet.answer(open, &tools(["a"]));
+    }
+    let delete = fleet.command(id, Command::Delete);
+    assert_eq!(code(fleet.reply(start)), ErrorCode::Conflict);
+    fleet.settle(&tools(["a"]));
+    assert_eq!((fleet.reply(delete), fleet.living(id)), (Some(&Ok(())), 0));
+    let again = fleet.command(id, Command::Delete);
+    assert_eq!(code(fleet.reply(again)), ErrorCode::NotFound);
+    assert_eq!(fleet.supervisor.status(id), None);
+}
+
+#[test]
+fn a_crash_fails_the_calls_at_once_and_it_is_started_again() {
+    let (mut fleet, id) = one();
+    let list = tools(["a"]);
+    fleet.run(id, &list);
+    let generation = fleet.supervisor.begin_call(id, "a", fleet.now).expect("it runs");
+    fleet.crash(id);
+    assert_eq!(fleet.failed_calls.len(), 1, "before anything else is waited for");
+    let (server, failed, error) = &fleet.failed_calls[0];
+    assert_eq!((*server, *failed, error.code()), (id, generation, ErrorCode::ServiceUnavailable));
+    assert!(!error.is_retryable(), "the tool may have run");
+    assert_eq!(fleet.supervisor.catalogue().len(), 0);
+    // What is left of its group is ended before it is started again.
+    assert_eq!(fleet.state(id), State::Stopping);
+    fleet.settle(&list);
+    assert_eq!(fleet.state(id), State::Backoff);
+    assert!(matches!(fleet.supervisor.status(id), Some(McpStatus::Error { message }) if message.contains("exited")));
+    fleet.pass(2 * SECOND);
+    fleet.settle(&list);
+    assert_eq!(fleet.state(id), State::Running);
+    assert_eq!(fleet.supervisor.detail(id).expect("it is there").restarts, 1);
+    assert_eq!(fleet.launched(id), 2);
+}
+
+#[test]
+fn a_crash_loop_ends() {
+    let (mut fleet, id) = one();
+    let list = tools(["a"]);
+    fleet.run(id, &list);
+    for _ in 0..1_000 {
+        if fleet.state(id) == State::Running {
+            fleet.crash(id);
+        }
+        fleet.settle(&list);
+        fleet.pass(SECOND / 2);
+    }
+    assert_eq!(fleet.state(id), State::Failed);
+    assert_eq!(fleet.launched(id), 6, "the first start, and five restarts");
+    assert!(
+        matches!(fleet.supervisor.status(id), Some(McpStatus::Error { message }) if message.contains("crash loop"))
+    );
+    assert_eq!(fleet.supervisor.poll_timeout(), None, "nothing is waited for");
+    fleet.run(id, &list);
+    assert_eq!(fleet.launched(id), 7, "somebody asked for it");
+}
+
+#[test]
+fn a_server_that_recovers_is_not_given_up() {
+    let (mut fleet, id) = one();
+    let list = tools(["a"]);
+    fleet.run(id, &list);
+    for _ in 0..50 {
+        fleet.pass(61 * SECOND);
+        fleet.crash(id);
+        fleet.settle(&list);
+        fleet.pass(2 * SECOND);
+        fleet.settle(&list);
+        assert_eq!(fleet.state(id), State::Running, "each wait is that of a first restart");
+    }
+}
+
+#[test]
+fn a_server_that_never_comes_up_is_given_up_after_a_bounded_time() {
+    let (mut fleet, id) = Fleet::of_one(|policy| policy.first_backoff = SECOND);
+    fleet.command(id, Command::Start);
+    for _ in 0..10_000 {
+        while let Some(open) = fleet.open.pop_front() {
+            // It starts, and says nothing.
+            if !matches!(open.1, Effect::Negotiate { .. }) {
+                fleet.answer(open, &tools(["a"]));
+            }
+        }
+        fleet.pass(SECOND);
+    }
+    assert_eq!(fleet.state(id), State::Failed);
+    assert_eq!(fleet.launched(id), 10);
+    assert_eq!(fleet.living(id), 0);
+}
+
+#[test]
+fn restarts_can_be_switched_off() {
+    let (mut fleet, id) = Fleet::of_one(|policy| policy.restart = Restart::Never);
+    fleet.run(id, &tools(["a"]));
+    fleet.crash(id);
+    fleet.settle(&tools(["a"]));
+    fleet.pass(600 * SECOND);
+    assert_eq!((fleet.state(id), fleet.launched(id)), (State::Failed, 1));
+}
+
+#[test]
+fn a_server_disabled_while_it_waits_to_be_restarted_stays_down() {
+    let (mut fleet, id) = one();
+    fleet.run(id, &tools(["a"]));
+    fleet.crash(id);
+    fleet.settle(&tools(["a"]));
+    assert_eq!(fleet.state(id), State::Backoff);
+    let disable = fleet.command(id, Command::Disable);
+    assert_eq!(fleet.reply(disable), Some(&Ok(())));
+    fleet.pass(600 * SECOND);
+    assert_eq!((fleet.state(id), fleet.launched(id)), (State::Disabled, 1));
+}
+
+#[test]
+fn a_restart_of_ours_is_no_crash_and_what_the_old_one_says_is_not_heard() {
+    let (mut fleet, id) = one();
+    let list = tools(["a"]);
+    for _ in 0..50 {
+        fleet.run(id, &list);
+        let old = fleet.generation(id);
+        let restart = fleet.command(id, Command::Restart);
+        fleet.event(id, old, Event::Closed(transient("it was closed")));
+        fleet.settle(&list);
+        assert_eq!(fleet.reply(restart), Some(&Ok(())));
+        fleet.event(id, old, Event::Closed(transient("it was closed")));
+        fleet.event(id, old, Event::Removed);
+        assert_eq!((fleet.state(id), fleet.living(id)), (State::Running, 1));
+    }
+    assert_eq!(fleet.supervisor.detail(id).expect("it is there").attempt, 0);
+}
+
+#[test]
+fn an_end_goes_from_polite_to_forced_to_given_up() {
+    let (mut fleet, id) = one();
+    fleet.run(id, &tools(["a"]));
+    let stop = fleet.command(id, Command::Stop);
+    assert!(matches!(fleet.next_open().1, Effect::Stop { .. }));
+    fleet.pass(6 * SECOND);
+    assert!(fleet.open.is_empty());
+    fleet.pass(SECOND);
+    assert!(matches!(fleet.next_open().1, Effect::Kill { .. }));
+    assert_eq!(fleet.reply(stop), None);
+    fleet.pass(2 * SECOND);
+    assert_eq!((fleet.reply(stop), fleet.abandoned.len()), (Some(&Ok(())), 1));
+}
+
+#[test]
+fn a_second_stop_is_in_a_hurry() {
+    let (mut fleet, id) = one();
+    fleet.run(id, &tools(["a"]));
+    let first = fleet.command(id, Command::Stop);
+    assert!(matches!(fleet.next_open().1, Effect::Stop { .. }));
+    let second = fleet.command(id, Command::Stop);
+    let kill = fleet.next_open();
+    assert!(matches!(kill.1, Effect::Kill { .. }));
+    fleet.answer(kill, &tools(["a"]));
+    assert_eq!((fleet.reply(first), fleet.reply(second)), (Some(&Ok(())), Some(&Ok(()))));
+}
+
+#[test]
+fn a_start_while_it_is_ended_waits_for_the_end() {
+    let (mut fleet, id) = one();
+    fleet.run(id, &tools(["a"]));
+    let stop = fleet.command(id, Command::Stop);
+    let start = fleet.command(id, Command::Start);
+    assert_eq!((fleet.launched(id), fleet.reply(start)), (1, None));
+    fleet.settle(&tools(["a"]));
+    assert_eq!((fleet.reply(stop), fleet.reply(start)), (Some(&Ok(())), Some(&Ok(()))));
+    assert_eq!((fleet.launched(id), fleet.living(id)), (2, 1));
+}
+
+#[test]
+fn a_first_start_of_a_package_has_more_time() {
+    let (mut fleet, id) = Fleet::of_one(|policy| *policy = Policy::new(PackageKind::Npm));
+    let list = tools(["a"]);
+    let start = fleet.command(id, Command::Start);
+    for _ in 0..2 {
+        let open = fleet.next_open();
+        fleet.answer(open, &list);
+    }
+    fleet.pass(179 * SECOND);
+    assert_eq!((fleet.state(id), fleet.reply(start)), (State::Negotiating, None));
+    fleet.settle(&list);
+    assert_eq!(fleet.reply(start), Some(&Ok(())));
+    fleet.command(id, Command::Restart);
+    for _ in 0..3 {
+        let open = fleet.next_open();
+        fleet.answer(open, &list);
+    }
+    fleet.pass(60 * SECOND);
+    let detail = fleet.supervisor.detail(id).expect("it is there");
+    let error = detail.last_error.expect("it has failed");
+    assert_eq!((error.code(), error.field()), (ErrorCode::NetworkError, "timeout"));
+    assert!(error.message().starts_with("Handshake timed out"), "{error}");
+}
+
+#[test]
+fn a_login_is_waited_for_without_an_end() {
+    let (mut fleet, id) = one();
+    fleet.run(id, &tools(["a"]));
+    let generation = fleet.generation(id);
+    let failure = Failure::new(HubError::validation("authorization", "login"), Retry::Login);
+    fleet.event(id, generation, Event::Closed(failure.clone()));
+    fleet.settle(&tools(["a"]));
+    assert_eq!(fleet.state(id), State::NeedsAuth);
+    let by = fleet.now + SECOND;
+    let call = fleet.command(id, Command::PrepareCall { by });
+    assert_eq!(fleet.reply(call), Some(&Err(failure.error)));
+    fleet.pass(10_000 * SECOND);
+    assert_eq!(fleet.launched(id), 1);
+    fleet.run(id, &tools(["a"]));
+}
+
+#[test]
+fn a_server_that_asks_for_a_login_is_not_started_again_until_it_is_told_to() {
+    let (mut fleet, id) = one();
+    fleet.run(id, &tools(["a"]));
+    let generation = fleet.generation(id);
+    let login = HubError::login_required("log in first");
+    fleet.event(id, generation, Event::Failed(Failure::new(login.clone(), Retry::Login)));
+    // The error is the same while the connection is being closed.
+    let by = fleet.now + SECOND;
+    assert_eq!(fleet.state(id), State::Stopping);
+    let call = fleet.command(id, Command::PrepareCall { by });
+    assert_eq!(fleet.reply(call), Some(&Err(login.clone())));
+    fleet.settle(&tools(["a"]));
+    assert_eq!(fleet.state(id), State::NeedsLogin);
+    let call = fleet.command(id, Command::PrepareCall { by });
+    assert_eq!(fleet.reply(call), Some(&Err(login)));
+    fleet.pass(10_000 * SECOND);
+    assert_eq!(fleet.launched(id), 1);
+    fleet.command(id, Command::Boot);
+    fleet.settle(&tools(["a"]));
+    assert_eq!((fleet.state(id), fleet.launched(id)), (State::Running, 2));
+}
+
+#[test]
+fn everything_may_go_without_a_word() {
+    let (mut fleet, id) = one();
+    fleet.run(id, &tools(["a"]));
+    let generation = fleet.generation(id);
+    fleet.alive.clear();
+    fleet.event(id, generation, Event::Removed);
+    assert_eq!(fleet.state(id), State::Backoff);
+    assert!(fleet.open.is_empty(), "nothing is left to be ended");
+}
+
+#[test]
+fn calls_to_a_server_that_does_not_run_fail_at_once() {
+    let (mut fleet, id) = one();
+    let by = fleet.now + 60 * SECOND;
+    let stopped = fleet.command(id, Command::PrepareCall { by });
+    let says = |fleet: &Fleet, call, text: &str, is_retryable| {
+        let error = fleet.reply(call).expect("it is answered").clone().expect_err("it does not run");
+        assert_eq!((error.code(), error.is_retryable()), (ErrorCode::ServiceUnavailable, is_retryable), "{error}");
+        assert!(error.message().contains(text), "{error}");
+    };
+    says(&fleet, stopped, "is stopped; start it first", false);
+    fleet.command(id, Command::Start);
+    let starting = fleet.command(id, Command::PrepareCall { by });
+    says(&fleet, starting, "is still starting; try again", true);
+    let resolve = fleet.next_open();
+    fleet.refuse(resolve, transient("no luck"));
+    assert_eq!(fleet.state(id), State::Backoff);
+    let failed = fleet.command(id, Command::PrepareCall { by });
+    says(&fleet, failed, "failed and restarts soon: no luck", true);
+    fleet.command(id, Command::Start);
+    let resolve = fleet.next_open();
+    fleet.refuse(resolve, Failure::new(HubError::unavailable("no program"), Retry::Never));
+    assert_eq!(fleet.state(id), State::Failed);
+    let failed = fleet.command(id, Command::PrepareCall { by });
+    says(&fleet, failed, "has failed; start it again first: no program", false);
+}
+
+#[test]
+fn calls_may_wait_for_a_start_for_a_while() {
+    let (mut fleet, id) = Fleet::of_one(|policy| policy.call_wait_start = 5 * SECOND);
+    fleet.command(id, Command::Start);
+    let by = fleet.now + 60 * SECOND;
+    let (late, early) = (fleet.command(id, Command::PrepareCall { by }), fleet.now + SECOND);
+    let early = fleet.command(id, Command::PrepareCall { by: early });
+    fleet.pass(SECOND);
+    assert_eq!(code(fleet.reply(early)), ErrorCode::ServiceUnavailable);
+    assert!(
+        fleet.reply(early).is_some_and(|reply| reply.as_ref().is_err_and(HubError::is_retryable)),
+        "it did not run"
+    );
+    assert_eq!(fleet.reply(late), None);
+    fleet.settle(&tools(["a"]));
+    assert_eq!(fleet.reply(late), Some(&Ok(())));
+}
+
+#[test]
+fn another_configuration_restarts_only_what_runs_it() {
+    let (mut fleet, id) = one();
+    let policy = || Box::new(Policy::new(PackageKind::Binary));
+    fleet.command(id, Command::Configure { policy: policy(), replaced: true });
+    assert_eq!(fleet.state(id), State::Stopped);
+    fleet.run(id, &tools(["a"]));
+    fleet.command(id, Command::Configure { policy: policy(), replaced: false });
+    assert_eq!((fleet.state(id), fleet.launched(id)), (State::Running, 1));
+    fleet.command(id, Command::Configure { policy: policy(), replaced: true });
+    fleet.settle(&tools(["b"]));
+    assert_eq!((fleet.state(id), fleet.launched(id)), (State::Running, 2));
+}
+
+#[test]
+fn those_who_wait_for_a_start_are_bounded() {
+    let (mut fleet, id) = one();
+    let starts: Vec<_> = (0..2_000).map(|_| fleet.command(id, Command::Start)).collect();
+    let refused = starts.iter().filter(|start| fleet.reply(**start).is_some()).count();
+    assert_eq!(refused, 2_000 - 1_024);
+    fleet.settle(&tools(["a"]));
+    assert!(starts.iter().all(|start| fleet.reply(*start).is_some()));
+}
+
+#[test]
+fn generations_only_grow() {
+    let (mut fleet, id) = one();
+    let mut last = Generation(0);
+    for _ in 0..10 {
+        fleet.run(id, &tools(["a"]));
+        assert!(fleet.generation(id) > last);
+        last = fleet.generation(id);
+        fleet.command(id, Command::Stop);
+        fleet.settle(&tools(["a"]));
+    }
+}

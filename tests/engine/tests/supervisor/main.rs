@@ -1,0 +1,9 @@
+//! The life of many servers, without any process: what the supervisor decides, in simulated time.
+
+mod classify;
+mod life;
+mod random;
+mod redefined;
+mod service;
+mod tools;
+mod upkeep;
