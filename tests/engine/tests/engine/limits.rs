@@ -1,6 +1,6 @@
 //! Every limit holds, and reaching it costs the one request that does.
 
-use core::time::Duration;
+use std::time::Duration;
 
 use mcpwire_core::{CallError, CloseReason, Config, Event, PeerErrorKind, RequestOptions, SendError};
 use mcpwire_engine_tests::sim::{Pair, Peer, Sent, legacy};

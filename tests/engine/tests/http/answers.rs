@@ -1,6 +1,6 @@
 //! Answers come as JSON or as a stream of events, and each request has exactly one end.
 
-use core::time::Duration;
+use std::time::Duration;
 
 use mcpwire_core::http::{FailureKind, HttpError};
 use mcpwire_core::{

@@ -2,8 +2,8 @@
 //! "Session Management").
 
 use core::cell::Cell;
-use core::time::Duration;
 use std::rc::Rc;
+use std::time::Duration;
 
 use mcpwire_core::http::{Command, FailureKind, HttpError, Verb};
 use mcpwire_core::{CallError, ClientCapabilities, Config, Event, Json, Negotiate, RequestOptions};

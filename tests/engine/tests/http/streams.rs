@@ -1,11 +1,13 @@
-//! Streams of legacy servers: one for what belongs to no request, and all of them taken up again when they are lost (2025-11-25,
-//! basic/transports, "Resumability and Redelivery").
+//! Streams of events: those of requests, and the stream of its own that a client opens.
 
-use core::time::Duration;
+use std::time::Duration;
 
-use mcpwire_core::http::{FailureKind, HttpError};
-use mcpwire_core::{CallError, ClientCapabilities, Event, RequestOptions};
-use mcpwire_engine_tests::sim::web::{self, Asked, Says, Web};
+use mcpwire_core::http::{FailureKind, HttpError, Settings};
+use mcpwire_core::{CallError, ClientCapabilities, Config, Event, Notification, RequestOptions};
+use mcpwire_engine_tests::sim::web::{self, Asked, Says, URI, Web};
+
+// Streams of legacy servers: one for what belongs to no request, and all of them taken up again when they are lost (2025-11-25,
+// basic/transports, "Resumability and Redelivery").
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -267,4 +269,246 @@ fn a_server_that_ends_each_stream_after_an_event_is_asked_once_a_second() {
         assert_eq!(at[0], Duration::ZERO, "the first one when the server wants it");
         assert!(at.windows(2).skip(5).all(|pair| pair[1].saturating_sub(pair[0]) >= Duration::from_secs(1)), "{at:?}");
     }
+}
+
+// The stream on which legacy servers say what belongs to no request (2025-11-25, basic/transports, "Listening for Messages from
+// the Server").
+
+const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+/// The configuration of a client that can be asked for its roots.
+fn with_roots() -> Config {
+    let mut config = web::patient();
+    config.answer("roots/list");
+    config.capabilities = ClientCapabilities::default().with_roots(false);
+    config
+}
+
+/// A client with a call that it made as soon as the connection was open, to a server that says this when it is asked for its own
+/// stream; and when the call was sent, once `time` has passed.
+fn call_sent_at(config: Config, time: Duration, own_stream: impl Fn(&mut Says) + 'static) -> Vec<Duration> {
+    let mut web = Web::opening(
+        config,
+        web::legacy("2025-11-25", move |asked: &Asked, says| match asked.line().as_str() {
+            "GET" => own_stream(says),
+            _ => {
+                says.json(200, asked.result(&web::said("fine")));
+            }
+        }),
+    );
+    let ticket = web.echo();
+    web.pass(time);
+    assert_eq!(web.text(ticket), "fine");
+    let calls = web.asked.iter().filter(|asked| asked.line() == "POST tools/call");
+    calls.map(|asked| asked.at).collect()
+}
+
+#[test]
+fn the_servers_own_stream_brings_what_belongs_to_no_request() {
+    let mut web = Web::opening(
+        web::patient(),
+        web::legacy("2025-11-25", |asked, says| {
+            assert_eq!((asked.line().as_str(), asked.header("accept")), ("GET", Some("text/event-stream")));
+            says.stream().event("").event(CHANGED);
+        }),
+    );
+    assert!(web.last("GET").exchange.is_long);
+    assert_eq!(web.happened(), [&Event::Connected, &Event::Notification(Notification::ToolsChanged)]);
+    assert!(web.engine.is_idle(), "a stream that waits is nothing under way");
+    assert_eq!(web.engine.poll_timeout(), None);
+    web.pass(Duration::from_secs(3600));
+    assert_eq!(web.lines().len(), 3);
+}
+
+#[test]
+fn the_servers_own_stream_is_taken_up_where_it_was_lost() {
+    let mut times = 0;
+    let mut web = Web::opening(
+        web::patient(),
+        web::legacy("2025-11-25", move |asked, says| {
+            times += 1;
+            assert_eq!(asked.header("last-event-id"), (times > 1).then(|| format!("e{}", times - 1)).as_deref());
+            says.stream().body(format!("id: e{times}\nretry: 2000\ndata: {CHANGED}\n\n")).later(Duration::from_secs(1));
+            if times % 2 == 0 {
+                says.fail(FailureKind::Broken);
+            } else {
+                says.end();
+            }
+        }),
+    );
+    web.pass(Duration::from_secs(31));
+    let at: Vec<u64> = web.asked.iter().filter(|asked| asked.line() == "GET").map(|asked| asked.at.as_secs()).collect();
+    assert_eq!(at, [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30]);
+    assert_eq!(web.events.len(), 12);
+}
+
+#[test]
+fn a_server_whose_stream_never_brings_anything_is_left_alone() {
+    let mut web = Web::opening(
+        web::patient(),
+        web::legacy("2025-11-25", |_, says| {
+            says.stream().end();
+        }),
+    );
+    web.pass(Duration::from_secs(24 * 3600));
+    assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 6);
+    assert_eq!(web.engine.poll_timeout(), None);
+}
+
+#[test]
+fn a_server_without_such_a_stream_is_asked_once() {
+    for status in [405, 404, 400, 401, 200] {
+        let mut web = Web::opening(
+            web::patient(),
+            web::legacy("2025-11-25", move |asked, says| match asked.line().as_str() {
+                "GET" => {
+                    says.empty(status);
+                }
+                _ => {
+                    says.json(200, asked.result(&web::said("fine")));
+                }
+            }),
+        );
+        web.pass(Duration::from_secs(600));
+        let ticket = web.echo();
+        assert_eq!(web.text(ticket), "fine");
+        assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 1, "{status}");
+        assert_eq!(web.engine.poll_timeout(), None);
+    }
+}
+
+/// A client whose event stream ends after 1 s. The server then refuses the stream once, as `refuse` says.
+fn refused_once(refuse: impl Fn(&mut Says) + 'static) -> Web {
+    let mut times = 0;
+    Web::opening(
+        web::patient(),
+        web::legacy("2025-11-25", move |asked, says| {
+            assert_eq!(asked.line(), "GET");
+            times += 1;
+            match times {
+                1 => {
+                    says.stream().event(CHANGED).later(Duration::from_secs(1)).end();
+                }
+                2 => refuse(says),
+                _ => {
+                    says.stream().event(CHANGED);
+                }
+            }
+        }),
+    )
+}
+
+#[test]
+fn a_reopened_stream_that_is_too_early_is_requested_again() {
+    for status in [408, 429, 503] {
+        let mut web = refused_once(move |says| {
+            says.empty(status);
+        });
+        web.pass(Duration::from_secs(60));
+        assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 3, "{status}");
+        assert_eq!(web.lines().iter().filter(|line| *line == "POST initialize").count(), 1, "{status}");
+    }
+}
+
+#[test]
+fn a_refused_stream_is_requested_again_when_the_server_says() {
+    let mut web = refused_once(|says| {
+        says.head(429, &[("retry-after", "300")]).end();
+    });
+    web.pass(Duration::from_secs(290));
+    assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 2);
+    web.pass(Duration::from_secs(20));
+    assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 3);
+}
+
+#[test]
+fn a_server_that_ends_each_session_is_initialized_once_a_minute() {
+    let mut has_stream = false;
+    let mut web = Web::opening(
+        web::patient(),
+        web::legacy("2025-11-25", move |asked, says| {
+            assert_eq!(asked.line(), "GET");
+            has_stream = !has_stream;
+            if has_stream {
+                says.stream().event(CHANGED).end();
+            } else {
+                says.empty(404);
+            }
+        }),
+    );
+    web.pass(Duration::from_secs(600));
+    let at: Vec<Duration> =
+        web.asked.iter().filter(|asked| asked.line() == "POST initialize").map(|asked| asked.at).collect();
+    assert!(at.len() >= 9, "the client goes on: {at:?}");
+    assert!(at[1..].windows(2).all(|pair| pair[1] >= pair[0] + Duration::from_secs(60)), "{at:?}");
+}
+
+#[test]
+fn one_may_do_without() {
+    let mut settings = Settings::new(URI).expect("an address");
+    settings.listen = false;
+    let mut web = Web::new(web::patient(), settings, web::legacy("2025-11-25", |asked, _| panic!("{}", asked.line())));
+    web.open();
+    assert_eq!(web.lines(), ["POST initialize", "POST notifications/initialized"]);
+}
+
+#[test]
+fn who_can_be_asked_calls_once_the_stream_for_questions_is_there() {
+    let sent = call_sent_at(with_roots(), Duration::from_secs(5), |says| {
+        says.later(300 * MS).stream();
+    });
+    assert_eq!(sent, [300 * MS]);
+}
+
+#[test]
+fn who_cannot_be_asked_waits_for_no_stream() {
+    let sent = call_sent_at(web::patient(), Duration::from_secs(5), |says| {
+        says.later(300 * MS).stream();
+    });
+    assert_eq!(sent, [Duration::ZERO]);
+}
+
+#[test]
+fn a_server_that_has_no_such_stream_is_called_as_soon_as_it_says_so() {
+    let sent = call_sent_at(with_roots(), Duration::from_secs(5), |says| {
+        says.later(300 * MS).empty(405);
+    });
+    assert_eq!(sent, [300 * MS]);
+    let sent = call_sent_at(with_roots(), Duration::from_secs(5), |says| {
+        says.later(200 * MS).fail(FailureKind::Broken);
+    });
+    assert_eq!(sent, [200 * MS]);
+}
+
+#[test]
+fn a_stream_whose_head_is_held_back_delays_calls_by_a_second_and_no_more() {
+    let sent = call_sent_at(with_roots(), Duration::from_secs(5), |_| {});
+    assert_eq!(sent, [Duration::from_secs(1)]);
+}
+
+#[test]
+fn what_a_call_makes_the_server_ask_on_its_own_stream_is_answered() {
+    let mut is_listened_to = false;
+    let mut web = Web::opening(
+        with_roots(),
+        web::legacy("2025-11-25", move |asked, says| match asked.line().as_str() {
+            "GET" => {
+                is_listened_to = true;
+                says.later(100 * MS).stream();
+            }
+            "POST tools/call" => assert!(is_listened_to, "what it asks now is lost"),
+            _ => {
+                says.empty(202);
+            }
+        }),
+    );
+    let _ticket = web.echo();
+    web.pass(100 * MS);
+    let stream = web.last("GET").exchange.id;
+    assert_eq!(web.last("POST tools/call").at, 100 * MS);
+    web.say(stream, |says| {
+        says.event(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
+    });
+    web.pass(MS);
+    assert!(matches!(web.happened().last(), Some(Event::ServerRequest(_))), "{:?}", web.events);
 }

@@ -2,7 +2,6 @@
 
 mod classify;
 mod life;
-mod random;
 mod redefined;
 mod service;
 mod tools;

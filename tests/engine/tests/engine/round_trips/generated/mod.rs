@@ -13,25 +13,21 @@ macro_rules! made {
     };
 }
 
-mod elicitation;
-mod opening;
-mod sampling;
-mod subscriptions;
-mod tasks;
+mod server_requests;
 
-pub(crate) use elicitation::*;
-pub(crate) use opening::*;
-pub(crate) use sampling::*;
-pub(crate) use subscriptions::*;
-pub(crate) use tasks::*;
+pub(crate) use server_requests::*;
 
+use mcpwire_core::internal::{
+    DiscoverResult, InitializeParams, InitializeResult, InputRequest, InputRequiredResult, SubscriptionsAcknowledged,
+    SubscriptionsListenResult,
+};
 use mcpwire_core::{
-    Annotations, AudioContent, CallToolResult, CompleteResult, Completion, ContentBlock, EmbeddedResource, Extra,
-    GetPromptResult, Icon, ImageContent, Implementation, ItemList, Json, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListToolsResult, LogMessage, LoggingLevel,
-    Number, Progress, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents,
-    ResourceLink, ResourceTemplate, ResourceUi, ResourceUpdated, Role, Root, TextContent, Tool, ToolAnnotations,
-    ToolUi, UiCsp,
+    Annotations, AudioContent, CallToolResult, ClientCapabilities, CompleteResult, Completion, ContentBlock,
+    EmbeddedResource, Extra, GetPromptResult, Icon, ImageContent, Implementation, ItemList, Json, ListCapability,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListToolsResult, LogMessage,
+    LoggingLevel, Number, Progress, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Resource,
+    ResourceContents, ResourceLink, ResourceTemplate, ResourceUi, ResourceUpdated, ResourcesCapability, Role, Root,
+    ServerCapabilities, SubscriptionFilter, TextContent, Tool, ToolAnnotations, ToolUi, UiCsp,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -376,4 +372,114 @@ pub(crate) fn resource_ui() -> impl Strategy<Value = ResourceUi> {
         prefers_border: flag(),
         extra: extra(),
     })
+}
+
+// What both sides say of themselves when a connection is opened, and what a server wants before it answers.
+
+pub(crate) fn client_capabilities() -> impl Strategy<Value = ClientCapabilities> {
+    made!(ClientCapabilities {
+        roots: meta(),
+        sampling: meta(),
+        elicitation: meta(),
+        tasks: meta(),
+        extensions: meta(),
+        experimental: meta(),
+        extra: extra(),
+    })
+}
+
+fn list_capability() -> impl Strategy<Value = ListCapability> {
+    made!(ListCapability { list_changed: any::<bool>(), extra: extra() })
+}
+
+pub(crate) fn server_capabilities() -> impl Strategy<Value = ServerCapabilities> {
+    let resources =
+        made!(ResourcesCapability { list_changed: any::<bool>(), subscribe: any::<bool>(), extra: extra() });
+    made!(ServerCapabilities {
+        tools: option::of(list_capability()),
+        resources: option::of(resources),
+        prompts: option::of(list_capability()),
+        completions: meta(),
+        logging: meta(),
+        tasks: option::of(tasks_capability()),
+        extensions: meta(),
+        experimental: meta(),
+        extra: extra(),
+    })
+}
+
+pub(crate) fn initialize_params() -> impl Strategy<Value = InitializeParams> {
+    made!(InitializeParams {
+        protocol_version: text(),
+        capabilities: client_capabilities(),
+        client_info: implementation(),
+        extra: extra(),
+    })
+}
+
+pub(crate) fn initialize_result() -> impl Strategy<Value = InitializeResult> {
+    made!(InitializeResult {
+        protocol_version: word(),
+        capabilities: option::of(server_capabilities()),
+        server_info: option::of(implementation()),
+        instructions: word(),
+        meta: meta(),
+        extra: extra(),
+    })
+}
+
+pub(crate) fn discover_result() -> impl Strategy<Value = DiscoverResult> {
+    made!(DiscoverResult {
+        supported_versions: vec(text(), 0..3),
+        capabilities: option::of(server_capabilities()),
+        instructions: word(),
+        server_info: option::of(implementation()),
+        result_type: complete(),
+        ttl_ms: whole(),
+        cache_scope: word(),
+        meta: meta(),
+        extra: extra(),
+    })
+}
+
+pub(crate) fn input_required_result() -> impl Strategy<Value = InputRequiredResult> {
+    let input = (select(vec!["roots/list", "elicitation/create", "x-new"]), meta());
+    let state = option::of(text().prop_map(|text| Json::from_value(&text).expect("it is JSON")));
+    let made = made!(InputRequiredResult {
+        input_requests: btree_map(text(), input, 0..3).prop_map(|inputs| {
+            let input = |(name, (method, params)): (String, (&str, Option<Json>))| {
+                let mut input = InputRequest::default();
+                (input.name, input.method, input.params) = (name, method.into(), params);
+                input
+            };
+            inputs.into_iter().map(input).collect::<Vec<_>>()
+        }),
+        request_state: state,
+        meta: meta(),
+        extra: extra(),
+    });
+    made.prop_filter("nothing is wished for", |result| {
+        !result.input_requests.is_empty() || result.request_state.is_some()
+    })
+}
+
+// What a client wants to be told of, and what the server agrees to.
+
+pub(crate) fn subscription_filter() -> impl Strategy<Value = SubscriptionFilter> {
+    made!(SubscriptionFilter {
+        tools_list_changed: any::<bool>(),
+        prompts_list_changed: any::<bool>(),
+        resources_list_changed: any::<bool>(),
+        resource_subscriptions: vec(text(), 0..3),
+        task_ids: vec(text(), 0..3),
+        extra: extra(),
+    })
+}
+
+pub(crate) fn subscriptions_acknowledged() -> impl Strategy<Value = SubscriptionsAcknowledged> {
+    made!(SubscriptionsAcknowledged { notifications: subscription_filter(), meta: meta(), extra: extra() })
+}
+
+pub(crate) fn subscriptions_listen_result() -> impl Strategy<Value = SubscriptionsListenResult> {
+    made!(SubscriptionsListenResult { result_type: complete(), meta: meta(), extra: extra() })
 }

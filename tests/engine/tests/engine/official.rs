@@ -1,21 +1,24 @@
-//! The official examples of what a client answers and listens to: asked as the specification asks, answered by way of the
-//! types, and what is sent is the example.
-//!
-//! They lie in the folder that `MCPWIRE_SPEC` names, as `<revision>/examples/<definition>/*.json`.
+//! The official examples, answers with every combination of members, and the names of the official schemas.
 
-use std::mem;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::{fs, mem};
 
 use mcpwire_core::internal::{SubscriptionsListen, SubscriptionsListenParams};
 use mcpwire_core::{
-    Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Event, Json,
-    ListRootsResult, RequestOptions, Root, SamplingContent, ServerRequest, ServerRequestKind, StopReason,
-    SubscribeOptions, SubscriptionFilter, ToolUseContent,
+    AudioContent, Config, ContentBlock, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams,
+    ElicitResult, Event, ImageContent, Json, ListRootsResult, ListToolsResult, RequestOptions, Root, SamplingContent,
+    ServerRequest, ServerRequestKind, StopReason, SubscribeOptions, SubscriptionFilter, ToolUseContent,
 };
 use mcpwire_engine_tests::sim::{Pair, legacy, modern};
 use mcpwire_engine_tests::spec;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+// The official examples of what a client answers and listens to: asked as the specification asks, answered by way of the
+// types, and what is sent is the example.
+//
+// They lie in the folder that `MCPWIRE_SPEC` names, as `<revision>/examples/<definition>/*.json`.
 
 /// The one example of a definition in the file of this name.
 fn example(folder: &Path, definition: &str, file: &str) -> Value {
@@ -205,4 +208,173 @@ fn a_subscription_is_sent_as_in_the_example() {
         expected["id"] = sent["id"].clone();
         assert_eq!(sent, expected);
     }
+}
+
+// What the specification's own examples and schemas say of single blocks and members. That each example is read, and comes
+// out as it went in, is part of `schema_coverage`; that requests are sent as in the examples, of
+// `core_server_features_asked.rs`.
+
+#[test]
+fn every_known_block_is_known() {
+    let Some(folder) = spec::folder() else { return };
+    for name in ["TextContent", "ImageContent", "AudioContent", "ResourceLink", "EmbeddedResource"] {
+        for (file, value) in spec::examples(&folder, name) {
+            let block = Json::from_value(&value).and_then(|json| json.decode::<ContentBlock>()).expect("it is a block");
+            assert!(!matches!(block, ContentBlock::Unknown(_)), "{file}");
+        }
+    }
+    let (image, audio) = (ImageContent::default(), AudioContent::default());
+    assert_eq!((image.extra, audio.extra), Default::default());
+}
+
+/// The schema of each revision knows the members that the types here have; a member that was misspelt would be in none.
+#[test]
+fn every_member_is_in_a_schema() {
+    let Some(folder) = spec::folder() else { return };
+    let mut schemas = String::new();
+    for revision in spec::folders(&folder) {
+        schemas.push_str(&fs::read_to_string(revision.join("schema.json")).unwrap_or_default());
+    }
+    let full = r#"{"tools":[{"name":"n","title":"t","description":"d","inputSchema":{},"outputSchema":{},"annotations":{"title":"t","readOnlyHint":true,"destructiveHint":true,"idempotentHint":true,"openWorldHint":true},"icons":[{"src":"s","mimeType":"m","sizes":["1"],"theme":"t"}],"_meta":{}}],"nextCursor":"c","resultType":"complete","ttlMs":1,"cacheScope":"c","_meta":{}}"#;
+    let page: ListToolsResult = Json::parse(full).and_then(|json| json.decode()).expect("it is a page");
+    assert!(page.extra.is_empty() && page.tools.items.iter().all(|tool| tool.extra.is_empty()));
+    let mut names = Vec::new();
+    keys(&serde_json::from_str(full).expect("it is JSON"), &mut names);
+    for name in names {
+        assert!(schemas.contains(&format!("\"{name}\":")), "no schema has {name}");
+    }
+}
+
+fn keys(value: &Value, names: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                names.push(name.clone());
+                keys(value, names);
+            }
+        }
+        Value::Array(elements) => elements.iter().for_each(|element| keys(element, names)),
+        _ => {}
+    }
+}
+
+// Each name of the protocol leads to something in the documentation: to the item of this name, or to one that has it as an
+// alias. The schemas lie in the folder that `MCPWIRE_SPEC` names, as `<revision>/schema.json`.
+
+/// Definitions that are parts of others, or that the library does not need.
+const NO_ITEM: &[&str] = &[
+    // Unions, and what several messages have in common.
+    "BaseMetadata",
+    "CacheableResult",
+    "ClientResult",
+    "EmptyResult",
+    "Icons",
+    "JSONRPCMessage",
+    "JSONRPCNotification",
+    "JSONRPCRequest",
+    "JSONRPCResponse",
+    "JSONRPCResultResponse",
+    "NotificationParams",
+    "Request",
+    "RequestParams",
+    "ResourceRequestParams",
+    "Result",
+    "ServerResult",
+    // The error of JSON-RPC, whose name would hide all other errors.
+    "Error",
+    // Strings and numbers.
+    "Cursor",
+    "ProgressToken",
+    "RequestId",
+    "ResultType",
+    // Objects that are kept as JSON.
+    "InputResponse",
+    "InputResponseRequestParams",
+    "InputResponses",
+    "MetaObject",
+    "NotificationMetaObject",
+    "RelatedTaskMetadata",
+    "RequestMetaObject",
+    "ResultMetaObject",
+    "SubscriptionsListenResultMetaObject",
+];
+
+/// Adds the names that the files of a folder export, and their aliases.
+fn collect(folder: &Path, names: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("a folder of the sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            collect(&path, names);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).expect("a source");
+            for line in text.lines().map(str::trim_start) {
+                if let Some(aliases) = line.strip_prefix("#[doc(alias") {
+                    names.extend(aliases.split('"').skip(1).step_by(2).map(String::from));
+                }
+                let declared = ["pub struct ", "pub cacheable struct ", "pub enum ", "pub trait "];
+                if let Some(name) = declared.iter().find_map(|keyword| line.strip_prefix(keyword)) {
+                    names.extend(name.split(|c: char| !c.is_alphanumeric()).next().map(String::from));
+                }
+                // The list of methods in a macro that makes each an alias.
+                if let Some((_, rest)) = line.split_once(" = \"").filter(|_| line.contains("=>")) {
+                    names.extend(rest.split('"').next().map(String::from));
+                }
+            }
+        }
+    }
+}
+
+/// The methods of the requests and notifications of a schema.
+fn methods(definitions: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    definitions.values().filter_map(|definition| definition["properties"]["method"]["const"].as_str())
+}
+
+#[test]
+fn names_that_programs_look_for_are_found() {
+    let mut names = BTreeSet::new();
+    for folder in ["core", "adapters"] {
+        collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder), &mut names);
+    }
+    let wanted = [
+        "from_stream",
+        "HubError",
+        "InvalidItem",
+        "ListResult",
+        "MessageObserver",
+        "ProtocolMode",
+        "RemoteClosed",
+        "RequestHandler",
+        "ServerRequest",
+        "ShutdownTimeouts",
+        "StderrHandler",
+        "UnparsableMessage",
+    ];
+    let missing: Vec<_> = wanted.iter().filter(|name| !names.contains(**name)).collect();
+    assert!(missing.is_empty(), "give an item the alias: {missing:?}");
+}
+
+#[test]
+fn each_name_of_the_schema_is_found() {
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../core");
+    let mut names = BTreeSet::new();
+    for package in ["text", "types", "engine"] {
+        collect(&core.join(package).join("src"), &mut names);
+    }
+    let Some(spec) = std::env::var_os("MCPWIRE_SPEC") else {
+        return println!("SKIPPED: MCPWIRE_SPEC does not say where the specification is");
+    };
+    let mut in_schemas = BTreeSet::new();
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let schema = fs::read_to_string(Path::new(&spec).join(revision).join("schema.json")).expect("a schema");
+        let schema: Value = serde_json::from_str(&schema).expect("it is JSON");
+        let definitions = schema["$defs"].as_object().expect("definitions");
+        in_schemas.extend(methods(definitions).map(String::from));
+        in_schemas.extend(definitions.keys().cloned());
+    }
+    assert!(in_schemas.len() > 190, "{in_schemas:?}");
+    let is_missing = |name: &&String| !names.contains(*name) && !NO_ITEM.contains(&&***name);
+    let missing: Vec<_> = in_schemas.iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "give an item the alias, or say why none has it: {missing:?}");
+    let surplus: Vec<_> = NO_ITEM.iter().filter(|name| names.contains(**name)).collect();
+    assert!(surplus.is_empty(), "these have an item: {surplus:?}");
 }

@@ -1,10 +1,58 @@
-//! The promises of the fuzz targets on random inputs, and on random inputs that look like messages.
+//! The promises of the fuzz targets on kept and on random inputs.
+
+use std::fs;
+use std::path::Path;
 
 use mcpwire_core::Json;
-use mcpwire_engine_tests::fuzz::{chunks, content, envelope, exchange, operations, tools};
+use mcpwire_engine_tests::fuzz::{TARGETS, chunks, content, envelope, exchange, http, operations, sse, tools};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+
+// The fuzz targets' kept inputs, played once more: what was a crash once stays none.
+
+fn replay(name: &str) {
+    let (_, run) = TARGETS.into_iter().find(|(target, _)| *target == name).expect("a target of that name");
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let mut played = 0;
+    for kind in ["seeds", "corpus"] {
+        let Ok(inputs) = fs::read_dir(fuzz.join(kind).join(name)) else { continue };
+        for input in inputs {
+            let path = input.expect("it can be listed").path();
+            println!("{}", path.display());
+            run(&fs::read(&path).expect("it can be read"));
+            played += 1;
+        }
+    }
+    assert!(played >= 10, "only {played} inputs of {name}");
+}
+
+macro_rules! kept_inputs {
+    ($($target:ident),+) => {
+        $(
+            #[test]
+            fn $target() {
+                replay(stringify!($target));
+            }
+        )+
+
+        /// The targets whose inputs are replayed.
+        const REPLAYED: &[&str] = &[$(stringify!($target)),+];
+    };
+}
+
+kept_inputs!(chunks, content, envelope, exchange, http, oauth, operations, sse, supervisor, tools);
+
+#[test]
+fn every_target_has_its_file_and_is_replayed() {
+    for (name, _) in TARGETS {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fuzz/fuzz_targets/{name}.rs"));
+        assert!(file.is_file(), "{}", file.display());
+        assert!(REPLAYED.contains(&name), "{name}");
+    }
+}
+
+// The promises of the fuzz targets on random inputs, and on random inputs that look like messages.
 
 /// Text made of what messages are made of: much of it is nearly JSON.
 fn nearly_json() -> impl Strategy<Value = Vec<u8>> {
@@ -225,5 +273,67 @@ fn a_client_reports_the_same_for_every_layout() {
             })
             .collect();
         exchange::run(&bytes);
+    }
+}
+
+// The promises of the fuzz targets of HTTP on random inputs, and on random inputs that look like streams of events.
+
+/// Text made of what streams of events are made of.
+fn nearly_events() -> impl Strategy<Value = Vec<u8>> {
+    const PARTS: [&[u8]; 24] = [
+        b"data:",
+        b"data: ",
+        b"data",
+        b"id:",
+        b"id: 7",
+        b"event: x",
+        b"event:",
+        b"retry: 100",
+        b"retry: 1x",
+        b": comment",
+        b":",
+        b"\n",
+        b"\n\n",
+        b"\r",
+        b"\r\n",
+        b"\r\r",
+        b"\xef\xbb\xbf",
+        b"\xef\xbb",
+        b"\0",
+        b" ",
+        b"{}",
+        b"some text that is longer",
+        "ä".as_bytes(),
+        b"\xff",
+    ];
+    vec(select(&PARTS[..]), 0..60).prop_map(|parts| parts.concat())
+}
+
+/// Decisions that lead far: the server answers well much of the time.
+fn nearly_a_session() -> impl Strategy<Value = Vec<u8>> {
+    let step = prop_oneof![
+        3 => any::<u8>().prop_map(|which| vec![18, which]),
+        2 => any::<u8>().prop_map(|bits| vec![0, bits]),
+        1 => (4..8u8, any::<[u8; 4]>()).prop_map(|(step, rest)| [&[step][..], &rest].concat()),
+        2 => (8..12u8, any::<[u8; 5]>()).prop_map(|(step, rest)| [&[step][..], &rest].concat()),
+        1 => (any::<u8>(), any::<[u8; 3]>()).prop_map(|(step, rest)| [&[step][..], &rest].concat()),
+    ];
+    (any::<u8>(), vec(step, 0..80)).prop_map(|(setup, steps)| [vec![setup], steps.concat()].concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn events_do_not_depend_on_how_they_are_cut(
+        first in any::<[u8; 2]>(),
+        stream in prop_oneof![nearly_events(), vec(any::<u8>(), 0..400)],
+    ) {
+        sse::run(&[&first[..], &stream].concat());
+    }
+
+    #[test]
+    fn parts_of_responses_in_any_order(steps in prop_oneof![nearly_a_session(), vec(any::<u8>(), 0..600)]) {
+        http::run(&steps);
     }
 }
