@@ -83,32 +83,6 @@ fn the_waker_of_a_listener_may_hold_the_last_client<H: Host>() {
     assert!(poll(&mut notifications, Waker::noop()).is_ready());
 }
 
-/// A value of the program whose drop uses the client.
-struct UsesClient(Arc<OnceLock<McpClient<()>>>);
-
-impl Drop for UsesClient {
-    fn drop(&mut self) {
-        assert_eq!(self.0.get().expect("it is connected").pid(), None);
-    }
-}
-
-fn the_values_of_an_unused_kill_function_may<H: Host>() {
-    let place = Arc::<OnceLock<McpClient<()>>>::default();
-    let of_launcher = Arc::clone(&place);
-    let options = ConnectOptions::new(Config::default()).launcher(move |_: &McpServerDef| {
-        let (ours, _) = duplex(1024);
-        let value = UsesClient(Arc::clone(&of_launcher));
-        let exit = async { Exit::new(Some(0), None) };
-        Ok(ServerLaunch::streams(ours.reader, ours.writer, exit).on_kill(move || drop(value)))
-    });
-    H::start().block_on(async {
-        let client =
-            McpClient::<H::Runtime>::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
-        place.set(client.without_runtime()).expect("it is empty");
-        assert_eq!(client.shutdown().await.expect("it ends").exit, Some(Exit::new(Some(0), None)));
-    });
-}
-
 fn poll(notifications: &mut Notifications, waker: &Waker) -> Poll<Option<Notification>> {
     pin!(notifications.next()).poll(&mut Context::from_waker(waker))
 }
@@ -119,7 +93,6 @@ on_every_async_adapter!(
     a_listener_to_progress_may,
     a_follower_may_drop_the_client,
     the_waker_of_a_listener_may_hold_the_last_client,
-    the_values_of_an_unused_kill_function_may,
 );
 
 fn assert_it_goes_well<H: Host>(client: &mut Async<H>, place: &Place<H::Runtime>) {

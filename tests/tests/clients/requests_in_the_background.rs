@@ -150,45 +150,6 @@ fn a_dropped_request_of_a_blocking_client_is_cancelled() {
     });
 }
 
-#[test]
-fn the_server_gets_the_reason_of_a_cancelled_request() {
-    watched(|| {
-        let kit = Testkit::new(ScriptedServer::new().tool("never", |_| ScriptedResponse::new()));
-        kit.run(async |client| {
-            let params = CallToolParams { name: "never", arguments: &json!({}) };
-            let pending = client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
-            pending.cancel("the user has changed their mind");
-            client.list_tools().await.expect("it answers");
-        });
-        let cancelled = kit.server().cancellations();
-        assert_eq!(cancelled[0].reason.as_deref(), Some("the user has changed their mind"));
-    });
-}
-
-#[test]
-fn requests_of_resources_prompts_and_completions_have_options() {
-    watched(|| {
-        let capabilities = json!({"tools": {}, "resources": {}, "prompts": {}, "completions": {}});
-        let silent = ["resources/read", "prompts/get", "completion/complete"];
-        let server = ScriptedServer::new().capabilities(capabilities);
-        let server = silent.into_iter().fold(server, |server, method| server.on(method, |_| ScriptedResponse::new()));
-        let kit = Testkit::new(server);
-        let options = RequestOptions::new().timeout(Duration::from_secs(1));
-        let errors = kit.run(async |client| {
-            let params = CompleteParams::new(CompletionReference::Prompt { name: "p" }, "name", "a");
-            [
-                client.read_resource_with("a:b", &options).await.expect_err("nobody answers"),
-                client.get_prompt_with("p", (), &options).await.expect_err("nobody answers"),
-                client.complete_with(&params, &options).await.expect_err("nobody answers"),
-            ]
-        });
-        for error in errors {
-            assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
-        }
-        assert_eq!(kit.time().elapsed().as_secs(), 3);
-    });
-}
-
 fn options_do_not_stand_in_the_way_of_opening_at_once<H: Host>() {
     let server = server!("well-behaved");
     H::start().block_on(async {

@@ -142,33 +142,6 @@ fn a_kill_is_waited_for_by_nothing<H: Host>() {
     }
 }
 
-/// The server ends its output on the probe, and would be restarted after its exit. Nobody waits for the opening.
-fn a_shutdown_prevents_a_restart<H: Host>() {
-    let hour = Duration::from_secs(3_600);
-    let (exit_now, exits) = ::smol::channel::bounded(1);
-    let (ours, Duplex { reader: mut input, writer: output }) = duplex(1024);
-    drop(output);
-    let once = Mutex::new(Some((ours, exits)));
-    let options = ConnectOptions::default()
-        .grace_periods(GracePeriods { after_close: hour, after_terminate: hour })
-        .launcher(move |_: &McpServerDef| {
-            let (ours, exits) = once.lock().unwrap().take().expect("it is started once");
-            let exit = async move { exits.recv().await.expect("the test ends the server") };
-            Ok(ServerLaunch::streams(ours.reader, ours.writer, exit))
-        });
-    H::start().block_on(async {
-        let client =
-            McpClient::<H::Runtime>::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
-        assert!(poll_once(pin!(client.initialize())).await.is_none());
-        // The client closes the input when it has seen the end of the output.
-        input.read_to_end(&mut Vec::new()).await.expect("it can be read");
-        let shutdown = client.shutdown();
-        exit_now.send(Exit::new(Some(0), None)).await.expect("the client waits for the exit");
-        assert_eq!(client.closed().await.reason, CloseReason::ByServer);
-        shutdown.await.expect("it ends");
-    });
-}
-
 on_every_async_adapter!(
     whoever_asks_again_is_told_the_same,
     clones_may_ask_at_once,
@@ -178,7 +151,6 @@ on_every_async_adapter!(
     it_stays_polite_when_all_clients_have_gone,
     it_needs_no_client,
     a_kill_is_waited_for_by_nothing,
-    a_shutdown_prevents_a_restart,
 );
 
 fn ponder<R>(client: &McpClient<R>) -> mcpwire_driver::Pending<CallTool> {

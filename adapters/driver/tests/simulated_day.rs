@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcpwire_driver::protocol::{CallTool, CallToolParams, Config, Era, LoggingLevel, Negotiate, RequestOptions};
 use mcpwire_driver::{ErrorKind, Notifications};
+use mcpwire_engine_tests::{Allocated, Counting, allocated, watched};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
-use mcpwire_tests::{Allocated, Counting, allocated, watched};
 use serde_json::json;
 
 #[global_allocator]
