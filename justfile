@@ -1,5 +1,7 @@
 # `just ci` is the whole CI; each step can be run on its own.
 
+pure := "-p mcpwire-text -p mcpwire-types -p mcpwire-core -p mcpwire-oauth -p mcpwire-supervisor -p mcpwire-tool-client"
+
 # The recipes.
 default:
     @just --list
@@ -7,6 +9,14 @@ default:
 # All that CI runs.
 ci:
     bash .ci/run
+
+# The tests without processes and sockets: of the pure crates, the async client and the hub's supervisor, without the longest random ones.
+quick:
+    cargo fmt --all --check
+    cargo clippy --locked --quiet {{pure}} -- -D warnings
+    cargo test --locked --quiet {{pure}} --lib
+    cargo test --locked --quiet -p mcpwire-engine-tests -- --skip fuzz_targets --skip round_trips --skip json_ --skip random --skip thousand --skip hostile
+    cargo test --locked --quiet -p mcpwire-driver --test virtual_time
 
 # Format the code.
 fmt:

@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcpwire_blocking as blocking;
-use mcpwire_driver::protocol::{
-    CallTool, CallToolParams, CompleteParams, CompletionReference, Progress, RequestOptions, TaskStatus,
-};
+use mcpwire_driver::protocol::{Progress, TaskStatus};
 use mcpwire_driver::{ConnectOptions, Error, ErrorKind, McpClient};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use mcpwire_tests::asynchronous::{Async, Host};

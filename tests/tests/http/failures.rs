@@ -1,14 +1,22 @@
-//! What can go wrong between a client and a server that it speaks HTTP with: each fails what it concerns, in time, and nothing
-//! else.
+//! What goes wrong over HTTP: servers that fail, and code of the program that panics.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeSet;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use ::smol::io::{AsyncRead, Cursor};
 use mcpwire_driver::ErrorKind;
-use mcpwire_tests::web::{Reply, Request, Web, said};
+use mcpwire_driver::http::{HttpClient, HttpOptions, HttpResponse, ResponseFuture, TokenFuture, TokenProvider};
+use mcpwire_driver::protocol::http::Exchange;
+use mcpwire_tests::web::{Reply, Request, Web, said, tools};
 use mcpwire_tests::{Adapter, Call, Failure, OverHttp, WATCHDOG, on_every_adapter};
 use serde_json::{Value, json};
+
+// What can go wrong between a client and a server that it speaks HTTP with: each fails what it concerns, in time, and nothing
+// else.
 
 /// What a call may take whose server says nothing.
 const SHORT: Duration = Duration::from_millis(100);
@@ -254,6 +262,189 @@ fn refusals_have_a_kind_a_status_and_a_time_to_wait<A: Adapter>() {
     }
 }
 
+// A token provider and an HTTP client that panic: the requests fail that they were to make, and no others.
+
+struct Fragile(Arc<AtomicBool>);
+
+impl TokenProvider for Fragile {
+    fn token(&self) -> TokenFuture<'_> {
+        Box::pin(async {
+            assert!(!self.0.load(Ordering::SeqCst), "nobody is logged in");
+            Ok(None)
+        })
+    }
+}
+
+fn a_token_provider_that_panics_fails_the_requests_it_is_asked_for<A: Adapter>() {
+    let web = Web::modern(|request, reply| reply.json(200, &request.answer(said("here"))));
+    let panics = Arc::new(AtomicBool::new(false));
+    let http = HttpOptions::default().token(Fragile(Arc::clone(&panics)));
+    let mut client = A::over_http(&web.def(), OverHttp { http, ..OverHttp::default() }).expect("it is made");
+    client.initialize().expect("it opens");
+    for _ in 0..2 {
+        panics.store(true, Ordering::SeqCst);
+        let words = ["no access token", "the token provider panicked: nobody is logged in"];
+        client.failure("echo").assert(ErrorKind::Unauthorized, &words);
+        panics.store(false, Ordering::SeqCst);
+        assert_eq!(client.text("echo", json!({})), "here");
+    }
+    assert_eq!((client.in_flight(), web.count("tools/call")), (0, 2));
+}
+
+/// Answers by itself, and panics where it is told to.
+struct Breaks(Arc<Mutex<&'static str>>);
+
+impl Breaks {
+    fn check(place: &Mutex<&'static str>, here: &str) {
+        let there = *place.lock().unwrap();
+        assert_ne!(there, here, "on purpose");
+    }
+}
+
+impl HttpClient for Breaks {
+    fn send(&self, exchange: Exchange) -> ResponseFuture {
+        Breaks::check(&self.0, "send");
+        let place = Arc::clone(&self.0);
+        Box::pin(async move {
+            Breaks::check(&place, "head");
+            let request: Value = serde_json::from_slice(&exchange.body).expect("it is a message");
+            let result = match request["method"].as_str() {
+                Some("server/discover") => json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}),
+                _ => said("canned"),
+            };
+            let body = json!({"jsonrpc": "2.0", "id": request["id"], "result": result}).to_string();
+            let headers = vec![("Content-Type".to_owned(), b"application/json".to_vec())];
+            let body = Body { place, bytes: Cursor::new(body.into_bytes()) };
+            Ok(HttpResponse::new(200, headers, body))
+        })
+    }
+}
+
+struct Body {
+    place: Arc<Mutex<&'static str>>,
+    bytes: Cursor<Vec<u8>>,
+}
+
+impl AsyncRead for Body {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<std::io::Result<usize>> {
+        Breaks::check(&self.place, "body");
+        Pin::new(&mut self.bytes).poll_read(cx, buf)
+    }
+}
+
+fn an_http_client_that_panics_fails_its_own_requests<A: Adapter>() {
+    let web = Web::modern(|_, reply| reply.json(200, &json!({})));
+    let place = Arc::new(Mutex::new(""));
+    let http = HttpOptions::default().client(Breaks(Arc::clone(&place)));
+    let mut client = A::over_http(&web.def(), OverHttp { http, ..OverHttp::default() }).expect("it is made");
+    client.initialize().expect("it opens");
+    for here in ["send", "head", "body", "send"] {
+        *place.lock().unwrap() = here;
+        let failures = client.call_together(vec![Call::new("echo"), Call::new("echo")]);
+        for failure in failures {
+            failure.expect_err(here).assert(ErrorKind::Network, &["the HTTP client panicked: ", "on purpose"]);
+        }
+        *place.lock().unwrap() = "";
+        assert_eq!(client.text("echo", json!({})), "canned", "after {here}");
+    }
+    assert_eq!((client.in_flight(), web.requests().len()), (0, 0));
+}
+
+// Servers that ask so often that the answers could use up connections, descriptors and memory.
+
+/// The most connections of one client in these tests: the server's stream, four messages, two calls, and those that are being
+/// replaced.
+const MOST_CONNECTIONS: usize = 16;
+
+/// What a server received of the answers to its pings.
+#[derive(Clone, Default)]
+struct Answers {
+    ids: Arc<Mutex<BTreeSet<u64>>>,
+    were_repeated: Arc<AtomicBool>,
+}
+
+impl Answers {
+    fn len(&self) -> usize {
+        self.ids.lock().unwrap().len()
+    }
+
+    fn add(&self, request: &Request) {
+        assert_eq!(request.body["result"], json!({}), "{}", request.body);
+        let id = request.body["id"].as_u64().expect("the id of a ping");
+        let is_new = self.ids.lock().unwrap().insert(id);
+        self.were_repeated.fetch_or(!is_new, Ordering::SeqCst);
+    }
+}
+
+/// A legacy server that sends so many pings on its own stream at once, and handles each answer so.
+fn pinging(pings: u64, on_answer: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static) -> Web {
+    Web::start(move |request, reply| match request.method() {
+        "server/discover" => reply.full(400, "", "no session"),
+        "initialize" => {
+            let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "pinging", "version": "1"}});
+            let headers = "Content-Type: application/json\r\nMcp-Session-Id: s1\r\n";
+            reply.full(200, headers, request.answer(result).to_string());
+        }
+        "notifications/initialized" | "DELETE" => reply.full(202, "", ""),
+        "GET" => {
+            reply.stream();
+            for first in (0..pings).step_by(100) {
+                let event = |id| format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+                reply.chunk((first..(first + 100).min(pings)).map(event).collect::<String>());
+            }
+            reply.until_closed();
+        }
+        "tools/list" => reply.json(200, &request.answer(tools())),
+        "tools/call" => reply.json(200, &request.answer(said("fine"))),
+        "POST" => on_answer(request, reply),
+        other => panic!("{other}"),
+    })
+}
+
+fn open_flooded<A: Adapter>(web: &Web) -> A {
+    let mut client = A::over_http(&web.def(), OverHttp::default()).expect("it can be reached");
+    client.initialize().expect("it answers");
+    client
+}
+
+fn call<A: Adapter>(client: &mut A) {
+    let call = Call::new("echo").timeout(WATCHDOG);
+    assert_eq!(client.call(call).expect("calls go on").text().into_string(), "fine");
+}
+
+fn answers_to_many_pings_share_a_few_connections<A: Adapter>() {
+    let answers = Answers::default();
+    let received = answers.clone();
+    let web = pinging(3_000, move |request, reply| {
+        received.add(request);
+        reply.full(202, "", "");
+    });
+    let other = Web::modern(|request, reply| reply.json(200, &request.answer(said("fine"))));
+    let (mut client, mut to_other) = (open_flooded::<A>(&web), open_flooded::<A>(&other));
+    while answers.len() < 3_000 {
+        call(&mut client);
+        call(&mut to_other);
+    }
+    assert!(!answers.were_repeated.load(Ordering::SeqCst), "each ping has one answer");
+    assert!(web.most_open() <= MOST_CONNECTIONS, "{}", web.most_open());
+}
+
+fn a_server_that_takes_no_answers_costs_a_few_connections<A: Adapter>() {
+    let web = pinging(20_000, |_, reply| reply.until_closed());
+    let other = Web::modern(|request, reply| reply.json(200, &request.answer(said("fine"))));
+    let (mut client, mut to_other) = (open_flooded::<A>(&web), open_flooded::<A>(&other));
+    while web.count("POST") < 4 {
+        call(&mut client);
+    }
+    for _ in 0..20 {
+        call(&mut client);
+        call(&mut to_other);
+    }
+    assert_eq!(web.count("POST"), 4, "the other answers wait");
+    assert!(web.most_open() <= MOST_CONNECTIONS, "{}", web.most_open());
+}
+
 on_every_adapter!(
     refusals_have_a_kind_a_status_and_a_time_to_wait,
     a_proxy_that_buffers_only_delays,
@@ -267,4 +458,8 @@ on_every_adapter!(
     a_server_that_crashes_fails_what_is_under_way_and_what_follows,
     a_server_that_crashes_is_not_waited_for_because_of_its_streams,
     a_call_is_sent_once,
+    a_token_provider_that_panics_fails_the_requests_it_is_asked_for,
+    an_http_client_that_panics_fails_its_own_requests,
+    answers_to_many_pings_share_a_few_connections,
+    a_server_that_takes_no_answers_costs_a_few_connections,
 );

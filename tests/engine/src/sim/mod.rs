@@ -16,4 +16,4 @@ pub mod web;
 
 pub use pair::Pair;
 pub use peer::{Peer, Sent};
-pub use scripts::{legacy, modern, table};
+pub use scripts::{configured, legacy, modern, table};

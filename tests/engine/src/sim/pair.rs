@@ -12,6 +12,7 @@ use mcpwire_core::{
 use super::course::{self, Course, Saying};
 use super::peer::{Peer, Sent};
 use super::replies::Replies;
+use super::scripts;
 
 type Server = dyn FnMut(&Sent, &mut Peer);
 
@@ -74,6 +75,16 @@ impl Pair {
         pair.events.clear();
         pair.sent.clear();
         pair
+    }
+
+    /// A pair that is open, with a legacy server that does the rest as `rest` says.
+    pub fn legacy(rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
+        Pair::open(Config::default(), scripts::legacy(rest))
+    }
+
+    /// A pair that is open, with a modern server that does the rest as `rest` says.
+    pub fn modern(rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
+        Pair::open(Config::default(), scripts::modern(rest))
     }
 
     /// Cuts what either side reads into pieces of `size` bytes.

@@ -1,6 +1,15 @@
-//! Servers that are made of others.
+//! Configurations, and servers that are made of others.
+
+use mcpwire_core::Config;
 
 use super::peer::{Peer, Sent, response};
+
+/// The default configuration with a change.
+pub fn configured<T>(change: impl FnOnce(&mut Config) -> T) -> Config {
+    let mut config = Config::default();
+    change(&mut config);
+    config
+}
 
 /// A server that opens the legacy way, and does the rest as `rest` says.
 pub fn legacy(mut rest: impl FnMut(&Sent, &mut Peer) + 'static) -> impl FnMut(&Sent, &mut Peer) + 'static {

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use mcpwire_core::{
-    CacheLimits, CallError, Config, ListParams, ListTools, Method, Params, ReadResource, ReadResourceParams,
-    RequestOptions, SendError, Ticket,
+    CacheLimits, CallError, ListParams, ListTools, Method, Params, ReadResource, ReadResourceParams, RequestOptions,
+    SendError, Ticket,
 };
-use mcpwire_engine_tests::sim::{Pair, Peer, Sent, legacy, modern};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, modern};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -32,7 +32,7 @@ fn counting(hints: &'static str) -> impl FnMut(&Sent, &mut Peer) + 'static {
 }
 
 fn pair(hints: &'static str) -> Pair {
-    Pair::open(Config::default(), modern(counting(hints)))
+    Pair::modern(counting(hints))
 }
 
 fn ask<M: Method>(pair: &mut Pair, params: &impl Params<M>, options: &RequestOptions) -> Ticket<M> {
@@ -109,16 +109,15 @@ fn for_ever_ends_with_the_day() {
 
 #[test]
 fn legacy_servers_are_asked_each_time() {
-    let mut pair = Pair::open(Config::default(), legacy(counting(r#""ttlMs":5000,"#)));
+    let mut pair = Pair::legacy(counting(r#""ttlMs":5000,"#));
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "2");
 }
 
 #[test]
 fn it_can_be_switched_off() {
-    let mut config = Config::default();
-    config.cache = CacheLimits::NONE;
-    let mut pair = Pair::open(config, modern(counting(r#""ttlMs":5000,"#)));
+    let mut pair =
+        Pair::open(configured(|config| config.cache = CacheLimits::NONE), modern(counting(r#""ttlMs":5000,"#)));
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "2");
 }
@@ -155,16 +154,13 @@ fn a_change_that_is_told_ends_it() {
 #[test]
 fn an_answer_that_a_change_overtakes_is_not_kept() {
     let mut count = 0;
-    let mut pair = Pair::open(
-        Config::default(),
-        modern(move |sent, peer| {
-            count += 1;
-            if count == 1 {
-                peer.say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
-            }
-            peer.answer(sent, &format!(r#"{{"tools":[{{"name":"{count}","inputSchema":{{}}}}],"ttlMs":9000}}"#));
-        }),
-    );
+    let mut pair = Pair::modern(move |sent, peer| {
+        count += 1;
+        if count == 1 {
+            peer.say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+        }
+        peer.answer(sent, &format!(r#"{{"tools":[{{"name":"{count}","inputSchema":{{}}}}],"ttlMs":9000}}"#));
+    });
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "2");
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "2");
@@ -177,15 +173,12 @@ fn an_old_answer_is_better_than_an_error_for_those_who_say_so() {
         let failing = Rc::new(Cell::new(false));
         let fails = Rc::clone(&failing);
         let mut answers = counting(r#""ttlMs":1000,"#);
-        let mut pair = Pair::open(
-            Config::default(),
-            modern(move |sent, peer| match (fails.get(), kind) {
-                (true, 0) => peer.refuse(sent, -32603, "the database is away"),
-                (true, 1) => {}
-                (true, _) => peer.end(),
-                _ => answers(sent, peer),
-            }),
-        );
+        let mut pair = Pair::modern(move |sent, peer| match (fails.get(), kind) {
+            (true, 0) => peer.refuse(sent, -32603, "the database is away"),
+            (true, 1) => {}
+            (true, _) => peer.end(),
+            _ => answers(sent, peer),
+        });
         assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
         pair.pass(2 * SECOND);
         failing.set(true);
@@ -208,15 +201,12 @@ fn an_old_answer_is_better_than_an_error_for_those_who_say_so() {
 fn what_was_given_up_is_given_up() {
     let mut answers = counting(r#""ttlMs":1000,"#);
     let mut asked = 0;
-    let mut pair = Pair::open(
-        Config::default(),
-        modern(move |sent, peer| {
-            asked += 1;
-            if asked == 1 {
-                answers(sent, peer);
-            }
-        }),
-    );
+    let mut pair = Pair::modern(move |sent, peer| {
+        asked += 1;
+        if asked == 1 {
+            answers(sent, peer);
+        }
+    });
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
     pair.pass(2 * SECOND);
     let ticket = ask::<ListTools>(&mut pair, &ListParams::default(), &RequestOptions::new().stale_if_error());
@@ -230,16 +220,13 @@ fn a_cursor_that_does_not_hold_takes_all_pages_with_it() {
     let broken = Rc::new(Cell::new(false));
     let is_broken = Rc::clone(&broken);
     let mut answers = counting(r#""ttlMs":5000,"#);
-    let mut pair = Pair::open(
-        Config::default(),
-        modern(move |sent, peer| {
-            if is_broken.get() && sent.params()["cursor"] == "next" {
-                peer.refuse(sent, -32602, "no such cursor");
-            } else {
-                answers(sent, peer);
-            }
-        }),
-    );
+    let mut pair = Pair::modern(move |sent, peer| {
+        if is_broken.get() && sent.params()["cursor"] == "next" {
+            peer.refuse(sent, -32602, "no such cursor");
+        } else {
+            answers(sent, peer);
+        }
+    });
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
     broken.set(true);
     let ticket = ask::<ListTools>(&mut pair, &ListParams { cursor: Some("next") }, &RequestOptions::new());
@@ -250,20 +237,14 @@ fn a_cursor_that_does_not_hold_takes_all_pages_with_it() {
 #[test]
 fn what_asks_for_input_and_its_retries_are_not_kept() {
     let mut count = 0;
-    let mut pair = Pair::open(
-        Config::default(),
-        modern(move |sent, peer| {
-            count += 1;
-            if sent.params().get("requestState").is_some() {
-                peer.answer(sent, &format!(r#"{{"contents":[{{"uri":"x","text":"{count}"}}],"ttlMs":5000}}"#));
-            } else {
-                peer.answer(
-                    sent,
-                    r#"{"resultType":"input_required","inputRequests":{},"requestState":"s","ttlMs":5000}"#,
-                );
-            }
-        }),
-    );
+    let mut pair = Pair::modern(move |sent, peer| {
+        count += 1;
+        if sent.params().get("requestState").is_some() {
+            peer.answer(sent, &format!(r#"{{"contents":[{{"uri":"x","text":"{count}"}}],"ttlMs":5000}}"#));
+        } else {
+            peer.answer(sent, r#"{"resultType":"input_required","inputRequests":{},"requestState":"s","ttlMs":5000}"#);
+        }
+    });
     for params in
         [r#"{"uri":"x"}"#, r#"{"uri":"x","requestState":"s"}"#, r#"{"uri":"x","inputResponses":{},"requestState":"s"}"#]
     {
@@ -294,9 +275,10 @@ fn other_methods_are_never_kept() {
 
 #[test]
 fn ten_thousand_resources_are_bounded() {
-    let mut config = Config::default();
-    config.cache = CacheLimits::new(64 * 1024, 100, Duration::from_secs(3600));
-    let mut pair = Pair::open(config, modern(counting(r#""ttlMs":5000000,"#)));
+    let mut pair = Pair::open(
+        configured(|config| config.cache = CacheLimits::new(64 * 1024, 100, Duration::from_secs(3600))),
+        modern(counting(r#""ttlMs":5000000,"#)),
+    );
     for number in 0..10_000 {
         read(&mut pair, &format!("test://{number}"));
         pair.sent.clear();
@@ -321,7 +303,7 @@ fn a_closed_connection_answers_nothing() {
 
 #[test]
 fn requests_that_never_end_leave_nothing() {
-    let mut pair = Pair::open(Config::default(), modern(|_, _| {}));
+    let mut pair = Pair::modern(|_, _| {});
     for number in 0..2_000 {
         let uri = format!("test://{number}");
         let ticket = ask::<ReadResource>(&mut pair, &ReadResourceParams { uri: &uri }, &RequestOptions::new());

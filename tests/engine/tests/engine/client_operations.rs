@@ -8,7 +8,7 @@ use mcpwire_core::{
     CallError, CallTool, CallToolParams, Calls, CloseReason, CompleteParams, CompletionReference, Config, ConnectError,
     LoggingLevel, Negotiate, ProtocolVersion, RequestOptions, SendError, SubscribeOptions, SubscriptionFilter,
 };
-use mcpwire_engine_tests::sim::{Pair, Peer, Sent, legacy, modern};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured};
 
 /// Runs an operation as a blocking client does.
 fn run<O: Operation>(pair: &mut Pair, client: &mut ClientState, operation: &mut O) -> Result<O::Output, RequestError> {
@@ -32,10 +32,7 @@ fn answers_everything(sent: &Sent, peer: &mut Peer) {
 }
 
 fn pairs() -> [Pair; 2] {
-    [
-        Pair::open(Config::default(), legacy(answers_everything)),
-        Pair::open(Config::default(), modern(answers_everything)),
-    ]
+    [Pair::legacy(answers_everything), Pair::modern(answers_everything)]
 }
 
 #[test]
@@ -75,10 +72,10 @@ fn a_raw_request_ends_with_the_result_as_it_was_sent() {
 #[test]
 fn a_completion_has_a_context_only_where_the_version_has_one() {
     for (version, has_context) in [(ProtocolVersion::V2025_03_26, false), (ProtocolVersion::V2025_06_18, true)] {
-        let mut config = Config::default();
-        config.negotiate = Negotiate::Version(version);
-        let mut pair = Pair::open(config, move |sent: &Sent, peer: &mut Peer| {
-            match sent.method() {
+        let mut pair = Pair::open(
+            configured(|config| config.negotiate = Negotiate::Version(version)),
+            move |sent: &Sent, peer: &mut Peer| {
+                match sent.method() {
             "initialize" => peer.answer(
                 sent,
                 &format!(
@@ -88,7 +85,8 @@ fn a_completion_has_a_context_only_where_the_version_has_one() {
             "completion/complete" => peer.answer(sent, r#"{"completion":{"values":["a"]}}"#),
             _ => {}
         }
-        });
+            },
+        );
         let mut params = CompleteParams::new(CompletionReference::Prompt { name: "p" }, "name", "a");
         params.context = &[("other", "value")];
         let options = RequestOptions::new();
@@ -153,14 +151,11 @@ fn a_call_that_is_sent_at_once_does_not_look_for_the_tool() {
 
 #[test]
 fn a_subscription_that_ends_before_its_acknowledgment_has_an_error() {
-    let mut pair = Pair::open(
-        Config::default(),
-        modern(|sent: &Sent, peer: &mut Peer| {
-            if sent.method() == "subscriptions/listen" {
-                peer.refuse(sent, -32601, "unknown");
-            }
-        }),
-    );
+    let mut pair = Pair::modern(|sent: &Sent, peer: &mut Peer| {
+        if sent.method() == "subscriptions/listen" {
+            peer.refuse(sent, -32601, "unknown");
+        }
+    });
     let (wanted, options) = (SubscriptionFilter::new().tools(), SubscribeOptions::new());
     let now = pair.now;
     let mut reader =

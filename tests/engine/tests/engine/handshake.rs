@@ -8,7 +8,7 @@ use mcpwire_core::{
     CloseReason, Config, ConnectError, Era, Event, Negotiate, PeerErrorKind, Phase, ProtocolVersion, RpcError,
     SendError, Timestamp,
 };
-use mcpwire_engine_tests::sim::{Pair, Peer, Sent, table};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, table};
 
 // Openings that come to nothing: the stream ends, time passes, the caller leaves.
 
@@ -117,9 +117,10 @@ fn requests_wait_for_the_opening() {
 const BOTH: [Negotiate; 2] = [Negotiate::Modern, Negotiate::Version(ProtocolVersion::V2026_07_28)];
 
 fn discover(negotiate: Negotiate, answer: &str) -> Pair {
-    let mut config = Config::default();
-    config.negotiate = negotiate;
-    Pair::opening(config, table(&[("server/discover", answer), ("initialize", r#""result":{}"#)]))
+    Pair::opening(
+        configured(|config| config.negotiate = negotiate),
+        table(&[("server/discover", answer), ("initialize", r#""result":{}"#)]),
+    )
 }
 
 #[test]
@@ -160,9 +161,7 @@ fn the_stream_that_ends_is_the_end() {
 // `initialize`: older revisions, unknown ones, and servers that leave things out.
 
 fn opening(negotiate: Negotiate, answer: &str) -> Pair {
-    let mut config = Config::default();
-    config.negotiate = negotiate;
-    Pair::opening(config, table(&[("initialize", answer)]))
+    Pair::opening(configured(|config| config.negotiate = negotiate), table(&[("initialize", answer)]))
 }
 
 fn initialize(answer: &str) -> Pair {
@@ -346,10 +345,14 @@ fn any_other_answer_means_legacy() {
 
 #[test]
 fn a_probe_with_an_answer_that_is_too_long_means_legacy() {
-    let mut config = Config::default();
-    config.max_message = 600;
     let long = format!(r#""result":{{"supportedVersions":["{}"]}}"#, "x".repeat(1000));
-    assert_legacy(&Pair::opening(config, table(&[("server/discover", &long), ("initialize", LEGACY)])), "2025-11-25");
+    assert_legacy(
+        &Pair::opening(
+            configured(|config| config.max_message = 600),
+            table(&[("server/discover", &long), ("initialize", LEGACY)]),
+        ),
+        "2025-11-25",
+    );
 }
 
 #[test]

@@ -4,10 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use mcpwire_core::{
-    CallError, CallToolResult, Config, Json, Method, Params, RequestOptions, StructuredErrorKind, Timestamp,
-};
-use mcpwire_engine_tests::sim::{Pair, modern};
+use mcpwire_core::{CallError, CallToolResult, Json, Method, Params, RequestOptions, StructuredErrorKind, Timestamp};
+use mcpwire_engine_tests::sim::Pair;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
@@ -276,7 +274,7 @@ fn a_method_of_a_vendor_is_read_back() {
         words: u8,
     }
     let answered = |text: &'static str| {
-        let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, text)));
+        let mut pair = Pair::modern(move |sent, peer| peer.answer(sent, text));
         let now = Timestamp::ORIGIN + pair.elapsed();
         let mut calls = pair.engine.calls();
         let ticket =
@@ -369,7 +367,7 @@ fn half_of_a_surrogate_pair_is_refused_only_where_it_is_read_as_text() {
 fn all_that_a_message_can_nest_is_read() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     let answered = |text: String| {
-        let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, &text)));
+        let mut pair = Pair::modern(move |sent, peer| peer.answer(sent, &text));
         let ticket = pair.raw("x/y", None).expect("it is sent");
         pair.drive();
         pair.take(ticket).expect("it has ended")

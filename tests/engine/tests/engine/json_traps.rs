@@ -5,7 +5,7 @@ use mcpwire_core::{
     CallError, CallToolOutcome, CallToolResult, CancelTaskResult, CompleteResult, Config, ContentBlock, Json,
     ListToolsResult, Number, PeerErrorKind, Progress, ReadResourceResult, RequestOptions, Task,
 };
-use mcpwire_engine_tests::sim::{Pair, Peer, Sent, legacy};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, legacy};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,17 +13,14 @@ use serde_json::Value;
 /// The result of a call that is answered with the bytes, in which `@` stands for the id.
 fn answered(bytes: &[u8]) -> Result<CallToolResult, CallError> {
     let bytes = bytes.to_vec();
-    let mut pair = Pair::open(
-        Config::default(),
-        legacy(move |sent: &Sent, peer: &mut Peer| {
-            let Some(id) = sent.id().map(|id| id.to_string()) else { return };
-            if sent.params()["name"] == "after" {
-                return peer.answer(sent, "{\"content\":[]}");
-            }
-            let at = bytes.iter().position(|byte| *byte == b'@').expect("a place for the id");
-            peer.say([&bytes[..at], id.as_bytes(), &bytes[at + 1..]].concat());
-        }),
-    );
+    let mut pair = Pair::legacy(move |sent: &Sent, peer: &mut Peer| {
+        let Some(id) = sent.id().map(|id| id.to_string()) else { return };
+        if sent.params()["name"] == "after" {
+            return peer.answer(sent, "{\"content\":[]}");
+        }
+        let at = bytes.iter().position(|byte| *byte == b'@').expect("a place for the id");
+        peer.say([&bytes[..at], id.as_bytes(), &bytes[at + 1..]].concat());
+    });
     let ticket = pair.call("trap", &RequestOptions::new()).expect("it is sent");
     pair.drive();
     let after = pair.call("after", &RequestOptions::new()).expect("it is sent");
@@ -72,13 +69,11 @@ fn a_byte_order_mark_before_a_line_is_skipped() {
 fn a_byte_order_mark_does_not_hide_whose_message_is_too_long() {
     for size in [1, 7, usize::MAX] {
         for long in [1100, 5000] {
-            let mut config = Config::default();
-            config.max_message = 1000;
             let server = legacy(move |sent: &Sent, peer: &mut Peer| {
                 let Some(id) = sent.id() else { return };
                 peer.say(format!("\u{feff}{{\"id\":{id},\"result\":{{\"text\":\"{}\"}}}}", "x".repeat(long)));
             });
-            let mut pair = Pair::open(config, server).in_pieces_of(size);
+            let mut pair = Pair::open(configured(|config| config.max_message = 1000), server).in_pieces_of(size);
             let ticket = pair.call("trap", &RequestOptions::new()).expect("it is sent");
             pair.drive();
             let CallError::Invalid { error, .. } = pair.error(ticket) else { panic!("pieces of {size}") };
@@ -146,7 +141,7 @@ fn each_result_has_a_type_that_is_understood() {
 
 #[test]
 fn a_null_result_is_not_an_absent_one() {
-    let mut pair = Pair::open(Config::default(), legacy(|sent, peer| peer.answer(sent, "null")));
+    let mut pair = Pair::legacy(|sent, peer| peer.answer(sent, "null"));
     let ticket = pair.raw("x/y", None).expect("it is sent");
     pair.drive();
     assert_eq!(pair.take(ticket).expect("it has ended").expect("it went well").get(), "null");

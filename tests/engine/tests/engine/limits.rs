@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::{CallError, CloseReason, Config, Event, PeerErrorKind, RequestOptions, SendError};
-use mcpwire_engine_tests::sim::{Pair, Peer, Sent, legacy};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, legacy};
 
 fn silent(config: Config) -> Pair {
     Pair::open(config, legacy(|_, _| {}))
@@ -11,9 +11,7 @@ fn silent(config: Config) -> Pair {
 
 #[test]
 fn so_many_requests_and_no_more() {
-    let mut config = Config::default();
-    config.max_in_flight = 3;
-    let mut pair = silent(config);
+    let mut pair = silent(configured(|config| config.max_in_flight = 3));
     let tickets: Vec<_> = (0..3).map(|_| pair.call("slow", &RequestOptions::new()).expect("it is sent")).collect();
     assert!(matches!(pair.call("slow", &RequestOptions::new()), Err(SendError::TooManyInFlight { limit: 3 })));
     pair.drive();
@@ -24,9 +22,7 @@ fn so_many_requests_and_no_more() {
 
 #[test]
 fn a_server_that_does_not_read_is_not_written_to_for_ever() {
-    let mut config = Config::default();
-    config.max_transmit = 1000;
-    let mut pair = silent(config);
+    let mut pair = silent(configured(|config| config.max_transmit = 1000));
     pair.stuck = true;
     let mut sent = 0;
     while pair.call("slow", &RequestOptions::new()).is_ok() {
@@ -50,9 +46,7 @@ fn a_server_that_does_not_read_is_not_written_to_for_ever() {
 
 #[test]
 fn one_message_may_be_larger_than_the_queue() {
-    let mut config = Config::default();
-    config.max_transmit = 1000;
-    let mut pair = silent(config);
+    let mut pair = silent(configured(|config| config.max_transmit = 1000));
     let big = format!(r#"{{"text":"{}"}}"#, "x".repeat(5000));
     assert!(pair.raw("x/y", Some(&big)).is_ok());
     assert!(matches!(pair.raw("x/y", Some(&big)), Err(SendError::TransmitFull { .. })));
@@ -61,10 +55,8 @@ fn one_message_may_be_larger_than_the_queue() {
 }
 
 fn answered_with(line: impl Fn(u64) -> String + 'static) -> Result<mcpwire_core::Json, CallError> {
-    let mut config = Config::default();
-    config.max_message = 1000;
     let mut pair = Pair::open(
-        config,
+        configured(|config| config.max_message = 1000),
         legacy(move |sent: &Sent, peer: &mut Peer| {
             if sent.method() == "big" {
                 peer.say(line(sent.id().expect("a request")));
@@ -133,9 +125,7 @@ fn a_message_of_just_that_length_passes() {
 
 #[test]
 fn a_line_without_an_end_is_not_kept() {
-    let mut config = Config::default();
-    config.max_message = 10_000;
-    let mut pair = silent(config);
+    let mut pair = silent(configured(|config| config.max_message = 10_000));
     for _ in 0..10_000 {
         let space = pair.engine.space().expect("every event was taken");
         assert!(space.len() <= 128 << 10, "{}", space.len());
@@ -151,11 +141,9 @@ fn a_line_without_an_end_is_not_kept() {
 
 #[test]
 fn a_day_of_traffic_leaves_nothing_behind() {
-    let mut config = Config::default();
-    config.max_in_flight = 100;
     let mut served = 0u32;
     let mut pair = Pair::open(
-        config,
+        configured(|config| config.max_in_flight = 100),
         legacy(move |sent: &Sent, peer: &mut Peer| {
             served += 1;
             let Some(id) = sent.id() else { return };

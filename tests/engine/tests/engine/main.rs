@@ -14,6 +14,7 @@ mod no_server_goes_on_for_ever;
 mod official;
 mod parameters;
 mod received;
+mod repository;
 mod requests;
 mod revisions;
 mod round_trips;

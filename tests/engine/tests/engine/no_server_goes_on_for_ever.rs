@@ -7,7 +7,7 @@ use mcpwire_core::{
     CallError, Config, RequestOptions, ResubscribePolicy, SubscribeOptions, SubscriptionEvent, SubscriptionFilter,
     TaskError,
 };
-use mcpwire_engine_tests::sim::{Pair, Peer, Sent, modern};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, modern};
 use serde_json::json;
 
 const fn secs(n: u64) -> Duration {
@@ -70,10 +70,11 @@ fn thousands_of_tasks_leave_nothing() {
 
 #[test]
 fn thousands_of_rounds_leave_nothing() {
-    let mut config = Config::default();
-    config.answer("elicitation/create");
     let wants = r#"{"resultType":"input_required","requestState":"s","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}"#;
-    let mut pair = Pair::open(config, modern(move |sent, peer| peer.answer(sent, wants)));
+    let mut pair = Pair::open(
+        configured(|config| config.answer("elicitation/create")),
+        modern(move |sent, peer| peer.answer(sent, wants)),
+    );
     begin_and_cancel_thousands(&mut pair);
     assert_nothing_is_left(&mut pair);
 }
@@ -113,14 +114,11 @@ fn subscriptions_that_end_again_and_again_are_rare_requests() {
 #[test]
 fn thousands_of_subscriptions_leave_nothing() {
     for acknowledges in [true, false] {
-        let mut pair = Pair::open(
-            Config::default(),
-            modern(move |sent, peer| {
-                if sent.method() == LISTEN && acknowledges {
-                    acknowledge(sent, peer);
-                }
-            }),
-        );
+        let mut pair = Pair::modern(move |sent, peer| {
+            if sent.method() == LISTEN && acknowledges {
+                acknowledge(sent, peer);
+            }
+        });
         for number in 0..5_000 {
             let wanted = SubscriptionFilter::new().tools().resource(format!("file:///{number}"));
             let key = pair.engine.calls().subscribe(&wanted, &SubscribeOptions::new(), pair.now).expect("it is sent");

@@ -8,7 +8,7 @@ use mcpwire_core::{
     GetPromptParams, Json, ListParams, ListTools, LoggingLevel, Method, Params, ReadResource, ReadResourceParams,
     RequestOptions, SendError, Tag, TraceContext,
 };
-use mcpwire_engine_tests::sim::{Pair, Sent, legacy, modern};
+use mcpwire_engine_tests::sim::{Pair, Sent, configured, legacy, modern};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 /// Returns the member `arguments` of the request that the engine sends with these parameters.
 fn sent<M: Method>(params: &impl Params<M>) -> Result<Value, SendError> {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     // Another message before it in the buffer.
     let now = pair.now;
     let before = CallToolParams { name: "before", arguments: &json!({"arguments": [["x", 1]]}) };
@@ -194,7 +194,7 @@ fn the_bytes_are_the_same() {
 
 #[test]
 fn the_same_answer_comes_back() {
-    let mut pair = Pair::open(Config::default(), legacy(|sent, peer| peer.answer(sent, r#"{"content":[]}"#)));
+    let mut pair = Pair::legacy(|sent, peer| peer.answer(sent, r#"{"content":[]}"#));
     let prepared = Prepared::<CallTool>::new(&CallToolParams { name: "x", arguments: &() }).expect("it is good");
     for _ in 0..2 {
         let ticket =
@@ -224,9 +224,7 @@ fn what_cannot_be_sent_cannot_be_prepared() {
 
 #[test]
 fn limits_are_those_of_the_moment_when_it_is_sent() {
-    let mut config = Config::default();
-    config.max_in_flight = 1;
-    let mut pair = Pair::open(config, legacy(|_, _| {}));
+    let mut pair = Pair::open(configured(|config| config.max_in_flight = 1), legacy(|_, _| {}));
     let prepared = Prepared::<Nothing>::new(&()).expect("it is good");
     let mut send = || pair.engine.calls().request_prepared(&prepared, &RequestOptions::new(), pair.now).map(drop);
     assert_eq!(send(), Ok(()));
@@ -296,7 +294,7 @@ fn every_modern_request_says_who_asks_and_how() {
 
 #[test]
 fn a_legacy_request_has_none() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     assert_eq!(called(&mut pair, &RequestOptions::new()).params(), &json!({"name": "echo", "arguments": {}}));
     assert_eq!(asked(&mut pair, None).params(), &Value::Null, "no parameters are left out");
     let sent = called(&mut pair, &RequestOptions::new().progress());
@@ -305,9 +303,7 @@ fn a_legacy_request_has_none() {
 
 #[test]
 fn the_log_level_is_asked_for_where_it_was_configured() {
-    let mut config = Config::default();
-    config.log_level = Some(LoggingLevel::Warning);
-    let mut pair = Pair::open(config, modern(|_, _| {}));
+    let mut pair = Pair::open(configured(|config| config.log_level = Some(LoggingLevel::Warning)), modern(|_, _| {}));
     assert_eq!(asked(&mut pair, None).meta()["io.modelcontextprotocol/logLevel"], "warning");
 }
 
@@ -343,7 +339,7 @@ fn a_callers_member_whose_name_only_resembles_stays() {
 
 #[test]
 fn a_progress_token_of_the_callers_stays_if_none_is_asked_for() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     assert_eq!(
         asked(&mut pair, Some(r#"{"_meta":{"progressToken":"mine"}}"#)).meta(),
         &json!({"progressToken": "mine"})
@@ -426,8 +422,7 @@ fn it_stands_in_the_metadata_of_the_request() {
     let context = context.baggage("userId=alice").expect("it is good");
     let expected = json!({"traceparent": PARENT, "tracestate": "a=1", "baggage": "userId=alice"});
     let meta = Json::parse(r#"{"com.example/a":1,"traceparent":"old"}"#).expect("it is JSON");
-    for mut pair in [Pair::open(Config::default(), legacy(|_, _| {})), Pair::open(Config::default(), modern(|_, _| {}))]
-    {
+    for mut pair in [Pair::legacy(|_, _| {}), Pair::modern(|_, _| {})] {
         for (options, more) in [
             (RequestOptions::new().trace_context(&context), 0),
             (RequestOptions::new().meta(meta.clone()).trace_context(&context), 1),

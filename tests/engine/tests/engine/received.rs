@@ -5,7 +5,7 @@ use mcpwire_core::{
     CloseReason, Config, Event, LoggingLevel, Negotiate, Notification, Raw, RequestOptions, SubscribeOptions,
     SubscriptionFilter, TaskMode, Ticket, Timestamp,
 };
-use mcpwire_engine_tests::sim::{Pair, legacy, modern};
+use mcpwire_engine_tests::sim::{Pair, configured, legacy, modern};
 
 // What the server tells comes out in the order in which it was told, between the replies.
 
@@ -119,7 +119,7 @@ fn what_cannot_be_read_is_noise() {
 // Arrays of messages: only 2025-03-26 has them, and each element stands for itself.
 
 fn open() -> Pair {
-    Pair::open(Config::default(), legacy(|_, _| {}))
+    Pair::legacy(|_, _| {})
 }
 
 #[test]
@@ -207,9 +207,7 @@ const SIZES: [usize; 14] =
     [10, 70_000, 20, 65_500, 65_536, 3_000_000, 3_000_000, 5, 200_000, 150_000, 200_000, 0, 2_200_000, 1];
 
 fn begun() -> (Engine, Vec<Ticket<Raw>>) {
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
-    let mut engine = Engine::new(config);
+    let mut engine = Engine::new(configured(|config| config.negotiate = Negotiate::Legacy));
     engine.calls().initialize(NOW).expect("it is new");
     engine.receive(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n", NOW);
     assert_eq!(engine.poll_event(), Some(Event::Connected));

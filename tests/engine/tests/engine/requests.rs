@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use mcpwire_core::{
-    CallError, CallTool, CloseReason, Config, Deadline, Event, Notification, Raw, RequestOptions, Ticket,
-};
-use mcpwire_engine_tests::sim::{Pair, Peer, Sent, legacy, modern};
+use mcpwire_core::{CallError, CallTool, CloseReason, Deadline, Event, Notification, Raw, RequestOptions, Ticket};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent};
 use serde_json::json;
 
 // Answers find their requests: in any order, in any spelling of the id, once.
@@ -36,11 +34,7 @@ fn a_thousand_answers_in_any_order() {
                 }
             }
         };
-        let mut pair = if modern_server {
-            Pair::open(Config::default(), modern(answer_all))
-        } else {
-            Pair::open(Config::default(), legacy(answer_all))
-        };
+        let mut pair = if modern_server { Pair::modern(answer_all) } else { Pair::legacy(answer_all) };
         let tickets: Vec<_> =
             (0..1000).map(|n| pair.call(&format!("tool {n}"), &RequestOptions::new()).expect("it is sent")).collect();
         assert_eq!(pair.engine.session().in_flight(), 1000);
@@ -55,7 +49,7 @@ fn a_thousand_answers_in_any_order() {
 
 #[test]
 fn ids_come_back_as_floats_and_as_strings() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     for spelling in ["ID", "ID.0", "ID.000", "\"ID\"", "\"ID.0\""] {
         for order in [r#"{"jsonrpc":"2.0","id":@,"result":{"a":1}}"#, r#"{"result":{"a":1},"jsonrpc":"2.0","id":@}"#] {
             let (ticket, id) = asked(&mut pair);
@@ -68,7 +62,7 @@ fn ids_come_back_as_floats_and_as_strings() {
 
 #[test]
 fn keys_in_any_order_and_with_any_space() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     for line in [
         r#"{"result":{"id":77},"id":@,"jsonrpc":"2.0"}"#,
         r#" { "id" : @ , "extra" : [ { "id" : 78 } ] , "result" : {"id":77} } "#,
@@ -86,7 +80,7 @@ fn keys_in_any_order_and_with_any_space() {
 
 #[test]
 fn late_and_repeated_answers_are_counted_and_nothing_else() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     let (ticket, id) = asked(&mut pair);
     let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"n":1}}}}"#);
     pair.say(&answer);
@@ -102,7 +96,7 @@ fn late_and_repeated_answers_are_counted_and_nothing_else() {
 
 #[test]
 fn foreign_answers_are_counted_and_nothing_else() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     let (ticket, id) = asked(&mut pair);
     let foreign = ["999", "\"abc\"", "-1", "1.5", "1e0", "{}", "[2]", "true", "18446744073709551617", "\"\""];
     for id in foreign {
@@ -119,7 +113,7 @@ fn foreign_answers_are_counted_and_nothing_else() {
 
 #[test]
 fn a_malformed_answer_ends_its_own_request_only() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     for rest in [
         r#""result":{"a":[1,}}"#,
         r#""result":{},"error":{"code":1}"#,
@@ -140,7 +134,7 @@ fn a_malformed_answer_ends_its_own_request_only() {
 
 #[test]
 fn a_reply_is_decoded_by_its_own_ticket_only() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     let (first, _) = asked(&mut pair);
     let (second, id) = asked(&mut pair);
     pair.engine.receive(format!("{{\"id\":{id},\"result\":{{}}}}\n").as_bytes(), pair.now);
@@ -157,7 +151,7 @@ const fn secs(n: u64) -> Duration {
 }
 
 fn silent() -> Pair {
-    Pair::open(Config::default(), legacy(|_, _| {}))
+    Pair::legacy(|_, _| {})
 }
 
 #[track_caller]
@@ -220,7 +214,7 @@ fn reporting(sent: &Sent, peer: &mut Peer) {
 
 #[test]
 fn progress_puts_off_the_idle_deadline_and_not_the_total_one() {
-    let mut pair = Pair::open(Config::default(), legacy(reporting));
+    let mut pair = Pair::legacy(reporting);
     let ticket = pair.call("busy", &RequestOptions::new().progress()).expect("it is sent");
     pair.pass(secs(3599));
     assert!(pair.engine.session().is_waiting(ticket.key()));
@@ -234,7 +228,7 @@ fn progress_puts_off_the_idle_deadline_and_not_the_total_one() {
 
 #[test]
 fn progress_that_was_not_asked_for_puts_off_nothing() {
-    let mut pair = Pair::open(Config::default(), legacy(reporting));
+    let mut pair = Pair::legacy(reporting);
     let ticket = pair.call("busy", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(100));
     assert_timeout(&mut pair, ticket, secs(30), (secs(30), Deadline::Idle));
@@ -243,16 +237,13 @@ fn progress_that_was_not_asked_for_puts_off_nothing() {
 
 #[test]
 fn the_deadline_counts_from_the_last_progress() {
-    let mut pair = Pair::open(
-        Config::default(),
-        legacy(|sent, peer| {
-            let Some(id) = sent.id() else { return };
-            peer.say_after(
-                secs(29),
-                format!(r#"{{"method":"notifications/progress","params":{{"progressToken":"{id}","progress":1}}}}"#),
-            );
-        }),
-    );
+    let mut pair = Pair::legacy(|sent, peer| {
+        let Some(id) = sent.id() else { return };
+        peer.say_after(
+            secs(29),
+            format!(r#"{{"method":"notifications/progress","params":{{"progressToken":"{id}","progress":1}}}}"#),
+        );
+    });
     let ticket = pair.call("busy", &RequestOptions::new().progress()).expect("it is sent");
     pair.pass(secs(100));
     assert_timeout(&mut pair, ticket, secs(59), (secs(30), Deadline::Idle));
@@ -272,12 +263,9 @@ fn a_deadline_fires_while_the_server_does_not_read() {
 
 #[test]
 fn an_answer_in_time_leaves_no_timer() {
-    let mut pair = Pair::open(
-        Config::default(),
-        legacy(|sent, peer| {
-            peer.answer_after(Duration::from_millis(29_999), sent, "{}");
-        }),
-    );
+    let mut pair = Pair::legacy(|sent, peer| {
+        peer.answer_after(Duration::from_millis(29_999), sent, "{}");
+    });
     for _ in 0..100 {
         let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
         pair.pass(secs(30));
@@ -303,11 +291,7 @@ fn being_woken_early_does_no_harm() {
 #[test]
 fn the_request_ends_at_once_and_the_server_is_told() {
     for modern_server in [false, true] {
-        let mut pair = if modern_server {
-            Pair::open(Config::default(), modern(|_, _| {}))
-        } else {
-            Pair::open(Config::default(), legacy(|_, _| {}))
-        };
+        let mut pair = if modern_server { Pair::modern(|_, _| {}) } else { Pair::legacy(|_, _| {}) };
         let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
         pair.drive();
         assert!(pair.engine.calls().cancel(ticket.key(), Some("the \"user\" pressed\nCtrl-C"), pair.now));
@@ -324,7 +308,7 @@ fn the_request_ends_at_once_and_the_server_is_told() {
 
 #[test]
 fn the_reason_is_optional() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
     pair.drive();
@@ -336,7 +320,7 @@ fn the_reason_is_optional() {
 fn a_request_that_times_out_is_cancelled_with_the_time_as_the_reason() {
     let times = RequestOptions::new().timeout(Duration::from_millis(1_500)).total_timeout(Duration::from_secs(2));
     for (options, reason) in [(times.clone(), "timed out after 1.5 s"), (times.progress(), "timed out after 2 s")] {
-        let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+        let mut pair = Pair::legacy(|_, _| {});
         let _ticket = pair.call("slow", &options).expect("it is sent");
         pair.drive();
         let token = pair.sent[0].params()["_meta"]["progressToken"].clone();
@@ -353,7 +337,7 @@ fn a_request_that_times_out_is_cancelled_with_the_time_as_the_reason() {
 
 #[test]
 fn a_request_that_has_ended_cannot_be_cancelled() {
-    let mut pair = Pair::open(Config::default(), legacy(|sent, peer| peer.answer(sent, "{}")));
+    let mut pair = Pair::legacy(|sent, peer| peer.answer(sent, "{}"));
     let ticket = pair.call("quick", &RequestOptions::new()).expect("it is sent");
     pair.drive();
     assert!(!pair.engine.calls().cancel(ticket.key(), None, pair.now));
@@ -367,14 +351,11 @@ fn a_request_that_has_ended_cannot_be_cancelled() {
 
 #[test]
 fn the_others_go_on() {
-    let mut pair = Pair::open(
-        Config::default(),
-        legacy(|sent, peer| {
-            if sent.params()["name"] == "good" {
-                peer.answer(sent, "{}");
-            }
-        }),
-    );
+    let mut pair = Pair::legacy(|sent, peer| {
+        if sent.params()["name"] == "good" {
+            peer.answer(sent, "{}");
+        }
+    });
     let tickets: Vec<_> = (0..100)
         .map(|n| pair.call(if n % 2 == 0 { "good" } else { "bad" }, &RequestOptions::new()).expect("it is sent"))
         .collect();
@@ -389,7 +370,7 @@ fn the_others_go_on() {
 
 #[test]
 fn closing_ends_all_requests_and_then_the_connection() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     let tickets: Vec<_> = (0..10).map(|_| pair.call("slow", &RequestOptions::new()).expect("it is sent")).collect();
     pair.engine.close();
     assert!(pair.engine.transmit().is_empty(), "what was not sent is dropped");
@@ -405,7 +386,7 @@ fn closing_ends_all_requests_and_then_the_connection() {
 
 #[test]
 fn requests_of_a_side_that_cannot_go_on_say_why() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.engine.close_failed("the stream broke".into());
     assert!(pair.engine.transmit().is_empty(), "what was not sent is dropped");
@@ -417,7 +398,7 @@ fn requests_of_a_side_that_cannot_go_on_say_why() {
 
 #[test]
 fn the_end_of_the_stream_ends_all_requests_too() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.end();
     assert!(matches!(pair.error(ticket), CallError::Closed { reason: CloseReason::ByServer, .. }));
@@ -427,7 +408,7 @@ fn the_end_of_the_stream_ends_all_requests_too() {
 
 #[test]
 fn a_response_that_arrived_before_the_stream_broke_counts() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     let first = pair.call("quick", &RequestOptions::new()).expect("it is sent");
     let second = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.drive();

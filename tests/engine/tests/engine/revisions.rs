@@ -13,7 +13,7 @@ use mcpwire_core::{
     Method, NameIssue, Negotiate, Params, Ping, ProtocolVersion, ReadResource, ReadResourceParams, RequestOptions,
     Requirement, RootsListChanged, SendError, SetLevel, SetLevelParams, Tool,
 };
-use mcpwire_engine_tests::sim::{Pair, table};
+use mcpwire_engine_tests::sim::{Pair, configured, table};
 
 const EVERYTHING: &str = r#"{"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}}"#;
 
@@ -22,9 +22,10 @@ fn open(version: ProtocolVersion, capabilities: Option<&str>) -> Pair {
     let capabilities = capabilities.map(|text| format!(r#","capabilities":{text}"#)).unwrap_or_default();
     let discover = format!(r#""result":{{"resultType":"complete","supportedVersions":["{version}"]{capabilities}}}"#);
     let initialize = format!(r#""result":{{"protocolVersion":"{version}"{capabilities}}}"#);
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Version(version);
-    Pair::open(config, table(&[("server/discover", &discover), ("initialize", &initialize)]))
+    Pair::open(
+        configured(|config| config.negotiate = Negotiate::Version(version)),
+        table(&[("server/discover", &discover), ("initialize", &initialize)]),
+    )
 }
 
 fn request<M: Method>(pair: &mut Pair, params: &impl Params<M>) -> Result<(), SendError> {

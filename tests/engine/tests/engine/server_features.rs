@@ -327,7 +327,7 @@ fn ask<M: Method<Result: Debug>>(
 
 /// A server that answers every request with the same.
 fn answering(result: &'static str) -> Pair {
-    Pair::open(Config::default(), legacy(move |sent, peer| peer.answer(sent, result)))
+    Pair::legacy(move |sent, peer| peer.answer(sent, result))
 }
 
 fn wire(method: &str, params: Value) -> (String, Value) {
@@ -466,7 +466,7 @@ fn roots_are_told() {
 #[test]
 fn a_wish_for_input_is_no_empty_answer() {
     let result = r#"{"resultType":"input_required","inputRequests":{"r":{"method":"roots/list"}},"requestState":"s"}"#;
-    let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, result)));
+    let mut pair = Pair::modern(move |sent, peer| peer.answer(sent, result));
     let (read, _) = ask::<ReadResource>(&mut pair, &ReadResourceParams { uri: "a:1" });
     let (prompt, _) = ask::<GetPrompt>(&mut pair, &GetPromptParams { name: "p", arguments: &() });
     for error in [read.err(), prompt.err()] {

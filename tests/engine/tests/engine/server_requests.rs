@@ -6,7 +6,7 @@ use mcpwire_core::{
     CallError, ClientCapabilities, Config, CreateMessageParams, ElicitParams, Event, FormSchema, Json, Notification,
     RequestOptions, RpcError, SendError, ServerRequest, ServerRequestId, ServerRequestKind,
 };
-use mcpwire_engine_tests::sim::{Pair, legacy, modern};
+use mcpwire_engine_tests::sim::{Pair, configured, legacy, modern};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -209,9 +209,12 @@ fn the_end_of_a_visit_is_told() {
 fn changes_of_the_roots_are_for_legacy_servers_that_know_of_them() {
     assert!(Pair::open(all(), legacy(|_, _| {})).engine.session().declares_roots_list_changed());
     assert!(!Pair::open(all(), modern(|_, _| {})).engine.session().declares_roots_list_changed());
-    let mut config = Config::default();
-    config.answer("roots/list");
-    assert!(!Pair::open(config, legacy(|_, _| {})).engine.session().declares_roots_list_changed());
+    assert!(
+        !Pair::open(configured(|config| config.answer("roots/list")), legacy(|_, _| {}))
+            .engine
+            .session()
+            .declares_roots_list_changed()
+    );
 }
 
 // A server asks the client: a legacy one is answered, a modern one may not ask.
@@ -222,7 +225,7 @@ fn refused(method: &str) -> Event {
 
 #[test]
 fn a_ping_is_answered_with_its_id_as_it_came() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     for id in ["1", "-7", "2.50", "\"a\\u00e4\\n\"", "\"\"", "123456789012345678901234567890"] {
         pair.say(format!(r#"{{"jsonrpc":"2.0","method":"ping","id":{id}}}"#));
         let answer = pair.sent.pop().expect("it is answered");
@@ -233,7 +236,7 @@ fn a_ping_is_answered_with_its_id_as_it_came() {
 
 #[test]
 fn what_the_client_cannot_do_is_refused() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     for method in ["sampling/createMessage", "roots/list", "elicitation/create", "", "x/y"] {
         pair.say(format!(r#"{{"jsonrpc":"2.0","id":"s1","method":"{method}","params":{{"a":[1]}}}}"#));
         let answer = pair.sent.pop().expect("it is answered");
@@ -245,7 +248,7 @@ fn what_the_client_cannot_do_is_refused() {
 
 #[test]
 fn the_servers_ids_are_not_ours() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.drive();
     let id = pair.sent[0].id().expect("a request");
@@ -259,7 +262,7 @@ fn the_servers_ids_are_not_ours() {
 
 #[test]
 fn an_id_that_is_none_is_not_answered() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     for id in ["null", "{}", "[1]", "true", "01", "1e999"] {
         pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#));
     }
@@ -268,7 +271,7 @@ fn an_id_that_is_none_is_not_answered() {
 
 #[test]
 fn a_modern_server_is_not_answered() {
-    let mut pair = Pair::open(Config::default(), modern(|_, _| {}));
+    let mut pair = Pair::modern(|_, _| {});
     pair.say(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}"#);
     pair.say(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
     assert_eq!(pair.sent.len(), 0);

@@ -6,7 +6,7 @@ use mcpwire_core::{
     CallToolResult, ClientCapabilities, Json, Resource, ResourceContents, StructuredErrorKind, Tool, UI_EXTENSION,
     UI_MIME_TYPE, ValidationError, Validator, *,
 };
-use mcpwire_engine_tests::sim::{Pair, legacy, modern};
+use mcpwire_engine_tests::sim::Pair;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn assert_round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value:
 
 #[test]
 fn what_is_known_of_a_server() {
-    let legacy = Pair::open(Config::default(), legacy(|_, _| {}));
+    let legacy = Pair::legacy(|_, _| {});
     let server = legacy.engine.session().server().expect("it is open").clone();
     assert_round_trip(
         &server,
@@ -54,14 +54,14 @@ fn what_is_known_of_a_server() {
             "instructions": server.instructions,
         }),
     );
-    let modern = Pair::open(Config::default(), modern(|_, _| {}));
+    let modern = Pair::modern(|_, _| {});
     let server = modern.engine.session().server().expect("it is open").clone();
     assert_eq!(serde_json::to_value(&server).expect("it is written")["era"], "modern");
 }
 
 #[test]
 fn counters_of_a_session() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     pair.say("nonsense");
     let stats = pair.engine.session().stats();
     let expected = json!({"invalid": 1, "late": 0, "unmatched": 0, "cached": 0, "refused": 0});
@@ -71,7 +71,7 @@ fn counters_of_a_session() {
 
 #[test]
 fn notifications_are_written_as_the_server_sent_them() {
-    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let mut pair = Pair::legacy(|_, _| {});
     let call = CallToolParams { name: "a", arguments: &() };
     let now = pair.now;
     let _ticket = pair.engine.calls().request::<CallTool>(&call, &RequestOptions::new().progress(), now);
@@ -249,7 +249,7 @@ fn extensions_are_declared_by_name() {
     let declared = capabilities.extension(UI_EXTENSION).expect("it is declared");
     assert_eq!(declared.member::<Vec<String>>("mimeTypes"), Some(Vec::new()));
     assert_eq!(capabilities.extension("com.example/\"x\"").as_ref().map(Json::get), Some("{}"));
-    let written: serde_json::Value = capabilities.extensions.expect("some").decode().expect("an object");
+    let written: Value = capabilities.extensions.expect("some").decode().expect("an object");
     assert_eq!(written.as_object().map(serde_json::Map::len), Some(2));
     capabilities.extensions = None;
     assert_eq!(capabilities.extension(UI_EXTENSION), None);

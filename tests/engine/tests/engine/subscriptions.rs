@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use mcpwire_core::internal::{SubscriptionsAcknowledged, SubscriptionsListenResult};
 use mcpwire_core::{
-    CallError, CloseReason, Config, Event, Json, Notification, ResourceUpdated, ResubscribePolicy, SendError,
-    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
+    CallError, CloseReason, Event, Json, Notification, ResourceUpdated, ResubscribePolicy, SendError, SubscribeOptions,
+    SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
 };
-use mcpwire_engine_tests::sim::{Pair, Peer, Sent, modern};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, modern};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn everything() -> SubscriptionFilter {
 
 /// A server that does as `rest` says about subscriptions.
 fn pair(rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
-    Pair::open(Config::default(), modern(rest))
+    Pair::modern(rest)
 }
 
 /// A server that agrees to everything.
@@ -42,7 +42,7 @@ fn acknowledge(sent: &Sent, peer: &mut Peer) {
 }
 
 /// A notification on a subscription; `rest` is what an acknowledgment agrees to, or the address of a resource.
-fn told(id: u64, what: &str, rest: &serde_json::Value) -> String {
+fn told(id: u64, what: &str, rest: &Value) -> String {
     let mut params = json!({"_meta": {"io.modelcontextprotocol/subscriptionId": id}});
     if what == "subscriptions/acknowledged" {
         params["notifications"] = rest.clone();
@@ -325,9 +325,7 @@ fn what_nobody_takes_is_bounded() {
 
 #[test]
 fn there_are_so_many_and_no_more() {
-    let mut config = Config::default();
-    config.max_subscriptions = 2;
-    let mut pair = Pair::open(config, modern(|_, _| {}));
+    let mut pair = Pair::open(configured(|config| config.max_subscriptions = 2), modern(|_, _| {}));
     let wanted = everything();
     let first = pair.subscribe(&wanted, &SubscribeOptions::new());
     pair.subscribe(&wanted, &SubscribeOptions::new());
@@ -429,7 +427,7 @@ fn they_are_understood_where_they_are_said() {
     let Some(request) = requests.first() else { return };
     let wanted: SubscriptionFilter =
         Json::parse(request["params"]["notifications"].to_string()).and_then(|json| json.decode()).expect("a filter");
-    let mut pair = Pair::open(Config::default(), modern(|_, _| {}));
+    let mut pair = Pair::modern(|_, _| {});
     let now = pair.now;
     let key = pair.engine.calls().subscribe(&wanted, &SubscribeOptions::new(), now).expect("it is sent");
     pair.drive();

@@ -1,8 +1,8 @@
 //! One tool is looked for in a server's list, without the list.
 
 use mcpwire_core::internal::{KnownTools, SearchProgress, ToolSearch};
-use mcpwire_core::{CallError, Config, ListParams, ListTools, RequestOptions, RpcError};
-use mcpwire_engine_tests::sim::{Pair, Sent, modern};
+use mcpwire_core::{CallError, ListParams, ListTools, RequestOptions, RpcError};
+use mcpwire_engine_tests::sim::{Pair, Sent};
 
 /// Looks for a tool on a server with these pages, and says how often it was asked.
 fn looked_for(tool: &str, pages: Vec<String>) -> (SearchProgress, usize) {
@@ -12,7 +12,7 @@ fn looked_for(tool: &str, pages: Vec<String>) -> (SearchProgress, usize) {
 
 /// The same, with the search.
 fn search(tool: &str, pages: Vec<String>) -> (SearchProgress, usize, ToolSearch) {
-    let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)])));
+    let mut pair = Pair::modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)]));
     let mut search = ToolSearch::new(tool);
     loop {
         let now = pair.now;
@@ -78,7 +78,7 @@ fn a_list_that_is_none_has_no_tools() {
 
 #[test]
 fn an_error_says_nothing() {
-    let mut pair = Pair::open(Config::default(), modern(|sent, peer| peer.refuse(sent, -32603, "tools")));
+    let mut pair = Pair::modern(|sent, peer| peer.refuse(sent, -32603, "tools"));
     let mut search = ToolSearch::new("a");
     let now = pair.now;
     let key = pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
@@ -95,7 +95,7 @@ fn an_error_says_nothing() {
 #[test]
 fn a_list_that_was_kept_is_not_looked_at_and_not_believed_afterwards() {
     let pages = [page(r#"[{"name":"a"}]"#, None)];
-    let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)])));
+    let mut pair = Pair::modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)]));
     let list = |pair: &mut Pair| {
         let now = pair.now;
         let params = ListParams { cursor: None };

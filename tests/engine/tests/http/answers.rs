@@ -7,6 +7,7 @@ use mcpwire_core::{
     CallError, ClientCapabilities, Config, Event, Json, Notification, PeerErrorKind, RequestOptions, RpcError,
     SendError,
 };
+use mcpwire_engine_tests::sim::configured;
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, Web};
 
 fn modern(rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
@@ -96,12 +97,10 @@ fn a_byte_order_mark_before_a_message_is_skipped() {
         let error = web.error(ticket);
         assert!(matches!(&error, CallError::Server { error, .. } if error.code == -32602), "{error:?}");
 
-        let mut config = Config::default();
-        config.max_message = 1000;
         let too_long = web::modern(|asked, says| {
             says.json(200, format!("\u{feff}{}", asked.result(&web::said(&"x".repeat(5000)))));
         });
-        let mut web = Web::ready(config, too_long).in_pieces_of(size);
+        let mut web = Web::ready(configured(|config| config.max_message = 1000), too_long).in_pieces_of(size);
         let ticket = web.echo();
         let CallError::Invalid { error, .. } = web.error(ticket) else { panic!("pieces of {size}") };
         assert_eq!(error.kind, PeerErrorKind::TooLong { limit: 1000 });
@@ -324,9 +323,8 @@ fn an_answer_that_is_too_long_fails_alone() {
     ];
     for (number, way) in ways.into_iter().enumerate() {
         for size in [7, usize::MAX] {
-            let mut config = Config::default();
-            config.max_message = 1000;
-            let mut web = Web::ready(config, web::modern(way)).in_pieces_of(size);
+            let mut web =
+                Web::ready(configured(|config| config.max_message = 1000), web::modern(way)).in_pieces_of(size);
             let ticket = web.echo();
             let CallError::Invalid { error, .. } = web.error(ticket) else { panic!("way {number}") };
             assert_eq!(error.kind, PeerErrorKind::TooLong { limit: 1000 });
@@ -340,13 +338,11 @@ fn an_answer_that_is_too_long_fails_alone() {
 fn what_the_server_says_beside_the_answer_may_be_too_long() {
     for beside in [r#""method":"notifications/message""#, r#""id":1,"method":"sampling/createMessage""#] {
         for size in [7, usize::MAX] {
-            let mut config = Config::default();
-            config.max_message = 1000;
             let says_both = web::modern(move |asked, says| {
                 let long = format!(r#"{{"jsonrpc":"2.0",{beside},"params":{{"a":"{}"}}}}"#, "x".repeat(5000));
                 says.stream().event(long).event(asked.result(&web::said("fine"))).end();
             });
-            let mut web = Web::ready(config, says_both).in_pieces_of(size);
+            let mut web = Web::ready(configured(|config| config.max_message = 1000), says_both).in_pieces_of(size);
             let ticket = web.echo();
             assert_eq!(web.text(ticket), "fine", "{beside}");
         }
@@ -396,9 +392,7 @@ fn what_comes_for_nobody_is_ignored() {
 
 #[test]
 fn what_waits_to_be_sent_is_bounded() {
-    let mut config = Config::default();
-    config.max_transmit = 10_000;
-    let mut web = Web::ready(config, web::modern(|_, _| {}));
+    let mut web = Web::ready(configured(|config| config.max_transmit = 10_000), web::modern(|_, _| {}));
     let big = format!(r#"{{"text":"{}"}}"#, "x".repeat(3000));
     let mut sent = 0;
     let refused = loop {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
 use mcpwire_core::{CallError, Config, ItemList, ListParams, ListTools, Negotiate, RequestOptions, Tool};
+use mcpwire_engine_tests::sim::configured;
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, URI, Web};
 use serde_json::json;
 
@@ -89,10 +90,8 @@ fn a_modern_request_names_version_method_and_name() {
 #[test]
 fn a_legacy_request_names_session_and_version() {
     for (version, named) in [("2025-11-25", true), ("2025-06-18", true), ("2025-03-26", false), ("2024-11-05", false)] {
-        let mut config = Config::default();
-        config.negotiate = Negotiate::Legacy;
         let mut web = Web::opening(
-            config,
+            configured(|config| config.negotiate = Negotiate::Legacy),
             web::legacy(version, |asked, says| match asked.line().as_str() {
                 "GET" => {
                     says.empty(405);
@@ -142,15 +141,15 @@ fn the_session_of_a_modern_answer_is_nobodys() {
 #[test]
 fn a_session_id_that_no_header_can_carry_is_none() {
     for id in ["", "a b", "ä", "a\u{7f}"] {
-        let mut config = Config::default();
-        config.negotiate = Negotiate::Legacy;
-        let mut web = Web::opening(config, move |asked, says| match asked.method() {
-            "initialize" => {
-                says.head(200, &[("content-type", "application/json"), ("mcp-session-id", id)]);
-                says.body(asked.result(r#"{"protocolVersion":"2025-11-25"}"#)).end();
-            }
-            _ => {
-                says.empty(202);
+        let mut web = Web::opening(configured(|config| config.negotiate = Negotiate::Legacy), move |asked, says| {
+            match asked.method() {
+                "initialize" => {
+                    says.head(200, &[("content-type", "application/json"), ("mcp-session-id", id)]);
+                    says.body(asked.result(r#"{"protocolVersion":"2025-11-25"}"#)).end();
+                }
+                _ => {
+                    says.empty(202);
+                }
             }
         });
         assert!(web.asked.iter().all(|asked| asked.header("mcp-session-id").is_none()), "{id:?}");
@@ -223,10 +222,8 @@ fn tools_with_invalid_annotations_are_left_out_and_named() {
 
 #[test]
 fn a_legacy_server_means_nothing_by_them() {
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
     let mut web = Web::opening(
-        config,
+        configured(|config| config.negotiate = Negotiate::Legacy),
         web::legacy("2025-11-25", |asked, says| match asked.method() {
             "tools/list" => {
                 let tools = r#"{"tools":[{"name":"a","inputSchema":{"properties":{"v":{"type":"string","x-mcp-header":""}}}}]}"#;

@@ -7,6 +7,7 @@ use mcpwire_core::{
     CallError, CloseReason, Config, ConnectError, Era, Event, Negotiate, Notification, Phase, ProtocolVersion,
     RequestOptions,
 };
+use mcpwire_engine_tests::sim::configured;
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, URI, Web};
 
 // Which way a server is spoken to is found out in the order that the specification gives (2026-07-28,
@@ -267,11 +268,9 @@ fn the_verdict_can_be_given_in_advance() {
         (Negotiate::Legacy, vec![INITIALIZE]),
         (Negotiate::Version(ProtocolVersion::V2025_03_26), vec![INITIALIZE]),
     ] {
-        let mut config = Config::default();
-        config.negotiate = negotiate;
         let mut settings = Settings::new(URI).expect("an address");
         settings.flavour = Some(Flavour::Streamable);
-        let mut web = Web::new(config, settings, |_, says| {
+        let mut web = Web::new(configured(|config| config.negotiate = negotiate), settings, |_, says| {
             says.empty(400);
         });
         web.open();

@@ -6,6 +6,7 @@ use mcpwire_core::http::{Command, ExchangeId, Settings};
 use mcpwire_core::{
     CallError, ClientCapabilities, Config, Event, ListParams, ListTools, Negotiate, RequestOptions, Ticket,
 };
+use mcpwire_engine_tests::sim::configured;
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, URI, Web};
 
 // What is sent to a server besides requests: a few messages at a time, the others in their turn.
@@ -184,10 +185,8 @@ fn notifications_that_wait_count_as_unsent() {
 // Giving up: modern servers are told by the end of the exchange, legacy ones in words.
 
 fn legacy() -> Web {
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
     Web::ready(
-        config,
+        configured(|config| config.negotiate = Negotiate::Legacy),
         web::legacy("2025-11-25", |asked, says| match asked.line().as_str() {
             "GET" => {
                 says.empty(405);
@@ -229,8 +228,6 @@ fn a_modern_exchange_is_closed_and_nothing_is_said() {
 #[test]
 fn the_exchange_about_a_task_is_closed_with_its_call() {
     let created = r#"{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":60000,"pollIntervalMs":2000}"#;
-    let mut config = Config::default();
-    config.declare_tasks();
     let server = web::modern(move |asked, says| match asked.method() {
         "tools/call" => {
             says.json(200, asked.result(created));
@@ -242,7 +239,7 @@ fn the_exchange_about_a_task_is_closed_with_its_call() {
             says.json(200, asked.result(r#"{"resultType":"complete"}"#));
         }
     });
-    let mut web = Web::ready(config, server);
+    let mut web = Web::ready(configured(Config::declare_tasks), server);
     let ticket = web.echo();
     web.pass(Duration::from_secs(3));
     assert_eq!(web.lines(), ["POST tools/call", "POST tasks/get"]);

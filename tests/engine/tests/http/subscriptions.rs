@@ -9,6 +9,7 @@ use mcpwire_core::{
     CallError, Config, Event, Negotiate, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
     SubscriptionKey,
 };
+use mcpwire_engine_tests::sim::configured;
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, Web};
 
 // Subscriptions over HTTP: a modern one is an exchange of its own, a legacy one belongs to the session (2026-07-28,
@@ -108,26 +109,25 @@ fn a_modern_subscription_that_is_refused_says_how() {
 
 #[test]
 fn a_legacy_watch_that_does_not_arrive_is_not_agreed_to() {
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
-    let mut web = Web::opening(config, |asked, says| match asked.method() {
-        "initialize" => {
-            let capabilities = r#"{"resources":{"subscribe":true}}"#;
-            says.json(
-                200,
-                asked.result(&format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#)),
-            );
-        }
-        "notifications/initialized" => {
-            says.empty(202);
-        }
-        "resources/subscribe" => {
-            says.fail(FailureKind::Broken);
-        }
-        _ => {
-            says.empty(405);
-        }
-    });
+    let mut web =
+        Web::opening(configured(|config| config.negotiate = Negotiate::Legacy), |asked, says| match asked.method() {
+            "initialize" => {
+                let capabilities = r#"{"resources":{"subscribe":true}}"#;
+                says.json(
+                    200,
+                    asked.result(&format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#)),
+                );
+            }
+            "notifications/initialized" => {
+                says.empty(202);
+            }
+            "resources/subscribe" => {
+                says.fail(FailureKind::Broken);
+            }
+            _ => {
+                says.empty(405);
+            }
+        });
     let key = subscribe(&mut web, &SubscriptionFilter::new().resource("file:///a"));
     let events = taken(&mut web, key);
     let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
@@ -149,10 +149,8 @@ const RESTART: Duration = Duration::from_secs(10);
 fn forgetful(mut other: impl FnMut(u32, &Asked, &mut Says) -> bool + 'static) -> (Web, Rc<Cell<bool>>) {
     let forgotten = Rc::new(Cell::new(false));
     let forget = Rc::clone(&forgotten);
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
     let mut sessions = 0;
-    let web = Web::opening(config, move |asked, says| {
+    let web = Web::opening(configured(|config| config.negotiate = Negotiate::Legacy), move |asked, says| {
         if other(sessions, asked, says) {
             return;
         }

@@ -137,10 +137,8 @@ fn a_server_that_wants_to_be_asked_in_a_thousand_years_is_asked_sooner() {
 
 #[test]
 fn a_server_that_does_not_say_how_often_is_asked_each_second() {
-    let mut pair = Pair::open(
-        Config::default(),
-        modern(|sent, peer| peer.answer(sent, r#"{"taskId":"t1","status":"thinking","pollIntervalMs":-5}"#)),
-    );
+    let mut pair =
+        Pair::modern(|sent, peer| peer.answer(sent, r#"{"taskId":"t1","status":"thinking","pollIntervalMs":-5}"#));
     let handle = TaskHandle::new("t1", TaskProtocol::Extension);
     let ticket = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now).expect("it is sent");
     pair.pass(millis(9_500));

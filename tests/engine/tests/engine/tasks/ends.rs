@@ -4,7 +4,7 @@ use mcpwire_core::{
     CallError, CallToolAsTask, CallToolOutcome, CallToolParams, Config, Event, GetTask, Json, RequestOptions,
     SendError, Task, TaskError, TaskHandle, TaskMode, TaskParams, TaskProtocol, TaskStatus, Ticket,
 };
-use mcpwire_engine_tests::sim::{Pair, Peer, Sent, legacy, modern};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, legacy, modern};
 use serde_json::json;
 
 use super::{
@@ -220,10 +220,8 @@ fn input_of_2025_11_25_is_asked_for_beside_the_result() {
     for waits in [true, false] {
         let mut asked = 0;
         let mut waiting = None;
-        let mut config = Config::default();
-        config.answer("elicitation/create");
         let mut pair = Pair::open(
-            config,
+            configured(|config| config.answer("elicitation/create")),
             experimental(move |sent, peer| match sent.method() {
                 "tasks/get" => {
                     asked += 1;

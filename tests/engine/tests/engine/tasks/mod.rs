@@ -10,7 +10,7 @@ use mcpwire_core::{
     CallError, CallTool, Config, Event, InputError, Notification, RequestOptions, RpcError, ServerRequestId, TaskError,
     TaskMode, TaskStatus, Ticket,
 };
-use mcpwire_engine_tests::sim::{Pair, Peer, Sent, legacy, modern};
+use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, legacy, modern};
 use serde_json::{Value, json};
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -352,10 +352,8 @@ fn a_task_cannot_ask_without_end() {
 #[test]
 fn rounds_and_tasks_follow_one_another() {
     let mut called = 0;
-    let mut config = Config::default();
-    config.answer("elicitation/create");
     let mut pair = Pair::open(
-        config,
+        configured(|config| config.answer("elicitation/create")),
         modern(move |sent, peer| match sent.method() {
             "tools/call" => {
                 called += 1;

@@ -1,7 +1,9 @@
 //! Any value of each type of the protocol.
 
-/// Any value of a type, field by field.
+/// Any value of a type, field by field. Most types have unknown members (`extra`), and many have `_meta`.
 macro_rules! made {
+    ($Type:ty { $($fields:tt)* } with meta and extra) => { made!($Type { meta: meta(), extra: extra(), $($fields)* }) };
+    ($Type:ty { $($fields:tt)* } with extra) => { made!($Type { extra: extra(), $($fields)* }) };
     ($Type:ty { $($field:ident: $strategy:expr),+ $(,)? }) => {
         ($($strategy,)+).prop_map(|($($field,)+)| {
             let mut value = <$Type>::default();
@@ -115,7 +117,7 @@ fn complete() -> impl Strategy<Value = Option<String>> {
 }
 
 pub(crate) fn icon() -> impl Strategy<Value = Icon> {
-    made!(Icon { src: text(), mime_type: word(), sizes: vec(text(), 0..2), theme: word(), extra: extra() })
+    made!(Icon { src: text(), mime_type: word(), sizes: vec(text(), 0..2), theme: word() } with extra)
 }
 
 fn icons() -> impl Strategy<Value = Vec<Icon>> {
@@ -126,9 +128,7 @@ pub(crate) fn annotations() -> impl Strategy<Value = Annotations> {
     made!(Annotations {
         audience: vec(text(), 0..2),
         priority: option::of(number().prop_map(Number::from)),
-        last_modified: word(),
-        extra: extra(),
-    })
+        last_modified: word() } with extra)
 }
 
 pub(crate) fn implementation() -> impl Strategy<Value = Implementation> {
@@ -138,23 +138,20 @@ pub(crate) fn implementation() -> impl Strategy<Value = Implementation> {
         title: word(),
         description: word(),
         website_url: word(),
-        icons: icons(),
-        extra: extra(),
-    })
+        icons: icons() } with extra)
 }
 
 pub(crate) fn resource_contents() -> impl Strategy<Value = ResourceContents> {
-    made!(ResourceContents { uri: text(), mime_type: word(), text: word(), blob: word(), meta: meta(), extra: extra() })
+    made!(ResourceContents { uri: text(), mime_type: word(), text: word(), blob: word() } with meta and extra)
 }
 
 pub(crate) fn block() -> impl Strategy<Value = ContentBlock> {
     let boxed = || option::of(annotations().prop_map(Box::new));
     prop_oneof![
-        made!(TextContent { text: text(), annotations: boxed(), meta: meta(), extra: extra() })
-            .prop_map(ContentBlock::Text),
-        made!(ImageContent { data: text(), mime_type: text(), annotations: boxed(), meta: meta(), extra: extra() })
+        made!(TextContent { text: text(), annotations: boxed() } with meta and extra).prop_map(ContentBlock::Text),
+        made!(ImageContent { data: text(), mime_type: text(), annotations: boxed() } with meta and extra)
             .prop_map(ContentBlock::Image),
-        made!(AudioContent { data: text(), mime_type: text(), annotations: boxed(), meta: meta(), extra: extra() })
+        made!(AudioContent { data: text(), mime_type: text(), annotations: boxed() } with meta and extra)
             .prop_map(ContentBlock::Audio),
         made!(ResourceLink {
             uri: text(),
@@ -164,12 +161,9 @@ pub(crate) fn block() -> impl Strategy<Value = ContentBlock> {
             mime_type: word(),
             size: whole(),
             icons: icons(),
-            annotations: boxed(),
-            meta: meta(),
-            extra: extra(),
-        })
+            annotations: boxed() } with meta and extra)
         .prop_map(|link| ContentBlock::ResourceLink(Box::new(link))),
-        made!(EmbeddedResource { resource: resource_contents(), annotations: boxed(), meta: meta(), extra: extra() })
+        made!(EmbeddedResource { resource: resource_contents(), annotations: boxed() } with meta and extra)
             .prop_map(|resource| ContentBlock::Resource(Box::new(resource))),
         // Blocks of other types are kept as they came.
         (option::of("x-[a-z]{1,4}"), object()).prop_map(|(kind, other)| {
@@ -188,9 +182,7 @@ pub(crate) fn tool_annotations() -> impl Strategy<Value = ToolAnnotations> {
         read_only_hint: flag(),
         destructive_hint: flag(),
         idempotent_hint: flag(),
-        open_world_hint: flag(),
-        extra: extra(),
-    })
+        open_world_hint: flag() } with extra)
 }
 
 pub(crate) fn tool() -> impl Strategy<Value = Tool> {
@@ -202,20 +194,14 @@ pub(crate) fn tool() -> impl Strategy<Value = Tool> {
         output_schema: option::of(object()),
         annotations: option::of(tool_annotations()),
         icons: icons(),
-        execution: option::of(tool_execution().prop_map(Box::new)),
-        meta: meta(),
-        extra: extra(),
-    })
+        execution: option::of(tool_execution().prop_map(Box::new)) } with meta and extra)
 }
 
 pub(crate) fn call_tool_result() -> impl Strategy<Value = CallToolResult> {
     made!(CallToolResult {
         content: vec(block(), 0..3),
         structured_content: option::of(json()),
-        is_error: any::<bool>(),
-        meta: meta(),
-        extra: extra(),
-    })
+        is_error: any::<bool>() } with meta and extra)
 }
 
 pub(crate) fn resource() -> impl Strategy<Value = Resource> {
@@ -227,10 +213,7 @@ pub(crate) fn resource() -> impl Strategy<Value = Resource> {
         mime_type: word(),
         size: whole(),
         annotations: option::of(annotations()),
-        icons: icons(),
-        meta: meta(),
-        extra: extra(),
-    })
+        icons: icons() } with meta and extra)
 }
 
 pub(crate) fn resource_template() -> impl Strategy<Value = ResourceTemplate> {
@@ -241,14 +224,11 @@ pub(crate) fn resource_template() -> impl Strategy<Value = ResourceTemplate> {
         description: word(),
         mime_type: word(),
         annotations: option::of(annotations()),
-        icons: icons(),
-        meta: meta(),
-        extra: extra(),
-    })
+        icons: icons() } with meta and extra)
 }
 
 pub(crate) fn resource_updated() -> impl Strategy<Value = ResourceUpdated> {
-    made!(ResourceUpdated { uri: text(), meta: meta(), extra: extra() })
+    made!(ResourceUpdated { uri: text() } with meta and extra)
 }
 
 pub(crate) fn read_resource_result() -> impl Strategy<Value = ReadResourceResult> {
@@ -256,14 +236,11 @@ pub(crate) fn read_resource_result() -> impl Strategy<Value = ReadResourceResult
         contents: listed(resource_contents()),
         result_type: complete(),
         ttl_ms: whole(),
-        cache_scope: word(),
-        meta: meta(),
-        extra: extra(),
-    })
+        cache_scope: word() } with meta and extra)
 }
 
 pub(crate) fn prompt_argument() -> impl Strategy<Value = PromptArgument> {
-    made!(PromptArgument { name: text(), title: word(), description: word(), required: any::<bool>(), extra: extra() })
+    made!(PromptArgument { name: text(), title: word(), description: word(), required: any::<bool>() } with extra)
 }
 
 pub(crate) fn prompt() -> impl Strategy<Value = Prompt> {
@@ -272,10 +249,7 @@ pub(crate) fn prompt() -> impl Strategy<Value = Prompt> {
         title: word(),
         description: word(),
         arguments: vec(prompt_argument(), 0..3),
-        icons: icons(),
-        meta: meta(),
-        extra: extra(),
-    })
+        icons: icons() } with meta and extra)
 }
 
 pub(crate) fn role() -> impl Strategy<Value = Role> {
@@ -283,17 +257,14 @@ pub(crate) fn role() -> impl Strategy<Value = Role> {
 }
 
 pub(crate) fn prompt_message() -> impl Strategy<Value = PromptMessage> {
-    made!(PromptMessage { role: role(), content: block(), extra: extra() })
+    made!(PromptMessage { role: role(), content: block() } with extra)
 }
 
 pub(crate) fn get_prompt_result() -> impl Strategy<Value = GetPromptResult> {
     made!(GetPromptResult {
         description: word(),
         messages: listed(prompt_message()),
-        result_type: complete(),
-        meta: meta(),
-        extra: extra(),
-    })
+        result_type: complete() } with meta and extra)
 }
 
 /// A page of a list.
@@ -305,10 +276,7 @@ macro_rules! page {
                 next_cursor: word(),
                 result_type: complete(),
                 ttl_ms: whole(),
-                cache_scope: word(),
-                meta: meta(),
-                extra: extra(),
-            })
+                cache_scope: word() } with meta and extra)
         }
     };
 }
@@ -319,8 +287,8 @@ page!(list_resource_templates_result, ListResourceTemplatesResult, resource_temp
 
 pub(crate) fn complete_result() -> impl Strategy<Value = CompleteResult> {
     let completion =
-        made!(Completion { values: vec(text(), 0..3), total: whole(), has_more: any::<bool>(), extra: extra() });
-    made!(CompleteResult { completion: completion, result_type: complete(), meta: meta(), extra: extra() })
+        made!(Completion { values: vec(text(), 0..3), total: whole(), has_more: any::<bool>() } with extra);
+    made!(CompleteResult { completion: completion, result_type: complete() } with meta and extra)
 }
 
 pub(crate) fn logging_level() -> impl Strategy<Value = LoggingLevel> {
@@ -330,7 +298,7 @@ pub(crate) fn logging_level() -> impl Strategy<Value = LoggingLevel> {
 }
 
 pub(crate) fn log_message() -> impl Strategy<Value = LogMessage> {
-    made!(LogMessage { level: logging_level(), logger: word(), data: json(), meta: meta(), extra: extra() })
+    made!(LogMessage { level: logging_level(), logger: word(), data: json() } with meta and extra)
 }
 
 pub(crate) fn progress() -> impl Strategy<Value = Progress> {
@@ -338,22 +306,19 @@ pub(crate) fn progress() -> impl Strategy<Value = Progress> {
         progress_token: option::of(json()),
         progress: number().prop_map(Number::from),
         total: option::of(number().prop_map(Number::from)),
-        message: word(),
-        meta: meta(),
-        extra: extra(),
-    })
+        message: word() } with meta and extra)
 }
 
 pub(crate) fn root() -> impl Strategy<Value = Root> {
-    made!(Root { uri: text(), name: word(), meta: meta(), extra: extra() })
+    made!(Root { uri: text(), name: word() } with meta and extra)
 }
 
 pub(crate) fn list_roots_result() -> impl Strategy<Value = ListRootsResult> {
-    made!(ListRootsResult { roots: vec(root(), 0..3), meta: meta(), extra: extra() })
+    made!(ListRootsResult { roots: vec(root(), 0..3) } with meta and extra)
 }
 
 pub(crate) fn tool_ui() -> impl Strategy<Value = ToolUi> {
-    made!(ToolUi { resource_uri: word(), visibility: vec(text(), 0..2), extra: extra() })
+    made!(ToolUi { resource_uri: word(), visibility: vec(text(), 0..2) } with extra)
 }
 
 pub(crate) fn resource_ui() -> impl Strategy<Value = ResourceUi> {
@@ -362,16 +327,12 @@ pub(crate) fn resource_ui() -> impl Strategy<Value = ResourceUi> {
         connect_domains: domains(),
         resource_domains: domains(),
         frame_domains: domains(),
-        base_uri_domains: domains(),
-        extra: extra(),
-    });
+        base_uri_domains: domains() } with extra);
     made!(ResourceUi {
         csp: option::of(csp),
         permissions: meta(),
         domain: word(),
-        prefers_border: flag(),
-        extra: extra(),
-    })
+        prefers_border: flag() } with extra)
 }
 
 // What both sides say of themselves when a connection is opened, and what a server wants before it answers.
@@ -383,18 +344,15 @@ pub(crate) fn client_capabilities() -> impl Strategy<Value = ClientCapabilities>
         elicitation: meta(),
         tasks: meta(),
         extensions: meta(),
-        experimental: meta(),
-        extra: extra(),
-    })
+        experimental: meta() } with extra)
 }
 
 fn list_capability() -> impl Strategy<Value = ListCapability> {
-    made!(ListCapability { list_changed: any::<bool>(), extra: extra() })
+    made!(ListCapability { list_changed: any::<bool>() } with extra)
 }
 
 pub(crate) fn server_capabilities() -> impl Strategy<Value = ServerCapabilities> {
-    let resources =
-        made!(ResourcesCapability { list_changed: any::<bool>(), subscribe: any::<bool>(), extra: extra() });
+    let resources = made!(ResourcesCapability { list_changed: any::<bool>(), subscribe: any::<bool>() } with extra);
     made!(ServerCapabilities {
         tools: option::of(list_capability()),
         resources: option::of(resources),
@@ -403,18 +361,14 @@ pub(crate) fn server_capabilities() -> impl Strategy<Value = ServerCapabilities>
         logging: meta(),
         tasks: option::of(tasks_capability()),
         extensions: meta(),
-        experimental: meta(),
-        extra: extra(),
-    })
+        experimental: meta() } with extra)
 }
 
 pub(crate) fn initialize_params() -> impl Strategy<Value = InitializeParams> {
     made!(InitializeParams {
         protocol_version: text(),
         capabilities: client_capabilities(),
-        client_info: implementation(),
-        extra: extra(),
-    })
+        client_info: implementation() } with extra)
 }
 
 pub(crate) fn initialize_result() -> impl Strategy<Value = InitializeResult> {
@@ -422,10 +376,7 @@ pub(crate) fn initialize_result() -> impl Strategy<Value = InitializeResult> {
         protocol_version: word(),
         capabilities: option::of(server_capabilities()),
         server_info: option::of(implementation()),
-        instructions: word(),
-        meta: meta(),
-        extra: extra(),
-    })
+        instructions: word() } with meta and extra)
 }
 
 pub(crate) fn discover_result() -> impl Strategy<Value = DiscoverResult> {
@@ -436,10 +387,7 @@ pub(crate) fn discover_result() -> impl Strategy<Value = DiscoverResult> {
         server_info: option::of(implementation()),
         result_type: complete(),
         ttl_ms: whole(),
-        cache_scope: word(),
-        meta: meta(),
-        extra: extra(),
-    })
+        cache_scope: word() } with meta and extra)
 }
 
 pub(crate) fn input_required_result() -> impl Strategy<Value = InputRequiredResult> {
@@ -454,10 +402,7 @@ pub(crate) fn input_required_result() -> impl Strategy<Value = InputRequiredResu
             };
             inputs.into_iter().map(input).collect::<Vec<_>>()
         }),
-        request_state: state,
-        meta: meta(),
-        extra: extra(),
-    });
+        request_state: state } with meta and extra);
     made.prop_filter("nothing is wished for", |result| {
         !result.input_requests.is_empty() || result.request_state.is_some()
     })
@@ -471,15 +416,13 @@ pub(crate) fn subscription_filter() -> impl Strategy<Value = SubscriptionFilter>
         prompts_list_changed: any::<bool>(),
         resources_list_changed: any::<bool>(),
         resource_subscriptions: vec(text(), 0..3),
-        task_ids: vec(text(), 0..3),
-        extra: extra(),
-    })
+        task_ids: vec(text(), 0..3) } with extra)
 }
 
 pub(crate) fn subscriptions_acknowledged() -> impl Strategy<Value = SubscriptionsAcknowledged> {
-    made!(SubscriptionsAcknowledged { notifications: subscription_filter(), meta: meta(), extra: extra() })
+    made!(SubscriptionsAcknowledged { notifications: subscription_filter() } with meta and extra)
 }
 
 pub(crate) fn subscriptions_listen_result() -> impl Strategy<Value = SubscriptionsListenResult> {
-    made!(SubscriptionsListenResult { result_type: complete(), meta: meta(), extra: extra() })
+    made!(SubscriptionsListenResult { result_type: complete() } with meta and extra)
 }

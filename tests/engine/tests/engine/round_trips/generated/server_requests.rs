@@ -31,9 +31,7 @@ fn string_schema() -> impl Strategy<Value = StringSchema> {
         min_length: whole(),
         max_length: whole(),
         format: option::of(format.prop_map(|format| StringFormat::from(&*format))),
-        default: word(),
-        extra: extra(),
-    })
+        default: word() } with extra)
 }
 
 fn number_schema() -> impl Strategy<Value = NumberSchema> {
@@ -44,17 +42,15 @@ fn number_schema() -> impl Strategy<Value = NumberSchema> {
         description: word(),
         minimum: option::of(number()),
         maximum: option::of(number()),
-        default: option::of(default.prop_map(|n| Json::from_value(&n).expect("it is JSON"))),
-        extra: extra(),
-    })
+        default: option::of(default.prop_map(|n| Json::from_value(&n).expect("it is JSON"))) } with extra)
 }
 
 fn boolean_schema() -> impl Strategy<Value = BooleanSchema> {
-    made!(BooleanSchema { title: word(), description: word(), default: flag(), extra: extra() })
+    made!(BooleanSchema { title: word(), description: word(), default: flag() } with extra)
 }
 
 fn options() -> impl Strategy<Value = Vec<EnumOption>> {
-    vec(made!(EnumOption { value: text(), title: word(), extra: extra() }), 0..3)
+    vec(made!(EnumOption { value: text(), title: word() } with extra), 0..3)
 }
 
 fn enum_schema() -> impl Strategy<Value = EnumSchema> {
@@ -64,9 +60,7 @@ fn enum_schema() -> impl Strategy<Value = EnumSchema> {
         values: vec(text(), 0..3),
         names: vec(text(), 0..3),
         one_of: options(),
-        default: word(),
-        extra: extra(),
-    });
+        default: word() } with extra);
     made.prop_filter("there is something to choose", |schema| !schema.choices().is_empty())
 }
 
@@ -76,10 +70,8 @@ fn multi_select_schema() -> impl Strategy<Value = MultiSelectSchema> {
         description: word(),
         min_items: whole(),
         max_items: whole(),
-        items: made!(MultiSelectItems { values: vec(text(), 0..3), any_of: options(), extra: extra() }),
-        default: option::of(vec(text(), 0..3)),
-        extra: extra(),
-    });
+        items: made!(MultiSelectItems { values: vec(text(), 0..3), any_of: options() } with extra),
+        default: option::of(vec(text(), 0..3)) } with extra);
     made.prop_filter("there is something to choose", |schema| !schema.choices().is_empty())
 }
 
@@ -119,14 +111,11 @@ pub(crate) fn elicit_form() -> impl Strategy<Value = ElicitForm> {
     made!(ElicitForm {
         mode: option::of(Just("form".to_owned())),
         message: text(),
-        requested_schema: form_schema(),
-        meta: meta(),
-        extra: extra(),
-    })
+        requested_schema: form_schema() } with meta and extra)
 }
 
 pub(crate) fn elicit_url() -> impl Strategy<Value = ElicitUrl> {
-    made!(ElicitUrl { message: text(), url: text(), elicitation_id: word(), meta: meta(), extra: extra() })
+    made!(ElicitUrl { message: text(), url: text(), elicitation_id: word() } with meta and extra)
 }
 
 pub(crate) fn elicit_params() -> impl Strategy<Value = ElicitParams> {
@@ -147,14 +136,11 @@ pub(crate) fn elicit_result() -> impl Strategy<Value = ElicitResult> {
     let action = prop_oneof![select(vec!["accept", "decline", "cancel"]).prop_map(str::to_owned), "[a-z]{1,6}"];
     made!(ElicitResult {
         action: action.prop_map(|action| ElicitAction::from(&*action)),
-        content: option::of(object()),
-        meta: meta(),
-        extra: extra(),
-    })
+        content: option::of(object()) } with meta and extra)
 }
 
 pub(crate) fn elicitation_complete() -> impl Strategy<Value = ElicitationComplete> {
-    made!(ElicitationComplete { elicitation_id: text(), meta: meta(), extra: extra() })
+    made!(ElicitationComplete { elicitation_id: text() } with meta and extra)
 }
 
 // What servers ask of language models, and what is answered.
@@ -167,22 +153,18 @@ fn one_of<T: for<'a> From<&'a str> + std::fmt::Debug>(known: &'static [&'static 
 pub(crate) fn sampling_content() -> impl Strategy<Value = SamplingContent> {
     let boxed = || option::of(annotations().prop_map(Box::new));
     prop_oneof![
-        made!(TextContent { text: text(), annotations: boxed(), meta: meta(), extra: extra() })
-            .prop_map(SamplingContent::Text),
-        made!(ImageContent { data: text(), mime_type: text(), annotations: boxed(), meta: meta(), extra: extra() })
+        made!(TextContent { text: text(), annotations: boxed() } with meta and extra).prop_map(SamplingContent::Text),
+        made!(ImageContent { data: text(), mime_type: text(), annotations: boxed() } with meta and extra)
             .prop_map(SamplingContent::Image),
-        made!(AudioContent { data: text(), mime_type: text(), annotations: boxed(), meta: meta(), extra: extra() })
+        made!(AudioContent { data: text(), mime_type: text(), annotations: boxed() } with meta and extra)
             .prop_map(SamplingContent::Audio),
-        made!(ToolUseContent { id: text(), name: text(), input: object(), meta: meta(), extra: extra() })
+        made!(ToolUseContent { id: text(), name: text(), input: object() } with meta and extra)
             .prop_map(|call| SamplingContent::ToolUse(Box::new(call))),
         made!(ToolResultContent {
             tool_use_id: text(),
             content: vec(block(), 0..3),
             structured_content: option::of(any_json()),
-            is_error: any::<bool>(),
-            meta: meta(),
-            extra: extra(),
-        })
+            is_error: any::<bool>() } with meta and extra)
         .prop_map(|result| SamplingContent::ToolResult(Box::new(result))),
         // Blocks of other types are kept as they came.
         ("x-[a-z]{1,4}", object()).prop_map(|(kind, other)| {
@@ -199,11 +181,11 @@ fn contents() -> impl Strategy<Value = SamplingContents> {
 }
 
 pub(crate) fn sampling_message() -> impl Strategy<Value = SamplingMessage> {
-    made!(SamplingMessage { role: role(), content: contents(), meta: meta(), extra: extra() })
+    made!(SamplingMessage { role: role(), content: contents() } with meta and extra)
 }
 
 pub(crate) fn model_hint() -> impl Strategy<Value = ModelHint> {
-    made!(ModelHint { name: word(), extra: extra() })
+    made!(ModelHint { name: word() } with extra)
 }
 
 pub(crate) fn model_preferences() -> impl Strategy<Value = ModelPreferences> {
@@ -211,13 +193,11 @@ pub(crate) fn model_preferences() -> impl Strategy<Value = ModelPreferences> {
         hints: vec(model_hint(), 0..3),
         cost_priority: option::of(number()),
         speed_priority: option::of(number()),
-        intelligence_priority: option::of(number()),
-        extra: extra(),
-    })
+        intelligence_priority: option::of(number()) } with extra)
 }
 
 pub(crate) fn tool_choice() -> impl Strategy<Value = ToolChoice> {
-    made!(ToolChoice { mode: option::of(one_of::<ToolChoiceMode>(&["auto", "required", "none"])), extra: extra() })
+    made!(ToolChoice { mode: option::of(one_of::<ToolChoiceMode>(&["auto", "required", "none"])) } with extra)
 }
 
 pub(crate) fn create_message_params() -> impl Strategy<Value = CreateMessageParams> {
@@ -229,10 +209,7 @@ pub(crate) fn create_message_params() -> impl Strategy<Value = CreateMessagePara
         stop_sequences: vec(text(), 0..3),
         metadata: option::of(object()),
         tools: option::of(listed(tool())),
-        tool_choice: option::of(tool_choice()),
-        meta: meta(),
-        extra: extra(),
-    });
+        tool_choice: option::of(tool_choice()) } with meta and extra);
     (first, rest).prop_map(|((messages, preferences, prompt), mut params)| {
         (params.messages, params.model_preferences, params.system_prompt) = (messages, preferences, prompt);
         params
@@ -244,10 +221,7 @@ pub(crate) fn create_message_result() -> impl Strategy<Value = CreateMessageResu
         role: role(),
         content: contents(),
         model: text(),
-        stop_reason: option::of(one_of::<StopReason>(&["endTurn", "stopSequence", "maxTokens", "toolUse"])),
-        meta: meta(),
-        extra: extra(),
-    })
+        stop_reason: option::of(one_of::<StopReason>(&["endTurn", "stopSequence", "maxTokens", "toolUse"])) } with meta and extra)
 }
 
 // Tasks, in both forms.
@@ -266,10 +240,7 @@ pub(crate) fn task() -> impl Strategy<Value = Task> {
         status_message: word(),
         input_requests: option::of(object()),
         result: option::of(object()),
-        error: option::of(json()),
-        meta: meta(),
-        extra: extra(),
-    });
+        error: option::of(json()) } with meta and extra);
     (times, rest).prop_map(|((created_at, last_updated_at, ttl_ms, ttl, poll_interval_ms, poll_interval), mut task)| {
         (task.created_at, task.last_updated_at) = (created_at, last_updated_at);
         (task.ttl_ms, task.ttl) = (ttl_ms, ttl);
@@ -286,7 +257,7 @@ pub(crate) fn create_task_result() -> impl Strategy<Value = CreateTaskResult> {
         result
     });
     let experimental =
-        made!(CreateTaskResult { task: task(), form: Just(TaskProtocol::Experimental), meta: meta(), extra: extra() });
+        made!(CreateTaskResult { task: task(), form: Just(TaskProtocol::Experimental) } with meta and extra);
     prop_oneof![extension, experimental]
 }
 
@@ -298,21 +269,18 @@ pub(crate) fn cancel_task_result() -> impl Strategy<Value = CancelTaskResult> {
         created_at: word(),
         last_updated_at: word(),
         ttl: whole(),
-        poll_interval: whole(),
-        meta: meta(),
-        extra: extra(),
-    })
+        poll_interval: whole() } with meta and extra)
 }
 
 pub(crate) fn list_tasks_result() -> impl Strategy<Value = ListTasksResult> {
-    made!(ListTasksResult { tasks: listed(task()), next_cursor: word(), meta: meta(), extra: extra() })
+    made!(ListTasksResult { tasks: listed(task()), next_cursor: word() } with meta and extra)
 }
 
 pub(crate) fn tasks_capability() -> impl Strategy<Value = TasksCapability> {
-    made!(TasksCapability { list: meta(), cancel: meta(), requests: meta(), extra: extra() })
+    made!(TasksCapability { list: meta(), cancel: meta(), requests: meta() } with extra)
 }
 
 pub(crate) fn tool_execution() -> impl Strategy<Value = ToolExecution> {
     let support = known_or_other::<TaskSupport>(&["forbidden", "optional", "required"]);
-    made!(ToolExecution { task_support: option::of(support), extra: extra() })
+    made!(ToolExecution { task_support: option::of(support) } with extra)
 }

@@ -1,0 +1,355 @@
+//! How servers are started: their environment, their launchers, and the processes that they start themselves.
+
+use std::fs::{self, File, Permissions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use std::{io, thread};
+
+use mcpwire_blocking::EnvPolicy;
+use mcpwire_client::{GracePeriods, ShutdownStep};
+use mcpwire_driver::protocol::Config;
+use mcpwire_driver::{ConnectOptions, ErrorKind, Exit, McpServerDef, ServerLaunch};
+use mcpwire_testkit::{ScriptedServer, duplex};
+use mcpwire_tests::{Adapter, Failure, has_ended, on_every_adapter, process_exists, server};
+use serde_json::json;
+
+use super::{in_both_eras, open};
+
+// What a server gets to know of the process that starts it.
+
+/// Cargo sets it for tests; no server has any business with it.
+const OURS: &str = "CARGO_MANIFEST_DIR";
+
+fn only_what_a_program_needs_is_passed_on<A: Adapter>() {
+    let names = names::<A>(|def| def);
+    assert!(names.contains(&"PATH".to_owned()), "{names:?}");
+    assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{names:?}");
+}
+
+fn variables_are_given_by_value_and_by_name<A: Adapter>() {
+    let lines = lines::<A>(|def| def.env("GIVEN", "a b=\"c\"").inherit(OURS).inherit("MCPWIRE_IS_NOT_SET"));
+    assert!(lines.contains(&"GIVEN=a b=\"c\"".to_owned()), "{lines:?}");
+    assert!(lines.contains(&format!("{OURS}={}", env!("CARGO_MANIFEST_DIR"))), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.starts_with("MCPWIRE_IS_NOT_SET")), "{lines:?}");
+}
+
+fn everything_is_passed_on_if_so_wished<A: Adapter>() {
+    let names = names::<A>(|def| def.env_policy(EnvPolicy::Inherit).env("GIVEN", "1"));
+    assert!(names.contains(&OURS.to_owned()) && names.contains(&"GIVEN".to_owned()), "{names:?}");
+}
+
+fn nothing_is_passed_on_if_so_wished<A: Adapter>() {
+    let names = names::<A>(|def| def.env_policy(EnvPolicy::Clear).env("GIVEN", "1"));
+    assert_eq!(names, ["GIVEN"]);
+}
+
+fn no_shell_reads_the_arguments<A: Adapter>() {
+    let server = server!("well-behaved").defined(|def| def.arg("$(exit 3)").arg("; exit 3").arg("'").arg("*"));
+    let mut client = server.open::<A>();
+    let arguments = client.text("arguments", json!({}));
+    assert!(arguments.ends_with("\n$(exit 3)\n; exit 3\n'\n*"), "{arguments:?}");
+}
+
+fn the_working_directory_is_that_of_the_definition<A: Adapter>() {
+    let directory = env!("CARGO_TARGET_TMPDIR");
+    let server = server!("well-behaved").defined(|def| def.cwd(directory));
+    let mut client = server.open::<A>();
+    assert_eq!(client.text("directory", json!({})), directory);
+}
+
+fn lines<A: Adapter>(change: impl FnOnce(McpServerDef) -> McpServerDef) -> Vec<String> {
+    let server = server!("well-behaved").defined(change);
+    let mut client = server.open::<A>();
+    client.text("environment", json!({})).lines().map(str::to_owned).collect()
+}
+
+fn names<A: Adapter>(change: impl FnOnce(McpServerDef) -> McpServerDef) -> Vec<String> {
+    let name = |line: String| line.split_once('=').map_or(line.clone(), |(name, _)| name.to_owned());
+    lines::<A>(change).into_iter().map(name).collect()
+}
+
+// Programs that cannot be started, each in its own words.
+
+fn a_program_that_is_nowhere_on_the_path<A: Adapter>() {
+    let failure = fail_to_start::<A>("mcpwire-no-such-program");
+    failure.assert(ErrorKind::Start, &["mcpwire-no-such-program", "not found"]);
+}
+
+fn a_path_that_leads_nowhere<A: Adapter>() {
+    let failure = fail_to_start::<A>("/no/such/folder/server");
+    failure.assert(ErrorKind::Start, &["/no/such/folder/server", "not found"]);
+}
+
+fn a_file_that_may_not_be_executed<A: Adapter>() {
+    let file = a_file("not-permitted", b"#!/bin/sh\n", 0o644);
+    let failure = fail_to_start::<A>(file.to_str().expect("the path is UTF-8"));
+    failure.assert(ErrorKind::Start, &["not-permitted", "not executable"]);
+}
+
+fn a_file_that_is_no_program<A: Adapter>() {
+    let file = a_file("no-program", b"\x7fELF but not really", 0o755);
+    let failure = fail_to_start::<A>(file.to_str().expect("the path is UTF-8"));
+    failure.assert(ErrorKind::Start, &["no-program", "not executable"]);
+}
+
+fn a_folder<A: Adapter>() {
+    let failure = fail_to_start::<A>(env!("CARGO_TARGET_TMPDIR"));
+    failure.assert(ErrorKind::Start, &[env!("CARGO_TARGET_TMPDIR"), "not executable"]);
+}
+
+fn a_working_directory_that_is_not_there<A: Adapter>() {
+    let server = server!("well-behaved").defined(|def| def.cwd("/no/such/folder"));
+    let failure = server.fail_to_open::<A>();
+    failure.assert(ErrorKind::Start, &["/no/such/folder"]);
+}
+
+fn fail_to_start<A: Adapter>(command: &str) -> Failure {
+    let server = server!("well-behaved").defined(|_| McpServerDef::new(command));
+    server.fail_to_open::<A>()
+}
+
+fn a_file(name: &str, content: &[u8], mode: u32) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut file = File::create(&path).expect("the folder of the tests is writable");
+    file.write_all(content).expect("there is space");
+    drop(file);
+    fs::set_permissions(&path, Permissions::from_mode(mode)).expect("the file is ours");
+    path
+}
+
+// Servers that a launcher starts: in another command, and in this process, on every adapter.
+
+fn a_server_runs_in_a_shell<A: Adapter>() {
+    let server = server!("well-behaved");
+    let started = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&started);
+    let options = ConnectOptions::new(server.config.clone()).launcher(move |def: &McpServerDef| {
+        count.fetch_add(1, Ordering::SeqCst);
+        let shell = McpServerDef::new("/bin/sh").args(["-c", r#"exec "$0" "$@""#]);
+        Ok(ServerLaunch::command(shell.arg(&def.command).args(&def.args)))
+    });
+    let mut client = A::connect_with(&server.def, options).expect("it starts");
+    client.initialize().expect("it answers");
+    client.assert_alive();
+    assert!(client.is_running() && client.pid() > 0);
+    assert_eq!(client.shutdown().expect("it ends").exit, Some(Exit::new(Some(0), None)));
+    assert_eq!(started.load(Ordering::SeqCst), 1);
+}
+
+fn a_server_that_dies_on_the_probe_is_launched_again<A: Adapter>() {
+    let server = server!("dies-on-probe");
+    let started = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&started);
+    let options = ConnectOptions::new(server.config.clone()).launcher(move |def: &McpServerDef| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Ok(ServerLaunch::command(def.clone()))
+    });
+    let mut client = A::connect_with(&server.def, options).expect("it starts");
+    client.initialize().expect("the second process answers");
+    client.shutdown().expect("it ends");
+    assert_eq!(started.load(Ordering::SeqCst), 2);
+}
+
+fn a_server_runs_in_this_process<A: Adapter>() {
+    let options = ConnectOptions::new(Config::default()).launcher(|def: &McpServerDef| {
+        assert_eq!(def.command, "in-memory");
+        let server = ScriptedServer::new().tool("echo", |arguments| arguments.member::<String>("message").unwrap());
+        let (ours, theirs) = duplex(1024);
+        let (ended, end) = ::smol::channel::bounded(1);
+        thread::spawn(move || {
+            ::smol::block_on(server.serve::<mcpwire_smol::Smol>(theirs.reader, theirs.writer));
+            ended.send_blocking(Exit::new(Some(7), None))
+        });
+        let exit = async move { end.recv().await.unwrap_or(Exit::new(None, None)) };
+        Ok(ServerLaunch::streams(ours.reader, ours.writer, exit).stderr(&b"let me think\n"[..]))
+    });
+    let mut client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
+    client.initialize().expect("it answers");
+    assert_eq!(client.text("echo", json!({"message": "hi"})), "hi");
+    // Another thread may read standard error.
+    while client.stderr_tail().is_empty() {
+        assert_eq!(client.text("echo", json!({"message": "again"})), "again");
+    }
+    assert_eq!(client.stderr_tail(), "let me think");
+    let report = client.shutdown().expect("it ends");
+    assert_eq!((report.exit, report.last_step), (Some(Exit::new(Some(7), None)), ShutdownStep::CloseInput));
+}
+
+fn a_server_that_does_not_end_is_killed<A: Adapter>() {
+    for is_polite in [true, false] {
+        let (killed, was_killed) = channel();
+        let options = ConnectOptions::new(Config::default())
+            .grace_periods(GracePeriods {
+                after_close: Duration::from_millis(10),
+                after_terminate: Duration::from_millis(10),
+            })
+            .launcher(move |_: &McpServerDef| {
+                let (ours, theirs) = duplex(1024);
+                let (end, ended) = ::smol::channel::bounded(1);
+                let killed = killed.clone();
+                let exit = async move {
+                    ended.recv().await.expect("it is killed");
+                    drop(theirs);
+                    Exit::new(None, Some(9))
+                };
+                Ok(ServerLaunch::streams(ours.reader, ours.writer, exit).on_kill(move || {
+                    killed.send(()).expect("the test listens");
+                    end.try_send(()).expect("there is room");
+                }))
+            });
+        let client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
+        if is_polite {
+            let report = client.shutdown().expect("it ends");
+            assert_eq!((report.exit, report.last_step), (Some(Exit::new(None, Some(9))), ShutdownStep::Kill));
+        } else {
+            drop(client);
+        }
+        was_killed.recv().expect("it is killed");
+    }
+}
+
+/// As when another process of the server holds its standard output: the stream does not end with the server.
+fn an_exit_ends_the_connection_although_the_output_stays_open<A: Adapter>() {
+    let (test_ends, until_test_ends) = channel::<()>();
+    let until_test_ends = Arc::new(Mutex::new(until_test_ends));
+    let options = ConnectOptions::new(Config::default()).launcher(move |_: &McpServerDef| {
+        let (exit_now, exits) = ::smol::channel::bounded(1);
+        let until_test_ends = Arc::clone(&until_test_ends);
+        let server = ScriptedServer::new().tool("exit", move |_| {
+            exit_now.try_send(Exit::new(Some(7), None)).expect("there is room");
+            let _ = until_test_ends.lock().unwrap().recv();
+            "too late"
+        });
+        let (ours, theirs) = duplex(1024);
+        thread::spawn(move || ::smol::block_on(server.serve::<mcpwire_smol::Smol>(theirs.reader, theirs.writer)));
+        let exit = async move { exits.recv().await.expect("the tool is called") };
+        Ok(ServerLaunch::streams(ours.reader, ours.writer, exit))
+    });
+    let mut client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
+    client.initialize().expect("it answers");
+    for _ in 0..2 {
+        client.failure("exit").assert(ErrorKind::Closed, &["in-memory", "7"]);
+    }
+    client.shutdown().expect("there is nothing left to end");
+    drop(test_ends);
+}
+
+fn a_launcher_may_fail<A: Adapter>() {
+    let fails: fn(&McpServerDef) -> io::Result<ServerLaunch> = |_| Err(io::Error::other("there is no sandbox"));
+    let panics: fn(&McpServerDef) -> io::Result<ServerLaunch> = |_| panic!("on purpose");
+    for (launcher, text) in [(fails, "there is no sandbox"), (panics, "the launcher panicked: on purpose")] {
+        let options = ConnectOptions::new(Config::default()).launcher(launcher);
+        let failure = A::connect_with(&McpServerDef::new("x"), options).err().expect("it does not start");
+        failure.assert(ErrorKind::Start, &["server `x`", text]);
+    }
+}
+
+// A server may have started others, which hold its pipes and outlive it.
+
+fn shutdown_ends_them<A: Adapter>() {
+    in_both_eras::<A>("grandchild", |server, mut client| {
+        let grandchild = pid_of_grandchild(&mut client);
+        assert!(process_exists(grandchild));
+        client.shutdown().expect("it ends");
+        server.assert_gone();
+        assert!(has_ended(grandchild));
+    });
+}
+
+fn dropping_the_client_ends_them<A: Adapter>() {
+    let server = server!("grandchild").patient();
+    let mut client = server.open::<A>();
+    let grandchild = pid_of_grandchild(&mut client);
+    drop(client);
+    server.assert_gone();
+    assert!(has_ended(grandchild));
+}
+
+fn shutdown_ends_those_who_ignore_termination<A: Adapter>() {
+    let (server, mut client) = open::<A>("grandchild ignores-term");
+    let grandchild = pid_of_grandchild(&mut client);
+    client.shutdown().expect("it ends");
+    server.assert_gone();
+    assert!(has_ended(grandchild));
+}
+
+/// The grandchild still holds standard output, so there is no end of file to tell.
+fn the_exit_of_the_server_is_noticed_although_they_hold_its_output<A: Adapter>() {
+    let (server, mut client) = open::<A>("grandchild");
+    let grandchild = pid_of_grandchild(&mut client);
+    let failure = client.failure("leave");
+    failure.assert(ErrorKind::Closed, &["tools/call", "5", "I leave, my child stays"]);
+    drop(client);
+    server.assert_gone();
+    assert!(has_ended(grandchild));
+}
+
+fn shutdown_ends_them_after_the_server_has_left<A: Adapter>() {
+    let (server, mut client) = open::<A>("grandchild");
+    let grandchild = pid_of_grandchild(&mut client);
+    client.failure("leave");
+    client.shutdown().expect("it ends");
+    server.assert_gone();
+    assert!(has_ended(grandchild));
+}
+
+/// Only Linux tells which processes a server has started.
+fn those_in_a_session_of_their_own_are_ended_too<A: Adapter>() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    for ends in [|client: A| drop(client.shutdown()), |client: A| drop(client)] {
+        let habit = "own-session";
+        let (server, mut client) = open::<A>(&format!("grandchild {habit}"));
+        let grandchild = pid_of_grandchild(&mut client);
+        while !leads_a_session(grandchild) {
+            thread::yield_now();
+        }
+        ends(client);
+        server.assert_gone();
+        assert!(has_ended(grandchild));
+    }
+}
+
+fn leads_a_session(pid: u32) -> bool {
+    // `getsid` of rustix returns an invalid id for a session whose leader is outside this PID namespace.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("the process is running");
+    let session = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_ascii_whitespace().nth(3));
+    session == Some(pid.to_string().as_str())
+}
+
+fn pid_of_grandchild<A: Adapter>(client: &mut A) -> u32 {
+    client.text("grandchild", json!({})).parse().expect("it says a process id")
+}
+
+on_every_adapter!(
+    only_what_a_program_needs_is_passed_on,
+    variables_are_given_by_value_and_by_name,
+    everything_is_passed_on_if_so_wished,
+    nothing_is_passed_on_if_so_wished,
+    no_shell_reads_the_arguments,
+    the_working_directory_is_that_of_the_definition,
+    a_program_that_is_nowhere_on_the_path,
+    a_path_that_leads_nowhere,
+    a_file_that_may_not_be_executed,
+    a_file_that_is_no_program,
+    a_folder,
+    a_working_directory_that_is_not_there,
+    a_server_runs_in_a_shell,
+    a_server_that_dies_on_the_probe_is_launched_again,
+    a_server_runs_in_this_process,
+    a_server_that_does_not_end_is_killed,
+    an_exit_ends_the_connection_although_the_output_stays_open,
+    a_launcher_may_fail,
+    shutdown_ends_them,
+    those_in_a_session_of_their_own_are_ended_too,
+    dropping_the_client_ends_them,
+    shutdown_ends_those_who_ignore_termination,
+    the_exit_of_the_server_is_noticed_although_they_hold_its_output,
+    shutdown_ends_them_after_the_server_has_left,
+);
