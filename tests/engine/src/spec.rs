@@ -40,9 +40,7 @@ pub fn schemas(folder: &Path) -> Vec<Schema> {
 
 impl Schema {
     fn read(folder: &Path) -> Self {
-        let path = folder.join("schema.json");
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let whole: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let whole = read(&folder.join("schema.json"));
         let keyword = if whole.get("$defs").is_some() { "$defs" } else { "definitions" };
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Schema { name, whole, keyword }
@@ -243,6 +241,20 @@ pub fn folders(of: &Path) -> Vec<PathBuf> {
     entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
+/// One example of the newest revision, by its path within the folder of examples.
+///
+/// # Panics
+///
+/// When there is none, or it is no JSON.
+pub fn example(folder: &Path, path: &str) -> Value {
+    read(&folder.join("2026-07-28/examples").join(path))
+}
+
+fn read(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 /// The examples of a definition in the revision that has some, by file name.
 ///
 /// # Panics
@@ -253,9 +265,7 @@ pub fn examples(folder: &Path, definition: &str) -> Vec<(String, Value)> {
     for revision in folders(folder) {
         let entries = fs::read_dir(revision.join("examples").join(definition)).into_iter().flatten();
         for path in entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.is_file()) {
-            let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            let value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            examples.push((path.display().to_string(), value));
+            examples.push((path.display().to_string(), read(&path)));
         }
     }
     examples.sort_by(|one, other| one.0.cmp(&other.0));

@@ -1,7 +1,7 @@
 //! The official examples, answers with every combination of members, and the names of the official schemas.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, mem};
 
 use mcpwire_core::internal::{SubscriptionsListen, SubscriptionsListenParams};
@@ -22,9 +22,7 @@ use serde_json::{Map, Value, json};
 
 /// The one example of a definition in the file of this name.
 fn example(folder: &Path, definition: &str, file: &str) -> Value {
-    let mut examples = spec::examples(folder, definition).into_iter();
-    let found = examples.find(|(path, _)| PathBuf::from(path).ends_with(file));
-    found.unwrap_or_else(|| panic!("{definition} has no example {file}")).1
+    spec::example(folder, &format!("{definition}/{file}"))
 }
 
 /// A client that answers all that the examples ask.
@@ -211,8 +209,8 @@ fn a_subscription_is_sent_as_in_the_example() {
 }
 
 // What the specification's own examples and schemas say of single blocks and members. That each example is read, and comes
-// out as it went in, is part of `schema_coverage`; that requests are sent as in the examples, of
-// `core_server_features_asked.rs`.
+// out as it went in, is tested in `tests/tests/schemas/coverage`; that requests
+// are sent as in the examples, in `server_features.rs`.
 
 #[test]
 fn every_known_block_is_known() {
@@ -360,14 +358,11 @@ fn each_name_of_the_schema_is_found() {
     for package in ["text", "types", "engine"] {
         collect(&core.join(package).join("src"), &mut names);
     }
-    let Some(spec) = std::env::var_os("MCPWIRE_SPEC") else {
-        return println!("SKIPPED: MCPWIRE_SPEC does not say where the specification is");
-    };
+    let Some(folder) = spec::folder() else { return };
     let mut in_schemas = BTreeSet::new();
-    for revision in ["2025-11-25", "2026-07-28"] {
-        let schema = fs::read_to_string(Path::new(&spec).join(revision).join("schema.json")).expect("a schema");
-        let schema: Value = serde_json::from_str(&schema).expect("it is JSON");
-        let definitions = schema["$defs"].as_object().expect("definitions");
+    let newest = |schema: &spec::Schema| ["2025-11-25", "2026-07-28"].contains(&schema.name.as_str());
+    for schema in spec::schemas(&folder).iter().filter(|schema| newest(schema)) {
+        let definitions = schema.definitions();
         in_schemas.extend(methods(definitions).map(String::from));
         in_schemas.extend(definitions.keys().cloned());
     }

@@ -2,30 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use mcpwire_core::internal::{Discover, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
-    Annotations, CallError, CallTool, CallToolParams, Complete, CompleteParams, CompleteResult, CompletionReference,
-    Config, ContentBlock, Event, GetPrompt, GetPromptParams, GetPromptResult, Icon, Json, JsonError, ListParams,
-    ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
-    ListResourcesResult, ListRootsResult, ListTools, LoggingLevel, Method, Notification, Params, Prompt,
-    PromptArgument, PromptMessage, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource,
-    ResourceContents, ResourceTemplate, ResourceUpdated, Role, Root, RootsListChanged, SendError, SetLevel,
-    SetLevelParams,
+    CallError, CallTool, CallToolParams, Complete, CompleteParams, CompleteResult, CompletionReference, Config,
+    ContentBlock, Event, GetPrompt, GetPromptParams, GetPromptResult, Json, JsonError, ListParams, ListPrompts,
+    ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
+    ListRootsResult, ListTools, LoggingLevel, Method, Notification, Params, Prompt, PromptArgument, ReadResource,
+    ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, ResourceUpdated, Role, Root,
+    RootsListChanged, SendError, SetLevel, SetLevelParams,
 };
 use mcpwire_engine_tests::sim::{Pair, legacy, modern};
+use mcpwire_engine_tests::spec;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 // Resources, prompts, completion, log levels and roots, in every revision: what comes is read, what goes is as it should be.
-//
-// The official schemas and examples lie in the folder that `MCPWIRE_SPEC` names, as `<revision>/schema.json` and
-// `<revision>/examples/<type>/*.json`.
-
-const REVISIONS: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+// That each definition and example of the schemas is read and written is tested in `tests/tests/schemas/coverage`.
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, JsonError> {
     Json::parse(text).and_then(|json| json.decode())
@@ -56,118 +50,6 @@ fn drop_false(value: &mut Value) {
         }
         Value::Array(elements) => elements.iter_mut().for_each(drop_false),
         _ => {}
-    }
-}
-
-type Check = fn(&Value);
-
-/// What the schemas call a type, where its value lies in what they call so, and the type here.
-const TYPES: [(&str, &[&str], Check); 28] = [
-    ("Resource", &[], round_trip::<Resource>),
-    ("ResourceTemplate", &[], round_trip::<ResourceTemplate>),
-    ("ListResourcesResult", &[], round_trip::<ListResourcesResult>),
-    ("ListResourcesResultResponse", &["result"], round_trip::<ListResourcesResult>),
-    ("ListResourceTemplatesResult", &[], round_trip::<ListResourceTemplatesResult>),
-    ("ListResourceTemplatesResultResponse", &["result"], round_trip::<ListResourceTemplatesResult>),
-    ("TextResourceContents", &[], round_trip::<ResourceContents>),
-    ("BlobResourceContents", &[], round_trip::<ResourceContents>),
-    ("ReadResourceResult", &[], round_trip::<ReadResourceResult>),
-    ("ReadResourceResultResponse", &["result"], round_trip::<ReadResourceResult>),
-    ("ResourceUpdatedNotification", &["params"], round_trip::<ResourceUpdated>),
-    ("ResourceUpdatedNotificationParams", &[], round_trip::<ResourceUpdated>),
-    ("Prompt", &[], round_trip::<Prompt>),
-    ("PromptArgument", &[], round_trip::<PromptArgument>),
-    ("PromptMessage", &[], round_trip::<PromptMessage>),
-    ("Role", &[], round_trip::<Role>),
-    ("ListPromptsResult", &[], round_trip::<ListPromptsResult>),
-    ("ListPromptsResultResponse", &["result"], round_trip::<ListPromptsResult>),
-    ("GetPromptResult", &[], round_trip::<GetPromptResult>),
-    ("GetPromptResultResponse", &["result"], round_trip::<GetPromptResult>),
-    ("CompleteResult", &[], round_trip::<CompleteResult>),
-    ("CompleteResultResponse", &["result"], round_trip::<CompleteResult>),
-    ("Root", &[], round_trip::<Root>),
-    ("ListRootsResult", &[], round_trip::<ListRootsResult>),
-    ("Annotations", &[], round_trip::<Annotations>),
-    ("Icon", &[], round_trip::<Icon>),
-    ("LoggingLevel", &[], round_trip::<LoggingLevel>),
-    ("ResourceLink", &[], round_trip::<ContentBlock>),
-];
-
-fn spec() -> Option<PathBuf> {
-    let folder = std::env::var_os("MCPWIRE_SPEC");
-    if folder.is_none() {
-        println!("SKIPPED: MCPWIRE_SPEC does not say where the specification is");
-    }
-    folder.map(PathBuf::from)
-}
-
-fn json_of(file: &Path) -> Value {
-    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
-}
-
-#[test]
-fn every_official_example_comes_out_as_it_went_in() {
-    let Some(spec) = spec() else { return };
-    let mut seen = 0;
-    for (name, path, check) in TYPES {
-        let entries = fs::read_dir(spec.join("2026-07-28/examples").join(name)).into_iter().flatten();
-        for file in entries.filter_map(Result::ok) {
-            let whole = json_of(&file.path());
-            check(path.iter().fold(&whole, |value, key| &value[key]));
-            seen += 1;
-        }
-    }
-    assert!(seen >= 20, "only {seen} examples under {}", spec.display());
-}
-
-/// The largest value that each definition allows has no member that the type here does not know, in any revision.
-#[test]
-fn every_member_of_every_revision_is_known() {
-    let Some(spec) = spec() else { return };
-    for revision in REVISIONS {
-        let schema = json_of(&spec.join(revision).join("schema.json"));
-        let definitions = schema.get("$defs").or_else(|| schema.get("definitions")).expect("definitions");
-        let mut seen = 0;
-        for (name, path, check) in TYPES {
-            // A response holds a result, of which there is a definition too, or a wish for input.
-            let definition = definitions.get(name).filter(|_| !name.ends_with("ResultResponse"));
-            let Some(definition) = definition else { continue };
-            let whole = largest(definition, definitions);
-            check(path.iter().fold(&whole, |value, key| &value[key]));
-            seen += 1;
-        }
-        assert!(seen >= 18, "{revision}: only {seen} definitions");
-    }
-}
-
-/// A value with every member that its schema names.
-fn largest(schema: &Value, definitions: &Value) -> Value {
-    if let Some(reference) = schema["$ref"].as_str() {
-        let name = reference.rsplit('/').next().unwrap_or_default();
-        return largest(&definitions[name], definitions);
-    }
-    let first = |key: &str| schema[key].get(0).map(|first| largest(first, definitions));
-    if let Some(value) = schema.get("const").or_else(|| schema["enum"].get(0)) {
-        return value.clone();
-    }
-    match schema["type"].as_str() {
-        Some("object") => {
-            let members = schema["properties"].as_object().into_iter().flatten();
-            members
-                .map(|(name, member)| match &**name {
-                    // Any string, says the schema; any that the client knows, says the text.
-                    "resultType" => (name.clone(), json!("complete")),
-                    _ => (name.clone(), largest(member, definitions)),
-                })
-                .collect()
-        }
-        Some("array") => json!([largest(&schema["items"], definitions)]),
-        Some("string") => json!("some"),
-        Some("integer") => json!(7),
-        Some("number") => json!(0.5),
-        Some("boolean") => json!(true),
-        _ => first("anyOf").or_else(|| first("allOf")).unwrap_or(json!({})),
     }
 }
 
@@ -310,8 +192,6 @@ fn a_result_of_another_type_is_no_empty_one() {
 
 // Resources, prompts, completion, log levels and roots: what is asked, as it stands on the wire, and what becomes of the
 // answers.
-//
-// The official examples lie in the folder that `MCPWIRE_SPEC` names, as `<revision>/examples/<type>/*.json`.
 
 /// Sends a request, and gives what came of it and what stood on the wire.
 fn ask<M: Method<Result: Debug>>(
@@ -478,18 +358,13 @@ fn a_wish_for_input_is_no_empty_answer() {
 /// The specification's requests, parameter for parameter.
 #[test]
 fn requests_are_those_of_the_official_examples() {
-    let Some(spec) = std::env::var_os("MCPWIRE_SPEC") else {
-        return println!("SKIPPED: MCPWIRE_SPEC does not say where the specification is");
-    };
-    let example = |path: &str| -> Value {
-        let file = Path::new(&spec).join("2026-07-28/examples").join(path);
-        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let message: Value = serde_json::from_str(&text).expect("it is JSON");
+    let Some(folder) = spec::folder() else { return };
+    let example = |path: &str| {
+        let message = spec::example(&folder, path);
         message.get("params").cloned().unwrap_or(message)
     };
-    let config = Config::new("ExampleClient", "1.0.0");
     let mut pair = Pair::open(
-        config,
+        Config::new("ExampleClient", "1.0.0"),
         modern(|sent, peer| {
             if sent.params()["name"] != "build_simulation" {
                 peer.answer(sent, r#"{"resultType":"complete"}"#);

@@ -6,6 +6,7 @@ use mcpwire_core::{
     CallError, CallToolResult, Config, Deadline, Event, InputError, RequestOptions, RpcError, SendError,
 };
 use mcpwire_engine_tests::sim::{Pair, legacy, modern};
+use mcpwire_engine_tests::spec;
 use serde_json::{Value, json};
 
 use super::{DONE, ROOTS, answer, answering, asked, asks, call, input_error, open, scripted, wants};
@@ -299,14 +300,8 @@ fn a_round_in_pieces_is_the_same() {
 /// The specification's own: what it asks for is asked, and its answers are sent as they stand there.
 #[test]
 fn the_official_examples_are_asked_and_answered() {
-    let Some(spec) = std::env::var_os("MCPWIRE_SPEC") else {
-        return println!("SKIPPED: MCPWIRE_SPEC does not say where the specification is");
-    };
-    let example = |path: &str| -> Value {
-        let file = std::path::Path::new(&spec).join("2026-07-28/examples").join(path);
-        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        serde_json::from_str(&text).expect("it is JSON")
-    };
+    let Some(examples) = spec::folder() else { return };
+    let example = |path: &str| spec::example(&examples, path);
     let folder = "InputRequiredResult/input-required-result-with";
     let full = example(&format!("{folder}-elicitation-and-sampling-and-request-state.json"));
     let state_only = example(&format!("{folder}-request-state-only.json"));
