@@ -13,7 +13,6 @@ use mcpwire_process::{check_descriptors, kill_children, kill_tree};
 use mcpwire_tokio::Tokio;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
-use tokio::task::yield_now;
 
 use crate::failure::{Failure, INTERRUPTED};
 use crate::text;
@@ -178,14 +177,8 @@ impl Foreground {
     }
 
     /// Calls an async function, and returns its output. An interrupt does not end the wait.
-    ///
-    /// Connections first send what waits to be sent, such as the cancellation of a call that an interrupt has ended: a shutdown would
-    /// discard the messages of HTTP connections.
     pub(crate) fn finish<T>(&self, function: impl AsyncFnOnce() -> T) -> T {
-        self.runtime().block_on(async {
-            yield_now().await;
-            function().await
-        })
+        self.runtime().block_on(function())
     }
 
     fn runtime(&self) -> &Runtime {

@@ -227,10 +227,12 @@ impl Engine {
 
     /// Closes the connection: pending requests fail, and the engine aborts their HTTP exchanges.
     ///
-    /// The exchanges of notifications and of answers to server requests continue until the server has responded. Then
+    /// The exchanges of notifications and of answers to server requests continue until the server has responded, and those
+    /// that wait are started, up to [`Settings::max_posted_messages`]. Then
     /// [`Engine::poll_exchange`] returns the command for the `DELETE` request that ends a legacy session. When
     /// [`Engine::exchanges`] returns 0, the engine has nothing left to send. The embedder may also stop earlier.
     pub fn close(&mut self) {
+        self.send_last_messages();
         self.transport.session.close(CloseReason::ByClient);
         self.shut();
     }
@@ -238,6 +240,7 @@ impl Engine {
     /// Closes the connection as [`Engine::close`] does, but because of a failure in the client. Pending requests fail
     /// with the error message `why`.
     pub fn close_failed(&mut self, why: Arc<str>) {
+        self.send_last_messages();
         self.transport.session.close(CloseReason::Failed(why));
         self.shut();
     }
@@ -286,6 +289,18 @@ impl Engine {
             Allowed::Requests
         } else {
             Allowed::Everything
+        }
+    }
+
+    /// Starts the exchanges of the notifications and answers that wait, as far as they may be sent now. One may be the
+    /// cancellation of a request that was dropped a moment ago.
+    fn send_last_messages(&mut self) {
+        sort_messages(&mut self.transport);
+        self.transport.queue.drop_requests();
+        while self.allowed() == Allowed::Everything
+            && let Some(message) = self.transport.queue.next(Allowed::Everything)
+        {
+            self.send(message);
         }
     }
 

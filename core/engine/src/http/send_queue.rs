@@ -68,6 +68,12 @@ impl SendQueue {
         self.answer_lengths.push_back(message.len());
     }
 
+    pub(super) fn drop_requests(&mut self) {
+        self.resend.clear();
+        self.requests.clear();
+        self.request_bytes = 0;
+    }
+
     /// Removes and returns the queued request with this JSON-RPC id. Returns `None` if no such request is queued.
     pub(super) fn remove_request(&mut self, id: u64) -> Option<Request> {
         if let Some(at) = self.resend.iter().position(|request| request.id == id) {

@@ -327,6 +327,22 @@ fn what_is_being_told_is_told_before_the_end() {
 }
 
 #[test]
+fn a_cancellation_just_before_the_end_is_told() {
+    let (mut web, _) = forgetful(|asked, says| {
+        if asked.line() == "POST notifications/cancelled" {
+            says.empty(202);
+        }
+    });
+    let ticket = web.echo();
+    web.drive();
+    assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
+    web.engine.close();
+    web.drive();
+    assert_eq!(web.lines()[3..], ["POST tools/call", "POST notifications/cancelled", "DELETE"]);
+    assert_eq!(web.engine.exchanges(), 0);
+}
+
+#[test]
 fn answers_and_notifications_are_posted_and_what_is_not_taken_is_told() {
     let mut config = legacy();
     config.answer("elicitation/create");
