@@ -22,19 +22,13 @@ fn http(error: CallError) -> HttpError {
 #[test]
 fn json_and_streams_say_the_same() {
     let ways: [fn(&Asked, &mut Says); 7] = [
-        |asked, says| {
-            says.json(200, asked.result(&web::said("x")));
-        },
+        |asked, says| says.json(200, asked.result(&web::said("x"))),
         |asked, says| {
             says.head(200, &[("Content-Type", "Application/JSON; charset=utf-8")]);
             says.body(asked.result(&web::said("x"))).end();
         },
-        |asked, says| {
-            says.head(200, &[]).body(asked.result(&web::said("x"))).end();
-        },
-        |asked, says| {
-            says.stream().event(asked.result(&web::said("x"))).end();
-        },
+        |asked, says| says.head(200, &[]).body(asked.result(&web::said("x"))).end(),
+        |asked, says| says.stream().event(asked.result(&web::said("x"))).end(),
         |asked, says| {
             let text = asked.result(&web::said("x")).replace(",\"", ",\ndata: \"");
             says.stream().body(format!(": hello\r\nevent: message\r\nid: 1\r\ndata: {text}\r\n\r\n"));
@@ -190,9 +184,7 @@ fn refusals_are_told_with_their_status() {
         (503, "", ""),
         (302, "text/html", "elsewhere"),
     ] {
-        let mut web = modern(move |_, says| {
-            says.head(status, &[("content-type", content_type)]).body(body).end();
-        });
+        let mut web = modern(move |_, says| says.head(status, &[("content-type", content_type)]).body(body).end());
         let ticket = web.echo();
         let error = web.error(ticket);
         let text = error.to_string();
@@ -222,29 +214,12 @@ fn who_may_not_call_is_told_with_the_challenge() {
 fn what_brings_no_answer_fails_at_once() {
     type Way = fn(&mut Says);
     let ways: [(Way, HttpError); 6] = [
-        (
-            |says| {
-                says.empty(202);
-            },
-            HttpError::NoAnswer { status: 202, attempts: 0 },
-        ),
-        (
-            |says| {
-                says.json(200, "");
-            },
-            HttpError::NoAnswer { status: 200, attempts: 0 },
-        ),
-        (
-            |says| {
-                says.stream().event("").end();
-            },
-            HttpError::NoAnswer { status: 200, attempts: 0 },
-        ),
+        (|says| says.empty(202), HttpError::NoAnswer { status: 202, attempts: 0 }),
+        (|says| says.json(200, ""), HttpError::NoAnswer { status: 200, attempts: 0 }),
+        (|says| says.stream().event("").end(), HttpError::NoAnswer { status: 200, attempts: 0 }),
         // There is no taking up in the modern era.
         (
-            |says| {
-                says.stream().body("id: 1\nretry: 10\ndata: \n\n").end();
-            },
+            |says| says.stream().body("id: 1\nretry: 10\ndata: \n\n").end(),
             HttpError::NoAnswer { status: 200, attempts: 0 },
         ),
         // Half an answer.
@@ -304,12 +279,8 @@ fn half_a_body_is_an_answer_that_cannot_be_read() {
 #[test]
 fn an_answer_that_is_too_long_fails_alone() {
     let ways: [fn(&Asked, &mut Says); 4] = [
-        |asked, says| {
-            says.json(200, asked.result(&web::said(&"x".repeat(5000))));
-        },
-        |asked, says| {
-            says.stream().event(asked.result(&web::said(&"x".repeat(5000)))).end();
-        },
+        |asked, says| says.json(200, asked.result(&web::said(&"x".repeat(5000)))),
+        |asked, says| says.stream().event(asked.result(&web::said(&"x".repeat(5000)))).end(),
         // The end of it would name the request.
         |asked, says| {
             let id = &asked.message["id"];
@@ -317,9 +288,7 @@ fn an_answer_that_is_too_long_fails_alone() {
                 .event(format!(r#"{{"result":{},"jsonrpc":"2.0","id":{id}}}"#, web::said(&"x".repeat(5000))))
                 .end();
         },
-        |_, says| {
-            says.json(200, "x".repeat(5000));
-        },
+        |_, says| says.json(200, "x".repeat(5000)),
     ];
     for (number, way) in ways.into_iter().enumerate() {
         for size in [7, usize::MAX] {
@@ -378,13 +347,12 @@ fn a_stream_that_stays_open_after_its_answer_is_left() {
 
 #[test]
 fn what_comes_for_nobody_is_ignored() {
-    let mut web = modern(|asked, says| {
-        says.json(200, asked.result(&web::said("x")));
-    });
+    let mut web = modern(|asked, says| says.json(200, asked.result(&web::said("x"))));
     let ticket = web.echo();
     let id = web.last("POST tools/call").exchange.id;
     web.say(id, |says| {
-        says.json(200, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#).fail(FailureKind::Broken);
+        says.json(200, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
+        says.fail(FailureKind::Broken);
     });
     assert_eq!(web.text(ticket), "x");
     assert!(web.events.is_empty());

@@ -93,12 +93,8 @@ fn a_legacy_request_names_session_and_version() {
         let mut web = Web::opening(
             configured(|config| config.negotiate = Negotiate::Legacy),
             web::legacy(version, |asked, says| match asked.line().as_str() {
-                "GET" => {
-                    says.empty(405);
-                }
-                "DELETE" => {
-                    says.empty(200);
-                }
+                "GET" => says.empty(405),
+                "DELETE" => says.empty(200),
                 _ => answer_anything(asked, says),
             }),
         );
@@ -147,9 +143,7 @@ fn a_session_id_that_no_header_can_carry_is_none() {
                     says.head(200, &[("content-type", "application/json"), ("mcp-session-id", id)]);
                     says.body(asked.result(r#"{"protocolVersion":"2025-11-25"}"#)).end();
                 }
-                _ => {
-                    says.empty(202);
-                }
+                _ => says.empty(202),
             }
         });
         assert!(web.asked.iter().all(|asked| asked.header("mcp-session-id").is_none()), "{id:?}");
@@ -229,9 +223,7 @@ fn a_legacy_server_means_nothing_by_them() {
                 let tools = r#"{"tools":[{"name":"a","inputSchema":{"properties":{"v":{"type":"string","x-mcp-header":""}}}}]}"#;
                 says.json(200, asked.result(tools));
             }
-            "" => {
-                says.empty(405);
-            }
+            "" => says.empty(405),
             _ => answer_anything(asked, says),
         }),
     );
@@ -256,9 +248,7 @@ fn changed(new: &'static str, says_it: fn(&Asked, &mut Says)) -> (Web, Rc<Cell<b
                 says.json(200, asked.result(first));
             }
             (_, true) if asked.header("mcp-param-zone").is_none() => says_it(asked, says),
-            _ => {
-                says.json(200, asked.result(&web::said("fine")));
-            }
+            _ => says.json(200, asked.result(&web::said("fine"))),
         }),
     );
     (web, has_changed)
@@ -269,15 +259,11 @@ const MISMATCH: &str = r#""error":{"code":-32020,"message":"Header mismatch"}"#;
 #[test]
 fn a_mismatch_leads_to_one_list_and_one_more_try() {
     let ways: [fn(&Asked, &mut Says); 3] = [
-        |asked, says| {
-            says.json(400, asked.response(MISMATCH));
-        },
+        |asked, says| says.json(400, asked.response(MISMATCH)),
         |_, says| {
             says.json(400, format!(r#"{{"jsonrpc":"2.0","id":null,{MISMATCH}}}"#));
         },
-        |asked, says| {
-            says.stream().event(asked.response(MISMATCH)).end();
-        },
+        |asked, says| says.stream().event(asked.response(MISMATCH)).end(),
     ];
     for way in ways {
         let (mut web, has_changed) = changed("Zone", way);
@@ -297,9 +283,7 @@ fn a_mismatch_leads_to_one_list_and_one_more_try() {
 #[test]
 fn a_mismatch_that_stays_is_the_callers() {
     for (new, tries) in [("Region", 1), ("Other", 2)] {
-        let (mut web, has_changed) = changed(new, |asked, says| {
-            says.json(400, asked.response(MISMATCH));
-        });
+        let (mut web, has_changed) = changed(new, |asked, says| says.json(400, asked.response(MISMATCH)));
         list(&mut web);
         has_changed.set(true);
         let ticket = web.call("query", r#"{"region":"eu"}"#, &RequestOptions::new()).expect("it is open");

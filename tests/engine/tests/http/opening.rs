@@ -25,9 +25,7 @@ fn why(web: &Web) -> &ConnectError {
 /// A legacy server that answers the probe in its own way.
 fn legacy_with(probe: impl Fn(&Asked, &mut Says) + 'static) -> Web {
     let mut legacy = web::legacy("2025-11-25", |asked, says| match asked.line().as_str() {
-        "GET" => {
-            says.empty(405);
-        }
+        "GET" => says.empty(405),
         other => panic!("{other}"),
     });
     Web::opening(Config::default(), move |asked, says| match asked.method() {
@@ -70,36 +68,18 @@ fn a_legacy_server_refuses_the_probe_in_many_ways() {
         |asked, says| {
             says.json(200, asked.response(r#""error":{"code":-32600,"message":"Not initialized"}"#));
         },
-        |_, says| {
-            says.empty(400);
-        },
-        |_, says| {
-            says.empty(404);
-        },
-        |_, says| {
-            says.empty(406);
-        },
-        |_, says| {
-            says.empty(500);
-        },
-        |_, says| {
-            says.empty(202);
-        },
-        |_, says| {
-            says.head(400, &[("content-type", "text/html")]).body("<html>no</html>").end();
-        },
-        |_, says| {
-            says.head(200, &[("content-type", "text/html")]).body("<html>no</html>").end();
-        },
+        |_, says| says.empty(400),
+        |_, says| says.empty(404),
+        |_, says| says.empty(406),
+        |_, says| says.empty(500),
+        |_, says| says.empty(202),
+        |_, says| says.head(400, &[("content-type", "text/html")]).body("<html>no</html>").end(),
+        |_, says| says.head(200, &[("content-type", "text/html")]).body("<html>no</html>").end(),
         |_, says| {
             says.json(422, r#"{"error":"no session"}"#);
         },
-        |_, says| {
-            says.stream().end();
-        },
-        |_, says| {
-            says.fail(FailureKind::Broken);
-        },
+        |_, says| says.stream().end(),
+        |_, says| says.fail(FailureKind::Broken),
     ];
     for (number, way) in ways.into_iter().enumerate() {
         let web = legacy_with(way);
@@ -178,9 +158,7 @@ fn who_may_not_ask_is_told_at_once() {
 #[test]
 fn a_server_that_cannot_be_reached_is_not_asked_twice() {
     for kind in [FailureKind::Unreachable, FailureKind::Tls, FailureKind::Redirect, FailureKind::Invalid] {
-        let web = Web::opening(Config::default(), move |_, says| {
-            says.fail(kind);
-        });
+        let web = Web::opening(Config::default(), move |_, says| says.fail(kind));
         assert_eq!(web.lines(), [DISCOVER]);
         let text = why(&web).to_string();
         assert!(text.contains("as the test wants it"), "{text}");
@@ -200,21 +178,13 @@ fn a_page_for_people_is_named() {
 #[test]
 fn nothing_is_sent_before_the_server_took_the_word_that_opens() {
     let mut web = Web::opening(Config::default(), |asked, says| match asked.method() {
-        "notifications/initialized" => {
-            says.later(Duration::from_secs(2)).empty(202);
-        }
-        "tools/call" => {
-            says.json(200, asked.result(&web::said("late")));
-        }
-        "" => {
-            says.empty(405);
-        }
+        "notifications/initialized" => says.later(Duration::from_secs(2)).empty(202),
+        "tools/call" => says.json(200, asked.result(&web::said("late"))),
+        "" => says.empty(405),
         "initialize" => {
             says.json(200, asked.result(r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}"#));
         }
-        _ => {
-            says.empty(400);
-        }
+        _ => says.empty(400),
     });
     let ticket = web.echo();
     assert_eq!(web.lines(), [DISCOVER, INITIALIZE, INITIALIZED]);
@@ -226,12 +196,8 @@ fn nothing_is_sent_before_the_server_took_the_word_that_opens() {
 #[test]
 fn a_server_that_never_takes_it_does_not_hold_everything_up() {
     let mut legacy = web::legacy("2025-06-18", |asked, says| match asked.method() {
-        "tools/call" => {
-            says.json(200, asked.result(&web::said("still")));
-        }
-        _ => {
-            says.empty(405);
-        }
+        "tools/call" => says.json(200, asked.result(&web::said("still"))),
+        _ => says.empty(405),
     });
     let mut web = Web::opening(Config::default(), move |asked, says| {
         if asked.method() != "notifications/initialized" {
@@ -245,9 +211,7 @@ fn a_server_that_never_takes_it_does_not_hold_everything_up() {
 
 #[test]
 fn silence_is_answered_by_a_race() {
-    let mut legacy = web::legacy("2025-11-25", |_, says| {
-        says.empty(405);
-    });
+    let mut legacy = web::legacy("2025-11-25", |_, says| says.empty(405));
     let mut web = Web::opening(Config::default(), move |asked, says| {
         if asked.method() != "server/discover" {
             legacy(asked, says);
@@ -270,9 +234,7 @@ fn the_verdict_can_be_given_in_advance() {
     ] {
         let mut settings = Settings::new(URI).expect("an address");
         settings.flavour = Some(Flavour::Streamable);
-        let mut web = Web::new(configured(|config| config.negotiate = negotiate), settings, |_, says| {
-            says.empty(400);
-        });
+        let mut web = Web::new(configured(|config| config.negotiate = negotiate), settings, |_, says| says.empty(400));
         web.open();
         assert_eq!(web.lines(), lines, "{negotiate:?}");
         assert_eq!(web.engine.session().phase(), Phase::Closed);
@@ -372,7 +334,7 @@ fn a_delivery_that_fails_fails_its_request() {
                 1 => says.head(500, &[]).body("broken").end(),
                 2 => says.fail(FailureKind::Broken),
                 _ => says.head(401, &[("www-authenticate", "Bearer")]).end(),
-            };
+            }
         } else {
             old(asked, says);
         }
@@ -418,9 +380,7 @@ fn the_end_of_the_stream_is_the_end() {
     let mut web = open();
     let ticket = web.echo();
     let id = stream(&web);
-    web.say(id, |says| {
-        says.end();
-    });
+    web.say(id, Says::end);
     assert!(matches!(web.error(ticket), CallError::Closed { reason: CloseReason::ByServer, .. }));
     assert_eq!(web.events.last().map(|(_, event)| event), Some(&Event::Closed(CloseReason::ByServer)));
     assert_eq!(web.engine.exchanges(), 0);
@@ -430,12 +390,8 @@ fn the_end_of_the_stream_is_the_end() {
 #[test]
 fn an_end_before_the_opening_says_what_was_tried_first() {
     let mut web = Web::opening(Config::default(), |asked, says| match asked.line().as_str() {
-        "GET" => {
-            says.empty(405);
-        }
-        _ => {
-            says.head(404, &[]).body("nothing here").end();
-        }
+        "GET" => says.empty(405),
+        _ => says.head(404, &[]).body("nothing here").end(),
     });
     web.pass(Duration::from_secs(1));
     assert_eq!(web.lines(), ["POST server/discover", "POST initialize", "GET"]);

@@ -22,9 +22,7 @@ fn open(config: Config, settings: Settings, mut rest: impl FnMut(&Asked, &mut Sa
             "GET" => {
                 says.stream();
             }
-            "POST tools/call" => {
-                says.json(200, asked.result(&web::said("fine")));
-            }
+            "POST tools/call" => says.json(200, asked.result(&web::said("fine"))),
             _ => rest(asked, says),
         }),
     );
@@ -54,9 +52,7 @@ fn answered(web: &Web) -> Vec<u64> {
 
 #[test]
 fn a_few_answers_are_under_way_at_a_time_and_all_go_out_in_order() {
-    let (mut web, stream) = open(web::patient(), settings(), |_, says| {
-        says.later(10 * MS).empty(202);
-    });
+    let (mut web, stream) = open(web::patient(), settings(), |_, says| says.later(10 * MS).empty(202));
     ping(&mut web, stream, 0..100);
     assert_eq!(answered(&web), [0, 1, 2, 3]);
     assert_eq!(web.engine.exchanges(), 5, "the stream and four answers");
@@ -71,9 +67,7 @@ fn a_few_answers_are_under_way_at_a_time_and_all_go_out_in_order() {
 
 #[test]
 fn all_of_twenty_thousand_pings_are_answered() {
-    let (mut web, stream) = open(web::patient(), settings(), |_, says| {
-        says.later(MS).empty(202);
-    });
+    let (mut web, stream) = open(web::patient(), settings(), |_, says| says.later(MS).empty(202));
     ping(&mut web, stream, 0..20_000);
     let mut most = 0;
     while web.engine.exchanges() > 1 {
@@ -188,12 +182,8 @@ fn legacy() -> Web {
     Web::ready(
         configured(|config| config.negotiate = Negotiate::Legacy),
         web::legacy("2025-11-25", |asked, says| match asked.line().as_str() {
-            "GET" => {
-                says.empty(405);
-            }
-            "POST notifications/cancelled" => {
-                says.empty(202);
-            }
+            "GET" => says.empty(405),
+            "POST notifications/cancelled" => says.empty(202),
             _ => {}
         }),
     )
@@ -229,9 +219,7 @@ fn a_modern_exchange_is_closed_and_nothing_is_said() {
 fn the_exchange_about_a_task_is_closed_with_its_call() {
     let created = r#"{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":60000,"pollIntervalMs":2000}"#;
     let server = web::modern(move |asked, says| match asked.method() {
-        "tools/call" => {
-            says.json(200, asked.result(created));
-        }
+        "tools/call" => says.json(200, asked.result(created)),
         "tasks/get" => {
             says.stream().event("");
         }

@@ -37,15 +37,11 @@ fn forgetful(rest: fn(&Asked, &mut Says)) -> (Web, Rc<Cell<bool>>) {
                 says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
                 says.body(asked.result(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#)).end();
             }
-            "GET" if asked.header("last-event-id").is_none() => {
-                says.empty(405);
-            }
+            "GET" if asked.header("last-event-id").is_none() => says.empty(405),
             _ if forgotten.get() || asked.header("mcp-session-id") != Some(&known) => {
                 says.json(404, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#);
             }
-            "POST notifications/initialized" | "DELETE" => {
-                says.empty(202);
-            }
+            "POST notifications/initialized" | "DELETE" => says.empty(202),
             _ => rest(asked, says),
         }
     });
@@ -97,9 +93,7 @@ fn requests_wait_while_the_session_is_renewed() {
 
 #[test]
 fn a_server_that_forgets_every_session_is_not_asked_for_ever() {
-    let (mut web, _) = forgetful(|_, says| {
-        says.empty(404);
-    });
+    let (mut web, _) = forgetful(|_, says| says.empty(404));
     for round in 1..3 {
         let before = web.lines().len();
         let ticket = web.echo();
@@ -146,9 +140,7 @@ fn a_tool_that_may_be_called_twice_is_called_again() {
                 asked.result(r#"{"tools":[{"name":"echo","annotations":{"idempotentHint":true}},{"name":"other"}]}"#),
             );
         }
-        _ if asked.header("mcp-session-id") == Some("s1") => {
-            says.stream().body("id: 1\nretry: 100\ndata: \n\n").end();
-        }
+        _ if asked.header("mcp-session-id") == Some("s1") => says.stream().body("id: 1\nretry: 100\ndata: \n\n").end(),
         _ => fine(asked, says),
     });
     web.raw("tools/list", None).map(drop).expect("it is open");
@@ -167,12 +159,8 @@ fn a_session_that_cannot_be_renewed_fails_what_waits_and_the_next_call_tries_aga
     let down = Rc::new(Cell::new(false));
     let is_down = Rc::clone(&down);
     let mut legacy_server = web::legacy("2025-11-25", move |asked, says| match asked.line().as_str() {
-        "GET" => {
-            says.empty(405);
-        }
-        _ if asked.header("mcp-session-id") == Some("s1") => {
-            says.empty(404);
-        }
+        "GET" => says.empty(405),
+        _ if asked.header("mcp-session-id") == Some("s1") => says.empty(404),
         _ => fine(asked, says),
     });
     let mut web = Web::opening(legacy(), move |asked, says| {
@@ -197,9 +185,7 @@ fn a_session_that_cannot_be_renewed_fails_what_waits_and_the_next_call_tries_aga
 #[test]
 fn a_renewal_without_an_end_is_given_up() {
     let mut first = true;
-    let mut legacy_server = web::legacy("2025-11-25", |_, says| {
-        says.empty(404);
-    });
+    let mut legacy_server = web::legacy("2025-11-25", |_, says| says.empty(404));
     let mut config = legacy();
     config.request_timeout = Duration::from_secs(300);
     let mut web = Web::opening(config, move |asked, says| {
@@ -228,16 +214,10 @@ fn renewed_slowly() -> (Web, Rc<Cell<bool>>) {
             says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
             says.body(asked.result(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#)).end();
         }
-        "GET" => {
-            says.empty(405);
-        }
-        "POST tools/call" if is_forgotten.get() => {
-            says.empty(404);
-        }
+        "GET" => says.empty(405),
+        "POST tools/call" if is_forgotten.get() => says.empty(404),
         "POST tools/call" => {}
-        _ => {
-            says.empty(202);
-        }
+        _ => says.empty(202),
     });
     (web, forget)
 }
@@ -354,12 +334,8 @@ fn answers_and_notifications_are_posted_and_what_is_not_taken_is_told() {
                 says.stream()
                     .event(r#"{"jsonrpc":"2.0","id":"e1","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}"#);
             }
-            "POST" => {
-                says.empty(202);
-            }
-            _ => {
-                says.head(503, &[("content-type", "text/plain")]).body("busy").end();
-            }
+            "POST" => says.empty(202),
+            _ => says.head(503, &[("content-type", "text/plain")]).body("busy").end(),
         }),
     );
     let asks: Vec<_> = web
@@ -388,9 +364,7 @@ fn answers_and_notifications_are_posted_and_what_is_not_taken_is_told() {
 fn sessions_opened(refused: &'static str, calls: usize) -> usize {
     let mut sessions = 0;
     let mut web = Web::opening(legacy(), move |asked, says| match asked.line().as_str() {
-        line if line == refused => {
-            says.empty(404);
-        }
+        line if line == refused => says.empty(404),
         "POST initialize" => {
             sessions += 1;
             says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
@@ -400,9 +374,7 @@ fn sessions_opened(refused: &'static str, calls: usize) -> usize {
             says.stream().event(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
         }
         "POST tools/call" => fine(asked, says),
-        _ => {
-            says.empty(202);
-        }
+        _ => says.empty(202),
     });
     for _ in 0..calls {
         let ticket = web.call("echo", "{}", &RequestOptions::new()).expect("it is open");
@@ -437,12 +409,8 @@ fn a_response_that_opens_no_new_session_is_told_as_what_it_is() {
                 says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &opened.to_string())]);
                 says.body(asked.response(if opened == 1 { first } else { response })).end();
             }
-            "POST tools/call" => {
-                says.json(404, "gone");
-            }
-            _ => {
-                says.empty(202);
-            }
+            "POST tools/call" => says.json(404, "gone"),
+            _ => says.empty(202),
         });
         let ticket = web.echo();
         let error = http(web.error(ticket));

@@ -82,21 +82,13 @@ fn a_server_may_be_polled_for_long() {
 #[test]
 fn a_stream_that_brings_nothing_is_given_up() {
     let ways: [fn(&mut Says); 3] = [
-        |says| {
-            says.stream().end();
-        },
-        |says| {
-            says.stream().body(": nothing\n\nid: 1\ndata: \n\n").fail(FailureKind::Broken);
-        },
-        |says| {
-            says.empty(503);
-        },
+        |says| says.stream().end(),
+        |says| says.stream().body(": nothing\n\nid: 1\ndata: \n\n").fail(FailureKind::Broken),
+        |says| says.empty(503),
     ];
     for (number, way) in ways.into_iter().enumerate() {
         let mut web = without_listening(move |asked, says| match asked.header("last-event-id") {
-            None => {
-                says.stream().body("id: 1\ndata: \n\n").end();
-            }
+            None => says.stream().body("id: 1\ndata: \n\n").end(),
             Some(_) => way(says),
         });
         let ticket = web.echo();
@@ -114,12 +106,8 @@ fn a_stream_that_brings_nothing_is_given_up() {
 #[test]
 fn a_server_that_has_gone_is_not_waited_for_long() {
     let mut web = without_listening(|asked, says| match asked.header("last-event-id") {
-        None => {
-            says.stream().body("id: 1\ndata: \n\n").fail(FailureKind::Broken);
-        }
-        Some(_) => {
-            says.fail(FailureKind::Unreachable);
-        }
+        None => says.stream().body("id: 1\ndata: \n\n").fail(FailureKind::Broken),
+        Some(_) => says.fail(FailureKind::Unreachable),
     });
     let ticket = web.echo();
     web.pass(Duration::from_secs(600));
@@ -142,12 +130,8 @@ fn a_server_that_is_gone_for_a_moment_loses_nothing() {
                 says.stream().body("id: 1\ndata: \n\n").fail(FailureKind::Broken);
             }
             // Never twice in a row.
-            2 | 4 => {
-                says.fail(FailureKind::Unreachable);
-            }
-            3 => {
-                says.empty(503);
-            }
+            2 | 4 => says.fail(FailureKind::Unreachable),
+            3 => says.empty(503),
             _ => {
                 says.stream().event(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, web::said("back"))).end();
             }
@@ -162,12 +146,8 @@ fn a_server_that_is_gone_for_a_moment_loses_nothing() {
 fn a_stream_that_cannot_be_taken_up_fails_its_request_at_once() {
     for (status, body) in [(405, ""), (400, "no such event"), (200, "{}")] {
         let mut web = without_listening(move |asked, says| match asked.header("last-event-id") {
-            None => {
-                says.stream().body("id: 1\nretry: 10\ndata: \n\n").fail(FailureKind::Broken);
-            }
-            Some(_) => {
-                says.head(status, &[("content-type", "text/plain")]).body(body).end();
-            }
+            None => says.stream().body("id: 1\nretry: 10\ndata: \n\n").fail(FailureKind::Broken),
+            Some(_) => says.head(status, &[("content-type", "text/plain")]).body(body).end(),
         });
         let ticket = web.echo();
         web.pass(Duration::from_secs(1));
@@ -192,12 +172,8 @@ fn a_stream_without_ids_cannot_be_taken_up() {
 fn a_request_that_is_given_up_is_not_taken_up_again() {
     for cancel in [true, false] {
         let mut web = without_listening(|asked, says| match asked.method() {
-            "tools/call" => {
-                says.stream().body("id: 1\nretry: 60000\ndata: \n\n").end();
-            }
-            "notifications/cancelled" => {
-                says.empty(202);
-            }
+            "tools/call" => says.stream().body("id: 1\nretry: 60000\ndata: \n\n").end(),
+            "notifications/cancelled" => says.empty(202),
             other => panic!("{other}"),
         });
         let ticket =
@@ -229,12 +205,8 @@ fn servers_ask_on_the_stream_of_a_request() {
                     .event(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, web::said("ok")))
                     .end();
             }
-            "POST" => {
-                says.empty(202);
-            }
-            _ => {
-                says.empty(405);
-            }
+            "POST" => says.empty(202),
+            _ => says.empty(405),
         }),
     );
     let ticket = web.echo();
@@ -251,9 +223,7 @@ fn a_server_that_ends_each_stream_after_an_event_is_asked_once_a_second() {
     for own_stream in [true, false] {
         let mut events = 0;
         let mut web = open(move |asked, says| match asked.line().as_str() {
-            "GET" if !own_stream && asked.header("last-event-id").is_none() => {
-                says.empty(405);
-            }
+            "GET" if !own_stream && asked.header("last-event-id").is_none() => says.empty(405),
             _ => {
                 events += 1;
                 let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
@@ -291,9 +261,7 @@ fn call_sent_at(config: Config, time: Duration, own_stream: impl Fn(&mut Says) +
         config,
         web::legacy("2025-11-25", move |asked: &Asked, says| match asked.line().as_str() {
             "GET" => own_stream(says),
-            _ => {
-                says.json(200, asked.result(&web::said("fine")));
-            }
+            _ => says.json(200, asked.result(&web::said("fine"))),
         }),
     );
     let ticket = web.echo();
@@ -344,12 +312,7 @@ fn the_servers_own_stream_is_taken_up_where_it_was_lost() {
 
 #[test]
 fn a_server_whose_stream_never_brings_anything_is_left_alone() {
-    let mut web = Web::opening(
-        web::patient(),
-        web::legacy("2025-11-25", |_, says| {
-            says.stream().end();
-        }),
-    );
+    let mut web = Web::opening(web::patient(), web::legacy("2025-11-25", |_, says| says.stream().end()));
     web.pass(Duration::from_secs(24 * 3600));
     assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 6);
     assert_eq!(web.engine.poll_timeout(), None);
@@ -361,12 +324,8 @@ fn a_server_without_such_a_stream_is_asked_once() {
         let mut web = Web::opening(
             web::patient(),
             web::legacy("2025-11-25", move |asked, says| match asked.line().as_str() {
-                "GET" => {
-                    says.empty(status);
-                }
-                _ => {
-                    says.json(200, asked.result(&web::said("fine")));
-                }
+                "GET" => says.empty(status),
+                _ => says.json(200, asked.result(&web::said("fine"))),
             }),
         );
         web.pass(Duration::from_secs(600));
@@ -386,9 +345,7 @@ fn refused_once(refuse: impl Fn(&mut Says) + 'static) -> Web {
             assert_eq!(asked.line(), "GET");
             times += 1;
             match times {
-                1 => {
-                    says.stream().event(CHANGED).later(Duration::from_secs(1)).end();
-                }
+                1 => says.stream().event(CHANGED).later(Duration::from_secs(1)).end(),
                 2 => refuse(says),
                 _ => {
                     says.stream().event(CHANGED);
@@ -401,9 +358,7 @@ fn refused_once(refuse: impl Fn(&mut Says) + 'static) -> Web {
 #[test]
 fn a_reopened_stream_that_is_too_early_is_requested_again() {
     for status in [408, 429, 503] {
-        let mut web = refused_once(move |says| {
-            says.empty(status);
-        });
+        let mut web = refused_once(move |says| says.empty(status));
         web.pass(Duration::from_secs(60));
         assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 3, "{status}");
         assert_eq!(web.lines().iter().filter(|line| *line == "POST initialize").count(), 1, "{status}");
@@ -412,9 +367,7 @@ fn a_reopened_stream_that_is_too_early_is_requested_again() {
 
 #[test]
 fn a_refused_stream_is_requested_again_when_the_server_says() {
-    let mut web = refused_once(|says| {
-        says.head(429, &[("retry-after", "300")]).end();
-    });
+    let mut web = refused_once(|says| says.head(429, &[("retry-after", "300")]).end());
     web.pass(Duration::from_secs(290));
     assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 2);
     web.pass(Duration::from_secs(20));
@@ -470,13 +423,10 @@ fn who_cannot_be_asked_waits_for_no_stream() {
 
 #[test]
 fn a_server_that_has_no_such_stream_is_called_as_soon_as_it_says_so() {
-    let sent = call_sent_at(with_roots(), Duration::from_secs(5), |says| {
-        says.later(300 * MS).empty(405);
-    });
+    let sent = call_sent_at(with_roots(), Duration::from_secs(5), |says| says.later(300 * MS).empty(405));
     assert_eq!(sent, [300 * MS]);
-    let sent = call_sent_at(with_roots(), Duration::from_secs(5), |says| {
-        says.later(200 * MS).fail(FailureKind::Broken);
-    });
+    let sent =
+        call_sent_at(with_roots(), Duration::from_secs(5), |says| says.later(200 * MS).fail(FailureKind::Broken));
     assert_eq!(sent, [200 * MS]);
 }
 
@@ -497,9 +447,7 @@ fn what_a_call_makes_the_server_ask_on_its_own_stream_is_answered() {
                 says.later(100 * MS).stream();
             }
             "POST tools/call" => assert!(is_listened_to, "what it asks now is lost"),
-            _ => {
-                says.empty(202);
-            }
+            _ => says.empty(202),
         }),
     );
     let _ticket = web.echo();

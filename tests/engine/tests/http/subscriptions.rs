@@ -61,14 +61,7 @@ fn a_modern_subscription_is_a_stream_that_stays() {
 
 #[test]
 fn a_modern_subscription_that_breaks_is_opened_again() {
-    let ways: [fn(&mut Says); 2] = [
-        |says| {
-            says.fail(FailureKind::Broken);
-        },
-        |says| {
-            says.end();
-        },
-    ];
+    let ways: [fn(&mut Says); 2] = [|says| says.fail(FailureKind::Broken), |says| says.end()];
     for way in ways {
         let mut times = 0;
         let mut web = Web::ready(
@@ -93,12 +86,7 @@ fn a_modern_subscription_that_breaks_is_opened_again() {
 
 #[test]
 fn a_modern_subscription_that_is_refused_says_how() {
-    let mut web = Web::ready(
-        Config::default(),
-        web::modern(|_, says| {
-            says.head(503, &[]).body("later").end();
-        }),
-    );
+    let mut web = Web::ready(Config::default(), web::modern(|_, says| says.head(503, &[]).body("later").end()));
     let key = subscribe(&mut web, &SubscriptionFilter::new().tools());
     let events = taken(&mut web, key);
     let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
@@ -118,15 +106,9 @@ fn a_legacy_watch_that_does_not_arrive_is_not_agreed_to() {
                     asked.result(&format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#)),
                 );
             }
-            "notifications/initialized" => {
-                says.empty(202);
-            }
-            "resources/subscribe" => {
-                says.fail(FailureKind::Broken);
-            }
-            _ => {
-                says.empty(405);
-            }
+            "notifications/initialized" => says.empty(202),
+            "resources/subscribe" => says.fail(FailureKind::Broken),
+            _ => says.empty(405),
         });
     let key = subscribe(&mut web, &SubscriptionFilter::new().resource("file:///a"));
     let events = taken(&mut web, key);
@@ -163,15 +145,9 @@ fn forgetful(mut other: impl FnMut(u32, &Asked, &mut Says) -> bool + 'static) ->
                 let result = format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#);
                 says.body(asked.result(&result)).end();
             }
-            "GET" => {
-                says.empty(405);
-            }
-            _ if forget.get() => {
-                says.empty(404);
-            }
-            "POST notifications/initialized" => {
-                says.empty(202);
-            }
+            "GET" => says.empty(405),
+            _ if forget.get() => says.empty(404),
+            "POST notifications/initialized" => says.empty(202),
             _ => {
                 says.json(200, asked.result(r#"{"content":[]}"#));
             }
@@ -186,7 +162,9 @@ fn restarting(mut initialize: impl FnMut(u32, &mut Says) -> bool + 'static) -> W
     let mut renewals = 0;
     let (web, _) = forgetful(move |sessions, asked, says| {
         match asked.line().as_str() {
-            "GET" if sessions > 1 => says.stream().event(""),
+            "GET" if sessions > 1 => {
+                says.stream().event("");
+            }
             "GET" if asked.at >= RESTART => says.empty(404),
             "GET" => says.stream().event("").later(RESTART).fail(FailureKind::Broken),
             "POST initialize" if sessions > 0 => {
@@ -194,7 +172,7 @@ fn restarting(mut initialize: impl FnMut(u32, &mut Says) -> bool + 'static) -> W
                 return initialize(renewals, says);
             }
             _ => return false,
-        };
+        }
         true
     });
     web
@@ -282,9 +260,9 @@ fn an_idle_client_tries_again_until_the_restarted_server_opens_a_session() {
                 1 => says.fail(FailureKind::Unreachable),
                 2 => says.empty(503),
                 // No answer, within the connect timeout.
-                3 => says,
+                3 => {}
                 _ => return false,
-            };
+            }
             true
         });
         let key = subscribe_at_once(&mut web, &wanted);
@@ -368,11 +346,13 @@ fn a_subscription_that_is_dropped_needs_no_session() {
 fn away_until(back: Duration) -> Web {
     let (web, _) = forgetful(move |_, asked, says| {
         match asked.line().as_str() {
-            "GET" if asked.at >= back => says.stream().event(""),
+            "GET" if asked.at >= back => {
+                says.stream().event("");
+            }
             "GET" if asked.at >= RESTART => says.fail(FailureKind::Unreachable),
             "GET" => says.stream().event("").later(RESTART).fail(FailureKind::Broken),
             _ => return false,
-        };
+        }
         true
     });
     web

@@ -93,23 +93,23 @@ impl Says {
     }
 
     /// The end of the response.
-    pub fn end(&mut self) -> &mut Self {
-        self.part(Part::End)
+    pub fn end(&mut self) {
+        self.part(Part::End);
     }
 
     /// A failure.
-    pub fn fail(&mut self, kind: FailureKind) -> &mut Self {
-        self.part(Part::Fail(kind))
+    pub fn fail(&mut self, kind: FailureKind) {
+        self.part(Part::Fail(kind));
     }
 
     /// A whole response in JSON.
-    pub fn json(&mut self, status: u16, text: impl AsRef<str>) -> &mut Self {
-        self.head(status, &[("Content-Type", "application/json")]).body(text.as_ref()).end()
+    pub fn json(&mut self, status: u16, text: impl AsRef<str>) {
+        self.head(status, &[("Content-Type", "application/json")]).body(text.as_ref()).end();
     }
 
     /// A whole response without a body.
-    pub fn empty(&mut self, status: u16) -> &mut Self {
-        self.head(status, &[]).end()
+    pub fn empty(&mut self, status: u16) {
+        self.head(status, &[]).end();
     }
 
     /// The head of a stream of events.

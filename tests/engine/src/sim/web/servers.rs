@@ -35,9 +35,7 @@ pub fn legacy(
                 .body(asked.result(&result))
                 .end();
         }
-        "POST notifications/initialized" => {
-            says.empty(202);
-        }
+        "POST notifications/initialized" => says.empty(202),
         _ => rest(asked, says),
     }
 }
