@@ -235,6 +235,7 @@ mod tests {
     use crate::procfs::ProcessStat;
 
     #[test]
+    #[expect(clippy::zombie_processes, reason = "the test is about who waits for it")]
     fn a_process_that_exits_after_the_wait_for_it_is_no_zombie() {
         let child = Command::new("sleep").arg("0.2").process_group(0).spawn().expect("sleep starts");
         let mut process = LocalProcess::new(Pid::from_child(&child));
