@@ -1,7 +1,8 @@
 //! Strategies of [`proptest`](mod@proptest) for the protocol's data, messages and byte streams (feature `proptest`).
 //!
-//! Each function is named after the type that it generates. Functions with a [`ProtocolVersion`] generate values that are valid by
-//! the schema of that revision: they omit members that the revision does not define. Values shrink to few members and short texts.
+//! Each function is named after the type that it generates. Functions with a
+//! [`ProtocolVersion`](mcpwire_driver::protocol::ProtocolVersion) generate values that are valid by the schema of that revision: they
+//! omit members that the revision does not define. Values shrink to few members and short texts.
 //!
 //! ```
 //! # mod mcpwire { pub mod types { pub use mcpwire_testkit::ProtocolVersion; } pub mod testkit { pub mod strategies { pub
