@@ -90,7 +90,7 @@ const NPM: &[Rule] = &[
     (&["npm err", "code etarget"], NO_PACKAGE),
     (&["npm err", "could not determine executable"], NO_PROGRAM),
     (&["npm err", "invalid tag name"], BAD_NAME),
-    (&["npm err", "invalid package name; correct it"], BAD_NAME),
+    (&["npm err", "invalid package name"], BAD_NAME),
     (&["npm err", "unsupported url type"], BAD_NAME),
     (&["npm err", "code ebadplatform"], WRONG_SYSTEM),
     (&["npm err", "code e401"], REGISTRY_LOGIN),

@@ -33,6 +33,9 @@ npm error A complete log of this run can be found in: /home/u/.npm/_logs/debug-0
 const NPM_NAME: &str = "npm error code EINVALIDTAGNAME
 npm error Invalid tag name \"Not A Name!\" of package \"Not A Name!\": Tags may not have any characters that encodeURIComponent encodes.
 ";
+const NPM_UNDERSCORE: &str = "npm error code EINVALIDPACKAGENAME
+npm error Invalid package name \"_x\" of package \"_x@1.0.0\": name cannot start with an underscore.
+";
 const NPM_REFUSED: &str = "npm error code ECONNREFUSED
 npm error syscall connect
 npm error errno ECONNREFUSED
@@ -162,6 +165,15 @@ fn a_process_that_ends_before_it_runs() {
         (Npm, 1, NPM_VERSION, NotFound, identifier, "Package not found: npm error notarget No matching", Retry::Never),
         (Npm, 1, NPM_NO_BIN, ValidationError, identifier, "the package has no program", Retry::Never),
         (Npm, 1, NPM_NAME, ValidationError, identifier, "invalid package name", Retry::Never),
+        (
+            Npm,
+            1,
+            NPM_UNDERSCORE,
+            ValidationError,
+            identifier,
+            "invalid package name; correct it: npm error Inv",
+            Retry::Never,
+        ),
         (Npm, 1, NPM_REFUSED, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
         (Npm, 1, NPM_DNS, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
         (Npm, 127, "sh: 1: some-server: not found\n", NotFound, identifier, "Package not found", Retry::Never),
