@@ -168,3 +168,113 @@ fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor)
     let stderr = process.map(|process| redactor.redact(process.stderr_tail())).unwrap_or_default();
     Evidence::new(kind, stage, cause).stderr(&stderr).classify()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mcpwire_core::http::{Failure as HttpFailure, FailureKind};
+
+    use super::*;
+    use crate::ErrorCode;
+
+    fn of_list(cause: impl Into<ErrorCause>) -> Failure {
+        let config = McpConfig::http("a", "https://a.example/mcp");
+        of_start(&Error::new("a", cause), Stage::List, &config, &Redactor::default())
+    }
+
+    fn http(error: HttpError) -> CallError {
+        CallError::Http { method: "tools/list".into(), error: Arc::new(error) }
+    }
+
+    #[test]
+    fn each_error_of_the_engine_has_one_class() {
+        let excerpt = || "<html>".to_owned();
+        let closed = |reason| CallError::Closed { method: "tools/list".into(), reason };
+        let refused =
+            |code| CallError::Server { method: "tools/list".into(), error: Arc::new(RpcError::new(code, "no")) };
+        for (error, kind, code, retry, text) in [
+            (
+                http(HttpError::NoAnswer { status: 200, attempts: 0 }),
+                ErrorKind::Protocol,
+                ErrorCode::ServiceUnavailable,
+                Retry::Backoff,
+                "the MCP server sent an invalid message: the server's response (HTTP 200) ended without an answer",
+            ),
+            (
+                http(HttpError::NotRenewed { reason: "HTTP 404".into() }),
+                ErrorKind::Protocol,
+                ErrorCode::ServiceUnavailable,
+                Retry::Backoff,
+                "the MCP server sent an invalid message: the server has ended the session, and opened no new one: HTTP 404",
+            ),
+            (
+                http(HttpError::Endpoint { uri: "https://b.example".into() }),
+                ErrorKind::Protocol,
+                ErrorCode::ServiceUnavailable,
+                Retry::Backoff,
+                "the MCP server sent an invalid message: the server names an endpoint on another origin",
+            ),
+            (
+                http(HttpError::ContentType { status: 200, found: "text/html".into(), excerpt: excerpt() }),
+                ErrorKind::Protocol,
+                ErrorCode::ServiceUnavailable,
+                Retry::Backoff,
+                "the MCP server sent an invalid message: the server answered HTTP 200 with",
+            ),
+            (
+                http(HttpError::SessionLost),
+                ErrorKind::Network,
+                ErrorCode::NetworkError,
+                Retry::Backoff,
+                "Connection failed: the server has ended the session",
+            ),
+            (
+                http(HttpError::Failed(HttpFailure::new(FailureKind::Broken, "broken pipe"))),
+                ErrorKind::Network,
+                ErrorCode::NetworkError,
+                Retry::Backoff,
+                "Connection failed: ",
+            ),
+            (
+                http(HttpError::Status { status: 404, excerpt: excerpt(), retry_after: None }),
+                ErrorKind::EndpointNotFound,
+                ErrorCode::NotFound,
+                Retry::Never,
+                "Package not found: no MCP server at this address (HTTP 404)",
+            ),
+            (
+                closed(CloseReason::ByServer),
+                ErrorKind::Network,
+                ErrorCode::NetworkError,
+                Retry::Backoff,
+                "Connection failed: the server closed the connection",
+            ),
+            (
+                closed(CloseReason::Failed("broken pipe".into())),
+                ErrorKind::Network,
+                ErrorCode::NetworkError,
+                Retry::Backoff,
+                "Connection failed: ",
+            ),
+            (refused(-32603), ErrorKind::Server, ErrorCode::ServiceUnavailable, Retry::Backoff, "no"),
+            (refused(-32601), ErrorKind::Server, ErrorCode::ServiceUnavailable, Retry::Never, "no"),
+        ] {
+            let Failure { error, retry: found } = of_list(error);
+            assert_eq!((error.kind(), error.code(), found), (kind, code, retry), "{error}");
+            assert!(error.message().starts_with(text), "{error}");
+        }
+        let version = ConnectError::UnsupportedVersion { server: vec!["2030-01-01".into()], client: Vec::new() };
+        let error = of_list(version).error;
+        assert_eq!(error.message(), "Unsupported protocol version (server: 2030-01-01)");
+    }
+
+    #[test]
+    fn a_call_of_an_unknown_tool_names_the_tool_and_no_server_has_failed() {
+        let config = McpConfig::binary("a", "a");
+        let error = CallError::ToolNotFound { tool: "x".into(), error: Some(Arc::new(RpcError::new(-32602, "no"))) };
+        let error = of_call(&Error::new("a", error), "x", &config, &Redactor::default());
+        assert_eq!((error.kind(), error.code()), (ErrorKind::ToolNotFound, ErrorCode::NotFound));
+        assert_eq!((error.field(), error.tool()), ("tool_name", Some("x")));
+    }
+}

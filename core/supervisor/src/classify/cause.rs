@@ -1,12 +1,7 @@
-//! [`Cause`]: what a client observes of a failure, and its conversions from the errors of `mcpwire-core`.
+//! [`Cause`]: what a client observes of a failure, and [`Stage`]: when.
 
 use alloc::borrow::Cow;
-use alloc::string::ToString;
 use core::time::Duration;
-
-#[cfg(feature = "http")]
-use mcpwire_core::http::HttpError;
-use mcpwire_core::{CallError, CloseReason, ConnectError, RpcError};
 
 /// The operation during which a server failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,60 +80,4 @@ pub enum Cause<'a> {
     Tool(Cow<'a, str>),
     /// The client cancelled the operation.
     Cancelled,
-}
-
-impl<'a> From<&'a ConnectError> for Cause<'a> {
-    fn from(error: &'a ConnectError) -> Self {
-        match error {
-            ConnectError::UnsupportedVersion { server, .. } => Cause::NoCommonVersion(server.join(", ").into()),
-            ConnectError::Refused { error, .. } => rpc(error),
-            ConnectError::Invalid { error, .. } => Cause::Unreadable(error.to_string().into()),
-            ConnectError::Timeout { after } => Cause::Timeout(*after),
-            ConnectError::Closed => Cause::Closed,
-            ConnectError::Cancelled => Cause::Cancelled,
-            ConnectError::Failed(_) => Cause::Network(error.to_string().into()),
-            #[cfg(feature = "http")]
-            ConnectError::Http { error, .. } => Cause::from(&**error),
-            other => Cause::Unreadable(other.to_string().into()),
-        }
-    }
-}
-
-impl<'a> From<&'a CallError> for Cause<'a> {
-    /// Returns the cause of a failed tool call.
-    ///
-    /// For a tool that no server offers, use [`HubError::unknown_tool`](crate::HubError::unknown_tool) instead, because
-    /// no server has failed.
-    fn from(error: &'a CallError) -> Self {
-        match error {
-            CallError::Server { error, .. } | CallError::ToolNotFound { error: Some(error), .. } => rpc(error),
-            CallError::Timeout { after, .. } => Cause::Timeout(*after),
-            CallError::Cancelled { .. } => Cause::Cancelled,
-            CallError::Closed { reason: CloseReason::NotOpened(error), .. } => Cause::from(&**error),
-            CallError::Closed { reason: CloseReason::ByClient, .. } => Cause::Cancelled,
-            CallError::Closed { reason: CloseReason::ByServer, .. } => Cause::Closed,
-            CallError::Closed { reason: reason @ CloseReason::Failed(_), .. } => {
-                Cause::Network(reason.to_string().into())
-            }
-            #[cfg(feature = "http")]
-            CallError::Http { error, .. } => Cause::from(&**error),
-            other => Cause::Unreadable(other.to_string().into()),
-        }
-    }
-}
-
-#[cfg(feature = "http")]
-impl<'a> From<&'a HttpError> for Cause<'a> {
-    fn from(error: &'a HttpError) -> Self {
-        match (error, error.status()) {
-            // The response is a web page or empty, so the address is not an MCP endpoint.
-            (HttpError::ContentType { .. }, _) => Cause::Unreadable(error.to_string().into()),
-            (HttpError::NoAnswer { .. }, _) | (_, None) => Cause::Network(error.to_string().into()),
-            (_, Some(status)) => Cause::Http { status, retry_after: error.retry_after() },
-        }
-    }
-}
-
-fn rpc(error: &RpcError) -> Cause<'_> {
-    Cause::Rpc { code: error.code, message: Cow::Borrowed(&error.message) }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use mcpwire_core::{ConnectError, RpcError};
 use mcpwire_supervisor::{Cause, ErrorCode, ErrorKind, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
 use ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
@@ -352,21 +351,6 @@ fn answers_that_are_errors() {
     assert_eq!((version.error.field(), version.retry), ("protocol_version", Retry::Never));
     let nameless = rpc(Stage::Call, -32_000, "");
     assert!(nameless.error.message().contains("-32000"), "{nameless}");
-}
-
-#[test]
-fn errors_of_the_engine_are_evidence() {
-    let error =
-        ConnectError::UnsupportedVersion { server: vec!["2030-01-01".into()], client: vec!["2026-07-28".into()] };
-    let failure = Evidence::new(Binary, Stage::Negotiate, (&error).into()).classify();
-    assert_eq!(failure.error.message(), "Unsupported protocol version (server: 2030-01-01)");
-    let error = ConnectError::Refused { method: "initialize", error: RpcError::new(-32_603, "boom").into() };
-    assert_eq!(Evidence::new(Binary, Stage::Negotiate, (&error).into()).classify().error.message(), "boom");
-    assert_eq!(Evidence::new(Binary, Stage::Negotiate, (&ConnectError::Closed).into()).classify(), at_start_closed());
-}
-
-fn at_start_closed() -> Failure {
-    Evidence::new(Binary, Stage::Negotiate, Cause::Closed).classify()
 }
 
 #[test]
