@@ -9,17 +9,18 @@ use super::{Cause, Error};
 impl Error {
     /// Returns the message without the process report, for programs that show the output of the server's process themselves.
     pub fn message(&self) -> impl fmt::Display {
-        Message(self)
+        Text { error: self, has_server: true, has_process: false }
+    }
+
+    /// Returns the text of the error without the name of the server, for programs that show the name themselves.
+    pub fn without_server(&self) -> impl fmt::Display {
+        Text { error: self, has_server: false, has_process: true }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.message().fmt(f)?;
-        match self.process() {
-            Some(process) => process.fmt(f),
-            None => Ok(()),
-        }
+        Text { error: self, has_server: true, has_process: true }.fmt(f)
     }
 }
 
@@ -48,12 +49,19 @@ impl fmt::Debug for Error {
     }
 }
 
-struct Message<'a>(&'a Error);
+/// The text of an error, with or without the name of the server and the process report.
+struct Text<'a> {
+    error: &'a Error,
+    has_server: bool,
+    has_process: bool,
+}
 
-impl fmt::Display for Message<'_> {
+impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "server `{}`: ", printable(self.0.server()))?;
-        match (self.0.cause(), &self.0.0.tool) {
+        if self.has_server {
+            write!(f, "server `{}`: ", printable(self.error.server()))?;
+        }
+        match (self.error.cause(), &self.error.0.tool) {
             (Cause::Call(error), Some(tool)) => error.of_tool(tool).fmt(f),
             // The text of this error already contains the name of the tool.
             (cause @ Cause::Send(SendError::TaskRequired { .. }), _) => cause.fmt(f),
@@ -61,6 +69,7 @@ impl fmt::Display for Message<'_> {
                 write!(f, "`tools/call` of `{}` was not sent: {error}", printable(tool))
             }
             (cause, _) => cause.fmt(f),
-        }
+        }?;
+        self.error.process().filter(|_| self.has_process).map_or(Ok(()), |process| process.fmt(f))
     }
 }

@@ -280,6 +280,7 @@ fn messages_contain_the_server_the_method_the_tool_and_the_reason() {
         ended.message().to_string(),
         "server `github`: `tools/call` of `a\u{fffd}b` got no answer: the server closed the connection"
     );
+    assert_eq!(format!("server `github`: {}", ended.without_server()), ended.to_string());
     let failed = structured(r#"{"content":[{"type":"text","text":"no such label"}],"isError":true}"#);
     assert_eq!(Error::new("x", failed).to_string(), "server `x`: tool `mark000`: the tool failed: no such label");
 }
