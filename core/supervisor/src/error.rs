@@ -1,7 +1,7 @@
 //! [`HubError`]: the error of the hub, for users and for programs.
 
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::error::Error;
@@ -44,6 +44,8 @@ struct Content {
     code: ErrorCode,
     is_retryable: bool,
     message: String,
+    /// Whether the message contains the text of the client's error, which a chain of sources would repeat.
+    has_client_text: bool,
     /// Empty if no field caused the error.
     field: String,
     server: Option<Box<str>>,
@@ -66,6 +68,7 @@ impl HubError {
             // Only of these kinds does each error say both: the operation had no effect, and time alone can help.
             is_retryable: matches!(kind, ErrorKind::RateLimited | ErrorKind::Starting),
             message: message.into(),
+            has_client_text: false,
             field: String::new(),
             server: None,
             tool: None,
@@ -130,7 +133,7 @@ impl HubError {
     /// call to a server that [does not run](ErrorKind::NotRunning), it is the error of the start.
     ///
     /// `None` if no client failed, or if the client's error contains a secret, which the message does not. It is the
-    /// [`source`](Error::source) only if the message does not contain its text.
+    /// [`source`](Error::source) unless the message contains its text: see [`with_client_message`](Self::with_client_message).
     pub fn client_error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.0.client_error.as_deref()
     }
@@ -182,6 +185,14 @@ impl HubError {
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.content().message = message.into();
         self
+    }
+
+    /// Replaces the message with one that contains the text of the client's error, which is then no [`source`](Error::source):
+    /// programs that print a chain of sources print each text once. It must contain no secret values.
+    #[must_use]
+    pub fn with_client_message(mut self, message: impl Into<String>) -> Self {
+        self.content().has_client_text = true;
+        self.with_message(message)
     }
 
     /// Sets the name of the server that the error concerns, unless it is set. `Display` shows it before the message.
@@ -293,7 +304,8 @@ impl HubError {
     pub(crate) fn to_not_running(&self, what: &str) -> Self {
         let message = alloc::format!("{what}: {}", self.message());
         let mut error = HubError::new(ErrorKind::NotRunning, message).at(self.field());
-        error.content().client_error.clone_from(&self.0.client_error);
+        let content = error.content();
+        (content.has_client_text, content.client_error) = (self.0.has_client_text, self.0.client_error.clone());
         error
     }
 
@@ -337,12 +349,7 @@ impl Error for HubError {
     /// Returns the client's error, unless the message contains its text already: programs that print a chain of sources print
     /// each text once. [`HubError::client_error`] returns it in both cases.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        let error = self.0.client_error.as_deref()?;
-        let text = error.to_string();
-        // A message that says why the server does not run ends with the client's text, without the name of the server.
-        let server = self.server().map(|name| alloc::format!("server `{}`: ", printable(name)));
-        let without_server = server.and_then(|server| text.strip_prefix(&server)).unwrap_or(&text);
-        (!self.to_string().contains(&text) && !self.message().ends_with(without_server)).then_some(error)
+        if self.0.has_client_text { None } else { Some(self.0.client_error.as_deref()?) }
     }
 }
 
@@ -361,6 +368,8 @@ impl Eq for HubError {}
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
 
     #[test]
@@ -407,8 +416,8 @@ mod tests {
         #[error("server `a`: command not found: `x`")]
         struct OfClient;
 
-        let start = HubError::new(ErrorKind::Start, "command not found: `x`").at("package.identifier");
-        let start = start.with_server("a").with_client_error(OfClient);
+        let start = HubError::new(ErrorKind::Start, "").with_client_message("command not found: `x`");
+        let start = start.at("package.identifier").with_server("a").with_client_error(OfClient);
         let call = start.to_not_running("it has failed").with_server("a");
         assert_eq!((call.kind(), call.field()), (ErrorKind::NotRunning, "package.identifier"));
         assert!(call.client_error().is_some_and(<dyn Error + Send + Sync>::is::<OfClient>) && call.source().is_none());
@@ -420,7 +429,8 @@ mod tests {
         #[error("server `a`: no")]
         struct OfClient;
 
-        let same = HubError::new(ErrorKind::Connect, "no").with_server("a").with_client_error(OfClient);
+        let same = HubError::new(ErrorKind::Connect, "").with_client_message("no").with_server("a");
+        let same = same.with_client_error(OfClient);
         let other =
             HubError::new(ErrorKind::Connect, "Docker not running").with_server("a").with_client_error(OfClient);
         assert!(

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use mcpwire_authorization::LoginRequired;
 use mcpwire_core::http::HttpError;
-use mcpwire_core::{CallError, CloseReason, ConnectError, Json, RpcError, SendError, printable};
+use mcpwire_core::{CallError, CloseReason, ConnectError, Json, RpcError, SendError};
 use mcpwire_driver::{Cause as ErrorCause, Error, ProcessReport, SpawnErrorKind};
 use mcpwire_supervisor::{Cause, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
@@ -19,11 +19,11 @@ use crate::{ErrorKind, HubError};
 /// were listed.
 pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor: &Redactor) -> Failure {
     let failure = of_login(error, redactor)
-        .or_else(|| of_client(error, redactor).map(|error| Failure::new(error, Retry::Never)))
+        .or_else(|| of_client(error))
         .unwrap_or_else(|| classify(error, stage, config.package_kind(), redactor));
     let mut reported = with_details(failure.error, error, redactor);
-    if let ErrorCause::Spawn(_) = error.cause() {
-        reported = reported.with_message(text_of(error, redactor));
+    if matches!(error.cause(), ErrorCause::Spawn(_) | ErrorCause::Http(_)) {
+        reported = reported.with_client_message(text_of(error, redactor));
     }
     Failure::new(reported, failure.retry)
 }
@@ -41,12 +41,11 @@ pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor
 /// Converts the error of a tool call that returned no result to an error for the user. It has the kind and the text of the
 /// client's error, unless a login is needed: then the text says how the configuration has to change.
 pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> HubError {
-    let reported = match of_login(error, redactor) {
-        Some(failure) => failure.error,
-        None => {
-            of_failed_call(error, tool, config, redactor).with_kind(error.kind()).with_message(text_of(error, redactor))
-        }
-    };
+    let of_login = of_login(error, redactor).map(|failure| failure.error);
+    let reported = of_login.unwrap_or_else(|| {
+        let reported = of_failed_call(error, tool, config, redactor).with_kind(error.kind());
+        reported.with_client_message(text_of(error, redactor))
+    });
     with_details(reported, error, redactor).with_tool(tool)
 }
 
@@ -65,9 +64,7 @@ fn of_failed_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Reda
 
 /// Returns the text of the client's error without the name of the server and without secrets.
 fn text_of(error: &Error, redactor: &Redactor) -> String {
-    let text = error.to_string();
-    let prefix = format!("server `{}`: ", printable(error.server()));
-    redactor.redact(text.strip_prefix(&prefix).unwrap_or(&text))
+    redactor.redact(&error.without_server().to_string())
 }
 
 /// Adds the server, the server's JSON-RPC error, whether the operation can be repeated, and the client's error to an error for the
@@ -94,10 +91,12 @@ fn without_secrets(error: &RpcError, redactor: &Redactor) -> RpcError {
 /// Returns the failure of a request that needs a login, or whose login has failed for good. Returns `None` for all other errors.
 pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
     if error.kind() == ErrorKind::LoginRequired {
-        let text = LoginRequired::find(error).map_or_else(|| error.to_string(), ToString::to_string);
-        let message = redactor.redact(&text);
+        let reported = match LoginRequired::find(error) {
+            Some(required) => HubError::login_required(redactor.redact(&required.to_string())),
+            None => HubError::login_required("").with_client_message(text_of(error, redactor)),
+        };
         let scopes = RequiredLogin::find(error).map(|required| required.redacted(redactor).scopes).unwrap_or_default();
-        return Some(Failure::new(HubError::login_required(message).with_scopes(scopes), Retry::Login));
+        return Some(Failure::new(reported.with_scopes(scopes), Retry::Login));
     }
     let error = find_login_error(error)?;
     let message = redactor.redact(error.message());
@@ -106,9 +105,9 @@ pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
     Some(Failure::new(error, retry))
 }
 
-/// Returns an error for the user if the configuration caused the error, for example a missing working directory.
-/// Returns `None` if the server may have caused it.
-fn of_client(error: &Error, redactor: &Redactor) -> Option<HubError> {
+/// Returns the failure of a start that the configuration made fail, for example by a missing working directory. Returns `None` if the
+/// server may have caused the error. The message is that of the client.
+fn of_client(error: &Error) -> Option<Failure> {
     let field = match error.cause() {
         ErrorCause::Http(_) => "transport",
         ErrorCause::Spawn(error) => match error.kind() {
@@ -118,7 +117,7 @@ fn of_client(error: &Error, redactor: &Redactor) -> Option<HubError> {
         },
         _ => return None,
     };
-    Some(HubError::validation(field, text_of(error, redactor)).with_kind(error.kind()))
+    Some(Failure::new(HubError::validation(field, "").with_kind(error.kind()), Retry::Never))
 }
 
 fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor) -> Failure {
@@ -163,7 +162,7 @@ fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor)
             None => Cause::Closed,
         },
         cause @ (ErrorCause::Connect(_) | ErrorCause::Call(_)) => Cause::Unreadable(text(cause)),
-        _ => Cause::Network(text(error)),
+        cause => Cause::Network(text(cause)),
     };
     let stderr = process.map(|process| redactor.redact(process.stderr_tail())).unwrap_or_default();
     Evidence::new(kind, stage, cause).stderr(&stderr).classify()
@@ -171,7 +170,9 @@ fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor)
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as StdError;
     use std::sync::Arc;
+    use std::time::Duration;
 
     use mcpwire_core::http::{Failure as HttpFailure, FailureKind};
 
@@ -267,6 +268,23 @@ mod tests {
         let version = ConnectError::UnsupportedVersion { server: vec!["2030-01-01".into()], client: Vec::new() };
         let error = of_list(version).error;
         assert_eq!(error.message(), "Unsupported protocol version (server: 2030-01-01)");
+    }
+
+    #[test]
+    fn a_message_that_is_the_text_of_the_client_has_no_source_and_names_no_server() {
+        let broken = || std::io::Error::other("broken pipe");
+        for (cause, message) in [
+            (ErrorCause::from(broken()), "Connection failed: the connection failed: broken pipe"),
+            (ConnectError::Failed("it broke".into()).into(), "Connection failed: the connection failed: it broke"),
+        ] {
+            let error = of_list(cause).error;
+            assert_eq!((error.server(), error.message()), (Some("a"), message));
+            assert!(
+                error.source().is_none() && error.client_error().is_some_and(<dyn StdError + Send + Sync>::is::<Error>)
+            );
+        }
+        let error = of_list(ConnectError::Timeout { after: Duration::from_secs(3) }).error;
+        assert!(error.source().is_some(), "the message has another text: {error}");
     }
 
     #[test]

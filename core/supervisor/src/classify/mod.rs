@@ -65,8 +65,7 @@ impl<'a> Evidence<'a> {
             Cause::Http { status, retry_after } => self.http_failure(*status, *retry_after),
             Cause::Network(text) => {
                 let what = if self.stage.is_start() { "Connection failed" } else { "Connection lost" };
-                let text = format!("{what}: {}", quote(text));
-                self.opening(Failure::at_field(ErrorKind::Network, "transport", text, Retry::Backoff))
+                self.quoting(HubError::network("transport", ""), format!("{what}: {}", quote(text)))
             }
             Cause::Rpc { code, message } => self.rpc_failure(*code, message),
             Cause::NoCommonVersion(versions) => {
@@ -74,7 +73,7 @@ impl<'a> Evidence<'a> {
             }
             Cause::Unreadable(text) => {
                 let text = format!("the MCP server sent an invalid message: {}", quote(text));
-                self.opening(Failure::at_field(ErrorKind::Protocol, "", text, Retry::Backoff))
+                self.quoting(HubError::new(ErrorKind::Protocol, ""), text)
             }
             // A failed tool does not mean that the server is unhealthy.
             Cause::Tool(text) => {
@@ -92,6 +91,14 @@ impl<'a> Evidence<'a> {
         let is_opening = matches!(self.stage, Stage::Launch | Stage::Negotiate);
         let kind = if is_opening { ErrorKind::Connect } else { failure.error.kind() };
         Failure { error: failure.error.with_kind(kind), ..failure }
+    }
+
+    /// Returns a failure whose message contains the text of the client. The client's error says more if it shows the output of a
+    /// process.
+    fn quoting(&self, error: HubError, message: String) -> Failure {
+        let is_all = self.stderr.is_empty();
+        let error = if is_all { error.with_client_message(message) } else { error.with_message(message) };
+        self.opening(Failure::new(error, Retry::Backoff))
     }
 
     fn spawn_failure(&self, spawn: &SpawnFailure<'_>) -> Failure {
