@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcpwire_driver::protocol::printable;
 use mcpwire_oauth as oauth;
-use mcpwire_oauth::Scopes;
+use mcpwire_oauth::{Scopes, Setting};
 use mcpwire_text::url::without_query;
 
 use crate::in_flight::{SETTLE_TIMEOUT, UnsettledLogin};
@@ -30,9 +30,9 @@ pub enum LoginError {
     /// No login waits for this response: it was finished or given up, or it began too long ago.
     #[error("no login waits for this response: it was finished, or began too long ago; log in again")]
     NotPending,
-    /// The server refuses the token that the program has got without a user. Contains the server, its reason, and what to do.
-    #[error("{0}")]
-    TokenRefused(String),
+    /// The server refuses the token that the program has got without a user.
+    #[error(transparent)]
+    TokenRefused(#[from] TokenRefused),
     /// The server needs no login: it answers without one, and names no authorization server.
     #[error("no login is needed: the server answers without one, and names no authorization server")]
     NotNeeded,
@@ -143,6 +143,26 @@ impl LoginError {
         }
     }
 
+    /// Returns the setting that the text names as the cure of the error. `None` if it names none.
+    pub fn setting(&self) -> Option<Setting> {
+        match self {
+            LoginError::Flow(error) => error.setting(),
+            LoginError::TokenRefused(refused) => refused.scopes.is_some().then_some(Setting::Scopes),
+            LoginError::ClientIssuerRequired(_) => Some(Setting::ClientIssuer),
+            _ => None,
+        }
+    }
+
+    /// Returns the text of the error, in which the [`setting`](Self::setting) has another name: that of the program's configuration.
+    pub fn to_string_with_setting(&self, name: &str) -> String {
+        match self {
+            LoginError::Flow(error) => error.to_string_with_setting(name),
+            LoginError::TokenRefused(refused) => refused.text(name),
+            LoginError::ClientIssuerRequired(required) => required.text(name),
+            error => error.to_string(),
+        }
+    }
+
     /// Converts the error to the error of a flow, for callers that have no `LoginError`.
     pub(crate) fn into_flow_error(self) -> oauth::Error {
         match self {
@@ -198,13 +218,7 @@ impl std::error::Error for LoginRequired {}
 /// The MCP server names the authorization server. A malicious one could name its own, to get the secret. A program can ask the
 /// user, and repeat the login with [`LoginRequest::trust_issuer`](crate::LoginRequest::trust_issuer).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the secret of the client `{}` was not sent: the server {} names the authorization server {}, and no setting says \
-     that the client is registered there; set `client_issuer` to the authorization server that has issued the secret",
-    printable(client_id),
-    printable(without_query(server_url)),
-    printable(issuer)
-)]
+#[error("{}", self.text(Setting::ClientIssuer.as_str()))]
 #[non_exhaustive]
 pub struct ClientIssuerRequired {
     /// The URL of the MCP server.
@@ -213,6 +227,47 @@ pub struct ClientIssuerRequired {
     pub client_id: String,
     /// The authorization server that the MCP server names.
     pub issuer: String,
+}
+
+impl ClientIssuerRequired {
+    fn text(&self, setting: &str) -> String {
+        format!(
+            "the secret of the client `{}` was not sent: the server {} names the authorization server {}, and no setting says \
+             that the client is registered there; set `{setting}` to the authorization server that has issued the secret",
+            printable(&self.client_id),
+            printable(without_query(&self.server_url)),
+            printable(&self.issuer)
+        )
+    }
+}
+
+/// The error of a server that refuses the token which the program has got without a user.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.text(Setting::Scopes.as_str()))]
+#[non_exhaustive]
+pub struct TokenRefused {
+    /// The URL of the MCP server.
+    pub server_url: String,
+    /// The scopes that the server wants. `None` if the server named none.
+    pub scopes: Option<Scopes>,
+    /// Why the token does not suffice.
+    pub reason: String,
+}
+
+impl TokenRefused {
+    fn text(&self, setting: &str) -> String {
+        let (server, reason) = (printable(without_query(&self.server_url)), &self.reason);
+        match &self.scopes {
+            Some(scopes) => format!(
+                "the server {server} wants the scopes `{scopes}` of this program's token: {reason}; set these `{setting}`, and \
+                 have the client allowed to use them at the authorization server"
+            ),
+            None => format!(
+                "the server {server} does not accept the token of this program: {reason}; check what the client is allowed \
+                 to do at the authorization server"
+            ),
+        }
+    }
 }
 
 impl fmt::Display for LoginRequired {
@@ -248,6 +303,29 @@ mod tests {
         assert_eq!(required().to_string(), expected);
         let error = LoginError::from(required());
         assert_eq!((error.kind().to_string().as_str(), error.login_required()), ("login_required", Some(&required())));
+    }
+
+    #[test]
+    fn a_setting_that_cures_an_error_can_have_the_name_of_a_configuration() {
+        let (server_url, reason) = ("https://a.example/mcp?key=secret".to_owned(), "it expired".to_owned());
+        let issuer = ClientIssuerRequired {
+            server_url: server_url.clone(),
+            client_id: "c".into(),
+            issuer: "https://b.example".into(),
+        };
+        let refused = |scopes| TokenRefused { server_url: server_url.clone(), scopes, reason: reason.clone() };
+        for (error, setting) in [
+            (LoginError::from(issuer), Some(Setting::ClientIssuer)),
+            (LoginError::from(refused(Some(Scopes::parse("a b")))), Some(Setting::Scopes)),
+            (LoginError::from(refused(None)), None),
+            (LoginError::Subject("set `scopes`".into()), None),
+        ] {
+            assert_eq!(error.setting(), setting);
+            let renamed = error.to_string_with_setting("oauth.name");
+            let own = setting.map_or(String::new(), |setting| format!("`{setting}`"));
+            assert_eq!(renamed.replace("`oauth.name`", &own), error.to_string());
+            assert_eq!(renamed.contains("`oauth.name`"), setting.is_some(), "{renamed}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub use authorizer::{
     RevocationOutcome,
 };
 pub use documents::login_document;
-pub use error::{ClientIssuerRequired, LoginError, LoginErrorKind, LoginRequired};
+pub use error::{ClientIssuerRequired, LoginError, LoginErrorKind, LoginRequired, TokenRefused};
 #[cfg(feature = "file-store")]
 pub use file_store::{FileStore, SecretKeeper};
 pub use flow_runner::{FlowKeys, FlowRunner};

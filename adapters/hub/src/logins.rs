@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::join_all;
-use mcpwire_authorization::oauth::{AuthMethod, Scopes, Secret as OAuthSecret};
+use mcpwire_authorization::oauth::{AuthMethod, Scopes, Secret as OAuthSecret, Setting};
 use mcpwire_authorization::{
     FileStore, LoginError, LoginErrorKind, LoginRequired, MachineGrant, MemoryStore, OAuth, OAuthBuilder, TokenStore,
     login_document,
@@ -200,18 +200,6 @@ pub fn login_secrets(oauth: &OAuth) -> impl Fn() -> Vec<Secret> + Send + Sync + 
     move || oauth.secrets().iter().map(|secret| Secret::new(secret.expose())).collect()
 }
 
-/// The settings that an error names as its cure: the name in the error, and the path in the configuration.
-const SETTINGS: [(&str, &str); 8] = [
-    ("auth_method", "oauth.auth_method"),
-    ("scopes", "oauth.scopes"),
-    ("omit_resource", "oauth.omit_resource"),
-    ("assume_pkce", "oauth.assume_pkce"),
-    ("lenient_issuer", "oauth.lenient_issuer"),
-    ("accept_parent_resource", "oauth.accept_parent_resource"),
-    ("allow_private_addresses", "oauth.allow_private_addresses"),
-    ("client_issuer", "oauth.issuer"),
-];
-
 /// Converts the error of a login to an error for the user.
 ///
 /// If a setting of the server cures the error, the field is the path of this setting, such as `oauth.assume_pkce`. The message
@@ -227,33 +215,21 @@ pub fn login_error(error: &LoginError) -> HubError {
         _ => (ErrorKind::Unauthorized, "authorization"),
     };
     let is_temporary = error.kind() == LoginErrorKind::Temporary;
-    let (reason, advice) = split_advice(error);
-    let setting = SETTINGS.into_iter().find(|(setting, _)| advice.contains(&quoted(setting)));
-    let with_path = |advice: String, (setting, path): (&str, &str)| advice.replace(&quoted(setting), &quoted(path));
-    let message = reason + &SETTINGS.into_iter().fold(advice, with_path);
-    match setting {
-        Some((_, path)) => HubError::validation(path, message),
-        None => HubError::new(kind, message).at(field).with_retryable(is_temporary),
-    }
-}
-
-/// Splits the text of an error into the reason, which may repeat the text of a server, and what the user can do. Only the latter names
-/// settings.
-fn split_advice(error: &LoginError) -> (String, String) {
-    let text = error.to_string();
-    let LoginError::Flow(flow) = error else { return (String::new(), text) };
-    let reason = flow.clone().without_advice().to_string();
-    let advice = text.strip_prefix(&reason).unwrap_or_default().to_owned();
-    (reason, advice)
+    let Some(setting) = error.setting() else {
+        return HubError::new(kind, error.to_string()).at(field).with_retryable(is_temporary);
+    };
+    // Most settings have the same name in the configuration.
+    let path = match setting {
+        Setting::ClientIssuer => "oauth.issuer".to_owned(),
+        setting => format!("oauth.{setting}"),
+    };
+    let message = error.to_string_with_setting(&path);
+    HubError::validation(path, message)
 }
 
 /// Returns the error of a login that a client's error reports, as an error for the user. Returns `None` if there is none.
 pub(crate) fn find_login_error(error: &Error) -> Option<HubError> {
     error.authorization_error()?.downcast_ref().map(login_error)
-}
-
-fn quoted(setting: &str) -> String {
-    format!("`{setting}`")
 }
 
 /// The login that a server in the state `needs-login` waits for.
@@ -288,7 +264,7 @@ impl RequiredLogin {
 
 #[cfg(test)]
 mod tests {
-    use mcpwire_authorization::oauth;
+    use mcpwire_authorization::oauth::{self, Discovery, FetchError, Flow, Input, OAuthSettings, UnixTime};
 
     use super::*;
 
@@ -302,9 +278,19 @@ mod tests {
 
     #[test]
     fn a_setting_that_cures_an_error_is_named_by_its_path() {
-        let refused = LoginError::TokenRefused("the token is refused; set these `scopes`".into());
-        let error = login_error(&refused);
-        assert_eq!((error.kind(), error.field()), (ErrorKind::InvalidConfiguration, "oauth.scopes"));
-        assert_eq!(error.message(), "the token is refused; set these `oauth.scopes`");
+        let settings = OAuthSettings::new("mcpwire", "http://127.0.0.1/callback");
+        let other_issuer = settings.check_client_issuer("c", false, Some("https://old.example"), "https://new.example");
+        let mut discovery = Discovery::new("https://a.example/mcp", None, &settings);
+        discovery.start(UnixTime::from_secs(0)).expect("it begins with a request");
+        let private = Input::FetchFailed(FetchError::Refused("the address is private".into()));
+        let private = discovery.resume(private, UnixTime::from_secs(0)).map(drop);
+        for (result, path, text) in [
+            (other_issuer, "oauth.issuer", "set its identifier and `oauth.issuer`"),
+            (private, "oauth.allow_private_addresses", "the setting `oauth.allow_private_addresses` allows it"),
+        ] {
+            let error = login_error(&result.expect_err("it is refused").into());
+            assert_eq!((error.kind(), error.field()), (ErrorKind::InvalidConfiguration, path));
+            assert!(error.message().ends_with(text), "{error}");
+        }
     }
 }

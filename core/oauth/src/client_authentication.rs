@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::encoding::{Form, encode};
 use crate::error::quoted;
 use crate::jose;
-use crate::{AuthMethod, Entropy, Error, ErrorKind, Secret, SigningAlgorithm, Step, UnixTime};
+use crate::{AuthMethod, Entropy, Error, ErrorKind, Secret, Setting, SigningAlgorithm, Step, UnixTime};
 
 /// The time for which an assertion of a client is valid. It allows for clocks that differ a little.
 const ASSERTION_LIFE: Duration = Duration::from_secs(120);
@@ -124,8 +124,11 @@ impl ClientAuthentication {
             let has = if secret.is_some() { "a secret" } else { "a key" };
             let reason =
                 alloc::format!("the authorization server lists the methods {names} only, and this client has {has}");
-            Error::new(ErrorKind::Misconfigured, Step::Token, reason)
-                .with_advice("if the list is wrong, the setting `auth_method` names the method of the client")
+            Error::new(ErrorKind::Misconfigured, Step::Token, reason).with_setting(
+                "if the list is wrong, the setting ",
+                Setting::AuthMethod,
+                " names the method of the client",
+            )
         })
     }
 

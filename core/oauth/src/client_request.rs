@@ -11,7 +11,7 @@ use crate::token_response::{self, ProofRefusal};
 use crate::url::is_secure;
 use crate::{
     Action, ClientAuthentication, Dpop, Entropy, Error, ErrorKind, Flow, Input, KeyUse, Proof, Request, Response,
-    Secret, Step, TokenEndpoint, UnixTime,
+    Secret, Setting, Step, TokenEndpoint, UnixTime,
 };
 
 /// A flow that sends a form to an endpoint of an authorization server.
@@ -77,10 +77,11 @@ impl ClientRequest {
     pub(crate) fn explain(&self, error: Error) -> Error {
         let mut error = error;
         if error.code() == Some("invalid_client") {
-            error = error.with_advice(alloc::format!(
-                "check the client's identifier and secret; it authenticated by {}, and the setting `auth_method` names another method",
+            let before = alloc::format!(
+                "check the client's identifier and secret; it authenticated by {}, and the setting ",
                 self.client.method().name()
-            ));
+            );
+            error = error.with_setting(before, Setting::AuthMethod, " names another method");
         }
         if let Some(credentials) = self.client.basic() {
             error = error.without(&credentials);

@@ -65,11 +65,58 @@ pub enum ErrorKind {
     Untrusted,
 }
 
+/// A setting of a client for one server, which an error names as its cure.
+///
+/// Each is a method of [`OAuthSettings`](crate::OAuthSettings), except [`Setting::AllowPrivateAddresses`], which concerns the program that
+/// sends the requests. `Display` writes the name in snake case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Setting {
+    /// The scopes to ask for.
+    Scopes,
+    /// The issuer at which the client is registered.
+    ClientIssuer,
+    /// How the client authenticates.
+    AuthMethod,
+    /// Whether requests have no parameter `resource`.
+    OmitResource,
+    /// Whether the authorization server supports PKCE although its metadata does not say so.
+    AssumePkce,
+    /// Whether the issuer in the metadata may be missing, or differ by a slash at its end.
+    LenientIssuer,
+    /// Whether the metadata of a server may be about a parent of the server.
+    AcceptParentResource,
+    /// Whether requests to authorization servers may go to private addresses.
+    AllowPrivateAddresses,
+}
+
+impl Setting {
+    /// Returns the name of the setting in snake case, such as `assume_pkce`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Setting::Scopes => "scopes",
+            Setting::ClientIssuer => "client_issuer",
+            Setting::AuthMethod => "auth_method",
+            Setting::OmitResource => "omit_resource",
+            Setting::AssumePkce => "assume_pkce",
+            Setting::LenientIssuer => "lenient_issuer",
+            Setting::AcceptParentResource => "accept_parent_resource",
+            Setting::AllowPrivateAddresses => "allow_private_addresses",
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 /// The error of a flow: the step that failed, the URL, the status, the error code of OAuth, and what to do.
 ///
 /// The text contains no secrets. Text of servers is made safe to display.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.0)]
+#[error("{}", Text(&self.0, None))]
 pub struct Error(Box<Details>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,8 +128,16 @@ struct Details {
     status: Option<u16>,
     code: Option<String>,
     description: Option<String>,
-    advice: Option<String>,
+    advice: Option<Advice>,
     retry_after: Option<Duration>,
+}
+
+/// What the user can do about an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Advice {
+    text: String,
+    /// The setting whose name follows the text, and the rest of the text.
+    setting: Option<(Setting, &'static str)>,
 }
 
 impl Error {
@@ -127,10 +182,22 @@ impl Error {
         self
     }
 
-    /// Says what the user can do, for example which setting to change. An empty text is no advice.
-    pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
-        self.0.advice = Some(advice.into()).filter(|advice| !advice.is_empty());
+    /// Says what the user can do.
+    pub(crate) fn with_advice(mut self, text: impl Into<String>) -> Self {
+        self.0.advice = Some(Advice { text: text.into(), setting: None });
         self
+    }
+
+    /// Says which setting the user can change. The name of the setting stands between the two texts.
+    pub(crate) fn with_setting(mut self, before: impl Into<String>, setting: Setting, after: &'static str) -> Self {
+        self.0.advice = Some(Advice { text: before.into(), setting: Some((setting, after)) });
+        self
+    }
+
+    /// Says what the user can do about an authorization server that does not accept the resource.
+    pub(crate) fn with_omit_resource(self) -> Self {
+        let before = "if it does not support the parameter `resource`, use the setting ";
+        self.with_setting(before, Setting::OmitResource, "")
     }
 
     /// Says how long the server wants the client to wait. `None` if the server does not say.
@@ -182,6 +249,16 @@ impl Error {
         self
     }
 
+    /// Returns the setting that the advice at the end of the text names. `None` if the error has no such advice.
+    pub fn setting(&self) -> Option<Setting> {
+        Some(self.0.advice.as_ref()?.setting?.0)
+    }
+
+    /// Returns the text of the error, in which the [`setting`](Self::setting) has another name: that of the program's configuration.
+    pub fn to_string_with_setting(&self, name: &str) -> String {
+        Text(&self.0, Some(name)).to_string()
+    }
+
     /// Returns what a program can do about the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -220,20 +297,27 @@ pub(crate) fn quoted(text: &str) -> &str {
     &text[..end]
 }
 
-impl fmt::Display for Details {
+/// The text of an error, in which the setting has this name, or its own for `None`.
+struct Text<'a>(&'a Details, Option<&'a str>);
+
+impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} failed: {}", self.step, printable(&self.reason))?;
-        if let Some(url) = &self.url {
+        let Text(error, setting_name) = self;
+        write!(f, "{} failed: {}", error.step, printable(&error.reason))?;
+        if let Some(url) = &error.url {
             write!(f, " ({}", printable(quoted(url)))?;
-            if let Some(status) = self.status {
+            if let Some(status) = error.status {
                 write!(f, ", HTTP status {status}")?;
             }
             f.write_str(")")?;
         }
-        for text in [&self.code, &self.description].into_iter().flatten() {
+        for text in [&error.code, &error.description].into_iter().flatten() {
             write!(f, ": {}", printable(quoted(text)))?;
         }
-        self.advice.iter().try_for_each(|advice| write!(f, "; {advice}"))
+        let Some(advice) = &error.advice else { return Ok(()) };
+        write!(f, "; {}", advice.text)?;
+        let Some((setting, rest)) = advice.setting else { return Ok(()) };
+        write!(f, "`{}`{rest}", setting_name.unwrap_or(setting.as_str()))
     }
 }
 
@@ -253,6 +337,17 @@ mod tests {
             "the request for a device code failed: it was refused (https://as.example/device, HTTP status 400): invalid_request: \
              no such thing; try another way"
         );
+    }
+
+    #[test]
+    fn the_setting_that_cures_an_error_can_have_the_name_of_a_configuration() {
+        let error = Error::misconfigured("set `scopes`").with_setting("set ", Setting::Scopes, " to fewer");
+        assert_eq!(error.setting(), Some(Setting::Scopes));
+        assert_eq!(error.to_string(), "the request for a token failed: set `scopes`; set `scopes` to fewer");
+        let renamed = error.to_string_with_setting("oauth.scopes");
+        assert_eq!(renamed, "the request for a token failed: set `scopes`; set `oauth.scopes` to fewer");
+        let without = error.without_advice();
+        assert_eq!((without.setting(), without.to_string_with_setting("x")), (None, without.to_string()));
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub use client_metadata::client_metadata_document;
 pub use device::{DeviceAction, DeviceCode, DeviceInput, DeviceLogin};
 pub use discovery::{AuthorizationServerMetadata, Discovered, Discovery, ProtectedResourceMetadata};
 pub use dpop::{Dpop, Proof};
-pub use error::{Error, ErrorKind, Step};
+pub use error::{Error, ErrorKind, Setting, Step};
 pub use flow::{Action, Flow, Input, KeyUse};
 pub use grant::{Grant, SubjectToken};
 pub use grants::{IdJag, IdJagRequest, WorkloadGrant};

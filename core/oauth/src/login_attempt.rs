@@ -10,11 +10,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::encoding::{Form, base64url, decode};
-use crate::token_response::IF_RESOURCE_IS_NOT_SUPPORTED;
 use crate::url::with_query;
 use crate::{
     AuthorizationServerMetadata, ClientInformation, ClientKey, Discovered, Entropy, Error, ErrorKind, Grant,
-    OAuthSettings, Scopes, Secret, Step, StoredToken, TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
+    OAuthSettings, Scopes, Secret, Setting, Step, StoredToken, TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
 };
 
 /// Maximum number of bytes of the URL of a login. 8 KiB: widely used servers, such as nginx and Apache, read no longer one.
@@ -95,7 +94,8 @@ impl LoginAttempt {
             let (length, scopes) = (url.len(), self.scopes.len());
             let reason = format!("the URL of its page has {length} bytes, and the maximum is {MAX_LOGIN_URL}");
             let error = error(ErrorKind::Misconfigured, reason);
-            return Err(error.with_advice(format!("if the {scopes} scopes are the reason, set `scopes` to fewer")));
+            let before = format!("if the {scopes} scopes are the reason, set ");
+            return Err(error.with_setting(before, Setting::Scopes, " to fewer"));
         }
         Ok(url)
     }
@@ -163,28 +163,25 @@ impl LoginAttempt {
 
     /// Returns the error that a response reports (RFC 6749, section 4.1.2.1, and OpenID Connect Core, section 3.1.2.6).
     fn refused(&self, code: &str, description: Option<&str>) -> Error {
-        let (kind, reason, advice) = match code {
-            "access_denied" => (ErrorKind::Refused, "the user or the authorization server has refused it", ""),
+        let error = |kind, reason: &str| {
+            Error::new(kind, Step::Authorization, reason).at(&self.endpoint.issuer).with_code(code, description)
+        };
+        match code {
+            "access_denied" => error(ErrorKind::Refused, "the user or the authorization server has refused it"),
             "temporarily_unavailable" | "server_error" => {
-                (ErrorKind::Temporary, "the authorization server cannot answer now", "")
+                error(ErrorKind::Temporary, "the authorization server cannot answer now")
             }
             "login_required" | "interaction_required" | "consent_required" | "account_selection_required" => {
-                (ErrorKind::LoginRequired, "the user must log in at the authorization server", "")
+                error(ErrorKind::LoginRequired, "the user must log in at the authorization server")
             }
             "invalid_target" if self.resource.is_some() => {
-                let reason = "the authorization server does not know the server";
-                (ErrorKind::Misconfigured, reason, IF_RESOURCE_IS_NOT_SUPPORTED)
+                error(ErrorKind::Misconfigured, "the authorization server does not know the server")
+                    .with_omit_resource()
             }
-            "invalid_scope" => {
-                let reason = "the authorization server does not grant the scopes";
-                (ErrorKind::Misconfigured, reason, "set other scopes with the setting `scopes`")
-            }
-            _ => (ErrorKind::Misconfigured, "the authorization server has refused the request", ""),
-        };
-        Error::new(kind, Step::Authorization, reason)
-            .at(&self.endpoint.issuer)
-            .with_code(code, description)
-            .with_advice(advice)
+            "invalid_scope" => error(ErrorKind::Misconfigured, "the authorization server does not grant the scopes")
+                .with_setting("set other scopes with the setting ", Setting::Scopes, ""),
+            _ => error(ErrorKind::Misconfigured, "the authorization server has refused the request"),
+        }
     }
 }
 
@@ -201,8 +198,11 @@ pub(crate) fn check_pkce(metadata: &AuthorizationServerMetadata, settings: &OAut
         Some(methods) if methods.iter().any(|method| method == PKCE_METHOD) => Ok(()),
         Some(_) => Err(error("the authorization server does not support PKCE with S256")),
         None if settings.assume_pkce => Ok(()),
-        None => Err(error("the authorization server does not say that it supports PKCE")
-            .with_advice("if its operator says that it does, use the setting `assume_pkce` for this server")),
+        None => Err(error("the authorization server does not say that it supports PKCE").with_setting(
+            "if its operator says that it does, use the setting ",
+            Setting::AssumePkce,
+            " for this server",
+        )),
     }
 }
 

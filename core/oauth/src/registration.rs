@@ -194,27 +194,27 @@ impl Registration {
 
     /// Returns the error that the refusal of a registration means (RFC 7591, section 3.2.2).
     fn refused(&self, body: &ResponseObject, status: u16, url: &str) -> Error {
-        let (kind, reason, advice) = match (status, body.code()) {
-            (300..=399, _) => (ErrorKind::Misconfigured, "redirects, which is not followed", String::new()),
-            (429 | 500.., _) => (ErrorKind::Temporary, "cannot answer now", String::new()),
+        let error = |kind, reason| {
+            let error = Error::new(kind, Step::Registration, format!("the authorization server {reason}"));
+            let error = error.at(url).with_status(status);
+            match body.code() {
+                Some(code) => error.with_code(code, body.description()),
+                None => error,
+            }
+        };
+        match (status, body.code()) {
+            (300..=399, _) => error(ErrorKind::Misconfigured, "redirects, which is not followed"),
+            (429 | 500.., _) => error(ErrorKind::Temporary, "cannot answer now"),
             (401 | 403 | 404 | 405, _) => {
-                (ErrorKind::ClientIdRequired, "does not let this client register", REGISTER_BY_HAND.into())
+                error(ErrorKind::ClientIdRequired, "does not let this client register").with_advice(REGISTER_BY_HAND)
             }
             (_, Some("invalid_redirect_uri")) => {
                 let uri = &self.settings.redirect_uri;
-                let advice =
-                    format!("the redirect URI is {uri}; configure another host, port or path, for example `localhost`");
-                (ErrorKind::Refused, "does not accept the redirect URI", advice)
+                error(ErrorKind::Refused, "does not accept the redirect URI").with_advice(format!(
+                    "the redirect URI is {uri}; configure another host, port or path, for example `localhost`"
+                ))
             }
-            _ => (ErrorKind::Refused, "has refused the registration", REGISTER_BY_HAND.into()),
-        };
-        let error = Error::new(kind, Step::Registration, format!("the authorization server {reason}"))
-            .at(url)
-            .with_status(status)
-            .with_advice(advice);
-        match body.code() {
-            Some(code) => error.with_code(code, body.description()),
-            None => error,
+            _ => error(ErrorKind::Refused, "has refused the registration").with_advice(REGISTER_BY_HAND),
         }
     }
 }

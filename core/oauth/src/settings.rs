@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::encoding::hex;
 use crate::error::quoted;
-use crate::{AuthMethod, Error, ErrorKind, Scopes, Secret, Step};
+use crate::{AuthMethod, Error, ErrorKind, Scopes, Secret, Setting, Step};
 
 /// Settings of the OAuth flows of one server: the client, and what to do about servers that deviate from the specification.
 #[derive(Clone, Debug)]
@@ -253,9 +253,9 @@ impl OAuthSettings {
                     "the client `{client_id}` is registered at `{expected}`, but the server now names `{}`",
                     quoted(issuer)
                 );
-                Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason).with_advice(
-                    "if the change is right, register a client there, and set its identifier and `client_issuer`",
-                ))
+                let before = "if the change is right, register a client there, and set its identifier and ";
+                let error = Error::new(ErrorKind::Misconfigured, Step::Registration, reason);
+                Err(error.with_setting(before, Setting::ClientIssuer, ""))
             }
             None if has_secret && !self.trusts_first_issuer => {
                 let reason = format!(
@@ -263,8 +263,9 @@ impl OAuthSettings {
                      registered there",
                     quoted(issuer)
                 );
-                Err(Error::new(ErrorKind::ClientIssuerRequired, Step::Registration, reason)
-                    .with_advice("set `client_issuer` to the authorization server that has issued the secret"))
+                let error = Error::new(ErrorKind::ClientIssuerRequired, Step::Registration, reason);
+                let after = " to the authorization server that has issued the secret";
+                Err(error.with_setting("set ", Setting::ClientIssuer, after))
             }
             None => Ok(()),
         }

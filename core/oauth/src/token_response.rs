@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use zeroize::Zeroize;
 
-use crate::{Error, ErrorKind, FetchError, Request, Response, Scopes, Secret, Step, UnixTime};
+use crate::{Error, ErrorKind, FetchError, Request, Response, Scopes, Secret, Setting, Step, UnixTime};
 
 /// Maximum length of a token in bytes. Tokens are sent in a header.
 const MAX_TOKEN: usize = 16 * 1024;
@@ -189,29 +189,31 @@ fn refusal(body: &ResponseObject, step: Step, url: &str, response: &Response) ->
     let Some(code) = body.code() else {
         return temporary(step, "the response contains no error code", url, response);
     };
-    let (kind, reason, advice) = match code {
-        "invalid_grant" => (ErrorKind::LoginRequired, "does not accept the grant", "log in again"),
-        "invalid_client" => (ErrorKind::Misconfigured, "does not accept the client", "check its identifier and secret"),
-        "temporarily_unavailable" | "server_error" | "use_dpop_nonce" => {
-            (ErrorKind::Temporary, "cannot answer now", "try again later")
+    let error = |kind, reason| {
+        let error = Error::new(kind, step, format!("the authorization server {reason}"));
+        error.at(url).with_status(response.status).with_code(code, body.description())
+    };
+    let refused = error(ErrorKind::Refused, "refuses the request");
+    match code {
+        "invalid_grant" => error(ErrorKind::LoginRequired, "does not accept the grant").with_advice("log in again"),
+        "invalid_client" => {
+            error(ErrorKind::Misconfigured, "does not accept the client").with_advice("check its identifier and secret")
         }
-        "access_denied" | "invalid_scope" | "expired_token" => (ErrorKind::Refused, "refuses the request", ""),
-        "invalid_target" => (ErrorKind::Misconfigured, "does not accept the resource", IF_RESOURCE_IS_NOT_SUPPORTED),
+        "temporarily_unavailable" | "server_error" | "use_dpop_nonce" => {
+            error(ErrorKind::Temporary, "cannot answer now").with_advice("try again later")
+        }
+        "access_denied" | "invalid_scope" | "expired_token" => refused,
+        "invalid_target" => error(ErrorKind::Misconfigured, "does not accept the resource").with_omit_resource(),
         "invalid_request" | "unauthorized_client" | "unsupported_grant_type" => {
-            (ErrorKind::Misconfigured, "does not accept this kind of request", "")
+            error(ErrorKind::Misconfigured, "does not accept this kind of request")
         }
         "invalid_dpop_proof" => {
-            (ErrorKind::Misconfigured, "does not accept the proof", "check the clock of this machine")
+            error(ErrorKind::Misconfigured, "does not accept the proof").with_advice("check the clock of this machine")
         }
         // Some servers have codes of their own for a refresh token that they do not accept.
-        _ if step == Step::Refresh => (ErrorKind::Refused, "refuses the request", "log in again if this goes on"),
-        _ => (ErrorKind::Refused, "refuses the request", ""),
-    };
-    Error::new(kind, step, format!("the authorization server {reason}"))
-        .at(url)
-        .with_status(response.status)
-        .with_code(code, body.description())
-        .with_advice(advice)
+        _ if step == Step::Refresh => refused.with_advice("log in again if this goes on"),
+        _ => refused,
+    }
 }
 
 fn temporary(step: Step, reason: &str, url: &str, response: &Response) -> Error {
@@ -222,20 +224,16 @@ fn temporary(step: Step, reason: &str, url: &str, response: &Response) -> Error 
         .with_retry_after(delay.map(|delay| Duration::from_secs(delay.min(MAX_RETRY_AFTER))))
 }
 
-/// The advice of errors about an authorization server that does not accept the resource.
-pub(crate) const IF_RESOURCE_IS_NOT_SUPPORTED: &str =
-    "if it does not support the parameter `resource`, use the setting `omit_resource`";
-
-/// The advice of errors about an address that the program refuses.
-const IF_TRUSTED: &str =
-    "if the address is private and you trust the server, the setting `allow_private_addresses` allows it";
-
 /// Returns the error that a request without a response means.
 pub(crate) fn fetch_failed(error: FetchError, step: Step, url: &str) -> Error {
     match error {
         FetchError::Failed(reason) => Error::new(ErrorKind::Temporary, step, reason),
         FetchError::TooLarge => Error::new(ErrorKind::Temporary, step, "the response is larger than 64 KiB"),
-        FetchError::Refused(reason) => Error::new(ErrorKind::Misconfigured, step, reason).with_advice(IF_TRUSTED),
+        FetchError::Refused(reason) => Error::new(ErrorKind::Misconfigured, step, reason).with_setting(
+            "if the address is private and you trust the server, the setting ",
+            Setting::AllowPrivateAddresses,
+            " allows it",
+        ),
         FetchError::NotSent(reason) => Error::new(ErrorKind::Misconfigured, step, reason),
     }
     .at(url)

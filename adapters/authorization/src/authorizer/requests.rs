@@ -6,13 +6,11 @@ use mcpwire_driver::http::{
     AfterRefusal, AuthorizationContext, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials,
     Refusal, RefusalFuture, ResponseHead, SettleFuture, TokenError,
 };
-use mcpwire_driver::protocol::printable;
 use mcpwire_oauth::{BearerChallenge, Decision, Scopes};
-use mcpwire_text::url::without_query;
 
 use super::login_request::LoginRequest;
 use super::oauth::{NO_TOKEN, OAuth};
-use crate::error::{LoginError, LoginErrorKind};
+use crate::error::{LoginError, LoginErrorKind, TokenRefused};
 
 impl OAuth {
     async fn credentials(&self, request: AuthorizedRequest<'_>) -> Result<Credentials, LoginError> {
@@ -50,32 +48,22 @@ impl OAuth {
         }
         let challenged = request.challenge.and_then(|challenge| challenge.scopes);
         Err(if self.0.grant.is_some() {
-            self.token_refused(challenged.as_ref(), reason)
+            self.token_refused(challenged, reason.into())
         } else {
             self.login_required(request.requested_before.or(challenged), reason).into()
         })
     }
 
-    /// Creates the error for a program without a user, which cannot log in. `wanted` are the scopes that the server has named.
-    fn token_refused(&self, wanted: Option<&Scopes>, reason: &str) -> LoginError {
-        let server = printable(without_query(&self.0.server_url));
-        LoginError::TokenRefused(match wanted {
-            Some(scopes) => format!(
-                "the server {server} wants the scopes `{scopes}` of this program's token: {reason}; set these `scopes`, and \
-                 have the client allowed to use them at the authorization server"
-            ),
-            None => format!(
-                "the server {server} does not accept the token of this program: {reason}; check what the client is allowed \
-                 to do at the authorization server"
-            ),
-        })
+    /// Creates the error for a program without a user, which cannot log in. `scopes` are those that the server has named.
+    fn token_refused(&self, scopes: Option<Scopes>, reason: String) -> LoginError {
+        TokenRefused { server_url: self.0.server_url.clone(), scopes, reason }.into()
     }
 
     /// Converts an error of a login or renewal to the error of the request that needed the login or renewal.
     fn request_error(&self, error: LoginError) -> TokenError {
         let error = match (error.kind(), error) {
             (LoginErrorKind::LoginRequired, LoginError::Flow(error)) if self.0.grant.is_some() => {
-                return self.token_refused(None, &error.without_advice().to_string()).into();
+                return self.token_refused(None, error.without_advice().to_string()).into();
             }
             (_, LoginError::LoginRequired(required)) => required,
             (LoginErrorKind::LoginRequired | LoginErrorKind::NotCompleted, error) => {

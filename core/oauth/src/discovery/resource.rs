@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::quoted;
 use crate::lenient;
 use crate::url::{covers, has_path, is_resource_of, is_secure_for, origin, well_known};
-use crate::{Error, ErrorKind, Scopes, Step};
+use crate::{Error, ErrorKind, Scopes, Setting, Step};
 
 const NAME: &str = "oauth-protected-resource";
 
@@ -87,9 +87,12 @@ impl ProtectedResourceMetadata {
         let resource = quoted(&self.resource);
         let reason =
             format!("it is about `{resource}`, a parent of the server that was asked, and not published there");
-        Err(Error::new(ErrorKind::Untrusted, Step::ResourceMetadata, reason)
-            .at(url)
-            .with_advice("if you trust all servers below that URL, the setting `accept_parent_resource` accepts it"))
+        let before = "if you trust all servers below that URL, the setting ";
+        Err(Error::new(ErrorKind::Untrusted, Step::ResourceMetadata, reason).at(url).with_setting(
+            before,
+            Setting::AcceptParentResource,
+            " accepts it",
+        ))
     }
 }
 

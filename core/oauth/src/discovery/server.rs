@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::quoted;
 use crate::lenient;
 use crate::url::{has_path, is_secure_for, well_known, well_known_below};
-use crate::{Error, ErrorKind, Scopes, Step};
+use crate::{Error, ErrorKind, Scopes, Setting, Step};
 
 /// The metadata of an authorization server (RFC 8414, section 2, and OpenID Connect Discovery, section 3).
 ///
@@ -140,9 +140,9 @@ pub(super) fn read(
     let error = |kind, reason: String| Error::new(kind, Step::ServerMetadata, reason).at(url);
     if !check.accepts(&document.issuer, issuer) {
         let reason = format!("its issuer is `{}`, but `{}` was asked", quoted(&document.issuer), quoted(issuer));
-        return Err(error(ErrorKind::Untrusted, reason).with_advice(
-            "if only a slash at the end differs, or the issuer is missing, the setting `lenient_issuer` accepts it",
-        ));
+        let before = "if only a slash at the end differs, or the issuer is missing, the setting ";
+        let error = error(ErrorKind::Untrusted, reason);
+        return Err(error.with_setting(before, Setting::LenientIssuer, " accepts it"));
     }
     if document.issuer.is_empty() {
         document.issuer = issuer.to_string();
