@@ -28,7 +28,7 @@ mod server;
 mod service;
 
 pub use catalogue::{Catalogue, CatalogueBuilder, Filter, OfferedTool, ToolChange, ToolChanges, ToolPart};
-pub use classify::{Cause, Evidence, SpawnFailure, Stage};
+pub use classify::{Cause, Evidence, Stage};
 pub use error::HubError;
 pub use error_code::ErrorCode;
 pub use failure::{Failure, Retry};

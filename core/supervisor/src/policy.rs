@@ -24,16 +24,6 @@ impl PackageKind {
     pub const fn is_fetched(self) -> bool {
         matches!(self, PackageKind::Npm | PackageKind::Pypi | PackageKind::Docker)
     }
-
-    /// Returns the program that starts the package, such as `npx`. Returns `None` for local programs and HTTP servers.
-    pub const fn runner(self) -> Option<&'static str> {
-        match self {
-            PackageKind::Npm => Some("npx"),
-            PackageKind::Pypi => Some("uvx"),
-            PackageKind::Docker => Some("docker"),
-            PackageKind::Binary | PackageKind::Http => None,
-        }
-    }
 }
 
 /// Whether a failed server is restarted automatically.

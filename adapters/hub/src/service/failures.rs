@@ -7,25 +7,22 @@ use mcpwire_authorization::LoginRequired;
 use mcpwire_core::http::HttpError;
 use mcpwire_core::{CallError, CloseReason, ConnectError, Json, RpcError, SendError};
 use mcpwire_driver::{Cause as ErrorCause, Error, ProcessReport, SpawnErrorKind};
-use mcpwire_supervisor::{Cause, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
+use mcpwire_supervisor::{Cause, Evidence, Failure, PackageKind, Retry, Stage};
 
 use crate::config::McpConfig;
 use crate::logins::{RequiredLogin, find_login_error};
 use crate::redact::Redactor;
 use crate::tasks::Client;
-use crate::{ErrorKind, HubError};
+use crate::{ErrorCode, ErrorKind, HubError};
 
 /// Converts an error to a failure for the supervisor. The error occurred while a server was started, or while its tools
 /// were listed.
 pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor: &Redactor) -> Failure {
+    let kind = config.package_kind();
     let failure = of_login(error, redactor)
-        .or_else(|| of_client(error))
-        .unwrap_or_else(|| classify(error, stage, config.package_kind(), redactor));
-    let mut reported = with_details(failure.error, error, redactor);
-    if matches!(error.cause(), ErrorCause::Spawn(_) | ErrorCause::Http(_)) {
-        reported = reported.with_client_message(text_of(error, redactor));
-    }
-    Failure::new(reported, failure.retry)
+        .or_else(|| of_client(error, kind, redactor))
+        .unwrap_or_else(|| classify(error, stage, kind, redactor));
+    Failure::new(with_details(failure.error, error, redactor), failure.retry)
 }
 
 /// Returns the reason why the connection of `client` to its server has ended, as a failure for the supervisor.
@@ -105,31 +102,32 @@ pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
     Some(Failure::new(error, retry))
 }
 
-/// Returns the failure of a start that the configuration made fail, for example by a missing working directory. Returns `None` if the
-/// server may have caused the error. The message is that of the client.
-fn of_client(error: &Error) -> Option<Failure> {
-    let field = match error.cause() {
-        ErrorCause::Http(_) => "transport",
+/// Returns the failure of a start that the client could not carry out, for example because the program or the working directory does
+/// not exist. The message is that of the client. Returns `None` if the server may have caused the error.
+fn of_client(error: &Error, kind: PackageKind, redactor: &Redactor) -> Option<Failure> {
+    // The kind of a package determines the program that downloads and starts it.
+    let program = if kind.is_fetched() { "package.package_type" } else { "package.identifier" };
+    let (code, field) = match error.cause() {
+        ErrorCause::Http(_) => (ErrorCode::ValidationError, "transport"),
         ErrorCause::Spawn(error) => match error.kind() {
-            SpawnErrorKind::DirectoryNotFound => "cwd",
-            SpawnErrorKind::Invalid => "package.identifier",
-            _ => return None,
+            SpawnErrorKind::NotFound | SpawnErrorKind::InterpreterNotFound => (ErrorCode::NotFound, program),
+            SpawnErrorKind::NotPermitted | SpawnErrorKind::NotExecutable => (ErrorCode::ValidationError, program),
+            SpawnErrorKind::DirectoryNotFound => (ErrorCode::ValidationError, "cwd"),
+            SpawnErrorKind::Invalid => (ErrorCode::ValidationError, "package.identifier"),
+            _ => (ErrorCode::ServiceUnavailable, ""),
         },
         _ => return None,
     };
-    Some(Failure::new(HubError::validation(field, "").with_kind(error.kind()), Retry::Never))
+    let reported = HubError::new(error.kind(), "").with_code(code).at(field);
+    // Only the failures of the operating system, such as too many processes, may pass.
+    let retry = if field.is_empty() { Retry::Backoff } else { Retry::Never };
+    Some(Failure::new(reported.with_client_message(text_of(error, redactor)), retry))
 }
 
 fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor) -> Failure {
     let text = |text: &dyn Display| Cow::Owned(redactor.redact(&text.to_string()));
     let process = error.process();
     let cause = match error.cause() {
-        ErrorCause::Spawn(error) => Cause::Spawn(match error.kind() {
-            SpawnErrorKind::NotFound | SpawnErrorKind::InterpreterNotFound => SpawnFailure::NotFound,
-            SpawnErrorKind::NotPermitted => SpawnFailure::NotPermitted,
-            SpawnErrorKind::NotExecutable => SpawnFailure::NotExecutable,
-            _ => SpawnFailure::Other(text(error)),
-        }),
         ErrorCause::Connect(ConnectError::UnsupportedVersion { server, .. }) => {
             Cause::NoCommonVersion(text(&server.join(", ")))
         }
@@ -174,10 +172,10 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use mcpwire_client::{McpServerDef, SpawnError};
     use mcpwire_core::http::{Failure as HttpFailure, FailureKind};
 
     use super::*;
-    use crate::ErrorCode;
 
     fn of_list(cause: impl Into<ErrorCause>) -> Failure {
         let config = McpConfig::http("a", "https://a.example/mcp");
@@ -285,6 +283,31 @@ mod tests {
         }
         let error = of_list(ConnectError::Timeout { after: Duration::from_secs(3) }).error;
         assert!(error.source().is_some(), "the message has another text: {error}");
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started() {
+        use ErrorCode::{NotFound, ServiceUnavailable, ValidationError};
+
+        let (npm, binary) = (McpConfig::npm("a", "a"), McpConfig::binary("a", "a"));
+        let docker = McpConfig::docker("a", "a");
+        for (config, kind, code, field, retry) in [
+            (&npm, SpawnErrorKind::NotFound, NotFound, "package.package_type", Retry::Never),
+            (&docker, SpawnErrorKind::NotFound, NotFound, "package.package_type", Retry::Never),
+            (&binary, SpawnErrorKind::NotFound, NotFound, "package.identifier", Retry::Never),
+            (&binary, SpawnErrorKind::InterpreterNotFound, NotFound, "package.identifier", Retry::Never),
+            (&binary, SpawnErrorKind::NotPermitted, ValidationError, "package.identifier", Retry::Never),
+            (&binary, SpawnErrorKind::NotExecutable, ValidationError, "package.identifier", Retry::Never),
+            (&npm, SpawnErrorKind::Invalid, ValidationError, "package.identifier", Retry::Never),
+            (&npm, SpawnErrorKind::DirectoryNotFound, ValidationError, "cwd", Retry::Never),
+            (&npm, SpawnErrorKind::Other, ServiceUnavailable, "", Retry::Backoff),
+        ] {
+            let reason = SpawnError::new(&McpServerDef::new("run"), kind, std::io::Error::other("why"));
+            let client = Error::new("a", reason);
+            let Failure { error, retry: found } = of_start(&client, Stage::Launch, config, &Redactor::default());
+            assert_eq!((error.kind(), error.code(), error.field(), found), (ErrorKind::Start, code, field, retry));
+            assert_eq!((error.to_string(), error.source().is_none()), (client.to_string(), true));
+        }
     }
 
     #[test]

@@ -25,26 +25,12 @@ impl Stage {
     }
 }
 
-/// The reason why a process could not be started.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SpawnFailure<'a> {
-    /// The program file does not exist (`ENOENT`).
-    NotFound,
-    /// The user has no permission to execute the program (`EACCES`).
-    NotPermitted,
-    /// The file has no executable format (`ENOEXEC`).
-    NotExecutable,
-    /// Any other error. Contains the error message of the operating system.
-    Other(Cow<'a, str>),
-}
-
 /// The cause of a server failure, as the client observed it.
+///
+/// Neither a program that cannot be started nor a tool that reports an error is a failure of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause<'a> {
-    /// The process of the server could not be started.
-    Spawn(SpawnFailure<'a>),
     /// The process of the server exited.
     Exit {
         /// The exit code, or `None` if a signal terminated the process.
@@ -76,8 +62,6 @@ pub enum Cause<'a> {
     NoCommonVersion(Cow<'a, str>),
     /// The server sent an invalid message. Contains a description of the error.
     Unreadable(Cow<'a, str>),
-    /// The tool reported an error (`isError`). Contains the text of the tool result.
-    Tool(Cow<'a, str>),
     /// The client cancelled the operation.
     Cancelled,
 }

@@ -12,7 +12,7 @@ use crate::{ErrorCode, ErrorKind, Failure, PackageKind, Retry};
 pub(super) const IDENTIFIER: &str = "package.identifier";
 
 /// The configuration field that determines the program that starts the package.
-pub(super) const RUNNER: &str = "package.package_type";
+const RUNNER: &str = "package.package_type";
 
 /// The failure that an error message means.
 struct KnownFailure {

@@ -8,9 +8,9 @@ use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
 
-pub use cause::{Cause, SpawnFailure, Stage};
+pub use cause::{Cause, Stage};
 
-use self::known_messages::{IDENTIFIER, RUNNER};
+use self::known_messages::IDENTIFIER;
 use self::stderr::{error_line, quote};
 use crate::{ErrorCode, ErrorKind, Failure, HubError, PackageKind, Retry};
 use mcpwire_core::RpcError;
@@ -59,7 +59,6 @@ impl<'a> Evidence<'a> {
     /// succeed.
     pub fn classify(&self) -> Failure {
         match &self.cause {
-            Cause::Spawn(spawn) => self.spawn_failure(spawn),
             Cause::Exit { .. } | Cause::Closed => self.exit_failure(),
             Cause::Timeout(after) => self.timeout_failure(*after),
             Cause::Http { status, retry_after } => self.http_failure(*status, *retry_after),
@@ -74,11 +73,6 @@ impl<'a> Evidence<'a> {
             Cause::Unreadable(text) => {
                 let text = format!("the MCP server sent an invalid message: {}", quote(text));
                 self.quoting(HubError::new(ErrorKind::Protocol, ""), text)
-            }
-            // A failed tool does not mean that the server is unhealthy.
-            Cause::Tool(text) => {
-                let text = if text.is_empty() { "the tool failed without a message".into() } else { quote(text) };
-                Failure::at_field(ErrorKind::Tool, "", text, Retry::Never)
             }
             Cause::Cancelled => {
                 Failure::at_field(ErrorKind::Cancelled, "", "the operation was cancelled", Retry::Never)
@@ -99,31 +93,6 @@ impl<'a> Evidence<'a> {
         let is_all = self.stderr.is_empty();
         let error = if is_all { error.with_client_message(message) } else { error.with_message(message) };
         self.opening(Failure::new(error, Retry::Backoff))
-    }
-
-    fn spawn_failure(&self, spawn: &SpawnFailure<'_>) -> Failure {
-        let runner = self.kind.runner();
-        let (code, what) = match (spawn, runner) {
-            (SpawnFailure::NotFound, Some(_)) => {
-                (ErrorCode::NotFound, "is not installed, or not on the PATH; install it")
-            }
-            (SpawnFailure::NotFound, None) => (ErrorCode::NotFound, "does not exist; check its path"),
-            (SpawnFailure::NotPermitted, _) => {
-                (ErrorCode::ValidationError, "cannot be executed: permission denied; make the file executable")
-            }
-            (SpawnFailure::NotExecutable, _) => {
-                (ErrorCode::ValidationError, "cannot be executed: the file has no executable format; check its path")
-            }
-            (SpawnFailure::Other(text), _) => {
-                let text = format!("the MCP server could not be started: {}", quote(text));
-                return Failure::at_field(ErrorKind::Start, "", text, Retry::Backoff);
-            }
-        };
-        let (field, program) = match runner {
-            Some(runner) => (RUNNER, format!("`{runner}`")),
-            None => (IDENTIFIER, "the program".into()),
-        };
-        Failure::at_field(ErrorKind::Start, field, format!("{program} {what}"), Retry::Never).with_code(code)
     }
 
     /// Returns the failure that the output of a server on standard error explains, or `None` if it explains none.

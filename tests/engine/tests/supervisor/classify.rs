@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_supervisor::{Cause, ErrorCode, ErrorKind, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
+use mcpwire_supervisor::{Cause, ErrorCode, Evidence, Failure, PackageKind, Retry, Stage};
 
 use ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
 use PackageKind::{Binary, Docker, Http, Npm, Pypi};
@@ -258,27 +258,6 @@ fn a_process_that_ran_has_crashed_whatever_it_says() {
     assert_eq!((killed.error.code(), killed.retry), (ServiceUnavailable, Retry::Backoff));
     assert!(killed.error.message().starts_with("MCP server exited (signal 9): "), "{killed}");
     assert!(crash(Cause::Closed).error.message().starts_with("the MCP server closed the connection"));
-}
-
-#[test]
-fn a_program_that_cannot_be_started() {
-    for (kind, fault, code, field) in [
-        (Npm, SpawnFailure::NotFound, NotFound, "package.package_type"),
-        (Docker, SpawnFailure::NotFound, NotFound, "package.package_type"),
-        (Binary, SpawnFailure::NotFound, NotFound, "package.identifier"),
-        (Binary, SpawnFailure::NotPermitted, ValidationError, "package.identifier"),
-        (Binary, SpawnFailure::NotExecutable, ValidationError, "package.identifier"),
-    ] {
-        let failure = Evidence::new(kind, Stage::Launch, Cause::Spawn(fault)).classify();
-        assert_eq!((failure.error.code(), failure.error.field(), failure.retry), (code, field, Retry::Never));
-        assert_eq!(failure.error.kind(), ErrorKind::Start);
-        if code == NotFound {
-            let says = if kind == Binary { "the program does not exist" } else { "` is not installed" };
-            assert!(failure.error.message().contains(says), "{failure}");
-        }
-    }
-    let busy = Cause::Spawn(SpawnFailure::Other("Resource temporarily unavailable (os error 11)".into()));
-    assert_eq!(Evidence::new(Binary, Stage::Launch, busy).classify().retry, Retry::Backoff);
 }
 
 #[test]
