@@ -1,7 +1,7 @@
-//! Reads the files that the command line names, standard input, and the JSON arguments of a tool or prompt.
+//! Reads the input of commands: files, standard input, and the JSON arguments of a tool or prompt.
 //!
-//! A pipe is read to its end, because shells name the output of a command that way: `@<(command)`. Its other end may never be opened
-//! or closed, so Ctrl-C ends the wait. Devices and directories are refused.
+//! A file may be a named pipe, because shells pass the output of a command this way: `@<(command)`. Reading a pipe may wait
+//! forever, so Ctrl-C ends the wait. Devices and directories are refused.
 
 use std::io;
 use std::path::Path;
@@ -16,13 +16,13 @@ use crate::text;
 /// Maximum size of an input, in bytes: 64 MiB, the default of `--max-message`.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads the text of a regular file or of a pipe. `field` is the name of the option or argument that names the file.
+/// Reads the text of a regular file or of a pipe. `field` is the option or argument that names the file, for error messages.
 pub(crate) fn read_file(field: &str, path: &Path) -> Result<String, Failure> {
     let owned = path.to_owned();
     read(field, &text::line(&path.display().to_string()), move || read_file_or_pipe(&owned, MAX_BYTES))
 }
 
-/// Reads the text of standard input to its end. `field` is the name of the argument that the text belongs to.
+/// Reads the text of standard input to its end. `field` is the option or argument that needs the text, for error messages.
 pub(crate) fn read_stdin(field: &str) -> Result<String, Failure> {
     read(field, "standard input", || {
         let mut bytes = Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn read_stdin(field: &str) -> Result<String, Failure> {
     })
 }
 
-/// Calls `read`, and decodes the bytes as text. Ctrl-C ends the wait.
+/// Calls `read` on another thread, and decodes the bytes as UTF-8. Ctrl-C ends the wait. Errors name `field` and `source`.
 fn read(
     field: &str,
     source: &str,
@@ -43,8 +43,8 @@ fn read(
     text.map_err(|error| Failure::usage(field, format!("could not read {source}: {error}")))
 }
 
-/// Reads the arguments of a tool or prompt. `argument` is a JSON object, `@FILE` for a file, or `-` for standard input. `None`
-/// means an empty object.
+/// Reads the JSON arguments for a tool or prompt. `argument` is a JSON object, `@FILE` for a file, or `-` for standard input.
+/// `None` means an empty object.
 pub(crate) fn read_arguments(argument: Option<&str>) -> Result<Json, Failure> {
     let (source, text) = match argument {
         None => return object("the arguments", "{}"),

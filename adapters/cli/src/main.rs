@@ -1,4 +1,4 @@
-//! `mcpwire`: talk to MCP servers from the command line.
+//! The command-line tool `mcpwire`: inspects MCP servers, calls their tools, and keeps configured servers running.
 
 mod args;
 mod commands;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let args = match Args::from_env() {
         Ok(args) => args,
         Err(failure) => {
-            // This is reached with `--json` only. Otherwise, clap prints the error and ends the process.
+            // `from_env` returns errors only with `--json`. Otherwise, it prints the error and ends the process.
             failure.report(true);
             return ExitCode::from(failure.exit());
         }

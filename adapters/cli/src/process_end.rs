@@ -1,5 +1,7 @@
-//! Ends this process. A token refresh that was sent is waited for first: the authorization server has used up the old token, and the
-//! login is lost if the new one is not stored.
+//! Ends this process, but first waits for token refreshes in progress.
+//!
+//! When a refresh is sent, the authorization server usually invalidates the old token. If this process ended before it stored the new
+//! token, the login would be lost.
 
 use std::process;
 use std::sync::OnceLock;
@@ -11,15 +13,16 @@ use mcpwire_authorization::{SETTLE_TIMEOUT, settle_logins};
 use crate::console::{Console, Interrupt, warn_of_lost_logins};
 use crate::text;
 
-/// Time after which the user is told what the process waits for.
+/// Delay before a note tells the user what the process waits for.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Waits until the new tokens are stored, at most [`SETTLE_TIMEOUT`]. Names the logins that may be lost, once.
+/// Waits until the tokens of all sent requests are stored, at most [`SETTLE_TIMEOUT`]. After that time, warns of the logins that
+/// may be lost. Later calls do nothing.
 ///
-/// The next signal, such as Ctrl-C, ends the process at once if it is not the first one.
+/// The second interrupt of this process, such as Ctrl-C, ends the process without this wait.
 pub(crate) fn settle(console: &Console) {
     static IS_DONE: OnceLock<()> = OnceLock::new();
-    // A second caller waits for the first one.
+    // `get_or_init` makes a concurrent second call wait for the first one.
     IS_DONE.get_or_init(|| settle_once(console));
 }
 
@@ -39,7 +42,7 @@ fn settle_once(console: &Console) {
     warn_of_lost_logins(&settle_logins(SETTLE_TIMEOUT.saturating_sub(SOON)), &reason);
 }
 
-/// Runs the shutdown of a hub or a client, and waits at the same time as [`settle`] does: both wait for the same tokens.
+/// Runs the shutdown of a hub or a client, and calls [`settle`] at the same time, because both wait for the same tokens.
 pub(crate) fn settle_during<T>(console: &Console, shutdown: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let waits = thread::Builder::new().spawn_scoped(scope, || settle(console)).is_ok();
@@ -52,7 +55,7 @@ pub(crate) fn settle_during<T>(console: &Console, shutdown: impl FnOnce() -> T) 
     })
 }
 
-/// Ends this process when the new tokens are stored.
+/// Ends this process with the exit status `status`, after [`settle`] has waited for new tokens.
 pub(crate) fn end(status: u8, console: &Console) -> ! {
     settle(console);
     process::exit(status.into())

@@ -44,7 +44,8 @@ pub(crate) fn name(text: &str) -> String {
 /// Maximum length of a name on the terminal, in characters. Valid names of configured servers have at most 100 characters.
 const LONGEST_NAME: usize = 100;
 
-/// Returns a URL on one line, for the user to decide on. Adds the IPv4 address if the host is such an address in another spelling.
+/// Formats a URL for a question to the user, on one line. If the host is an unusual spelling of an IPv4 address, appends the
+/// address.
 pub(crate) fn url(url: &str) -> String {
     let address = disguised_ipv4(url).map(|address| format!(" (the host {address})")).unwrap_or_default();
     line(url) + &address
@@ -107,8 +108,8 @@ pub(crate) fn wrap(paragraph: &str, width: Option<usize>, start: usize, indent: 
     lines
 }
 
-/// Returns the same JSON value as text that is safe to show on a terminal. Control characters and invisible characters are
-/// escaped as `\uXXXX`.
+/// Formats JSON text so that it is safe to show on a terminal, without changing its value. Control characters and invisible
+/// characters are escaped as `\uXXXX`.
 pub(crate) fn json_for_terminals(json: &str) -> impl fmt::Display + '_ {
     JsonForTerminals(json)
 }

@@ -26,7 +26,7 @@ pub(crate) fn local_of_unix(seconds: u64) -> String {
 
 fn local_from(seconds: u64, now: Timestamp, zone: &TimeZone) -> String {
     let time = seconds.try_into().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-    // A server may claim any time.
+    // The time may come from a server, so it may be out of range.
     let Some(time) = time else { return "in the distant future".to_owned() };
     let away = time.as_second() - now.as_second();
     let shown = time.display_with_offset(zone.to_offset(time));
@@ -34,7 +34,7 @@ fn local_from(seconds: u64, now: Timestamp, zone: &TimeZone) -> String {
     if away >= 0 { format!("{shown} (in {span})") } else { format!("{shown} ({span} ago)") }
 }
 
-/// Formats a duration in the largest unit that it contains at least twice.
+/// Formats a duration roughly, such as `59 minutes`. The unit is the largest one that the duration contains at least twice.
 fn rough(seconds: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];
     match UNITS.into_iter().find(|(unit, _)| seconds >= 2 * unit) {

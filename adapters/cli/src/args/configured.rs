@@ -69,11 +69,11 @@ pub(crate) enum ServerCommand {
     Restart(ServerName),
     /// Remove a server with its secrets and logs
     Remove(ServerName),
-    /// Show what a server wrote on stderr
+    /// Show the last lines that a server wrote on stderr
     Logs {
         /// Name or id of the server
         server: String,
-        /// Maximum number of lines
+        /// Show at most this number of lines
         #[arg(long, value_name = "N", default_value_t = 100)]
         lines: usize,
     },
@@ -92,7 +92,7 @@ pub(crate) struct ServerName {
 /// The arguments of `mcpwire server add`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct AddServer {
-    /// A name for the server
+    /// Name by which other commands select the server
     pub(crate) name: String,
     /// Run this npm package with npx
     #[arg(long, value_name = "PACKAGE")]
@@ -169,7 +169,7 @@ pub(crate) enum HubCommand {
     Reload,
 }
 
-/// The server and the account of a login.
+/// The arguments that select a login: the server and the account.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 pub(crate) struct LoginPlace {
@@ -192,30 +192,31 @@ pub(crate) struct LoginPlace {
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct LoginArgs {
-    /// Open no browser: print the address, and read the address that the browser is sent to at the end
+    /// Log in with a browser on any machine: print the URL of the login page, and read the address of the last page, which you
+    /// paste
     #[arg(long, conflicts_with = "device")]
     pub(crate) no_browser: bool,
-    /// Print a code to enter on another device, and wait
+    /// Log in on another device: print a code to enter there, and wait until you have logged in
     #[arg(long)]
     pub(crate) device: bool,
     /// Start over: forget a login that was interrupted, and register with the authorization server again
     #[arg(long)]
     pub(crate) restart: bool,
-    /// Request this scope instead of those that the server asks for; can be repeated
+    /// Request this OAuth scope instead of the scopes that the server asks for; can be repeated
     #[arg(long = "scope", value_name = "SCOPE")]
     pub(crate) scopes: Vec<String>,
     #[command(flatten)]
     pub(crate) client: ClientArgs,
-    // At the end, because its heading applies to all options that follow.
+    // This field is the last one, because its help heading applies to all options that follow.
     #[command(flatten)]
     pub(crate) login: LoginPlace,
 }
 
-/// The client that a login uses at the authorization server, if the command line names one.
+/// The options for the OAuth client that a login uses at the authorization server, such as `--client-id`. For `mcpwire login`.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 pub(crate) struct ClientArgs {
-    /// Send the browser to this address of this machine at the end
+    /// Redirect the browser to this address of this machine after the login
     #[arg(
         long,
         value_name = "URI",
@@ -224,7 +225,7 @@ pub(crate) struct ClientArgs {
             without a port, a free one [default: the address in the server's configuration, or http://127.0.0.1/callback]"
     )]
     pub(crate) redirect_uri: Option<String>,
-    /// Use this client, which is registered with the authorization server, instead of registering one
+    /// Use the client with this id, which is registered with the authorization server, instead of registering one
     #[arg(long, value_name = "ID", requires = "url")]
     pub(crate) client_id: Option<String>,
     /// Read the secret of --client-id from this environment variable
@@ -233,8 +234,8 @@ pub(crate) struct ClientArgs {
     /// Send the secret of --client-id by this method [default: the first that the authorization server lists]
     #[arg(long, value_name = "METHOD", requires = "client_secret_env", value_parser = ["client_secret_basic", "client_secret_post"])]
     pub(crate) client_auth_method: Option<String>,
-    /// Send the secret of the client to this authorization server only: the one that has issued it. For a configured server, it
-    /// is stored as `oauth.issuer`
+    /// Send the secret of the client only to this authorization server, which has issued the secret. For a configured server, the
+    /// URL is stored as `oauth.issuer`
     #[arg(long, value_name = "URL")]
     pub(crate) issuer: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The definition of the command line.
+//! [`Args`]: the definition of the command line, with all commands and their options.
 
 mod configured;
 mod options;
@@ -99,7 +99,8 @@ pub(crate) enum Command {
     Task {
         /// Show the status, wait for the result, or cancel the task
         action: TaskAction,
-        /// Id of the task, or the handle that `mcpwire call --task --detach` printed, @FILE to read it, or - for stdin
+        /// Id of the task, or the handle that `mcpwire call --task --detach` printed: as JSON, @FILE to read it from a file, or -
+        /// for stdin
         #[arg(value_name = "ID|JSON|@FILE|-")]
         task: String,
         #[command(flatten)]
@@ -164,7 +165,7 @@ pub(crate) enum Command {
         name: String,
         /// Name of the argument, or of the variable in the template
         argument: String,
-        /// Beginning of the value
+        /// Beginning of the value to complete
         #[arg(default_value = "")]
         prefix: String,
         /// Pass the value of another argument that is already known; can be repeated
@@ -222,7 +223,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         login: Box<LoginPlace>,
     },
-    /// Show the logins on this machine, without their tokens: issuer, client, scopes, expiry, and where they are kept
+    /// Show the logins on this machine, without their tokens: issuer, client, scopes, expiry, and where the logins are stored
     #[command(
         override_usage = "mcpwire whoami [OPTIONS] [NAME | --url URL]",
         group = ArgGroup::new("server").args(["configured", "url"]),
@@ -248,7 +249,7 @@ pub(crate) enum Command {
     /// If no hub is running, the servers are started, and ended afterwards.
     #[command(after_help = "Examples:\n  mcpwire status\n  mcpwire status --watch")]
     Status {
-        /// Update until Ctrl-C
+        /// Update the display until Ctrl-C
         #[arg(short, long)]
         watch: bool,
         #[command(flatten)]

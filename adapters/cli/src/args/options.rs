@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use mcpwire_tokio::protocol::{Negotiate, ProtocolVersion};
 
-/// The option for the directory in which to save binary content.
+/// The option `--save DIR` for the directory in which to save binary content.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Saving {
     /// Save images, audio and other binary content as new files in DIR
@@ -21,14 +21,14 @@ pub(crate) enum Completed {
     Resource,
 }
 
-/// What `mcpwire task` does with a task.
+/// The action that `mcpwire task` performs on a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TaskAction {
-    /// Show its status
+    /// Show the status of the task
     Get,
-    /// Wait for its result
+    /// Wait for the result of the task
     Result,
-    /// Ask the server to cancel it
+    /// Ask the server to cancel the task
     Cancel,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Options {
     pub(crate) quiet: bool,
 }
 
-/// What to do with the output of the server on standard error.
+/// Whether to show the server's stderr (`Show`), to hide it (`Hide`), or to add its last lines to error messages (`Tail`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Stderr {
     Show,
@@ -82,7 +82,7 @@ pub(crate) enum Stderr {
     Tail,
 }
 
-/// A name and a value, which are parsed from `NAME=VALUE`.
+/// A name and its value from an argument `NAME=VALUE`, such as the value of `--context`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) name: String,

@@ -1,4 +1,4 @@
-//! [`Target`]: the arguments that select the server of a command. [`Place`]: the directory of its configuration.
+//! [`Target`]: the arguments that select the server of a command. [`Place`]: the option `--config-dir`.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -89,7 +89,7 @@ impl Target {
     }
 }
 
-/// The option for the directory of the configuration.
+/// The option `--config-dir` for the directory of configuration, secrets and logs.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Place {

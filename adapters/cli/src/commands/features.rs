@@ -82,7 +82,8 @@ pub(super) fn resources(session: &Direct<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Reads a resource.
+/// Reads a resource and prints it. Writes a single binary content unchanged if standard output is not a terminal. Saves binary
+/// contents in `directory`, if it is given.
 pub(super) fn read(session: &Direct<'_>, uri: &str, directory: Option<&Path>) -> Result<u8, Failure> {
     let (raw, result): (_, ReadResourceResult) =
         request(session, "resources/read", &ReadResourceParams { uri }, "the resource")?;
@@ -101,7 +102,7 @@ pub(super) fn read(session: &Direct<'_>, uri: &str, directory: Option<&Path>) ->
     Ok(0)
 }
 
-/// Returns the bytes of a resource that has exactly one content, if this content is binary. Returns `None` otherwise.
+/// Decodes a resource that consists of a single binary content. Returns `None` for other resources, and for invalid base64.
 fn binary(contents: &[ResourceContents]) -> Option<Vec<u8>> {
     match contents {
         [contents] if contents.blob.is_some() => contents.bytes().ok(),
@@ -125,7 +126,7 @@ pub(super) fn prompts(session: &Direct<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Gets a prompt with its arguments filled in.
+/// Gets a prompt with its arguments filled in, and prints its messages. Saves binary content in `directory`, if it is given.
 pub(super) fn prompt(
     session: &Direct<'_>,
     name: &str,
@@ -140,7 +141,8 @@ pub(super) fn prompt(
     Ok(0)
 }
 
-/// Sends a request, and returns the result as the server sent it, and decoded. `what` names the result in errors.
+/// Sends a request, and returns its result twice: as the JSON that the server sent, and decoded. `what` names the result in
+/// errors.
 fn request<T: DeserializeOwned>(
     session: &Direct<'_>,
     method: &str,
@@ -153,7 +155,7 @@ fn request<T: DeserializeOwned>(
     Ok((raw, result))
 }
 
-/// Gets completions for an argument of a prompt or resource template. `context` has the values of other arguments.
+/// Prints completions for an argument of a prompt or resource template. `context` has the known values of other arguments.
 pub(super) fn complete(
     session: &Direct<'_>,
     kind: Completed,

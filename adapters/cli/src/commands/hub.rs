@@ -60,8 +60,8 @@ fn table(rows: &[Row]) -> Vec<String> {
     show::status_table(rows.iter().map(|row| (&row.detail, row.usage)), Layout::of_stdout())
 }
 
-/// Shows the status of the servers again and again. On a terminal, the status table is redrawn in place. Elsewhere, only
-/// servers that have changed are written.
+/// Shows the status of the servers repeatedly. On a terminal, the status table is redrawn in place. Elsewhere, only servers that
+/// have changed are written.
 struct Screen<'a> {
     options: &'a Options,
     in_place: bool,

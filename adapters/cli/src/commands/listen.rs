@@ -20,7 +20,7 @@ use crate::session::{Direct, Listener};
 use crate::show::{self, LONGEST_MESSAGE};
 use crate::text;
 
-/// Receives the errors that occur when notifications are printed.
+/// Receives the errors that occur while the listener prints notifications.
 type Broken = UnboundedReceiver<io::Error>;
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
@@ -41,7 +41,7 @@ pub(super) fn run(session: &Direct<'_>, resources: &[String], broken: &mut Broke
     };
     tell_agreed(session, subscription.acknowledged(), resources);
     let ended = until_stopped(session, broken, async {
-        // The listener of the connection has printed the other events.
+        // The listener of the connection prints all other events.
         while let Some(event) = subscription.next().await {
             if let SubscriptionEvent::Acknowledged(_) = event {
                 session.console.note("listening again; some may have been missed");
@@ -78,7 +78,7 @@ fn until_stopped<T>(
     done.transpose()
 }
 
-/// Returns the reason why the connection has ended: a ping fails with it.
+/// Sends a ping to find out why the connection has ended. The ping fails with the same error.
 fn end_of_connection(session: &Direct<'_>) -> Result<u8, Failure> {
     session.request(session.client.ping()).map(|()| 0)
 }
@@ -103,8 +103,8 @@ fn tell_agreed(session: &Direct<'_>, agreed: &SubscriptionFilter, resources: &[S
     }
 }
 
-/// Returns a listener that prints the notifications of a server, one per line: as text, or as JSON documents. Also returns what
-/// receives the errors of standard output, for example because the reader has closed the pipe.
+/// Returns a listener that prints the notifications of a server, one per line: as text, or as JSON documents. Also returns the
+/// receiver of errors of standard output, which occur for example after the reader has closed the pipe.
 pub(super) fn printer(as_json: bool) -> (Listener, Broken) {
     let (sender, broken) = unbounded_channel();
     let print = move |notification: &Notification| {

@@ -40,8 +40,8 @@ pub(super) fn log_in(arguments: &LoginArgs, options: &Options) -> Result<u8, Fai
     show(&login, &status, options)
 }
 
-/// Writes the issuer of a login with a configured client to the configuration, so that the secret of the client goes nowhere else
-/// on other machines either.
+/// Stores the issuer of a login as `oauth.issuer` in the configuration of the server, if the login uses the configured client.
+/// Later logins with this configuration, also on other machines, then send the secret of the client only to this issuer.
 fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Options) -> Result<(), Failure> {
     let LoginArgs { login: place, client, .. } = arguments;
     let Some(name) = &place.server else { return Ok(()) };
@@ -56,7 +56,7 @@ fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Optio
     config.oauth.issuer = Some(status.issuer.clone());
     let preview = previews.preview(&config)?;
     if was_approved && !preview.is_approved {
-        // The user has just named or confirmed the only thing that has changed.
+        // Only the issuer has changed, and the user has just named or confirmed it.
         preview.approve(&mut config);
     }
     let mut handle = HubHandle::open(&place.place, options)?;
@@ -115,7 +115,7 @@ pub(super) fn who_am_i(place: &LoginPlace, options: &Options) -> Result<u8, Fail
         match login.status() {
             Ok(Some(status)) => found.push((login, status)),
             Ok(None) => {}
-            // The other logins are shown.
+            // A login that cannot be read does not hide the other logins.
             Err(failure) => console.warn(failure.message()),
         }
     }
@@ -154,10 +154,10 @@ fn page(out: &mut impl Write, login: &ServerLogin, status: &LoginStatus) -> io::
     show::login(out, login.name(), &login.shown_url(), status, &login.kept_in(), Layout::of_stdout())
 }
 
-/// A login, as `--json` prints it.
+/// The JSON document that `--json` prints for a login.
 #[derive(Serialize)]
 struct Document<'a> {
-    /// The name of the configured server.
+    /// The name of the configured server, or `None` for a server that is not configured.
     server: Option<&'a str>,
     url: String,
     account: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! Runs the commands, which are in the files of this directory.
+//! Runs the command that the command line selects. Each file of this directory contains related commands.
 
 mod demo;
 mod features;
@@ -125,7 +125,7 @@ fn with_login<'a>(
     }
     // A failure is reported first, because ending the server may take time.
     let exit = done.unwrap_or_else(|failure| report(&failure, options));
-    // The session ends with the process.
+    // The process ends next, so new tokens are stored while the session closes.
     settle_during(&Console::new(options), || session.close());
     Ok(exit)
 }
@@ -133,7 +133,7 @@ fn with_login<'a>(
 /// Prints a completion script for a shell.
 fn completions(shell: Shell) -> Result<u8, Failure> {
     let definition = Args::definition();
-    // The generator does not leave out hidden commands.
+    // The generator would also list hidden commands, so they are removed.
     let shown = definition.get_subcommands().filter(|command| !command.is_hide_set());
     let mut shown = clap::Command::new("mcpwire")
         .version(env!("CARGO_PKG_VERSION"))

@@ -17,11 +17,11 @@ use tokio::sync::watch;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::text;
 
-/// Maximum number of descriptors that a runtime opens when it is built, with some to spare: a poller with a copy and a waker, and
-/// two ends and a copy of the socket for signals.
+/// Maximum number of file descriptors that a new runtime opens: six, with some to spare. These are a poller, its copy and its
+/// waker, and the two ends and a copy of the socket for signals.
 const DESCRIPTORS: usize = 8;
 
-/// Interval at which a blocking read checks for an interrupt such as Ctrl-C.
+/// Interval at which the wait for a blocking read checks for an interrupt such as Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// The interrupts of this process, such as Ctrl-C. Clones share their state.
@@ -73,7 +73,7 @@ impl Interrupt {
     /// then stays until this process ends.
     pub(crate) fn read<T: Send + 'static>(&self, read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (sender, receiver) = mpsc::channel();
-        // Without a thread, the sender is dropped.
+        // If no thread can be started, the sender is dropped, and the loop below returns `None`.
         let _ = thread::Builder::new().spawn(move || sender.send(read()));
         loop {
             match receiver.recv_timeout(GLANCE) {
@@ -121,8 +121,8 @@ mod quit {
     }
 }
 
-/// Says which logins may be lost because this process ends before the answer to a request is stored, and what helps, even with
-/// `--quiet`.
+/// Warns of each login that may be lost, because this process ends before it has stored the answer to a request. The warning
+/// names the command to log in again, and appears even with `--quiet`.
 pub(crate) fn warn_of_lost_logins(logins: &[UnsettledLogin], reason: &str) {
     for login in logins {
         let account = Some(login.account.as_str()).filter(|account| !account.is_empty());
@@ -148,7 +148,7 @@ pub(crate) struct Foreground {
     pub(crate) interrupt: Interrupt,
 }
 
-/// A runtime that does not wait for blocking calls when it is dropped: a lookup of a host name may take long.
+/// A runtime that does not wait for blocking calls when it is dropped, because the lookup of a host name may take long.
 struct OwnedRuntime(Option<Runtime>);
 
 impl Foreground {
@@ -160,7 +160,7 @@ impl Foreground {
         Ok(Self { runtime: Arc::new(OwnedRuntime(Some(runtime))), interrupt })
     }
 
-    /// Returns the handle of the runtime for clients.
+    /// Returns a handle of the runtime, on which MCP clients and logins run their tasks.
     pub(crate) fn handle(&self) -> Tokio {
         Tokio::new(self.runtime().handle().clone())
     }

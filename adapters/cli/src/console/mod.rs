@@ -88,7 +88,7 @@ impl Console {
                 shown.enable_steady_tick(Duration::from_millis(100));
             }
         };
-        // Without a thread, no progress is shown.
+        // If no thread can be started, no progress is shown.
         let _ = thread::Builder::new().spawn(show);
         *self.running() = Some(Running { bar, what: what.to_owned(), _over: over });
     }

@@ -1,4 +1,4 @@
-//! Writes results to standard output, which contains nothing else.
+//! Writes the results of commands to standard output. Notes, progress and errors go to standard error.
 
 use std::io::{self, BufWriter, Write};
 
@@ -28,7 +28,7 @@ pub(crate) fn page(
     write(&mut out).and_then(|()| out.flush()).map_err(|error| Failure::output(&error))
 }
 
-/// Writes a line to standard output, and flushes it.
+/// Writes a line to standard output, and flushes it so that readers see the line at once.
 pub(crate) fn line(line: &str) -> io::Result<()> {
     let mut out = AutoStream::auto(io::stdout().lock());
     writeln!(out, "{line}").and_then(|()| out.flush())

@@ -10,8 +10,8 @@ use super::{CONNECTION_FAILED, Code, Failure, Kind, NOT_CONNECTED, TIMED_OUT, US
 const INVALID_PARAMS: i64 = -32602;
 
 impl Failure {
-    /// Converts an error of the MCP client to the failure of a command. If `hide_stderr` is true, the message does not contain
-    /// what the server wrote to standard error.
+    /// Converts an error of the MCP client to the failure that a command reports. If `hide_stderr` is true, the message omits the
+    /// output of the server on standard error.
     pub(crate) fn from_client(error: &Error, hide_stderr: bool) -> Self {
         let kind = match error.cause() {
             Cause::Spawn(error) => spawn_kind(error.kind()),
@@ -78,13 +78,13 @@ fn call_kind(error: &CallError, process_ended: bool) -> Kind<'static> {
         CallError::Server { .. } | CallError::Invalid { .. } | CallError::Input { .. } => {
             (CONNECTION_FAILED, Code::ServiceUnavailable, "server")
         }
-        // The process has ended, so the server failed, and not only the connection.
+        // The server process has ended, so the server failed, not only the connection.
         _ if process_ended => (CONNECTION_FAILED, Code::ServiceUnavailable, "server"),
         _ => (CONNECTION_FAILED, Code::NetworkError, "connection"),
     }
 }
 
-/// Returns the message of the error and how the server process exited, but not what the server wrote to standard error.
+/// Formats an error for `--stderr hide`: its message and the exit status of the server process, without the server's stderr.
 fn without_stderr(error: &Error) -> String {
     let exit = error.process().and_then(mcpwire_tokio::ProcessReport::exit);
     let exit = exit.map(|exit| format!("; its process {exit}")).unwrap_or_default();

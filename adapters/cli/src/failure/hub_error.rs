@@ -42,7 +42,7 @@ impl Failure {
         };
         let (code, exit) = match error.kind() {
             ErrorKind::Timeout => (code, TIMED_OUT),
-            // The server, and not an argument of the command, does not exist.
+            // The program, package or endpoint of the server is missing. The arguments of the command are valid.
             ErrorKind::PackageNotFound | ErrorKind::EndpointNotFound | ErrorKind::Start if code == Code::NotFound => {
                 (code, NOT_CONNECTED)
             }
@@ -54,7 +54,7 @@ impl Failure {
 
     /// Converts the hub error of a tool call to the failure of a command.
     ///
-    /// If the server was running, the exit status for a failed connection is `CONNECTION_FAILED` instead of `NOT_CONNECTED`.
+    /// If the server was running, a failed connection has the exit status `CONNECTION_FAILED` instead of `NOT_CONNECTED`.
     pub(crate) fn from_hub_call(tool: &str, error: &HubError) -> Self {
         let mut failure = Self::from_hub(error);
         let is_unsent = matches!(error.kind(), ErrorKind::NotRunning | ErrorKind::Starting);
@@ -64,7 +64,7 @@ impl Failure {
         match error.kind() {
             // The message of this kind contains the name of the tool already.
             ErrorKind::ToolNotFound => {}
-            // The text of the client says which request failed.
+            // The text from the MCP client names the failed request, which the message of the hub does not.
             kind if kind != ErrorKind::LoginRequired && error.server().is_some() && error.tool().is_some() => {
                 failure.message = error.to_string();
             }

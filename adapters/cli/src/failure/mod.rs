@@ -15,7 +15,7 @@ use serde::Serialize;
 pub(crate) use self::hub_error::hub_message;
 use crate::text;
 
-/// Exit status if the result of a tool is an error. The result itself was printed.
+/// Exit status if a tool returned an error result (`isError`). The command has printed the result.
 pub(crate) const TOOL_ERROR: u8 = 1;
 /// Exit status of `mcpwire demo-server` if the server cannot listen, read or write.
 pub(crate) const SERVER_FAILED: u8 = 1;
@@ -43,12 +43,12 @@ pub(crate) struct Failure {
     field: String,
     #[serde(skip)]
     hint: Option<String>,
-    /// The scopes of the login that is needed.
+    /// The OAuth scopes that the user must log in with. Empty if they are not known, or if no login is needed.
     #[serde(skip)]
     scopes: Vec<String>,
 }
 
-/// The wrong part of a tool call. The error message then suggests another tool, or shows the parameters of the tool.
+/// The part of a tool call that is wrong. It determines the suggestion: a similar tool, or the parameters of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistake {
     /// The server has no tool of this name.
@@ -119,8 +119,8 @@ impl Failure {
         )
     }
 
-    /// Creates the failure for a result of the server that cannot be decoded. `what` names the result, and `reason` is the
-    /// error.
+    /// Creates the failure for a result of the server that cannot be decoded. `what` names the result in the message, and
+    /// `reason` is the error of the decoder.
     pub(crate) fn unreadable(what: &str, reason: &str) -> Self {
         let message = format!("{what} cannot be read: {}", text::line(reason));
         Self::new((CONNECTION_FAILED, Code::ServiceUnavailable, "server"), message)
@@ -132,21 +132,21 @@ impl Failure {
         Self::new((NOT_CONNECTED, Code::NotFound, "command"), message)
     }
 
-    /// Creates the failure for a call of an unknown tool that the server answered with an error result. `answer` is the text of
-    /// the error result.
+    /// Creates the failure for a call of an unknown tool, if the server answered with an error result instead of a JSON-RPC
+    /// error. `answer` is the text of the error result.
     pub(crate) fn tool_not_found(tool: &str, answer: &str) -> Self {
         let message = format!("tool not found: {} (the server says: {})", text::line(tool), text::line(answer));
         Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message)
     }
 
-    /// Creates the failure of a command that needs a login. `reason` ends in "log in first", and `command` does so,
-    /// with `scopes` if there are any.
+    /// Creates the failure of a command that needs a login. The message consists of `reason` and `command`, the command line that
+    /// logs in. `scopes` are the OAuth scopes to log in with, or empty if they are not known.
     pub(crate) fn login_required(reason: &str, command: &str, scopes: Vec<String>) -> Self {
         let message = format!("{reason}: {command}");
         Self { scopes, ..Self::new((LOGIN_REQUIRED, Code::LoginRequired, "login"), message) }
     }
 
-    /// Creates the failure of a login that nobody has finished in time.
+    /// Creates the failure of a login that the user has not finished within the time limit `after`.
     pub(crate) fn login_timed_out(after: Duration) -> Self {
         let message = format!(
             "nobody has logged in within {after:?}; the same command goes on with this login, and --timeout allows more time"
@@ -154,7 +154,7 @@ impl Failure {
         Self::new((TIMED_OUT, Code::NetworkError, "timeout"), message)
     }
 
-    /// Creates the failure of a login.
+    /// Creates the failure of a login. `kind` determines the exit status and the error code.
     pub(crate) fn login(kind: LoginErrorKind, message: String) -> Self {
         use LoginErrorKind as Login;
         let kind = match kind {
@@ -199,7 +199,7 @@ impl Failure {
         self
     }
 
-    /// Returns the wrong part of a tool call, or `None` if the command failed for another reason.
+    /// Returns which part of a tool call is wrong, or `None` if the command failed for another reason.
     pub(crate) fn mistake(&self) -> Option<Mistake> {
         match (self.code, self.field.as_str()) {
             (Code::NotFound, "tool") => Some(Mistake::Tool),
@@ -208,7 +208,7 @@ impl Failure {
         }
     }
 
-    /// Returns the scopes of the login that is needed, or an empty slice if they are not known.
+    /// Returns the OAuth scopes that the user must log in with, or an empty slice if they are not known.
     pub(crate) fn scopes(&self) -> &[String] {
         &self.scopes
     }
@@ -250,7 +250,7 @@ impl Failure {
     }
 }
 
-/// Creates the failure of a store of logins that cannot be used.
+/// Creates the failure for a login store that cannot be read or written.
 impl From<StoreFailed> for Failure {
     fn from(error: StoreFailed) -> Self {
         Self::login(LoginErrorKind::Store, text::line(&error.to_string()))

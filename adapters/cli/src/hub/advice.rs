@@ -48,7 +48,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
     }
 }
 
-/// Returns the text with a full stop, unless it ends with the end of a sentence.
+/// Appends a full stop to the text, unless the text already ends with `.`, `?` or `!`.
 pub(crate) fn sentence(text: &str) -> String {
     if text.ends_with(['.', '?', '!']) { text.to_owned() } else { format!("{text}.") }
 }
@@ -62,13 +62,12 @@ pub(crate) fn start_advice(name: &str) -> String {
     format!("Start it: mcpwire server start {}", word(name))
 }
 
-/// Returns the command line `mcpwire server enable NAME`. This command shows what the server runs, and asks the user to approve
-/// that.
+/// Returns the command line `mcpwire server enable NAME`. With this command, the user reviews and approves what the server runs.
 pub(crate) fn enable_command(name: &str) -> String {
     format!("mcpwire server enable {}", word(name))
 }
 
-/// Adds the command that logs in to the server `name` to an error that asks for a login. Returns other errors unchanged.
+/// Appends the command line `mcpwire login NAME` to the message of a `LoginRequired` error. Returns other errors unchanged.
 pub(crate) fn with_login_command(name: &str, error: HubError) -> HubError {
     if error.kind() != ErrorKind::LoginRequired {
         return error;
@@ -82,17 +81,17 @@ pub(crate) fn with_login_command(name: &str, error: HubError) -> HubError {
     error.with_message(message)
 }
 
-/// Returns the command line `mcpwire server restart NAME`. A server of the running hub receives a changed secret only after a
-/// restart.
+/// Returns the command line `mcpwire server restart NAME`, to suggest after a secret has changed. A running server receives the
+/// new value only after a restart.
 pub(crate) fn restart_command(name: &str) -> String {
     format!("mcpwire server restart {}", word(name))
 }
 
-/// Returns the error for a tool call that a server cannot receive in its state, for example because the server is stopped. The
-/// error contains a suggestion.
+/// Returns the error for a tool call to a server whose state does not allow calls, for example a stopped server. The message
+/// contains a suggestion for the user.
 ///
-/// Returns `None` if the call can be sent, or can wait until the server has started. A server that waits for a login may be
-/// called: the hub then looks whether the user has logged in.
+/// Returns `None` if the server can receive the call now, or after it has started. Calls to a server in the state `NeedsLogin`
+/// are allowed, because the hub checks at each call whether the user has logged in.
 pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     let name = &detail.name;
     let not_running = || HubError::new(ErrorKind::NotRunning, "").at("server");
@@ -123,10 +122,12 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     Some(kind.with_message(format!("server `{name}` {} {advice}", sentence(&what))))
 }
 
-/// Returns the error for a tool call that waited until `failure` ended the start of its server. The error is that of a later call:
-/// see [`refusal`]. While the processes of the server are still being ended, the state of the server does not show the failure.
+/// Returns the error for a tool call that waited for the start of its server, after the start has failed with `failure`.
+///
+/// The error is the same as for later calls, see [`refusal`]. While the failed server is still stopping, its state does not show
+/// the failure yet, so the error is created from `failure`.
 pub(super) fn refusal_after_start(detail: &StatusDetail, failure: HubError) -> HubError {
-    // The user has stopped the server, or the server waits for a login: the server has not failed.
+    // With these errors, the server has not failed: the user has stopped the server, or must log in.
     let is_for_the_user =
         matches!(failure.kind(), ErrorKind::NotRunning | ErrorKind::LoginRequired | ErrorKind::Unauthorized);
     match refusal(detail) {
@@ -150,8 +151,8 @@ pub(crate) fn not_started(server: &str, error: &HubError) -> Failure {
     Failure::from_hub(error.clone().with_message(message)).with_hint(advice(server, error))
 }
 
-/// Returns the warning that the definition of a tool has changed. `change` contains text of the server, so control characters
-/// are removed from the warning.
+/// Formats the warning that a server has changed the definition of a tool. `change` contains text of the server, so control
+/// characters are removed.
 pub(crate) fn changed_tool(server: &str, change: &ToolChange) -> String {
     let change = text::line(&change.to_string());
     format!("{}: the definition of a tool has changed: {change}; review it before you use it", text::name(server))

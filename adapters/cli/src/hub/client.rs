@@ -30,7 +30,7 @@ mod unix {
             matches!(connect(layout), Ok(Some(_)))
         }
 
-        /// Connects to the running hub (`mcpwire hub run`), inside of a runtime. Returns `None` if no hub is running.
+        /// Connects to the running hub (`mcpwire hub run`). Returns `None` if no hub is running. Requires a tokio runtime.
         pub(crate) fn connect(layout: &Layout) -> Result<Option<Client>, HubError> {
             let Some(stream) = connect(layout)? else { return Ok(None) };
             let stream = stream.set_nonblocking(true).and_then(|()| UnixStream::from_std(stream));
@@ -76,7 +76,7 @@ mod elsewhere {
 
     use super::super::protocol::{OnProgress, Request};
 
-    /// A connection to the running hub, which cannot exist on this system because there are no Unix sockets.
+    /// Placeholder for a connection to the running hub on systems without Unix sockets. No value of this type exists.
     pub(crate) struct Client(Infallible);
 
     impl Client {

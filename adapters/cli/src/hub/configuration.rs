@@ -1,4 +1,4 @@
-//! The directories of configuration, secrets and logs, the configured servers, and the options with which this tool opens a hub.
+//! Finds the configuration of this tool: its directories, the configured servers, and the options for opening a hub.
 
 use mcpwire_hub::config::{McpConfig, folded};
 use mcpwire_hub::layout::Layout;

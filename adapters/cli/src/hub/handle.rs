@@ -21,16 +21,16 @@ use crate::console::{Console, Foreground};
 use crate::failure::Failure;
 use crate::process_end::{end, settle_during};
 
-/// Maximum time to wait for servers that have failed to start and have not ended yet. Most servers end at once.
+/// Maximum time to wait until servers that failed to start have stopped. Most servers stop at once.
 const STOPPING: Duration = Duration::from_secs(2);
 
-/// Interval at which a followed status is requested again, even without an event of the hub. Memory usage and the time until a
-/// restart change without events.
+/// Interval at which `mcpwire status --watch` requests the status again, even without an event of the hub. Memory usage and the
+/// time until a restart change without events.
 const TICK: Duration = Duration::from_secs(1);
 
 /// The hub that a command uses: the running hub of `mcpwire hub run`, or else a hub in the process of the command.
 ///
-/// An interrupt such as Ctrl-C ends each wait for the hub, the servers that the command has started, and this process.
+/// An interrupt such as Ctrl-C during a wait for the hub ends the servers that the command has started, and then this process.
 pub(crate) struct HubHandle {
     pub(crate) console: Console,
     json: bool,
@@ -112,7 +112,7 @@ impl HubHandle {
         }
     }
 
-    /// Waits for a future, and returns its output.
+    /// Waits for a future, and returns its output. After an interrupt such as Ctrl-C, ends the servers and this process instead.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         self.foreground.wait(future).unwrap_or_else(|| self.end_interrupted())
     }
@@ -157,8 +157,10 @@ impl HubHandle {
         answer
     }
 
-    /// Calls `show` with the status of all servers: now and after each change, until an interrupt or until `show` fails. A hub in
-    /// this process first begins to start its servers.
+    /// Calls `show` with the status of all servers, now and then at least every [`TICK`], for `mcpwire status --watch`. Ends
+    /// after an interrupt such as Ctrl-C, or with the first error of the hub or of `show`.
+    ///
+    /// A hub in this process starts its servers meanwhile.
     pub(crate) fn follow(&mut self, mut show: impl FnMut(&[Row]) -> Result<(), Failure>) -> Result<(), Failure> {
         let hub = self.own_hub().cloned();
         let follow = async {
@@ -180,8 +182,10 @@ impl HubHandle {
         self.foreground.wait(follow).unwrap_or(Ok(()))
     }
 
-    /// Starts all enabled servers of a hub in this process, and waits until each server is running or has failed. Meanwhile, shows
-    /// how many servers are running and how many have failed. Does nothing for the running hub, which has started its servers.
+    /// Starts all enabled servers of a hub in this process, and waits until each server is running or has failed. The progress
+    /// bar shows how many servers are running and how many have failed.
+    ///
+    /// Does nothing for the running hub, because that hub has already started its servers.
     pub(crate) fn boot(&self) -> Result<(), HubError> {
         let Some(hub) = self.own_hub() else { return Ok(()) };
         let all = hub.list().iter().filter(|config| config.enabled).count();
@@ -211,8 +215,8 @@ impl HubHandle {
         booted.map(drop)
     }
 
-    /// Waits until the servers of a hub in this process that could not be started have ended, so that their status is the final one.
-    /// A server that does not end is waited for [`STOPPING`].
+    /// Waits until servers that failed to start have stopped, at most [`STOPPING`]. Until then, their status does not show the
+    /// failure. Does nothing for the running hub.
     pub(crate) fn wait_until_stopped(&self) {
         let Some(hub) = self.own_hub() else { return };
         let is_stopping = || {
@@ -234,21 +238,21 @@ impl Drop for HubHandle {
     }
 }
 
-/// Creates previews in the process that starts the servers: in the running hub if there is one, or else in this process.
-/// Environment variables decide what is started, and those of the hub may differ from those of this process.
+/// Creates previews of the commands and URLs of servers, for the user to review. If a hub is running, the hub creates the
+/// previews: it starts the servers, and its environment variables may differ from those of this process.
 pub(crate) struct Previews {
     running_hub: Option<HubHandle>,
     secrets: Secrets,
 }
 
 impl Previews {
-    /// Connects to the running hub, if there is one. Opens no hub.
+    /// Connects to the running hub. If no hub is running, this process creates the previews itself.
     pub(crate) fn open(place: &Place, options: &Options) -> Result<Self, Failure> {
         let running_hub = HubHandle::connect(place, options)?;
         Ok(Previews { running_hub, secrets: Secrets::in_directory(layout(place)?.secrets()) })
     }
 
-    /// Returns the preview of a server. The server need not be configured yet.
+    /// Returns the preview of a server. The server may be absent from `servers.json`.
     pub(crate) fn preview(&mut self, config: &McpConfig) -> Result<Previewed, Failure> {
         match &mut self.running_hub {
             Some(hub) => Ok(hub.ask(Request::Preview { config: config.to_json() })?),

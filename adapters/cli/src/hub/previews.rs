@@ -1,4 +1,4 @@
-//! [`Previewed`]: a preview of the command or URL that a configured server uses, as seen by the process that starts the server.
+//! [`Previewed`]: the command or URL of a server, for the user to review and approve before the server starts.
 
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::launch::preview;
@@ -10,23 +10,22 @@ use crate::console::agrees;
 use crate::failure::Failure;
 use crate::text;
 
-/// A preview of the command or URL that a server uses, for the user to review. The JSON of this struct is a response of the running
-/// hub.
+/// A preview of the command or URL that a server uses, for the user to review. The running hub sends this struct as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Previewed {
     /// The whole [`Preview`](mcpwire_hub::launch::Preview) as text.
     pub(crate) text: String,
     /// The URL of the server, or its command, without secrets.
     pub(crate) summary: String,
-    /// The text to which an approval of this preview belongs.
+    /// The hash of the preview. The configuration stores this hash when the user approves the preview.
     hash: String,
     /// Whether the user has written this configuration, or has approved this preview of it.
     pub(crate) is_approved: bool,
 }
 
 impl Previewed {
-    /// Creates the preview of a server that this process would start. `secrets` contains the environment variables. Blocks while it
-    /// reads files.
+    /// Creates the preview of a server that this process would start. `secrets` supplies the secret environment variables. Blocks
+    /// while it reads files.
     pub(super) fn new(config: &McpConfig, secrets: &dyn SecretStore) -> Self {
         let shown = preview(config, secrets);
         let listed = preview(&config.without_secrets(), secrets);

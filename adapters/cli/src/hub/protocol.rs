@@ -40,8 +40,8 @@ pub(crate) enum Request {
     Update {
         config: Value,
     },
-    /// Returns what a server would start if the hub started it now, as a [`Previewed`](super::previews::Previewed). The server need
-    /// not be configured yet.
+    /// Returns the command or URL that the hub would use for a server now, as a [`Previewed`](super::previews::Previewed). The
+    /// server need not be configured yet.
     Preview {
         config: Value,
     },
@@ -63,7 +63,7 @@ pub(crate) enum Request {
     },
 }
 
-/// A message of the running hub to a command, which is one line of JSON.
+/// A message from the running hub to a command, sent as one line of JSON.
 #[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -74,8 +74,8 @@ pub(super) enum Response {
     Error(ErrorWithKind),
 }
 
-/// A [`HubError`] together with its kind, and the names of the server and the tool in its text. The JSON of a `HubError` alone
-/// contains neither the kind nor the names.
+/// A [`HubError`] as the running hub sends it: with its kind, the name of the server and the name of the tool. The JSON of a
+/// `HubError` alone contains none of these.
 #[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ErrorWithKind {
@@ -149,7 +149,7 @@ pub(super) async fn write_line(
     writer.write_all(&line).await
 }
 
-/// Decodes the JSON of a response.
+/// Decodes the JSON of a response of the hub as a `T`.
 pub(super) fn decoded<T: DeserializeOwned>(json: &Json) -> Result<T, HubError> {
     json.decode().map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
 }

@@ -27,10 +27,10 @@ use crate::text;
 /// Maximum length of a request from a command, in bytes. 64 MiB is more than servers accept as arguments of a tool call.
 const LONGEST: u64 = 64 << 20;
 
-/// Maximum time until a command has read a response of the hub. After that time, the hub closes the connection to the command.
+/// Maximum time for a command to read one response of the hub. A slower command loses its connection to the hub.
 const SLOWEST_READ: Duration = Duration::from_secs(30);
 
-/// Interval at which the hub checks whether a client that has already sent its next request has closed its connection.
+/// Interval at which the hub checks whether a client has disconnected, if the client has already sent its next request.
 const CLOSE_CHECK: Duration = Duration::from_secs(1);
 
 /// Pauses after `accept` has failed, for example because of too many open files. The first value is the first pause. Each
@@ -72,7 +72,7 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     let ended = hub.shutdown_all().await;
     let _ = settled.await;
     reporting.abort();
-    // The end of the process names the logins that may be lost.
+    // This process warns of logins that may be lost when it ends, so the error is not reported again.
     ended.or_else(|error| if error.field() == "login" { Ok(()) } else { Err(error) })
 }
 
@@ -169,7 +169,8 @@ async fn has_gone(reader: &mut BufReader<Take<OwnedReadHalf>>) {
     if !matches!(reader.fill_buf().await, Ok([_, ..])) {
         return;
     }
-    // The client has already sent its next request. The request stays unread, so only the system knows whether the stream has ended.
+    // The client has already sent its next request. While this request is unread, a read cannot detect the end of the stream, so
+    // the state of the socket is checked instead.
     while let Ok(state) = reader.get_ref().get_ref().ready(Interest::READABLE).await {
         if state.is_read_closed() {
             return;

@@ -20,7 +20,7 @@ use crate::text;
 /// Time for which a measurement of memory usage is reused. Each measurement scans all processes of the machine.
 const USAGE_LIFETIME: Duration = Duration::from_millis(500);
 
-/// Maximum number of servers that the error for an unknown tool lists. These servers are not running, and may have the tool.
+/// Maximum number of servers to list in the error for an unknown tool. These servers are not running, and may have the tool.
 const MOST_ABSENT: usize = 5;
 
 /// A hub in this process that answers the requests of commands. Clones share the hub.
@@ -127,8 +127,8 @@ impl HubService {
 
     /// Returns the status of all servers, with their memory usage.
     ///
-    /// Callers are served one at a time, and other tasks run in between. So clients that request the status in a loop delay
-    /// each other, but do not delay tool calls.
+    /// Callers are served one at a time, and other tasks run in between. Therefore, clients that request the status in a loop
+    /// delay each other, but do not delay tool calls.
     pub(crate) async fn rows(&self) -> Vec<Row> {
         let mut cache = self.usage.lock().await;
         yield_now().await;

@@ -3,15 +3,15 @@
 use mcpwire_authorization::{FileStore, StoreFailed, TokenStore as _};
 use serde::{Deserialize, Serialize};
 
-/// Name of the document with the list of logins to servers that are not configured, so that `mcpwire whoami` finds them. The names
-/// of the other documents in the store do not contain the URLs.
+/// Name of the document with the list of logins to servers that are not configured. `mcpwire whoami` needs the list, because the
+/// names of the other documents do not contain the URLs of the servers.
 const DOCUMENT: &str = "servers";
 
 /// The list of logins to servers that are not configured, and the store that contains the list and all logins.
 #[derive(Clone)]
 pub(super) struct LoginList(pub(super) FileStore);
 
-/// The list of a later version of this program. In this version, the document is a list of entries.
+/// The version of a document that a later version of this program has written. This version writes a list without a version.
 #[derive(Deserialize)]
 struct Later {
     version: u64,
@@ -21,14 +21,17 @@ struct Later {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) url: String,
-    /// The account, or an empty text for a login without a name.
+    /// The name of the account, or an empty text for a login without an account name.
     #[serde(default)]
     pub(super) account: String,
 }
 
 impl LoginList {
-    /// Returns the logins to servers that are not configured. A list that cannot be read is treated as empty: the next login writes
-    /// it again.
+    /// Returns the logins to servers that are not configured. An invalid document counts as an empty list, and the next login
+    /// replaces it.
+    ///
+    /// # Errors
+    /// If the document cannot be read, or if a later version of this program has written it.
     pub(super) fn entries(&self) -> Result<Vec<Entry>, StoreFailed> {
         let Some(document) = self.0.load(DOCUMENT)? else { return Ok(Vec::new()) };
         if let Ok(Later { version }) = serde_json::from_slice(&document) {
@@ -41,7 +44,8 @@ impl LoginList {
         Ok(serde_json::from_slice(&document).unwrap_or_default())
     }
 
-    /// Adds the login of an account to the list if `is_listed`, or else removes the login from the list.
+    /// Adds the login to the server at `url` to the list if `is_listed` is true, or else removes it. `account` is empty for a
+    /// login without an account name.
     pub(super) fn set(&self, url: &str, account: &str, is_listed: bool) -> Result<(), StoreFailed> {
         let entry = Entry { url: url.to_owned(), account: account.to_owned() };
         if self.entries()?.contains(&entry) == is_listed {
@@ -57,7 +61,7 @@ impl LoginList {
         self.0.save(DOCUMENT, &document)
     }
 
-    /// Returns where the logins are kept, such as `the files in DIRECTORY`.
+    /// Describes for the user where the logins are stored, such as `the files in DIRECTORY`.
     pub(super) fn kept_in(&self) -> String {
         self.0.describe()
     }

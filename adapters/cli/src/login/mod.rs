@@ -1,4 +1,4 @@
-//! [`ServerLogin`]: the login of a user to one server over HTTP, which is stored on this machine.
+//! [`ServerLogin`]: the user's login to one server over HTTP. Its tokens are stored on this machine.
 
 mod list;
 mod steps;
@@ -26,12 +26,12 @@ use crate::console::{Console, Foreground, agrees, is_at_terminal};
 use crate::failure::Failure;
 use crate::text;
 
-/// How the user logs in.
+/// How the user logs in to an authorization server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// With a browser on this machine. At the end, the browser sends a request to a port of this machine.
     Browser,
-    /// With a browser on any machine. The user pastes the address of the last page.
+    /// With a browser on any machine. At the end, the user pastes the address of the last page into the terminal.
     Paste,
     /// With a code that the user enters on another device.
     Device,
@@ -41,11 +41,11 @@ pub(crate) enum Way {
 pub(crate) struct ServerLogin {
     /// The name of the configured server, or `None` for the server of `--url`.
     name: Option<String>,
-    /// The account of the command line. The configuration of a server may name another one.
+    /// The account of `--account`. If it is `None`, the account in the server's configuration is used.
     account: Option<String>,
     settings: LoginSettings,
     oauth: OAuth,
-    /// The definition of the server, to ask it which login it wants.
+    /// The definition of the server, to connect to it before a login and learn which scopes it wants.
     def: McpServerDef,
     list: LoginList,
     foreground: Foreground,
@@ -60,22 +60,22 @@ impl ServerLogin {
         &self.oauth
     }
 
-    /// Returns a redactor for the secrets of this login.
+    /// Returns a redactor that hides the secrets of this login and of the connection to the server in messages.
     fn redactor(&self) -> Redactor {
         let redactor = Redactor::new(secrets_of(&self.def));
         redactor.also(login_secrets(&self.oauth));
         redactor
     }
 
-    /// Returns where the login is kept, such as `the files in DIRECTORY`.
+    /// Describes for the user where the login is stored, such as `the files in DIRECTORY`.
     pub(crate) fn kept_in(&self) -> String {
         self.list.kept_in()
     }
 
-    /// Adds this login to the list of logins to servers that are not configured if `is_listed`, or else removes this login from the
-    /// list.
+    /// Adds this login to the list for `mcpwire whoami` if `is_listed` is true, or else removes it from the list. A login of a
+    /// configured server is added only if the command line names an account.
     fn list(&self, is_listed: bool) -> Result<(), Failure> {
-        // The login of a configured server is found by the configuration, unless it is another account's.
+        // `mcpwire whoami` finds the login of a configured server by the configuration, unless `--account` names another account.
         if is_listed && self.name.is_some() && self.account.is_none() {
             return Ok(());
         }
@@ -91,7 +91,7 @@ impl ServerLogin {
         self.def.url.as_deref().unwrap_or_default()
     }
 
-    /// Returns the URL without its query, which may contain a secret.
+    /// Returns the URL of the server for messages, without its query and fragment, which may contain a secret.
     pub(crate) fn shown_url(&self) -> String {
         text::line(self.url().split(['?', '#']).next().unwrap_or_default())
     }
@@ -112,7 +112,8 @@ impl ServerLogin {
         options.authorizer(self.oauth.clone())
     }
 
-    /// Converts the error of a request that needs a login to the failure of a command.
+    /// Converts the error of a request that needs a login to the failure of a command. The message contains the command to log
+    /// in.
     pub(crate) fn required_for(&self, error: &Error) -> Failure {
         match LoginRequired::find(error) {
             Some(required) => self.required(required),
@@ -125,7 +126,7 @@ impl ServerLogin {
         self.needed(&text::line(&required.to_string()), scopes)
     }
 
-    /// Returns the failure of a command that needs a stored login to this server and finds none.
+    /// Returns the failure of a command that needs a login to this server, if no login is stored.
     pub(crate) fn missing(&self) -> Failure {
         self.needed(&format!("{}: you are not logged in; log in first", self.title()), Vec::new())
     }
@@ -135,7 +136,8 @@ impl ServerLogin {
         Failure::login_required(reason, &command, scopes).redacted(&self.redactor())
     }
 
-    /// Asks the user at the terminal whether to log in now, and does so with these scopes. Returns whether the user is logged in afterwards.
+    /// Asks the user at the terminal whether to log in now, and if so, logs in with `scopes`. If `scopes` is empty, requests the
+    /// scopes of the stored login. Returns whether the user has logged in.
     ///
     /// Returns `false` without asking if there is no terminal or if `--json` is given.
     pub(crate) fn offer(&self, scopes: &[String], options: &Options) -> Result<bool, Failure> {
@@ -146,11 +148,11 @@ impl ServerLogin {
         let server = self.title_with_host();
         let is_agreed = match &stored {
             None => agrees(&format!("{server} wants you to log in. Log in now?"), true, options)?,
-            // The server decides when it asks, so Enter alone gives it nothing more.
+            // The server decides when this question appears, so Enter alone must not grant it more scopes.
             Some(stored) => agrees(&step_up(&server, stored, scopes), false, options)?,
         };
         if is_agreed {
-            // If the server named no scopes, those that the question has shown are requested.
+            // If the server named no scopes, requests the scopes of the stored login, which the question has shown.
             let wanted: Scopes = scopes.iter().map(String::as_str).collect();
             let wanted = if wanted.is_empty() { stored.unwrap_or_default() } else { wanted };
             let mut request = LoginRequest::default();
@@ -175,12 +177,12 @@ impl ServerLogin {
         agrees(&question, false, options)
     }
 
-    /// Returns the stored login, or `None` if the user is not logged in. Sends nothing.
+    /// Returns the stored login, or `None` if the user is not logged in. Sends no request.
     pub(crate) fn status(&self) -> Result<Option<LoginStatus>, Failure> {
         self.wait(None, self.oauth.status())?.map_err(|error| self.failed(&error))
     }
 
-    /// Deletes the stored login.
+    /// Deletes the stored login within `timeout`. If `revoke` is true, also asks the authorization server to revoke the tokens.
     pub(crate) fn log_out(&self, revoke: bool, timeout: Option<Duration>) -> Result<LoggedOut, Failure> {
         let done = self.wait(timeout, self.oauth.logout(revoke))?.map_err(|error| self.failed(&error))?;
         self.list(false)?;
@@ -192,7 +194,7 @@ impl ServerLogin {
         if error.kind() == LoginErrorKind::LoginRequired {
             return error.login_required().map_or_else(|| self.missing(), |required| self.required(required));
         }
-        // Names settings as servers.json does.
+        // `login_error` names settings as `servers.json` does, such as `oauth.auth_method`.
         let told = login_error(error);
         let failure = Failure::login(error.kind(), format!("{}: {}", self.title(), text::line(told.message())));
         let failure = failure.redacted(&self.redactor());
@@ -219,7 +221,7 @@ impl ServerLogin {
         }
     }
 
-    /// Waits for a future and returns its output. Drops the future after an interrupt such as Ctrl-C, or when the time is over.
+    /// Waits for a future and returns its output. Drops the future and fails after an interrupt such as Ctrl-C, or after `limit`.
     fn wait<T>(&self, limit: Option<Duration>, future: impl Future<Output = T>) -> Result<T, Failure> {
         let limited = async {
             match limit {
@@ -231,8 +233,8 @@ impl ServerLogin {
     }
 }
 
-/// Returns the question to a user whose stored login the server does not accept. `wanted` are the scopes that the server wants, and
-/// are empty if it named none.
+/// Formats the question whether to log in again, because the server does not accept the stored login. `wanted` are the scopes
+/// that the server asks for. It is empty if the server named no scopes.
 fn step_up(server: &str, stored: &Scopes, wanted: &[String]) -> String {
     let new: Vec<&str> = wanted.iter().map(String::as_str).filter(|scope| !stored.contains(scope)).collect();
     let what = if new.is_empty() { "wants you to log in again" } else { "wants you to log in with more scopes" };
@@ -241,7 +243,7 @@ fn step_up(server: &str, stored: &Scopes, wanted: &[String]) -> String {
     format!("{server} {what}.\n  scopes so far: {stored}\n  new scopes:    {new}\nLog in again?")
 }
 
-/// Minimum length of the value of a header or of a query that is hidden as a secret, in bytes. Hiding shorter values would hide
+/// Minimum length of a header value or query value that is hidden as a secret, in bytes. Hiding shorter values would hide
 /// ordinary words. Values that are known to be secrets are hidden at any length.
 const SHORTEST_SECRET: usize = 8;
 

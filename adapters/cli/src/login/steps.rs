@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::text;
 use crate::time::{local_of_unix, utc_of_unix};
 
-/// Default time to log in with a browser.
+/// Default time limit for the user to log in with a browser. `--timeout` overrides it.
 const TIME_TO_LOG_IN: Duration = Duration::from_secs(300);
 
 /// Maximum number of bytes of an address that the user pastes.
@@ -43,8 +43,8 @@ enum Step<'a> {
 }
 
 impl ServerLogin {
-    /// Logs the user in, and returns the new login. Asks at the terminal before the secret of a client is sent to an authorization
-    /// server that only the MCP server has named.
+    /// Logs the user in, and returns the new login. If only the MCP server has named the authorization server, asks the user
+    /// before the secret of a client is sent there.
     pub(crate) fn log_in(
         &self,
         way: Way,
@@ -60,7 +60,7 @@ impl ServerLogin {
             done => done,
         };
         let status = done.map_err(|error| self.failed(&error))?;
-        // The user is logged in all the same.
+        // A failure is only a warning, because the user is logged in.
         if let Err(failure) = self.list(true) {
             let console = Console::new(options);
             console.warn(&format!("mcpwire whoami will not list this login: {}", failure.message()));
@@ -94,7 +94,7 @@ impl ServerLogin {
         let done = match way {
             Way::Browser => {
                 let prompt = Browser::new(move |url| guide.open(url)).host(host).port(port).path(path);
-                // `wait` ends the login earlier, with a better message.
+                // The time limit of `wait` is shorter, and has a better error message.
                 with(&prompt.timeout(time.saturating_mul(2)))
             }
             Way::Paste => {
@@ -117,15 +117,16 @@ async fn wanted(login: &ServerLogin, request: &LoginRequest) -> Result<LoginRequ
     let options = ConnectOptions::default().http(login.authorize(HttpOptions::default()));
     let scopes = match McpClient::connect_and_initialize_with(&login.def, options).await {
         Ok(client) => {
-            // The server may have ended.
+            // Errors are ignored: the server may have ended already.
             let _ = client.shutdown().await;
-            // Some servers want a login for calls alone. They name their authorization server.
+            // Some servers accept connections without a login, and want a login only for calls. Such servers name their
+            // authorization server.
             if let (Ok(None), Ok(false)) = (login.oauth.status().await, login.oauth.has_authorization_server().await) {
                 return Err(LoginError::NotNeeded);
             }
             None
         }
-        // Other errors come again during the login, or do not matter to it.
+        // Other errors are ignored: they occur again during the login, or the login does not need this connection.
         Err(error) => LoginRequired::find(&error).and_then(|required| required.scopes.clone()),
     };
     let is_chosen = request.scopes.is_some() || !login.settings.config().scopes.is_empty();
@@ -161,7 +162,7 @@ impl Guide {
             return;
         }
         let (opener, console) = (opener(url, &self.secret_variables), self.console.clone());
-        // A browser in the terminal runs until the user closes it.
+        // A text browser runs in the terminal until the user closes it.
         let open = move || {
             if !opener.and_then(|mut opener| opener.status()).is_ok_and(|status| status.success()) {
                 console.note("no browser was opened (the variable BROWSER can name one): open the page yourself, on this machine");
@@ -190,7 +191,7 @@ impl Guide {
         read_line()
     }
 
-    /// Shows the code to enter on another device.
+    /// Shows the code to enter on another device, with the URL of the page and the time at which the code expires.
     fn show_code(&self, code: &DeviceCode) {
         let DeviceCode { user_code, verification_uri, verification_uri_complete, expires_at, .. } = code;
         let complete = verification_uri_complete.as_deref();
@@ -224,8 +225,8 @@ impl Guide {
     }
 }
 
-/// Returns the command that opens a page: this program. A process of its own has an environment without secrets, which the
-/// browser inherits.
+/// Returns the command that opens a page in the user's browser: this program with `open-page`. The browser inherits the
+/// environment of that process, so the command removes the variables that contain secrets.
 fn opener(url: &str, secret_variables: &[String]) -> io::Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(["open-page", url]);
@@ -238,7 +239,7 @@ fn opener(url: &str, secret_variables: &[String]) -> io::Result<Command> {
 /// Reads a line of standard input.
 fn read_line() -> io::Result<String> {
     let mut line = String::new();
-    // A lock for one line: the rest stays in the buffer for the next attempt.
+    // Locks standard input for one line only: later lines stay in its buffer for the next attempt.
     io::stdin().lock().take(LONGEST_ADDRESS).read_line(&mut line)?;
     if line.is_empty() {
         let message = "standard input ended before the address was given";

@@ -30,7 +30,7 @@ pub(crate) struct LoginStore {
 }
 
 impl LoginStore {
-    /// Opens the store. The first login creates its directory.
+    /// Opens the store of logins in the directories of `layout`. Creates no directory until the first login.
     pub(crate) fn new(layout: Layout, foreground: Foreground) -> Self {
         let files = FileStore::new(layout.logins());
         Self { logins: Logins::in_store(files.clone(), CLIENT_NAME), layout, list: LoginList(files), foreground }
@@ -76,8 +76,8 @@ impl LoginStore {
         client: &ClientArgs,
     ) -> Result<ServerLogin, Failure> {
         let secrets = Secrets::in_directory(self.layout.secrets());
-        // The options of the command line are the user's own words, so an approval holds with them, too. A server without approval
-        // is left as it is, and fails below.
+        // The user has given these options, so the changed configuration is approved too. A configuration without approval stays
+        // unchanged, and fails below.
         if config.has_consent(&secrets) {
             set_client(&mut config.oauth, client)?;
             config.give_consent(&preview(&config, &secrets));
@@ -97,7 +97,8 @@ impl LoginStore {
         self.of_definition(&launch.def, settings, name, account)
     }
 
-    /// Returns the login of the server that `def` defines.
+    /// Returns the login of the server that `def` defines. `name` is the name of a configured server. `account` takes precedence
+    /// over the account in `settings`.
     pub(crate) fn of_definition(
         &self,
         def: &McpServerDef,
@@ -124,7 +125,8 @@ impl LoginStore {
         })
     }
 
-    /// Returns the logins of all configured servers, and those of the list of servers that are not configured.
+    /// Returns the logins of all configured servers, and the logins in the list of servers that are not configured. A returned
+    /// login may have no stored tokens.
     ///
     /// Warns of servers whose configuration is invalid, and leaves them out.
     pub(crate) fn all(&self, console: &Console) -> Result<Vec<ServerLogin>, Failure> {
@@ -155,7 +157,7 @@ impl LoginStore {
     }
 }
 
-/// Returns a configuration of the server at a URL.
+/// Creates a configuration for the server of `--url`, which is not in `servers.json`.
 fn at_url(url: &str, tls: &TlsArgs) -> Result<McpConfig, Failure> {
     if !url.contains("://") {
         return Err(Failure::url_without_scheme(url));
@@ -169,12 +171,12 @@ fn at_url(url: &str, tls: &TlsArgs) -> Result<McpConfig, Failure> {
     Ok(config)
 }
 
-/// Sets the client of the command line.
+/// Applies the options for the OAuth client, such as `--client-id`, to the configuration of a server.
 fn set_client(oauth: &mut OAuthConfig, client: &ClientArgs) -> Result<(), Failure> {
     let ClientArgs { client_id, client_secret_env, client_auth_method, redirect_uri, issuer } = client;
     if let Some(client_id) = client_id {
         if oauth.client_id.as_ref() != Some(client_id) {
-            // The secret and the method belong to the configured client.
+            // The configured secret and method belong to the client that is being replaced.
             oauth.client_secret = None;
             oauth.auth_method = None;
         }

@@ -22,22 +22,23 @@ pub(super) struct Definition {
     pub(super) server: McpServerDef,
     pub(super) http: HttpOptions,
     pub(super) redactor: Redactor,
-    /// The login of the server, if it may want one.
+    /// The user's login to the server. `None` for a server that cannot have one, such as a server process.
     pub(super) login: Option<ServerLogin>,
 }
 
-/// A definition without its login, the settings of the login if the server may want one, and the name of a configured server.
+/// The parts of a definition before its login is added: the definition, the settings of the login, and the name of a configured
+/// server. The settings are `None` if the server cannot have a login, for example because it is a process.
 type Defined = (Definition, Option<LoginSettings>, Option<String>);
 
 impl Definition {
     /// Creates the definition of the server that the command line selects, with the stored login of the server.
     pub(super) fn new(target: &Target, options: &Options, foreground: &Foreground) -> Result<Self, Failure> {
         let (mut definition, settings, name) = Self::without_login(target, options)?;
-        // Without a home directory, nothing is stored. The server may need no login.
+        // Without a home directory, there are no stored logins. This is no error, because the server may need no login.
         if let (Some(settings), Ok(layout)) = (settings, layout(&target.place)) {
             let store = LoginStore::new(layout, foreground.clone());
             let account = target.http.account.as_deref();
-            // An error is ignored: the definition is invalid, and the connection reports that, too.
+            // Errors are ignored: they mean that the definition is invalid, which the connection reports later.
             if let Ok(login) = store.of_definition(&definition.server, settings, name, account) {
                 definition.http = login.authorize(definition.http);
                 definition.redactor.also(login_secrets(login.oauth()));
@@ -130,7 +131,7 @@ impl Definition {
             http = http.token(EnvToken(name.clone()));
         }
         let has_credentials = server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
-        // The authorization server is not on the socket.
+        // At a Unix socket, a login is impossible: the authorization server cannot be reached over the socket.
         let may_log_in = !has_credentials && target.http.bearer_env.is_none() && server.unix_socket.is_none();
         let settings = may_log_in.then(LoginSettings::default);
         Ok((Self { server, http, redactor: Redactor::new(secrets), login: None }, settings, None))

@@ -29,7 +29,7 @@ pub(crate) struct Direct<'a> {
     pub(crate) client: McpClient,
     foreground: Foreground,
     redactor: Redactor,
-    /// The login of the server, if it may want one.
+    /// The user's login to the server. `None` for a server that cannot have one, such as a server process.
     pub(super) login: Option<ServerLogin>,
     progress_reports: Arc<AtomicUsize>,
 }
@@ -140,7 +140,7 @@ impl<'a> Direct<'a> {
         }
     }
 
-    /// Returns the number of progress notifications that the server sent for the last tool call.
+    /// Returns the number of progress notifications that the server sent for the last tool call, for `mcpwire demo`.
     pub(crate) fn progress_reports(&self) -> usize {
         self.progress_reports.load(Ordering::Relaxed)
     }
@@ -258,7 +258,7 @@ fn config(options: &Options, console: &Console) -> Config {
     if let Some(longest) = options.max_message {
         config.max_message = longest;
     }
-    // The server is not asked for log messages that would not be shown.
+    // Requests log messages from the server only if the console shows them.
     config.log_level = console.is_shown().then_some(LoggingLevel::Info);
     config
 }

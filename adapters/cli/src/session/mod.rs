@@ -47,7 +47,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns the login of the server, for a direct connection to a server that may want one.
+    /// Takes the login of the server from the session, to let the user log in. Returns `None` for servers of a hub, and for
+    /// servers that cannot have a login.
     pub(crate) fn take_login(&mut self) -> Option<ServerLogin> {
         match self {
             Session::Direct(direct) => direct.login.take(),

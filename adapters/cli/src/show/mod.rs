@@ -1,7 +1,7 @@
 //! Formats results and lists as text for users.
 //!
-//! All data comes from servers, so control characters are removed from all of it, by `text` or `printable`. Styles are always
-//! written; the output stream removes them if colors are off.
+//! All data comes from servers, so `text` and `printable` remove its control characters. Styles are always written; the output
+//! stream removes them if colors are off.
 
 mod lists;
 mod result;

@@ -1,4 +1,4 @@
-//! Formats what a server says about itself, and the login of a user to a server, without its tokens.
+//! Formats the name, protocol, capabilities and instructions of a server, and the user's login to a server without its tokens.
 
 use std::io::{self, Write};
 
@@ -81,7 +81,7 @@ fn capabilities(capabilities: Option<&ServerCapabilities>) -> String {
 
 /// Writes the server of a login, the account, the issuer, the client, the scopes, the expiry, and where the login is kept.
 ///
-/// `name` is the name of a configured server.
+/// `name` is the name of a configured server, or `None` for a server of `--url`.
 pub(crate) fn login(
     out: &mut impl Write,
     name: Option<&str>,

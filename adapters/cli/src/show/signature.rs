@@ -65,7 +65,7 @@ pub(crate) fn kind_of(schema: &str) -> String {
     serde_json::from_str(schema).map_or_else(|_| "…".to_owned(), |root| Reader::new(&root).short_kind(&root))
 }
 
-/// Reads a JSON Schema. Stops after a maximum number of subschemas and `$ref`s.
+/// Reads a JSON Schema. Stops after a maximum number of subschemas and `$ref`s, so that hostile schemas cost limited time.
 struct Reader<'a> {
     root: &'a Node,
     subschemas: u32,

@@ -48,7 +48,7 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
             let _ = handle.wait(hub.start(config.id));
         }
     }
-    // In a running hub, the last start may be long ago, or the hub may have given up.
+    // The running hub may have given up starting a failed server, so it is asked to try again.
     let request = if handle.is_remote() { Request::Try } else { Request::Status };
     let rows = handle.rows(request)?;
     for config in &loaded.configs {

@@ -12,8 +12,10 @@
 //! ```
 //!
 //! An entry answers requests whose message contains the `message` of the entry. An entry without `message` answers any request.
-//! The first matching entry is used, once, or any number of times if it has `repeat`. A request without a matching entry is
-//! dismissed. The roots of `--root` are read here, too.
+//! The first matching entry is used. An entry can be used once, or any number of times if it has `repeat`. A request without a
+//! matching entry is dismissed.
+//!
+//! This module also parses the folders of `--root`.
 
 use std::fmt::Write as _;
 use std::fs;

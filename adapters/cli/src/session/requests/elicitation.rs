@@ -1,5 +1,7 @@
-//! Elicitation at the terminal. The user fills in a form of a server field by field, and confirms before the values are sent. A
-//! URL that the user is asked to visit is shown with its host, and never opened.
+//! Elicitation at the terminal: asks the user to fill in the form of a server, or to visit a URL.
+//!
+//! The user fills in the form field by field, and confirms the values before they are sent. A URL is shown with its host, and is
+//! never opened.
 //!
 //! Control characters are removed from all text of the server.
 
@@ -53,8 +55,8 @@ fn fill_in(terminal: &mut dyn Terminal, form: &ElicitForm) -> Result<ElicitResul
     }
 }
 
-/// Asks the user for the value of one form field until the input is valid. Empty input means `before`, if there is such a
-/// value. Returns `None` if an optional field stays empty.
+/// Asks the user for the value of one form field until the input is valid. Empty input selects the value `before`, if there is
+/// one. Returns `None` if an optional field stays empty.
 fn one(
     terminal: &mut dyn Terminal,
     field: &FormField,

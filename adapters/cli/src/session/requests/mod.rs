@@ -1,4 +1,4 @@
-//! [`Handlers`]: answers the requests of servers: elicitation, sampling and roots.
+//! [`Handlers`]: answers elicitation, sampling and roots requests of servers.
 //!
 //! The answers come from the answers file (`--answers FILE`), or else from the user at the terminal. If there is no file and no
 //! terminal, requests are dismissed, so that a script never hangs.
@@ -75,7 +75,8 @@ impl User {
         self.answer(&url.message, || elicitation::url(&mut Prompt, &self.server, url).into()).action
     }
 
-    /// Answers an elicitation request from the answers file, or else by `ask`, which asks the user at the terminal.
+    /// Answers an elicitation request from the answers file or, without such a file, by calling `ask`, which asks the user at the
+    /// terminal. Without a file and a terminal, dismisses the request.
     fn answer(&self, message: &str, ask: impl FnOnce() -> ElicitResult) -> ElicitResult {
         match &mut *self.answers() {
             Some(answers) => answers.elicitation(message).unwrap_or_else(|| self.dismiss(message)),
