@@ -1,7 +1,7 @@
 //! Ends this process, but first waits for token refreshes in progress.
 //!
-//! When a refresh is sent, the authorization server usually invalidates the old token. If this process ended before it stored the new
-//! token, the login would be lost.
+//! When a refresh is sent, the authorization server usually invalidates the old token. If this process ended before it stored the
+//! new token, the login would be lost.
 
 use std::process;
 use std::sync::OnceLock;

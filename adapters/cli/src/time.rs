@@ -18,8 +18,8 @@ pub(crate) fn utc_of_unix(seconds: u64) -> Option<String> {
     Some(Timestamp::from_second(seconds.try_into().ok()?).ok()?.to_string())
 }
 
-/// Formats a number of seconds since 1970 in the local time zone, with the distance from now, as in `2026-11-23T21:40:23+01:00 (in
-/// 59 minutes)`.
+/// Formats a number of seconds since 1970 in the local time zone, with the distance from now, as in `2026-11-23T21:40:23+01:00
+/// (in 59 minutes)`.
 pub(crate) fn local_of_unix(seconds: u64) -> String {
     local_from(seconds, Timestamp::now(), &TimeZone::system())
 }

@@ -212,7 +212,7 @@ pub(crate) struct LoginArgs {
     pub(crate) login: LoginPlace,
 }
 
-/// The options for the OAuth client that a login uses at the authorization server, such as `--client-id`. For `mcpwire login`.
+/// The options of `mcpwire login` for the OAuth client that the login uses at the authorization server, such as `--client-id`.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 pub(crate) struct ClientArgs {

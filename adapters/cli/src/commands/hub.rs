@@ -41,7 +41,7 @@ pub(super) fn of_running_hub(request: Request, place: &Place, options: &Options)
     Ok(handle.ask::<()>(request)?)
 }
 
-/// Shows a table of all configured servers, once or until Ctrl-C.
+/// Shows the status table of all configured servers: once, or with `watch` until Ctrl-C.
 pub(super) fn status(watch: bool, place: &Place, options: &Options) -> Result<u8, Failure> {
     let mut handle = HubHandle::open(place, options)?;
     if watch {

@@ -25,8 +25,8 @@ type Broken = UnboundedReceiver<io::Error>;
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
-/// Runs until the server ends the subscription, or until an interrupt such as Ctrl-C. `broken` receives the error of standard output
-/// if a notification cannot be printed.
+/// Prints notifications until the server ends the subscription, or until an interrupt such as Ctrl-C. `broken` receives the error
+/// of standard output if a notification cannot be printed.
 pub(super) fn run(session: &Direct<'_>, resources: &[String], broken: &mut Broken) -> Result<u8, Failure> {
     let wanted = SubscriptionFilter::new().tools().prompts().resources();
     let wanted = resources.iter().fold(wanted, SubscriptionFilter::resource);

@@ -1,5 +1,5 @@
-//! `mcpwire login`, `mcpwire logout` and `mcpwire whoami`: logs the user in to a server, deletes a login, and shows the logins on this
-//! machine, without their tokens.
+//! `mcpwire login`, `mcpwire logout` and `mcpwire whoami`: logs the user in to a server, deletes a login, and shows the logins on
+//! this machine without their tokens.
 
 use std::io::{self, Write};
 

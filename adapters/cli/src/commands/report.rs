@@ -31,8 +31,8 @@ pub(super) fn tell_saved(saves: Saves, console: &Console, options: &Options) -> 
     first_of(saves.failures, options)
 }
 
-/// Returns the first of the failures as an error, if there are any. Prints the other failures, unless `--json` is given: stderr then
-/// contains only one error object.
+/// Returns the first of the failures as an error, if there are any. Prints the other failures, unless `--json` is given: standard
+/// error then contains only one error object.
 pub(super) fn first_of(failures: Vec<Failure>, options: &Options) -> Result<(), Failure> {
     let mut failures = failures.into_iter();
     let first = failures.next();

@@ -1,4 +1,4 @@
-//! `mcpwire tools`, `mcpwire call` and `mcpwire task`: lists tools, calls one, and inspects or cancels a task started by a call.
+//! `mcpwire tools`, `mcpwire call` and `mcpwire task`: lists tools, calls a tool, and inspects or cancels the task of a call.
 
 use std::path::Path;
 

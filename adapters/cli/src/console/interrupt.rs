@@ -26,8 +26,8 @@ const GLANCE: Duration = Duration::from_millis(50);
 
 /// The interrupts of this process, such as Ctrl-C. Clones share their state.
 ///
-/// The first interrupt is recorded, and ends the waits of [`Interrupt::pressed`]. The second interrupt kills the servers, and ends the
-/// process.
+/// The first interrupt is recorded, and ends the waits of [`Interrupt::pressed`]. The second interrupt kills the servers, and
+/// ends the process.
 #[derive(Clone)]
 pub(crate) struct Interrupt(Arc<Shared>);
 
@@ -69,8 +69,8 @@ impl Interrupt {
         let _ = self.0.was_pressed.subscribe().wait_for(|was_pressed| *was_pressed).await;
     }
 
-    /// Calls `read` on another thread, because a blocking read cannot be interrupted. Returns `None` after an interrupt. The thread
-    /// then stays until this process ends.
+    /// Calls `read` on another thread, because a blocking read cannot be interrupted. Returns `None` after an interrupt. The
+    /// thread then stays until this process ends.
     pub(crate) fn read<T: Send + 'static>(&self, read: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (sender, receiver) = mpsc::channel();
         // If no thread can be started, the sender is dropped, and the loop below returns `None`.

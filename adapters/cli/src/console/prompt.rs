@@ -1,5 +1,4 @@
-//! Questions to the user at the terminal: [`Terminal`], [`Prompt`], [`agrees`], and [`read_secret`], which does not show what is
-//! typed.
+//! Asks the user questions at the terminal: [`Terminal`], [`Prompt`] and [`agrees`]. [`read_secret`] hides what the user types.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -48,8 +47,8 @@ impl Terminal for Prompt {
     }
 }
 
-/// Asks the user a question at the terminal, and returns whether the answer is yes. Enter alone means `by_default`. The end of the
-/// input means no. Returns `false` without asking if there is no terminal or if `--json` is given.
+/// Asks the user a question at the terminal, and returns whether the answer is yes. Enter alone means `by_default`. The end of
+/// the input means no. Returns `false` without asking if there is no terminal or if `--json` is given.
 ///
 /// # Errors
 /// If the user presses Ctrl-C.

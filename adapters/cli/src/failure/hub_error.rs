@@ -42,7 +42,7 @@ impl Failure {
         };
         let (code, exit) = match error.kind() {
             ErrorKind::Timeout => (code, TIMED_OUT),
-            // The program, package or endpoint of the server is missing. The arguments of the command are valid.
+            // The program, package or endpoint of the server is missing. This is no usage error.
             ErrorKind::PackageNotFound | ErrorKind::EndpointNotFound | ErrorKind::Start if code == Code::NotFound => {
                 (code, NOT_CONNECTED)
             }
@@ -64,7 +64,8 @@ impl Failure {
         match error.kind() {
             // The message of this kind contains the name of the tool already.
             ErrorKind::ToolNotFound => {}
-            // The text from the MCP client names the failed request, which the message of the hub does not.
+            // The message is the text of the MCP client. This text names the failed request, so the name of the tool is not
+            // added.
             kind if kind != ErrorKind::LoginRequired && error.server().is_some() && error.tool().is_some() => {
                 failure.message = error.to_string();
             }

@@ -85,8 +85,8 @@ impl Failure {
         Self::usage("command", "no server is given: use --server NAME, --url URL, -- COMMAND, or --demo")
     }
 
-    /// Creates the failure for a URL without `http://` or `https://`. Suggests the URL without its query, unless the URL may contain
-    /// a password.
+    /// Creates the failure for a URL without `http://` or `https://`. Suggests the corrected URL without its query, unless the
+    /// URL may contain a password.
     pub(crate) fn url_without_scheme(url: &str) -> Self {
         let host = url.split(['/', ':', '?']).next().unwrap_or_default();
         let scheme = if matches!(host, "localhost" | "127.0.0.1") { "http" } else { "https" };

@@ -30,7 +30,8 @@ mod unix {
             matches!(connect(layout), Ok(Some(_)))
         }
 
-        /// Connects to the running hub (`mcpwire hub run`). Returns `None` if no hub is running. Requires a tokio runtime.
+        /// Connects to the running hub (`mcpwire hub run`). Returns `None` if no hub is running. Must be called within a tokio
+        /// runtime.
         pub(crate) fn connect(layout: &Layout) -> Result<Option<Client>, HubError> {
             let Some(stream) = connect(layout)? else { return Ok(None) };
             let stream = stream.set_nonblocking(true).and_then(|()| UnixStream::from_std(stream));

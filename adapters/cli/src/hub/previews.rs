@@ -37,8 +37,8 @@ impl Previewed {
         }
     }
 
-    /// Shows the command that the server `config` runs, and asks the user to approve it. Returns whether the user approves. Returns
-    /// `false` without asking if there is no terminal or if `--json` is given.
+    /// Shows the command that the server `config` runs, and asks the user to approve it. Returns whether the user approves.
+    /// Returns `false` without asking if there is no terminal or if `--json` is given.
     ///
     /// # Errors
     /// If the user presses Ctrl-C.

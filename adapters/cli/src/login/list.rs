@@ -1,13 +1,13 @@
-//! [`LoginList`]: the list of logins to servers that are not configured.
+//! [`LoginList`]: the list of logins that the configuration does not name, so that `mcpwire whoami` finds them.
 
 use mcpwire_authorization::{FileStore, StoreFailed, TokenStore as _};
 use serde::{Deserialize, Serialize};
 
-/// Name of the document with the list of logins to servers that are not configured. `mcpwire whoami` needs the list, because the
-/// names of the other documents do not contain the URLs of the servers.
+/// Name of the document with the list of logins that the configuration does not name. `mcpwire whoami` needs the list, because
+/// the names of the other documents do not contain the URLs of the servers.
 const DOCUMENT: &str = "servers";
 
-/// The list of logins to servers that are not configured, and the store that contains the list and all logins.
+/// The list of logins that the configuration does not name, and the store that contains the list and all logins.
 #[derive(Clone)]
 pub(super) struct LoginList(pub(super) FileStore);
 
@@ -17,7 +17,7 @@ struct Later {
     version: u64,
 }
 
-/// A login to a server that is not configured.
+/// A login to a server that is not configured, or to a configured server with another account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) url: String,
@@ -27,7 +27,7 @@ pub(super) struct Entry {
 }
 
 impl LoginList {
-    /// Returns the logins to servers that are not configured. An invalid document counts as an empty list, and the next login
+    /// Returns the logins that the configuration does not name. An invalid document counts as an empty list, and the next login
     /// replaces it.
     ///
     /// # Errors

@@ -233,8 +233,8 @@ impl ServerLogin {
     }
 }
 
-/// Formats the question whether to log in again, because the server does not accept the stored login. `wanted` are the scopes
-/// that the server asks for. It is empty if the server named no scopes.
+/// Formats the question whether to log in again, because the server does not accept the stored login. `wanted` contains the
+/// scopes that the server asks for, or nothing if the server named no scopes.
 fn step_up(server: &str, stored: &Scopes, wanted: &[String]) -> String {
     let new: Vec<&str> = wanted.iter().map(String::as_str).filter(|scope| !stored.contains(scope)).collect();
     let what = if new.is_empty() { "wants you to log in again" } else { "wants you to log in with more scopes" };

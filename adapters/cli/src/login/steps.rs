@@ -27,7 +27,7 @@ const TIME_TO_LOG_IN: Duration = Duration::from_secs(300);
 /// Maximum number of bytes of an address that the user pastes.
 const LONGEST_ADDRESS: u64 = 64 * 1024;
 
-/// A step of a login that the user or a program must take. With `--json`, each step is one JSON object on a line of standard error.
+/// A step of a login that the user or a program must take. With `--json`, each step is one line of JSON on standard error.
 #[derive(Serialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 enum Step<'a> {
@@ -140,9 +140,9 @@ async fn wanted(login: &ServerLogin, request: &LoginRequest) -> Result<LoginRequ
 struct Guide {
     console: Console,
     json: bool,
-    /// The server, with its URL.
+    /// The name and the URL of the server, or only its URL, for messages.
     title: String,
-    /// The environment variables that the browser must not inherit.
+    /// Names of the environment variables with secrets, which the browser must not inherit.
     secret_variables: Vec<String>,
     /// Whether the user was already asked to paste the address.
     has_asked: AtomicBool,

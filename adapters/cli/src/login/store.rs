@@ -125,8 +125,8 @@ impl LoginStore {
         })
     }
 
-    /// Returns the logins of all configured servers, and the logins in the list of servers that are not configured. A returned
-    /// login may have no stored tokens.
+    /// Returns the logins of all configured servers, and then the logins of the list, which the configuration does not name. A
+    /// returned login may have no stored tokens.
     ///
     /// Warns of servers whose configuration is invalid, and leaves them out.
     pub(crate) fn all(&self, console: &Console) -> Result<Vec<ServerLogin>, Failure> {

@@ -69,7 +69,7 @@ impl Node {
         literal
     }
 
-    /// Appends the value as JSON to `out`. May stop after more than `most` characters, because the caller cuts the text.
+    /// Appends the value as JSON to `out`. Stops soon after `most` characters, and the caller cuts the text.
     fn write(&self, out: &mut String, most: usize) {
         match self {
             Self::Null => out.push_str("null"),

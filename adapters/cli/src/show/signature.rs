@@ -75,7 +75,8 @@ struct Reader<'a> {
     following: Vec<&'a str>,
 }
 
-/// The text of a type, such as `string | null`. Also contains whether the text must be in parentheses when it is part of a larger type.
+/// The text of a type, such as `string | null`. Also contains whether a larger type that includes this text must put it in
+/// parentheses.
 struct Kind {
     text: String,
     atomic: bool,

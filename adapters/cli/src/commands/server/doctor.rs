@@ -48,7 +48,7 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
             let _ = handle.wait(hub.start(config.id));
         }
     }
-    // The running hub may have given up starting a failed server, so it is asked to try again.
+    // The running hub may have given up starting a server, or may have started it long ago, so it is asked to try again.
     let request = if handle.is_remote() { Request::Try } else { Request::Status };
     let rows = handle.rows(request)?;
     for config in &loaded.configs {

@@ -120,7 +120,7 @@ fn disable(servers: &[String], place: &Place, options: &Options) -> Result<(), F
     for_each(&chosen, place, options, disable)
 }
 
-/// Calls `change` for each of the servers. Returns the first failure, after all servers.
+/// Calls `change` for each server in `configs`, even after a failure. Then returns the first failure.
 fn for_each(
     configs: &[McpConfig],
     place: &Place,

@@ -30,8 +30,8 @@ use crate::failure::Failure;
 use crate::input;
 use crate::text;
 
-/// The entries of the answers file (`--answers FILE`) for requests of servers. An entry is removed after its first use, unless it has
-/// `repeat`.
+/// The entries of the answers file (`--answers FILE`) for requests of servers. An entry is removed after its first use, unless it
+/// has `repeat`.
 pub(super) struct Answers {
     elicitation: Vec<Elicitation>,
     sampling: Vec<Sampling>,
