@@ -50,7 +50,7 @@ impl<'a> Introduction<'a> {
     }
 }
 
-/// Measures how long a server takes to answer.
+/// Measures how long a server takes to answer a ping, and prints the time.
 pub(super) fn ping(session: &Direct<'_>) -> Result<u8, Failure> {
     let asked = Instant::now();
     session.request(session.client.ping())?;

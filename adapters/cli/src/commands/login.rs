@@ -134,7 +134,7 @@ pub(super) fn who_am_i(place: &LoginPlace, options: &Options) -> Result<u8, Fail
     Ok(0)
 }
 
-/// Opens the logins of the user.
+/// Opens the store of the user's logins.
 fn store(place: &LoginPlace) -> Result<LoginStore, Failure> {
     Ok(LoginStore::new(layout(&place.place)?, Foreground::start()?))
 }
