@@ -1,8 +1,8 @@
 //! [`EndOfStream`]: decides when the connection to a server has ended.
 //!
 //! A server's stdout, stdin and process end at different times, and some may never end. A child process of the server may keep
-//! stdout open, and a server may close stdout and keep running. The last messages and the exit status are worth a short wait,
-//! but not an unbounded one.
+//! stdout open, and a server may close stdout and keep running. [`EndOfStream`] waits for the last messages and the exit status,
+//! but at most 500 ms after the first end.
 
 use std::io;
 use std::sync::Arc;
@@ -12,17 +12,19 @@ use mcpwire_core::{Timestamp, stdio};
 
 use crate::process::Process;
 
-/// How long to wait for the server process to exit after its stdout has ended or writing to its stdin has failed: 500 ms. An
+/// Maximum time to wait for the server process to exit after its stdout has ended or writing to its stdin has failed: 500 ms. An
 /// exiting process needs only milliseconds, even on a busy machine.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
 
-/// How long to read stdout after the server process has exited: 500 ms. All output of the process is in the pipe by then. Only
-/// another process can keep the pipe open longer.
+/// Maximum time to read stdout after the server process has exited: 500 ms. All output of the exited process is already in the
+/// pipe. Only a child process that inherited the pipe can keep it open longer.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// How often to check whether the process has exited, if nothing reports that. While the connection is about to end: 20 ms, short
-/// compared to the waits above. Before: 100 ms.
+/// Interval at which to check whether the process has exited, while the connection is about to end: 20 ms. Used only if the
+/// system does not report the exit.
 pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Interval at which to check whether the process has exited, before the connection is about to end: 100 ms. Used only if the
+/// system does not report the exit.
 const IDLE_EXIT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Tracks the ends of stdout, stderr and the server process. Decides when the connection has ended, and how long to wait for the
@@ -31,12 +33,13 @@ const IDLE_EXIT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub struct EndOfStream {
     has_output_ended: bool,
     has_stderr_ended: bool,
-    /// Whether the process has exited, or there is none.
+    /// Whether the process has exited. Also `true` for a connection without a process.
     has_exited: bool,
-    /// The error of a stream that broke.
+    /// The error of reading stdout or writing stdin, if one of them has failed.
     failure: Option<Arc<str>>,
     stage: Stage,
-    /// When to check again whether the process has exited. `None` if that is reported.
+    /// The time of the next check whether the process has exited. `None` if the next call of [`EndOfStream::poll`] may check at
+    /// once, or if no check is needed.
     next_exit_poll: Option<Timestamp>,
 }
 
@@ -44,28 +47,30 @@ pub struct EndOfStream {
 enum Stage {
     /// Stdout, stdin and the process all work.
     Open,
-    /// One of them has ended. The connection ends at this time, or when all have ended.
+    /// Stdout, stdin or the process has ended. The connection ends at this time, or earlier if stdout, stderr and the process
+    /// have all ended.
     Ending(Timestamp),
     Over,
 }
 
-/// When [`EndOfStream`] checks whether the process has exited.
+/// When [`EndOfStream`] checks whether the process has exited. The adapter chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitPolling {
-    /// Never: the adapter is told of the exit, and then calls [`Process::observe`].
+    /// Not at intervals. The system reports the exit to the adapter, which then calls [`Process::observe`].
     Never,
-    /// Only while the connection is about to end, because nobody waits for the server.
+    /// At intervals, but only while the connection is about to end. Use this while no caller waits for the server, to save
+    /// wake-ups.
     AtTheEnd,
-    /// At intervals.
+    /// At intervals, for as long as the connection is open.
     Always,
 }
 
 impl EndOfStream {
-    /// How long to read stderr after stdout has ended and the server process has exited: 100 ms. A child process of the server could
-    /// keep stderr open much longer.
+    /// Maximum time to read stderr after stdout has ended and the server process has exited: 100 ms. A child process of the
+    /// server could keep stderr open much longer.
     pub(crate) const LAST_WORDS: Duration = Duration::from_millis(100);
 
-    /// Creates a tracker for a server process that is connected through its stdin, stdout and stderr.
+    /// Creates a tracker for a server process whose stdin, stdout and stderr are pipes to this program.
     pub fn of_process() -> Self {
         EndOfStream {
             has_output_ended: false,
@@ -77,13 +82,13 @@ impl EndOfStream {
         }
     }
 
-    /// Creates a tracker for a connection over two byte streams without a server process. The connection ends when the stream from
-    /// the server ends.
+    /// Creates a tracker for a connection over two byte streams, without a server process. The connection ends when the stream
+    /// from the server ends.
     pub fn of_streams() -> Self {
         EndOfStream { has_exited: true, has_stderr_ended: true, ..EndOfStream::of_process() }
     }
 
-    /// Records that the server's stdout has ended, perhaps with an error. Repeated calls have no effect.
+    /// Records that the server's stdout has ended, or that reading it failed with `error`. Repeated calls have no effect.
     pub fn output_ended(&mut self, error: Option<&io::Error>, now: Timestamp) {
         if !self.has_output_ended {
             self.has_output_ended = true;
@@ -92,7 +97,7 @@ impl EndOfStream {
         }
     }
 
-    /// Records the end of stderr. Alone it does not indicate the end of the connection, because some servers close stderr early.
+    /// Records the end of stderr. This alone does not end the connection, because some servers close stderr early.
     pub fn stderr_ended(&mut self) {
         self.has_stderr_ended = true;
     }
@@ -105,14 +110,14 @@ impl EndOfStream {
     /// Records that writing to stdin failed. The connection ends 500 ms later, or earlier if stdout, stderr and the process end
     /// before that.
     pub fn input_broke(&mut self, error: &io::Error, now: Timestamp) {
-        // A broken pipe means that the server has closed its end. The end of its stdout says that too.
+        // A broken pipe means that the server has closed its stdin. That is no error: it only announces the end of the connection.
         if !self.has_output_ended && error.kind() != io::ErrorKind::BrokenPipe {
             self.failure = Some(error.to_string().into());
         }
         self.end_by(now + EXIT_GRACE);
     }
 
-    /// Ends the connection at once, because a stream has failed.
+    /// Ends the connection at once. For adapters whose stream has failed, so that waiting for more output is of no use.
     pub fn abort(&mut self) {
         self.stage = Stage::Over;
     }
@@ -135,8 +140,8 @@ impl EndOfStream {
         self.is_over()
     }
 
-    /// Passes the end of the connection to the engine, or the error of the stream that broke. The exit of the process says more than
-    /// such an error.
+    /// Passes the end of the connection to the engine. If reading stdout or writing stdin failed, passes that error instead,
+    /// unless the process has exited: its exit status then explains the end better.
     pub fn deliver(&mut self, process: Option<&Process>, engine: &mut stdio::Engine, now: Timestamp) {
         let exit = process.and_then(Process::exit);
         match self.failure.take().filter(|_| exit.is_none()) {
@@ -155,7 +160,7 @@ impl EndOfStream {
         self.stage != Stage::Open
     }
 
-    /// Returns the next time at which [`EndOfStream::poll`] must be called.
+    /// Returns the time at which [`EndOfStream::poll`] must be called next, or `None` if no call is due.
     pub fn deadline(&self) -> Option<Timestamp> {
         match self.stage {
             Stage::Open => self.next_exit_poll,
@@ -196,7 +201,7 @@ impl EndOfStream {
             Stage::Ending(earlier) => Stage::Ending(earlier.min(at)),
             Stage::Over => return,
         };
-        // The connection is about to end, so the interval is shorter from now on.
+        // The connection is about to end, so the exit is checked at the shorter interval from now on.
         self.next_exit_poll = None;
     }
 }

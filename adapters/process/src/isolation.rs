@@ -1,9 +1,9 @@
-//! [`isolate`]: separates a server from the process group and the terminal of this process.
+//! [`isolate`]: separates a server from the process group of this program, and with the feature `setsid` from its terminal.
 
 #[cfg(feature = "setsid")]
 pub(crate) use session::isolate;
 
-/// Makes the command start in a new process group.
+/// Makes the command start in a new process group, so that signals from the terminal of this program do not reach the server.
 #[cfg(not(feature = "setsid"))]
 #[expect(clippy::unnecessary_wraps, reason = "the signature is the same as with the feature `setsid`")]
 pub(crate) fn isolate(command: &mut std::process::Command, _def: &mcpwire_client::McpServerDef) -> std::io::Result<()> {
@@ -11,7 +11,7 @@ pub(crate) fn isolate(command: &mut std::process::Command, _def: &mcpwire_client
     Ok(())
 }
 
-/// Starts servers in a session of their own, without a terminal.
+/// Starts each server in a new session, which has no controlling terminal.
 #[cfg(feature = "setsid")]
 mod session {
     use std::io;
@@ -23,17 +23,17 @@ mod session {
 
     use crate::program_file::{find_program, has_native_format};
 
-    /// Makes the command start in a new session, of which it leads the only process group.
+    /// Makes the command start in a new session. The server leads the only process group of that session.
     ///
-    /// A program of a foreign format gets only a new process group. For a new session, std uses `execvp`, which runs a shell for a file
-    /// that the system cannot execute.
+    /// A program in a format that the system cannot execute, such as one for another processor, gets only a new process group.
+    /// For a new session, std uses `execvp`, which would run such a file as a shell script.
     pub(crate) fn isolate(command: &mut Command, def: &McpServerDef) -> io::Result<()> {
         if find_program(def).is_some_and(|program| program.is_file() && !has_native_format(&program)) {
             command.process_group(0);
             return Ok(());
         }
-        // `CommandWrap` could start the command itself, but its child cannot be converted to one of std without unsafe code.
-        // `ProcessSession` does not use its second argument.
+        // `CommandWrap` could start the command itself. But its child process cannot be converted to a `Child` of std without
+        // unsafe code. `ProcessSession` does not use its second argument.
         ProcessSession.pre_spawn(command, &CommandWrap::from(Command::new("")))
     }
 }

@@ -16,23 +16,23 @@
 //! | a descendant that has left the group, and whose parent has exited before (a daemon) | no | no | yes | no |
 //! | all of them, if this program is killed | no | no | yes | no |
 //!
-//! On Windows, a server and its descendants are in a job object. A process cannot leave it, and the system ends the job when the last
-//! handle to it is closed.
+//! On Windows, a server and its descendants are in a job object. A process cannot leave the job, and the system kills all
+//! processes of the job when its last handle is closed.
 //!
 //! On Linux, a shutdown lists the children of each process (`/proc/<pid>/task/<tid>/children`) before it closes the server's
-//! input and before each signal. When a process exits, its children become children of the init process, and nothing shows
-//! any more which server has started them. To end these too, run the program in a container or control group, and end that.
+//! input and before each signal. When a process exits, its children become children of the init process. Nothing then shows which
+//! server has started them. To end these processes too, run the program in a container or control group, and end that.
 //!
 //! # Terminals
 //!
 //! Ctrl-C, Ctrl-\\ and Ctrl-Z at the terminal of the program do not reach a server. The server sees the end of its input when
 //! the program ends.
 //!
-//! With the feature `setsid`, each server runs in a new session, without a controlling terminal. It cannot open `/dev/tty`,
-//! and it cannot move to another process group. Without the feature, a server can write to the terminal of the program and
-//! read the user's input, although it is in a background process group. So can, with the feature, a program of a foreign format,
-//! such as one for another processor: it runs in a process group only. The feature is optional because it adds seven crates
-//! and 6 KiB.
+//! With the feature `setsid`, each server runs in a new session, without a controlling terminal. It cannot open `/dev/tty`, and
+//! it cannot move to another process group. Without the feature, a server can write to the terminal of the program and read the
+//! user's input, although it is in a background process group. With the feature, this still applies to a program of a foreign
+//! format, such as one for another processor: it runs only in a new process group. The feature is optional because it adds seven
+//! crates and 6 KiB.
 //!
 //! [`McpServerDef`]: mcpwire_client::McpServerDef
 

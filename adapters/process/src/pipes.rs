@@ -1,4 +1,4 @@
-//! [`Pipes`]: the standard streams of a process.
+//! [`Pipes`]: the three standard streams of a server process, as pipes.
 
 #[cfg(unix)]
 use std::fs::File;
@@ -8,19 +8,19 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
-/// The standard streams of a process. An adapter converts them to streams of its runtime.
+/// The three standard streams of a server process, as pipes. An adapter converts them to streams of its runtime.
 #[derive(Debug)]
 pub struct Pipes {
-    /// Standard input of the server.
+    /// The standard input of the server: the client writes its messages to this pipe.
     pub stdin: ChildStdin,
-    /// Standard output of the server.
+    /// The standard output of the server: the client reads messages from this pipe.
     pub stdout: ChildStdout,
-    /// Standard error of the server.
+    /// The standard error of the server, which contains log text.
     pub stderr: ChildStderr,
 }
 
 impl Pipes {
-    /// Takes the streams of a child that was started with three pipes.
+    /// Takes the three pipes out of a child process. All three streams must have been set to pipes before its start.
     pub(crate) fn of(child: &mut Child) -> Self {
         match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
             (Some(stdin), Some(stdout), Some(stderr)) => Pipes { stdin, stdout, stderr },
@@ -31,7 +31,7 @@ impl Pipes {
 
 #[cfg(unix)]
 impl Pipes {
-    /// Converts the pipes to non-blocking files: standard input, output and error.
+    /// Converts the pipes to non-blocking files, in the order standard input, output and error.
     ///
     /// # Errors
     /// If the system cannot make a pipe non-blocking.

@@ -11,30 +11,32 @@ use mcpwire_client::{
     Exit, LaunchKind, LaunchedServer, LaunchedServerHandle, Launcher, McpServerDef, SpawnError, launch,
 };
 
-/// A server's process. Dropping this value kills the process and its descendants.
+/// A running server: its process and its descendants, or a server that a [`Launcher`] has started. Dropping this value kills the
+/// server and its descendants.
 #[derive(Debug)]
 pub struct Process {
     kind: Kind,
-    /// `None` until [`Process::observe`] has seen the exit.
+    /// The exit status of the process. `None` until [`Process::observe`] has seen the exit.
     exit: Option<Exit>,
 }
 
 #[derive(Debug)]
 enum Kind {
     Local(LocalProcess),
-    /// A server that a launcher has started, without a process that this crate manages.
+    /// A server that a [`Launcher`] has started, for example in a container. This crate manages no process for it.
     Launched(Box<LaunchedServerHandle>),
 }
 
-/// A server that was started.
+/// The result of starting a server: the process with its pipes, or a server that a [`Launcher`] has started.
 pub enum RunningServer {
-    /// A process of this machine, and its pipes.
+    /// A process of this machine, and the pipes to its standard streams.
     Local(Process, Pipes),
-    /// A server that a launcher has started in another way.
+    /// A server that a [`Launcher`] of the program has started in another way, for example in a container.
     Launched(Box<LaunchedServer>),
 }
 
-/// A file descriptor that becomes readable when a process exits. Only Linux has such descriptors. It contains no data to read.
+/// A file descriptor that becomes readable when a process exits, so that a runtime can wait for the exit. It contains no data to
+/// read. Only Linux has such descriptors.
 #[derive(Debug)]
 pub struct ExitHandle(#[cfg(unix)] OwnedFd, #[cfg(not(unix))] std::convert::Infallible);
 
@@ -64,7 +66,7 @@ impl std::os::fd::AsRawFd for ExitHandle {
 const REAP_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl RunningServer {
-    /// Starts a server, with the launcher of the program if there is one.
+    /// Starts a server. If the program has set a `launcher`, asks the launcher first.
     pub fn start(def: &McpServerDef, launcher: Option<&dyn Launcher>) -> Result<Self, SpawnError> {
         let (process, pipes) = match launcher.map(|launcher| launch(launcher, def)).transpose()? {
             None => Process::spawn(def)?,
@@ -86,7 +88,7 @@ impl Process {
         Ok((Process { kind: Kind::Local(local), exit: None }, pipes))
     }
 
-    /// Wraps a server that a launcher has started.
+    /// Wraps a server that a [`Launcher`] has started, so that dropping the returned value ends it.
     pub fn launched(server: LaunchedServerHandle) -> Process {
         Process { kind: Kind::Launched(Box::new(server)), exit: None }
     }
@@ -99,7 +101,8 @@ impl Process {
         }
     }
 
-    /// Returns a descriptor that becomes readable when the process exits, or `None` if the system has none.
+    /// Returns a descriptor that becomes readable when the process exits. Returns `None` if the system has no such descriptors,
+    /// or if a launcher has started the server.
     pub fn exit_handle(&self) -> Option<ExitHandle> {
         #[cfg(unix)]
         return self.exit_fd()?.try_clone_to_owned().ok().map(ExitHandle);
@@ -107,7 +110,7 @@ impl Process {
         return None;
     }
 
-    /// Borrows the descriptor of [`Process::exit_handle`].
+    /// Borrows the descriptor that [`Process::exit_handle`] clones, without cloning it.
     #[cfg(unix)]
     pub fn exit_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         match &self.kind {
@@ -129,21 +132,23 @@ impl Process {
         self.exit.as_ref()
     }
 
-    /// Returns the exit status that [`Process::observe`] has seen, without checking again.
+    /// Returns the exit status that [`Process::observe`] has seen, without a new check. Returns `None` if it has not seen the
+    /// exit.
     pub fn exit(&self) -> Option<&Exit> {
         self.exit.as_ref()
     }
 
     /// Searches for descendants that have left the process group, so that later signals reach them too.
     ///
-    /// Call this before the process exits: then the system no longer tells which processes are its descendants.
+    /// Call this before the process exits. After the exit, the system no longer tells which processes were its descendants.
     pub(crate) fn find_strays(&mut self) {
         if let Kind::Local(local) = &mut self.kind {
             local.find_strays();
         }
     }
 
-    /// Returns whether the process or its descendants are running. If the process itself has exited, reaps it first.
+    /// Returns whether the process or one of its descendants is running. If the process itself has exited, this function reaps it
+    /// first.
     pub(crate) fn has_processes(&mut self) -> bool {
         match &mut self.kind {
             Kind::Local(local) => {
@@ -158,14 +163,15 @@ impl Process {
 
     /// Sends `SIGTERM` to the process and its descendants. On Windows, kills them.
     ///
-    /// Does nothing for a server that a launcher has started.
+    /// Does nothing for a server that a [`Launcher`] has started.
     pub fn terminate(&mut self) {
         if let Kind::Local(local) = &mut self.kind {
             local.terminate();
         }
     }
 
-    /// Sends `SIGKILL` to the process and its descendants, or ends the server that a launcher has started.
+    /// Sends `SIGKILL` to the process and its descendants. If a [`Launcher`] has started the server, ends the server through its
+    /// handle.
     pub fn kill(&mut self) {
         match &mut self.kind {
             Kind::Local(local) => local.kill(),

@@ -1,29 +1,29 @@
-//! [`ProcessStat`]: the state of a process, from the `/proc` file system of Linux.
+//! [`ProcessStat`]: the state of a process, read from the `/proc` file system of Linux.
 
 use std::{fs, process};
 
-/// The state of a process, from `/proc/<pid>/stat` (see `proc_pid_stat(5)`).
+/// The state of a process at one moment, from `/proc/<pid>/stat` (see `proc_pid_stat(5)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessStat {
     /// The id of the process.
     pub pid: u32,
-    /// Whether the process has exited, and its parent has not reaped it.
+    /// Whether the process has exited, but its parent has not reaped it yet.
     pub is_zombie: bool,
-    /// The id of the process group.
+    /// The id of the process group to which the process belongs.
     pub group: u32,
     /// The time at which the process was started, in clock ticks since the boot.
     ///
     /// No other process has both the same id and the same start time, until the next boot.
     pub start_time: u64,
-    /// Resident memory in pages.
+    /// The resident memory of the process, in pages.
     pub resident_pages: u64,
 }
 
 impl ProcessStat {
-    /// Reads the state of a process.
+    /// Reads the current state of the process with the id `pid`.
     ///
-    /// Returns `None` if there is no such process, or if `/proc` shows another PID namespace: there, the id means another
-    /// process.
+    /// Returns `None` if no such process exists. Also returns `None` if `/proc` shows another PID namespace, where the same id
+    /// means another process.
     pub fn read(pid: u32) -> Option<Self> {
         if !shows_own_namespace() {
             return None;
@@ -32,7 +32,7 @@ impl ProcessStat {
         // The name is the second field. It is in parentheses and may contain any bytes; the other fields contain no parentheses.
         let name_end = stat.iter().rposition(|byte| *byte == b')')?;
         let fields: Vec<&str> = str::from_utf8(stat.get(name_end + 1..)?).ok()?.split_ascii_whitespace().collect();
-        // The documentation counts from 1, and these fields begin with the third.
+        // The documentation numbers the fields from 1. The fields after the name begin with number 3.
         let field = |number: usize| fields.get(number - 3).copied();
         Some(ProcessStat {
             pid,
@@ -43,12 +43,12 @@ impl ProcessStat {
         })
     }
 
-    /// Returns the children of a process. A zombie has none.
+    /// Returns the state of each child of a process. A zombie has no children.
     pub fn children(pid: u32) -> Vec<ProcessStat> {
         child_ids(pid).filter_map(ProcessStat::read).collect()
     }
 
-    /// Returns all processes of the PID namespace.
+    /// Returns the state of all processes in the PID namespace of this process.
     pub fn all() -> Vec<ProcessStat> {
         numbers_in_directory("/proc").filter_map(ProcessStat::read).collect()
     }
@@ -56,18 +56,18 @@ impl ProcessStat {
 
 /// Returns the ids of the children of a process.
 pub(crate) fn child_ids(pid: u32) -> impl Iterator<Item = u32> {
-    // Each thread has a list of the children that it has started.
+    // `/proc` has one list for each thread, with the children that this thread has started.
     let lists = numbers_in_directory(&format!("/proc/{pid}/task"))
         .filter_map(move |thread| fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).ok());
     lists.flat_map(|list| list.split_ascii_whitespace().flat_map(str::parse).collect::<Vec<u32>>())
 }
 
-/// Returns whether `/proc` shows the processes of this process' PID namespace.
+/// Returns whether `/proc` shows the PID namespace of this process. If not, process ids in `/proc` mean other processes.
 pub fn shows_own_namespace() -> bool {
     fs::read_link("/proc/self").is_ok_and(|id| id.as_os_str() == process::id().to_string().as_str())
 }
 
-/// Returns the entries of a directory whose names are numbers.
+/// Returns the numbers among the names of a directory's entries. Empty if the directory cannot be read.
 fn numbers_in_directory(path: &str) -> impl Iterator<Item = u32> + use<> {
     fs::read_dir(path).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

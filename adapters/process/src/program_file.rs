@@ -1,4 +1,4 @@
-//! The file of the program that a definition names.
+//! Finds the file of the program that the definition of a server names, to start it and to explain why a start failed.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,8 @@ use other as system;
 
 pub(crate) use system::{is_executable, program};
 
-/// Returns the file that the command refers to, even if it is not executable.
+/// Returns the file that the command of the definition refers to, even if the file is not executable. Returns `None` if no such
+/// file exists.
 pub(crate) fn find_program(def: &McpServerDef) -> Option<PathBuf> {
     let command = Path::new(&def.command);
     if command.components().count() > 1 {
@@ -39,7 +40,8 @@ mod unix {
 
     use mcpwire_client::McpServerDef;
 
-    /// Returns the program to start. The system searches for it.
+    /// Returns the program to pass to [`Command`](std::process::Command). On Unix, this is the command itself, and the system
+    /// searches `PATH` for it.
     pub(crate) fn program(def: &McpServerDef) -> &str {
         &def.command
     }
@@ -48,7 +50,7 @@ mod unix {
         file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     }
 
-    /// Returns the files that `path` may refer to.
+    /// Returns the files that `path` may refer to. On Unix, this is only `path` itself.
     pub(super) fn files(path: PathBuf) -> impl Iterator<Item = PathBuf> {
         iter::once(path)
     }
@@ -59,7 +61,8 @@ mod unix {
     }
 }
 
-/// Finds the programs that a shell of Windows finds. The system itself finds only `.exe` files, but `npx` is the script `npx.cmd`.
+/// Finds programs as a shell of Windows does. The system itself finds only `.exe` files, but `npx`, for example, is the script
+/// `npx.cmd`.
 #[cfg(windows)]
 mod windows {
     use std::env;
@@ -68,11 +71,11 @@ mod windows {
 
     use mcpwire_client::McpServerDef;
 
-    /// The extensions of programs, if the variable `PATHEXT` does not list them.
+    /// The file extensions of programs. Used if the environment variable `PATHEXT` is not set.
     const EXTENSIONS: &str = ".COM;.EXE;.BAT;.CMD";
 
-    /// Returns the program to start: the file that the command refers to. If it is a script (`.cmd`, `.bat`), std starts `cmd.exe`,
-    /// quotes the arguments for it, and refuses those that `cmd.exe` would change.
+    /// Returns the file that the command refers to, as the program to start. If it is a script (`.cmd`, `.bat`), std starts
+    /// `cmd.exe`, quotes the arguments, and refuses arguments that `cmd.exe` would change.
     pub(crate) fn program(def: &McpServerDef) -> OsString {
         super::find_program(def).map_or_else(|| def.command.clone().into(), PathBuf::into_os_string)
     }
@@ -81,8 +84,9 @@ mod windows {
         file.is_file()
     }
 
-    /// Returns the files that `path` may refer to: with each extension of a program, and first the path itself if it has an
-    /// extension. A file without an extension is no program here: npm puts a script for other systems beside `npx.cmd`.
+    /// Returns the files that `path` may refer to: `path` with each extension of a program. If `path` has an extension, `path`
+    /// itself comes first. A file without an extension is not a program on Windows: npm puts a script for other systems beside
+    /// `npx.cmd`.
     pub(super) fn files(path: PathBuf) -> impl Iterator<Item = PathBuf> {
         let extensions = env::var("PATHEXT").unwrap_or_else(|_| EXTENSIONS.to_owned());
         let with_extension: Vec<PathBuf> = extensions
@@ -97,8 +101,8 @@ mod windows {
         path.extension().is_some().then_some(path.clone()).into_iter().chain(with_extension)
     }
 
-    /// Returns the value of `PATH` that the definition sets, or `None` if it sets none. Names of variables are the same in upper and
-    /// lower case.
+    /// Returns the value of `PATH` that the definition sets, or `None` if it sets none. On Windows, the case of variable names
+    /// does not matter.
     pub(super) fn path_variable(def: &McpServerDef) -> Option<OsString> {
         def.env.iter().find(|(name, _)| name.eq_ignore_ascii_case("PATH")).map(|(_, value)| value.into())
     }
@@ -129,7 +133,7 @@ mod other {
     }
 }
 
-/// Finds out whether the system can execute a file without a shell.
+/// Finds out whether the system can execute a file directly, without running a shell for it.
 #[cfg(all(unix, feature = "setsid"))]
 mod native_format {
     use std::env;
@@ -138,16 +142,18 @@ mod native_format {
     use std::ops::Range;
     use std::path::Path;
 
-    /// The length of the header of an ELF file, and the position of the processor type. A Mach-O file is longer than that too.
+    /// The length of the header of an ELF file, in bytes. A Mach-O file is at least as long.
     const HEADER: usize = 64;
+    /// The position of the processor type in the header of a Mach-O file (Apple systems) or an ELF file.
     const PROCESSOR: Range<usize> = if cfg!(target_vendor = "apple") { 4..8 } else { 18..20 };
 
-    /// The first bytes of a Mach-O file with programs for several processors.
+    /// The first bytes of a Mach-O file that contains programs for several processors.
     const UNIVERSAL: &[u8] = &[0xca, 0xfe, 0xba, 0xbe];
 
-    /// Returns whether the file is a script with an interpreter, or a program for the processor of this program.
+    /// Returns whether the system can execute the file directly: a script that begins with `#!`, or a program for the processor
+    /// of this program.
     pub(crate) fn has_native_format(file: &Path) -> bool {
-        // The system executes some files that this user cannot read.
+        // A file that this user cannot read may still be executable, so it counts as native.
         let Ok(program) = header(file) else { return true };
         let own = env::current_exe().and_then(|own| header(&own)).unwrap_or_default();
         let is_native =

@@ -7,8 +7,8 @@
 //!   what is left of the group: Terminate ──2 s──▶ Kill ──▶ Done
 //! ```
 //!
-//! [`ShutdownSequence`] decides which step is next and when it is due, and [`ProcessShutdown`] performs it. An exited server may
-//! leave child processes behind, so the sequence continues until its process group is empty.
+//! [`ShutdownSequence`] decides which step is next and when it is due. [`ProcessShutdown`] performs the step. A server that has
+//! exited may leave child processes behind, so the sequence continues until its process group is empty.
 
 use std::time::Duration;
 
@@ -18,16 +18,18 @@ use mcpwire_core::Timestamp;
 use crate::end_of_stream::{EXIT_POLL_INTERVAL, EndOfStream};
 use crate::process::Process;
 
-/// How often to check for descendants after the server has exited. The system does not report when the last one exits.
+/// Interval at which to check whether descendants of an exited server are running. The system does not report the exit of the
+/// last descendant.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Ends a process step by step ([`ShutdownStep`]), and sends the signals of each step. Then waits for the last output.
+/// Ends a server process step by step ([`ShutdownStep`]), and sends the signals of each step. After the end, the adapter has up to
+/// 100 ms to read the last output of standard error.
 #[derive(Debug)]
 pub struct ProcessShutdown {
     sequence: ShutdownSequence,
-    /// The last step that was taken before the process exited.
+    /// The last step before the server itself exited, for the [`ShutdownReport`].
     last_step: ShutdownStep,
-    /// How the server was ended, and the time until which to read its standard error. `None` before it has ended.
+    /// How the server has ended, and the time until which to read its standard error. `None` while the server has not ended.
     ended: Option<(ShutdownReport, Timestamp)>,
 }
 
@@ -36,7 +38,8 @@ pub struct ProcessShutdown {
 pub enum ShutdownAction {
     /// Close the server's standard input, then call [`ProcessShutdown::next`] again.
     CloseInput,
-    /// Wait until the process exits, its standard error ends, or this time, then call [`ProcessShutdown::next`] again.
+    /// Wait until the process exits, until its standard error ends, or until this time. Then call [`ProcessShutdown::next`]
+    /// again.
     ///
     /// Read the server's output while waiting: a server whose pipes are full cannot exit.
     Wait(Timestamp),
@@ -54,10 +57,10 @@ impl ProcessShutdown {
         }
     }
 
-    /// Advances the shutdown: sends the signals that are due, and returns the adapter's next action.
+    /// Advances the shutdown. Sends the signals that are due, and returns the next action of the adapter.
     ///
-    /// Without a process, only the input is closed. `is_exit_reported` is whether the exit of the process ends the adapter's wait,
-    /// and `has_stderr` whether standard error is open.
+    /// Without a process, the only action is to close the input. `is_exit_reported` says whether the adapter's wait ends when the
+    /// process exits. `has_stderr` says whether standard error is still open.
     pub fn next(
         &mut self,
         process: Option<&mut Process>,
@@ -80,7 +83,8 @@ impl ProcessShutdown {
                 true => Processes::None,
             };
             let step = self.sequence.next(left, now);
-            // Signals after the exit go only to descendants, so they are no steps of the server's own end.
+            // A signal after the server's exit goes only to its descendants. It is therefore not part of how the server itself
+            // ended.
             if !exited && matches!(step, ShutdownStep::Terminate | ShutdownStep::Kill) {
                 self.last_step = step;
             }
@@ -112,8 +116,8 @@ impl ProcessShutdown {
     }
 }
 
-/// How long to wait for the end of all processes after [`ShutdownStep::Kill`]: 1 s. A kill takes milliseconds, except
-/// if the kernel blocks it.
+/// Maximum time to wait for the end of all processes after [`ShutdownStep::Kill`]: 1 s. A kill takes milliseconds, unless the
+/// kernel blocks it.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,17 +129,17 @@ enum Stage {
     Done,
 }
 
-/// The processes of a server that have not ended.
+/// Which processes of a server are still running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Processes {
-    /// The server, and perhaps descendants.
+    /// The server itself is running, and perhaps descendants.
     Server,
-    /// Only descendants: the server has exited.
+    /// The server has exited, and some of its descendants are running.
     Descendants,
     None,
 }
 
-/// The state of the shutdown of one server process: which step is next, and when it is due.
+/// The state machine of one shutdown. It decides which step is next and when the step is due, and sends no signals.
 #[derive(Clone, Debug)]
 struct ShutdownSequence {
     grace_periods: GracePeriods,
@@ -144,21 +148,22 @@ struct ShutdownSequence {
 }
 
 impl ShutdownSequence {
-    /// Creates a shutdown sequence. Its first step is [`ShutdownStep::CloseInput`], or [`ShutdownStep::Terminate`] if the server has
-    /// already exited.
+    /// Creates a shutdown sequence. Its first step is [`ShutdownStep::CloseInput`], or [`ShutdownStep::Terminate`] if the server
+    /// has already exited.
     fn new(grace_periods: GracePeriods) -> Self {
         ShutdownSequence { grace_periods, progress: Stage::Start, deadline: None }
     }
 
-    /// Returns the next step. Call this method again at once after performing a step, until it returns [`ShutdownStep::Wait`]
-    /// or [`ShutdownStep::Done`].
+    /// Returns the next step. After you have performed the step, call this method again at once, until it returns
+    /// [`ShutdownStep::Wait`] or [`ShutdownStep::Done`].
     fn next(&mut self, left: Processes, now: Timestamp) -> ShutdownStep {
         if left == Processes::None {
             self.progress = Stage::Done;
         }
         let due = self.deadline.is_none_or(|at| at <= now);
         match self.progress {
-            // The server has exited, but its child processes remain. They do not read its stdin.
+            // The server has exited, but its child processes are running. They do not read the server's stdin, so closing it is
+            // of no use.
             Stage::Start | Stage::Closed if left == Processes::Descendants => self.terminate(now),
             Stage::Start => {
                 self.progress = Stage::Closed;
@@ -172,8 +177,8 @@ impl ShutdownSequence {
                 ShutdownStep::Kill
             }
             Stage::Closed | Stage::Terminated => ShutdownStep::Wait,
-            // No process survives a kill, but on a busy machine it takes a while until the last one is gone. A process that
-            // exists after this time is blocked in the kernel.
+            // A killed process may need a while to end on a busy machine. A process that still exists when the time has passed is
+            // blocked in the kernel.
             Stage::Killed if due => {
                 self.progress = Stage::Done;
                 ShutdownStep::Done

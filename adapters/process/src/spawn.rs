@@ -1,4 +1,4 @@
-//! Starts the process of a server, and finds out why a start failed.
+//! Starts the process of a server. If the start fails, finds out why.
 
 use std::env;
 use std::io;
@@ -50,24 +50,24 @@ fn spawn_error_kind(def: &McpServerDef, error: &io::Error) -> SpawnErrorKind {
         },
         io::ErrorKind::InvalidInput => SpawnErrorKind::Invalid,
         io::ErrorKind::IsADirectory => SpawnErrorKind::NotExecutable,
-        // The system does not know the format of the file.
+        // The system does not recognize the format of the file as a program.
         #[cfg(unix)]
         _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => SpawnErrorKind::NotExecutable,
         _ => SpawnErrorKind::Other,
     }
 }
 
-/// Checks that this process can open `count` more descriptors now, such as files and sockets.
+/// Checks that this process can open `count` more file descriptors now, for example for files and sockets.
 ///
-/// Call this before code that panics without descriptors, such as the first use of a runtime. Other threads may take the
-/// descriptors meanwhile.
+/// Call this before code that panics if it gets no descriptor, such as the first use of an async runtime. Other threads may use
+/// up the descriptors between this check and that code.
 ///
 /// # Errors
 /// If the limit of open files is reached. The message says what to do.
 pub fn check_descriptors(count: usize) -> io::Result<()> {
-    // Each pipe has two descriptors.
+    // A pipe takes two descriptors.
     let opened: io::Result<Vec<_>> = (0..count.div_ceil(2)).map(|_| io::pipe()).collect();
-    // A pipe can only fail for want of descriptors.
+    // Creating a pipe fails only if no descriptors are left.
     opened.map(drop).map_err(|error| {
         io::Error::new(error.kind(), format!("{error}. Close files, or raise the limit of open files"))
     })

@@ -1,4 +1,4 @@
-//! [`LocalProcess`]: a server's process on this machine.
+//! [`LocalProcess`]: a server's process on this machine, with one implementation for each kind of operating system.
 
 #[cfg(not(any(unix, windows)))]
 mod other;

@@ -1,4 +1,5 @@
-//! Processes of systems with neither process groups nor job objects. Only the server's own process can be ended.
+//! The process of a server, on systems with neither process groups nor job objects. Only the server's own process can be ended,
+//! and not its descendants.
 
 use std::io;
 use std::process::{Child, Command};
@@ -8,7 +9,7 @@ use mcpwire_client::{Exit, McpServerDef};
 
 use crate::pipes::Pipes;
 
-/// A server's process on this machine.
+/// A server's process on this machine, without its descendants.
 #[derive(Debug)]
 pub(crate) struct LocalProcess(Child);
 

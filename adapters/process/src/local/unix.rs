@@ -1,4 +1,4 @@
-//! Processes of Unix: a server's process and its descendants, to signal all of them.
+//! The process of a server on Unix, with its process group and its descendants, so that a signal reaches all of them.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -23,8 +23,8 @@ use unlisted::{Strays, has_only_zombies, leads_its_group};
 use crate::isolation::isolate;
 use crate::pipes::Pipes;
 
-/// Maximum number of searches for strays before a kill. Each search finds the processes that were started before the previous
-/// search stopped their parents, so two or three are usually enough.
+/// Maximum number of searches for strays (descendants outside the process group) before a kill. A search finds the processes that
+/// were started before the previous search stopped their parents. Two or three searches are usually enough.
 const MAX_SEARCHES: usize = 16;
 
 /// How often to check whether the killed server and its descendants have exited. A kill usually takes less than a millisecond.
@@ -37,7 +37,7 @@ pub(crate) struct LocalProcess {
     server: Pid,
     state: State,
     strays: Strays,
-    /// Becomes readable when the server exits.
+    /// A file descriptor that becomes readable when the server exits. `None` if the system has no such descriptors.
     descriptor: Option<OwnedFd>,
 }
 
@@ -45,14 +45,15 @@ pub(crate) struct LocalProcess {
 enum State {
     /// The server is running or a zombie, so its id cannot belong to another process.
     Unreaped,
-    /// The id of the server may be signalled only as the id of its group.
+    /// The server was reaped, so its process id may belong to another process. Its group may still have members, and is
+    /// signalled.
     Reaped,
-    /// No process is left. The ids may belong to other processes by now, so nothing is signalled.
+    /// No process is left. The process id and the group id may belong to other processes by now, so nothing is signalled.
     Ended,
 }
 
 impl LocalProcess {
-    /// Starts the command of `def`, whose standard streams are pipes.
+    /// Starts the command of the definition `def`. The standard streams of the process are pipes.
     pub(crate) fn start(mut command: Command, def: &McpServerDef) -> io::Result<(Self, Pipes)> {
         isolate(&mut command, def)?;
         let mut child = command.spawn()?;
@@ -76,12 +77,12 @@ impl LocalProcess {
         self.descriptor.as_ref().map(|descriptor| descriptor.as_fd())
     }
 
-    /// Returns the id of the server's process, unless the process was reaped.
+    /// Returns the id of the server's process, or `None` if the process was reaped.
     fn unreaped_server(&self) -> Option<Pid> {
         (self.state == State::Unreaped).then_some(self.server)
     }
 
-    /// Returns the exit status, without reaping the process: its id must not be reused while the process is signalled.
+    /// Returns the exit status without reaping the process, so that the system cannot give its id to another process.
     ///
     /// Returns `None` if the process is running or was reaped.
     pub(crate) fn observe(&mut self) -> Option<Exit> {
@@ -99,7 +100,7 @@ impl LocalProcess {
         }
     }
 
-    /// Returns whether processes of the server are left. A server that was not reaped is one of them.
+    /// Returns whether processes of the server are left: the server itself until it is reaped, or descendants.
     pub(crate) fn has_processes(&mut self) -> bool {
         if self.state == State::Reaped {
             let group_is_empty =
@@ -111,20 +112,22 @@ impl LocalProcess {
         self.state != State::Ended
     }
 
-    /// Searches for descendants that have left the group, to signal them later. Returns whether there are new ones.
+    /// Searches for descendants that have left the process group, so that later signals reach them. Returns whether the search
+    /// has found new ones.
     pub(crate) fn find_strays(&mut self) -> bool {
         self.state != State::Ended && self.strays.find(self.server, self.unreaped_server())
     }
 
-    /// Sends `SIGTERM` to all processes.
+    /// Sends `SIGTERM` to the server and all its known descendants.
     pub(crate) fn terminate(&mut self) {
         self.find_strays();
         self.signal(Signal::TERM);
     }
 
-    /// Kills all processes.
+    /// Kills the server and all its known descendants.
     pub(crate) fn kill(&mut self) {
-        // A stopped process starts no others, so all processes are known when a search finds no new ones.
+        // The processes are stopped first. A stopped process starts no others, so the search is complete when it finds no new
+        // processes.
         for _ in 0..MAX_SEARCHES {
             self.signal(Signal::STOP);
             if !self.find_strays() {
@@ -140,7 +143,8 @@ impl LocalProcess {
         }
         // A signal fails only if there is no such process, or if the process belongs to another user.
         let _ = kill_process_group(self.server, signal);
-        // No process gets a signal twice: some servers take the second `SIGTERM` as a request to exit at once.
+        // The server gets the signal through its group, or directly if it has left the group, but not twice: some servers take a
+        // second `SIGTERM` as a request to exit at once.
         if let Some(server) = self.unreaped_server()
             && !leads_its_group(server)
         {
@@ -165,15 +169,15 @@ impl LocalProcess {
     }
 }
 
-/// Reaps a process when it exits, in a thread. Without this, a killed process that takes long to exit would be a zombie until the
-/// program ends.
+/// Starts a thread that reaps the process when it exits. Without this, a killed process that takes long to exit would stay a
+/// zombie until this program ends.
 fn reap_later(server: Pid) {
     let reap = move || while matches!(waitpid(Some(server), WaitOptions::empty()), Err(rustix::io::Errno::INTR)) {};
-    // Without a thread, the zombie stays.
+    // If the thread cannot be started, the process stays a zombie.
     let _ = thread::Builder::new().name("mcpwire-reaper".into()).spawn(reap);
 }
 
-/// Kills all child processes of this program, with their descendants. For a program that is about to exit.
+/// Kills all child processes of this program, with their descendants. Call this in a program that is about to exit.
 ///
 /// On systems other than Linux, this function does nothing.
 pub fn kill_children() {
@@ -185,7 +189,7 @@ pub fn kill_children() {
 
 /// Kills a process that leads a process group, with its descendants, as [`Process::kill`](crate::Process::kill) does.
 ///
-/// The caller must know that the process was not reaped: otherwise its id may belong to another process. On systems other than
+/// The caller must know that the process was not reaped. Otherwise its id may belong to another process. On systems other than
 /// Unix, this function does nothing.
 pub fn kill_tree(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
@@ -193,12 +197,12 @@ pub fn kill_tree(pid: u32) {
     }
 }
 
-/// Unix systems that have no list of the children of a process.
+/// The parts that need `/proc`, for Unix systems other than Linux. These systems do not list the children of a process.
 #[cfg(not(target_os = "linux"))]
 mod unlisted {
     use rustix::process::Pid;
 
-    /// The descendants of a server that have left its process group. They are not found here.
+    /// The descendants of a server that have left its process group. Always empty, because they cannot be found on these systems.
     #[derive(Debug, Default)]
     pub(super) struct Strays {}
 
@@ -215,13 +219,13 @@ mod unlisted {
 
     /// Returns whether the group has only zombies, or only processes that this user may not signal.
     ///
-    /// macOS reports `EPERM` in both cases, and processes of another user cannot be ended anyway. Other systems are not known to
-    /// report it for zombies.
+    /// macOS reports `EPERM` in both cases. Processes of another user cannot be ended by this program, so they do not matter.
+    /// Other systems are not known to report `EPERM` for zombies.
     pub(super) fn has_only_zombies(group: Pid) -> bool {
         cfg!(target_vendor = "apple") && rustix::process::test_kill_process_group(group) == Err(rustix::io::Errno::PERM)
     }
 
-    /// Returns whether the process is in the group that it led at its start.
+    /// Returns whether the process is still in the process group that it led at its start.
     pub(super) fn leads_its_group(process: Pid) -> bool {
         rustix::process::getpgid(Some(process)) == Ok(process)
     }

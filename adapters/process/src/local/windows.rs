@@ -1,4 +1,4 @@
-//! Processes of Windows: a server's process and its descendants, in a job object.
+//! The process of a server on Windows, in a job object that also contains its descendants.
 
 use std::io;
 use std::os::windows::io::AsRawHandle as _;
@@ -13,32 +13,34 @@ use win32job::{ExtendedLimitInfo, Job};
 
 use crate::pipes::Pipes;
 
-/// The process starts suspended, so that it cannot start another process before it is in the job.
+/// Flag that starts the process suspended, so that it cannot start other processes before it is in the job.
 const CREATE_SUSPENDED: u32 = 0x0000_0004;
 
-/// A program without a console, such as an editor, would show a window for each server.
+/// Flag that hides the console window. Without it, a program that has no console, such as an editor, would show a window for each
+/// server.
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
-/// How often to check whether the killed server and its descendants have exited.
+/// Interval at which to check whether the killed server and its descendants have exited.
 const KILL_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A server's process on this machine, and its descendants.
 #[derive(Debug)]
 pub(crate) struct LocalProcess {
     server: Box<dyn ChildWrapper>,
-    /// Contains the server and all processes that the server or its descendants start. The system kills them when the last handle of
-    /// the job is closed, so they also end if this program is killed.
+    /// The job object that contains the server and all its descendants. The system kills them when the last handle of the job is
+    /// closed, so they also end if this program is killed.
     job: Job,
 }
 
 impl LocalProcess {
-    /// Starts the command, whose standard streams are pipes.
+    /// Starts the command in a new job object. The standard streams of the process are pipes.
     pub(crate) fn start(command: Command, _: &McpServerDef) -> io::Result<(Self, Pipes)> {
         check_script_arguments(&command)?;
         let mut limits = ExtendedLimitInfo::new();
         limits.limit_kill_on_job_close();
         let job = Job::create_with_limit_info(&limits).map_err(io::Error::other)?;
-        // `JobObject` lets the process run, and ends the tree at once. Its own job does not end the tree when this program is killed.
+        // `JobObject` resumes the suspended process, and can kill all processes of the tree. Its own job object would not end
+        // them if this program is killed, so `job` is needed too.
         let mut command = CommandWrap::from(command);
         command.wrap(JobObject);
         let mut pipes = None;
@@ -63,7 +65,7 @@ impl LocalProcess {
         Some(Exit::new(status.code(), None))
     }
 
-    /// Does nothing: the process is gone when its handle is closed.
+    /// Does nothing: on Windows, a process needs no reaping. The system removes it when its last handle is closed.
     pub(crate) fn reap(&mut self) {}
 
     pub(crate) fn has_processes(&mut self) -> bool {
@@ -71,17 +73,17 @@ impl LocalProcess {
         self.job.query_process_id_list().map_or(true, |ids| !ids.is_empty())
     }
 
-    /// Does nothing: no process can leave the job.
+    /// Does nothing, and returns `false`: no process can leave the job.
     pub(crate) fn find_strays(&mut self) -> bool {
         false
     }
 
-    /// Kills all processes, because Windows has no signal that asks a process to end.
+    /// Kills the server and all its descendants, because Windows has no signal that asks a process to end.
     pub(crate) fn terminate(&mut self) {
         self.kill();
     }
 
-    /// Kills all processes.
+    /// Kills the server and all its descendants.
     pub(crate) fn kill(&mut self) {
         let _ = self.server.start_kill();
     }
@@ -95,8 +97,8 @@ impl LocalProcess {
     }
 }
 
-/// Refuses arguments that a script may not get unchanged. `cmd.exe` replaces `%NAME%` by the value of a variable, also within quotes.
-/// Std quotes all else, or refuses it.
+/// Returns an error if the command is a script, and an argument contains `%`. `cmd.exe` replaces `%NAME%` by the value of a
+/// variable, even within quotes. Std quotes or refuses all other special characters.
 fn check_script_arguments(command: &Command) -> io::Result<()> {
     let script = Path::new(command.get_program());
     let is_script = script

@@ -1,11 +1,11 @@
-//! Descendants and zombies on Linux, from `/proc`.
+//! Finds the descendants of a server and zombies on Linux, by reading `/proc`.
 
 use rustix::process::Pid;
 
 use crate::procfs::{self, ProcessStat};
 
-/// Maximum number of processes that one search visits: more than a server needs, and few enough for a fork bomb not to stall
-/// the program.
+/// Maximum number of processes that one search visits. This is more than a server needs, and few enough that a fork bomb does not
+/// stall the program.
 const MAX_VISITED: usize = 4_096;
 
 /// The descendants of a server that have left its process group.
@@ -15,12 +15,13 @@ pub(super) struct Strays(Vec<Stray>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stray {
     pid: u32,
-    /// See [`ProcessStat::start_time`].
+    /// The start time in clock ticks, to recognize a reused process id. See [`ProcessStat::start_time`].
     start_time: u64,
 }
 
 impl Strays {
-    /// Searches the descendants of the server and of all known strays. Returns whether it has found new strays.
+    /// Searches the descendants of the server and of all known strays for processes that have left the group. Returns whether the
+    /// search has found new strays.
     pub(super) fn find(&mut self, group: Pid, unreaped_server: Option<Pid>) -> bool {
         let known = self.0.len();
         let mut visited: Vec<u32> = unreaped_server.into_iter().chain(self.running()).map(id).collect();
@@ -42,7 +43,7 @@ impl Strays {
         self.0.len() > known
     }
 
-    /// Returns the strays that are running.
+    /// Returns the process ids of the strays that are still running.
     pub(super) fn running(&self) -> impl Iterator<Item = Pid> {
         let is_running = |stray: &&Stray| {
             ProcessStat::read(stray.pid).is_some_and(|stat| stat.start_time == stray.start_time && !stat.is_zombie)
@@ -59,10 +60,10 @@ pub(super) fn has_only_zombies(group: Pid) -> bool {
     !members.is_empty() && members.iter().all(|stat| stat.is_zombie)
 }
 
-/// Returns whether the process is in the group that it led at its start.
+/// Returns whether the process is still in the process group that it led at its start.
 ///
-/// `getpgid` would return zero for a group of another PID namespace, which is no valid [`Pid`]. Without `/proc` the answer is no:
-/// a second signal is better than none.
+/// Does not use `getpgid`: for a group of another PID namespace it returns zero, which is not a valid [`Pid`]. Without `/proc`
+/// this returns `false`. The server may then get a signal twice, which is better than no signal.
 pub(super) fn leads_its_group(process: Pid) -> bool {
     ProcessStat::read(id(process)).is_some_and(|stat| stat.group == id(process))
 }
