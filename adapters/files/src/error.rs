@@ -1,38 +1,39 @@
-//! [`FileError`]: why a file cannot be used.
+//! [`FileError`]: the error of a file that cannot be used.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file cannot be used. The message names the file, and says what to do if that is known.
+/// The error of a file that cannot be used. The message names the file and the reason, and says how to solve the problem if that
+/// is known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// An operation on the file failed.
+    /// An operation on the file failed, such as reading it.
     #[error("{} cannot be {operation}: {reason}{}", path.display(), advice(*kind))]
     #[non_exhaustive]
     Failed {
-        /// The participle of the operation, such as "read".
+        /// The operation that failed, as a past participle such as "read". The message says that the file "cannot be read".
         operation: &'static str,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The kind of the system's error.
         kind: io::ErrorKind,
-        /// The text of the system's error.
+        /// The text of the system's error, for the message.
         reason: String,
     },
-    /// The file is not private to this user.
+    /// Other users can read or change the file, or could replace it.
     #[error("{} {reason}", path.display())]
     #[non_exhaustive]
     NotPrivate {
-        /// The file or directory.
+        /// The path of the file or directory that is not private.
         path: PathBuf,
-        /// The reason, with the command that mends it if there is one.
+        /// Why the file is not private, and the command that makes it private if there is one.
         reason: String,
     },
 }
 
 impl FileError {
-    /// Creates the error for a failed operation on a file. `operation` is a participle, such as "read".
+    /// Creates the error for a failed operation on a file. `operation` is a past participle, such as "read".
     pub fn new(operation: &'static str, path: &Path, error: &io::Error) -> Self {
         FileError::Failed { operation, path: path.to_owned(), kind: error.kind(), reason: error.to_string() }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::{Fs, NewFile, SystemFs};
 
-/// A fault that the file system for tests simulates.
+/// A fault that [`FaultyFs`] simulates, to test code that replaces files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The machine loses power: later steps fail, and files that were not synced lose half of their content.
@@ -18,7 +18,8 @@ pub enum Fault {
     Fails(io::ErrorKind),
 }
 
-/// A file system for tests. It uses the real files, and simulates a fault at a chosen step.
+/// A file system for tests. It changes real files, and simulates a fault at a chosen step. A step is one change, such as creating
+/// or renaming a file.
 #[derive(Clone, Debug)]
 pub struct FaultyFs {
     state: Arc<Mutex<State>>,
@@ -30,23 +31,24 @@ struct State {
     /// Number of steps that still succeed before the fault. `None` after the fault.
     left: Option<usize>,
     steps: usize,
-    /// The files whose content was not synced, so that a loss of power would damage it.
+    /// The files whose content was not synced to the disk, so that a loss of power would damage it.
     volatile: BTreeSet<PathBuf>,
 }
 
 impl FaultyFs {
-    /// Creates a file system on which `steps` changes succeed, and at the next change `fault` happens.
+    /// Creates a file system on which the first `steps` changes succeed. The next change causes `fault`.
     pub fn new(steps: usize, fault: Fault) -> Self {
         let state = State { fault, left: Some(steps), steps: 0, volatile: BTreeSet::new() };
         FaultyFs { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Returns the number of changes that were made or tried so far.
+    /// Returns the number of changes that callers have made or tried so far. A test runs once without a fault to find this
+    /// number.
     pub fn steps(&self) -> usize {
         self.lock_state().steps
     }
 
-    /// Simulates a loss of power: truncates the files that were not synced to half of their content.
+    /// Simulates a loss of power: truncates each file that was not synced to half of its content.
     pub fn lose_power(&self) {
         for path in &self.lock_state().volatile {
             if let Ok(bytes) = fs::read(path) {
@@ -144,7 +146,7 @@ struct FaultyFile {
 impl NewFile for FaultyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let (file, half) = (&mut self.file, bytes.len() / 2);
-        // Half of the bytes arrive even if the step fails.
+        // Half of the bytes are written even if the step fails, as in a real partial write.
         file.write(&bytes[..half])?;
         self.fs.step(|_| file.write(&bytes[half..]))
     }

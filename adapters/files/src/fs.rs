@@ -1,4 +1,4 @@
-//! [`Fs`]: the file operations. Tests replace them, to fail or to crash at each step.
+//! [`Fs`]: the operations on files that this crate uses. Tests replace them, to let each step fail or crash.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -11,12 +11,12 @@ use std::time::Duration;
 use crate::regular::{Links, MAX_LINKS, if_there, make_private, open_regular, read_open_file};
 use crate::trusted::check_trusted;
 
-/// Maximum size of a file, in bytes. A hub's configuration of 1,000 servers takes 1 MiB, and 10,000 cached tools
-/// 10 MiB.
+/// Maximum size of a file that [`SystemFs`] reads, in bytes. A hub's configuration of 1,000 servers takes 1 MiB, and 10,000
+/// cached tools take 10 MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The operations on files. Tests replace them. `mode` parameters are Unix permissions, and have no effect
-/// on other systems.
+/// The operations on files. [`SystemFs`] implements them for real files, and tests replace them. The `mode` parameters are Unix
+/// permissions, and have no effect on other systems.
 pub trait Fs: fmt::Debug + Send + Sync {
     /// Reads the whole file at `path`. Returns `None` if the file does not exist.
     ///
@@ -24,7 +24,8 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// If the file cannot be read, if it is not a regular file, or if other users can change it.
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>>;
 
-    /// Follows the symbolic links at `path`, and returns the path of the file that they lead to. That file need not exist.
+    /// Follows the symbolic links at `path`, and returns the path to which they lead. No file needs to exist at the returned
+    /// path.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf>;
 
     /// Returns the Unix permissions of the file at `path`, or `None` if the file does not exist.
@@ -37,27 +38,27 @@ pub trait Fs: fmt::Debug + Send + Sync {
     /// Dropping the returned file releases the lock.
     fn lock(&self, path: &Path, timeout: Duration) -> io::Result<File>;
 
-    /// Creates a new file with the permissions `mode`, and locks it while it is open, if the file system has locks.
+    /// Creates a new file with the permissions `mode`. If the file system has locks, the file is locked while it is open.
     ///
     /// # Errors
-    /// If `path` exists already. [`io::ErrorKind::Interrupted`] if another program removed the file before it was locked: try another
-    /// path, because that program may remove this path again.
+    /// If `path` exists already. [`io::ErrorKind::Interrupted`] if another program removed the file before it was locked. Try
+    /// another path then, because that program may remove this path again.
     fn create(&self, path: &Path, mode: u32) -> io::Result<Box<dyn NewFile>>;
 
     /// Creates a hard link `to` that refers to the same file as `from`.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Renames the file `from` to `to`. An existing file `to` is replaced.
+    /// Renames the file `from` to `to`. Replaces the file at `to` if it exists.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Syncs the directory at `path` to the disk, so that new names of files in it survive a loss of power.
+    /// Syncs the directory at `path` to the disk, so that new and renamed files in it survive a loss of power.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 
     /// Removes the file at `path`.
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
-/// A new file that [`Fs::create`] has created, open for writing.
+/// A new file that [`Fs::create`] has created. It is open for writing.
 pub trait NewFile {
     /// Writes all of `bytes` to the end of the file.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
@@ -66,7 +67,7 @@ pub trait NewFile {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// The operations on the real file system of the machine.
+/// The real file system of the machine, for all uses outside of tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemFs;
 
@@ -75,7 +76,7 @@ impl Fs for SystemFs {
         let mut options = OpenOptions::new();
         options.read(true);
         let Some((file, metadata)) = if_there(open_regular(path, options, Links::Follow))? else { return Ok(None) };
-        // Nobody else can replace a file that passes, so the file that was opened is the one that is checked.
+        // No other user can replace a file that passes this check. The file that was opened is therefore the checked one.
         check_writers(path)?;
         read_open_file(file, &metadata, MAX_BYTES).map(Some)
     }
@@ -125,7 +126,7 @@ impl Fs for SystemFs {
     fn create(&self, path: &Path, mode: u32) -> io::Result<Box<dyn NewFile>> {
         let mut options = OpenOptions::new();
         options.create_new(true).write(true);
-        // The file is created private, and `mode` is set afterwards, because the umask would restrict a mode that is given at
+        // The file is created private, and its mode is set afterwards, because the umask would restrict a mode that is given at
         // creation.
         make_private(&mut options);
         let file = options.open(path)?;
@@ -152,7 +153,7 @@ impl Fs for SystemFs {
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         #[cfg(unix)]
         return File::open(path)?.sync_all();
-        // Other systems cannot open directories as files.
+        // Systems other than Unix cannot open a directory as a file, so nothing is synced.
         #[cfg(not(unix))]
         {
             let _ = path;
@@ -175,25 +176,26 @@ impl NewFile for File {
     }
 }
 
-/// Waits up to `timeout` until `file` is locked. A separate thread calls `File::lock`, which has no timeout. Trying the lock at
-/// intervals instead could fail forever while other programs take it in between.
+/// Waits up to `timeout` until `file` is locked. A separate thread calls `File::lock`, which has no timeout. Repeated attempts
+/// without waiting could all fail while other programs take the lock in between.
 fn wait_for_lock(file: File, timeout: Duration) -> io::Result<File> {
     let (sender, receiver) = mpsc::sync_channel(0);
     let wait = move || {
         let locked = file.lock().map(|()| file);
-        // After the timeout, sending fails and drops the file, which releases the lock.
+        // If the timeout has passed, nobody receives the file. It is dropped, which releases the lock.
         let _ = sender.send(locked);
     };
     thread::Builder::new().name("lock".to_owned()).spawn(wait)?;
     receiver.recv_timeout(timeout).unwrap_or_else(|_| Err(io::ErrorKind::WouldBlock.into()))
 }
 
-/// Returns the directory of the file at `path`.
+/// Returns the directory that contains the file at `path`. For a path without a directory, this is `.`.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Refuses a file that other users could change or replace: it may say which programs to start.
+/// Returns an error if other users could change or replace the file at `path`. A configuration file says which programs to start,
+/// so other users must not control it.
 fn check_writers(path: &Path) -> io::Result<()> {
     check_trusted(path).map_err(io::Error::other)
 }

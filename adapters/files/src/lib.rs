@@ -1,6 +1,6 @@
 //! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its features `http`, `file-store` and `hub`; its API may change in any release.
 //!
-//! Files that survive crashes and stay private.
+//! Opens, reads and replaces files safely: a replaced file survives a crash, and secrets stay private to the user.
 //!
 //! | file | content |
 //! |---|---|

@@ -1,7 +1,8 @@
-//! [`create_output`]: files whose paths come from the user, to write to.
+//! [`create_output`]: opens files to write to, whose paths come from the user.
 //!
-//! In a directory that others can write to, such as `/tmp`, somebody may have put a file or a link there: to read what is written, or
-//! to have another file overwritten. The superuser could even write to files of others.
+//! In a directory that other users can write to, such as `/tmp`, another user may have put a file or a link at the path. This
+//! user could then read the output, or have another file overwritten. A program of the superuser could even overwrite files of
+//! any user.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -9,29 +10,31 @@ use std::path::Path;
 
 use crate::regular::{Links, is_pipe, make_private, open_regular};
 
-/// Opens the file at `path` to write it anew, and creates it if it is missing. Only this user can read and write it then.
+/// Opens the file at `path` to replace its content, and creates the file if it is missing. Afterwards, only this user can read
+/// and write a regular file.
 ///
-/// A regular file must belong to this user, and must not be behind a link. A pipe or device may be, such as `/dev/stderr` or
-/// `>(command)`.
+/// A regular file must belong to this user, and `path` must not be a symbolic link to it. A link to a pipe or device is accepted,
+/// such as `/dev/stderr` or `>(command)`.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`] or [`io::ErrorKind::PermissionDenied`] for other files, which stay as they are.
+/// [`io::ErrorKind::InvalidInput`] or [`io::ErrorKind::PermissionDenied`] for a file that is not accepted. Its content is not
+/// changed.
 pub fn create_output(path: &Path) -> io::Result<File> {
     check_link(path)?;
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        // Only the superuser creates devices, but everyone creates pipes with names.
+        // Only the superuser can create devices, but every user can create named pipes.
         let named = fs::symlink_metadata(path)?;
         if is_pipe(named.file_type()) {
             check_own_file(&named)?;
         }
         let file = OpenOptions::new().write(true).open(path)?;
-        // A regular file may have taken the place of the device.
+        // A regular file may have replaced the device since the check.
         if !file.metadata()?.is_file() {
             return Ok(file);
         }
     }
     let mut options = OpenOptions::new();
-    // The file is emptied only after the check of its owner.
+    // The file is truncated only after the check of its owner.
     options.write(true).create(true).truncate(false);
     make_private(&mut options);
     let (file, metadata) = open_regular(path, options, Links::Refuse)?;
@@ -42,10 +45,11 @@ pub fn create_output(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Checks that a file which is open for writing belongs to this user, and has no other name.
+/// Checks that an open file belongs to this user and has no second hard link, so that writing to it changes no file of another
+/// user.
 ///
 /// # Errors
-/// [`io::ErrorKind::PermissionDenied`] otherwise.
+/// [`io::ErrorKind::PermissionDenied`] if the file belongs to another user or has several hard links.
 pub fn check_own_file(metadata: &Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -62,10 +66,11 @@ pub fn check_own_file(metadata: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks that a symbolic link at `path` belongs to this user or the superuser. Accepts all other files, also a missing one.
+/// Checks that a symbolic link at `path` belongs to this user or the superuser. Accepts every path that is not a symbolic link,
+/// also a missing file.
 ///
 /// # Errors
-/// [`io::ErrorKind::PermissionDenied`] for a link of another user.
+/// [`io::ErrorKind::PermissionDenied`] if the link belongs to another user.
 pub fn check_link(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {

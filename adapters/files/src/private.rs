@@ -1,4 +1,4 @@
-//! [`read_private`]: reads files that only this user may read.
+//! [`read_private`]: reads files that only this user may read, such as secrets.
 
 use std::fs::{self, FileType, Metadata, OpenOptions};
 use std::io;
@@ -13,13 +13,14 @@ use crate::trusted::quoted;
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// Reads a whole file of at most `max_bytes` that only this user may read. Returns `None` if the file does not exist.
+/// Reads a whole file that only this user may read, such as a secret. Returns `None` if the file does not exist.
 ///
-/// Systems without Unix permissions have no such check.
+/// Systems without Unix permissions have no check of the owner and the permissions.
 ///
 /// # Errors
-/// [`FileError::NotPrivate`] if the file is a symbolic link, or belongs to other users or is open to them, or if other users can
-/// change a directory on the way to it.
+/// [`FileError::NotPrivate`] if the file is a symbolic link, if it belongs to another user, if other users can access it, or if
+/// other users can change a directory on the path. [`FileError::Failed`] if the file cannot be read, or has more than
+/// `max_bytes`.
 pub fn read_private(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, FileError> {
     if !check_private_file(path)? {
         return Ok(None);
@@ -29,19 +30,19 @@ pub fn read_private(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, File
     options.read(true);
     let opened = if_there(open_regular(path, options, Links::Refuse)).map_err(failed)?;
     let Some((file, metadata)) = opened else { return Ok(None) };
-    // Another file may have taken the place of the one that was checked.
+    // Another file may have replaced the checked file before it was opened.
     check_owner(path, &metadata, FILE_MODE)?;
     read_open_file(file, &metadata, max_bytes).map(Some).map_err(failed)
 }
 
-/// Returns whether the file `path` exists. Returns an error if it is a symbolic link, or belongs to other users or is open to
-/// them.
+/// Returns whether the file `path` exists. Returns an error if it is not a regular file, belongs to another user, can be accessed
+/// by other users, or is in a directory that other users can change.
 pub fn check_private_file(path: &Path) -> Result<bool, FileError> {
     check(path, FileType::is_file, "a file", FILE_MODE)
 }
 
-/// Returns whether the directory `path` exists. Returns an error if it is a symbolic link, or belongs to other users or is open
-/// to them.
+/// Returns whether the directory `path` exists. Returns an error if it is not a directory, belongs to another user, can be accessed
+/// by other users, or is in a directory that other users can change.
 pub fn check_private_directory(path: &Path) -> Result<bool, FileError> {
     check(path, FileType::is_dir, "a directory", DIRECTORY_MODE)
 }
@@ -59,7 +60,8 @@ fn check(path: &Path, is: fn(&FileType) -> bool, what: &str, mode: u32) -> Resul
     check_trusted(path).map(|()| true)
 }
 
-/// Checks that a file or directory belongs to this user and is closed to other users. The error recommends `mode`.
+/// Checks that a file or directory belongs to this user and that other users cannot access it. The error recommends the
+/// permissions `mode`.
 #[cfg(unix)]
 fn check_owner(path: &Path, metadata: &Metadata, mode: u32) -> Result<(), FileError> {
     use std::os::unix::fs::MetadataExt as _;

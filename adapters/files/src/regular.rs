@@ -1,47 +1,50 @@
-//! [`open_regular`], [`read_regular`], [`read_file_or_pipe`]: files whose paths come from the user or from a configuration.
+//! [`open_regular`], [`read_regular`], [`read_file_or_pipe`]: open files whose paths come from the user or from a configuration,
+//! without blocking.
 //!
-//! Opening a named pipe waits for its other end, reading a terminal waits for the user, and `/dev/zero` has no end. A file that
-//! takes the place of a configuration file must not stop the program, so only regular files are opened.
+//! Opening a named pipe waits for its other end, reading a terminal waits for the user, and `/dev/zero` has no end. Such a file
+//! in the place of a configuration file must not block the program. For this reason, these functions open only regular files.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Maximum number of symbolic links to follow for one path. Linux has the same limit.
+/// Maximum number of symbolic links to follow for one path, so that links that form a loop end. Linux has the same limit.
 #[cfg(feature = "replace")]
 pub(crate) const MAX_LINKS: usize = 40;
 
-/// Whether the last part of a path may be a symbolic link.
+/// Whether [`open_regular`] follows a symbolic link at the last part of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// The link is followed. The file that it leads to must be regular.
+    /// Follow the link. It must lead to a regular file.
     Follow,
-    /// A link is an error.
+    /// Return an error if the path is a link.
     Refuse,
 }
 
-/// Opens a regular file without waiting. Custom flags of `options` are replaced.
+/// Opens a regular file without waiting. Replaces the custom flags of `options`.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`] if the path leads to a directory, pipe, socket or device, or to a link that is refused.
+/// [`io::ErrorKind::InvalidInput`] if the path leads to a directory, pipe, socket or device, or to a symbolic link that `links`
+/// refuses.
 pub fn open_regular(path: &Path, options: OpenOptions, links: Links) -> io::Result<(File, Metadata)> {
-    // To open a device can have effects, and to open a socket fails without a useful message.
+    // Opening a device can have effects, and opening a socket fails without a useful message. The kind of the file is therefore
+    // checked first.
     let found = match links {
         Links::Follow => fs::metadata(path),
         Links::Refuse => fs::symlink_metadata(path),
     };
-    // `options` may create a missing file.
+    // A missing file is no error here, because `options` may create it.
     if let Some(metadata) = if_there(found)? {
         check(metadata.file_type())?;
     }
     let file = without_waiting(options, links).open(path)?;
-    // Another file may have taken the place of the one that was checked.
+    // Another file may have replaced the checked file before it was opened.
     let metadata = file.metadata()?;
     check(metadata.file_type())?;
     Ok((file, metadata))
 }
 
-/// Makes a file that `options` create readable and writable only by this user.
+/// Sets the permissions of a file that `options` will create: only this user can read and write it.
 pub(crate) fn make_private(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -49,7 +52,8 @@ pub(crate) fn make_private(options: &mut OpenOptions) {
     let _ = options;
 }
 
-/// Adds the flags with which to open a pipe does not wait, and to open a terminal has no effect on this process.
+/// Adds the flags `O_NONBLOCK` and `O_NOCTTY`: opening a pipe does not wait, and opening a terminal does not make it the
+/// controlling terminal.
 #[cfg(unix)]
 fn without_waiting(mut options: OpenOptions, links: Links) -> OpenOptions {
     use rustix::fs::OFlags;
@@ -64,10 +68,10 @@ fn without_waiting(options: OpenOptions, _: Links) -> OpenOptions {
     options
 }
 
-/// Reads a whole regular file of at most `max_bytes`, without waiting. Symbolic links are followed.
+/// Reads a whole regular file of at most `max_bytes`, without waiting for a pipe or terminal. Follows symbolic links.
 ///
 /// # Errors
-/// Those of [`open_regular`], and [`io::ErrorKind::FileTooLarge`].
+/// The errors of [`open_regular`], and [`io::ErrorKind::FileTooLarge`] if the file has more than `max_bytes`.
 pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -75,20 +79,20 @@ pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     read_open_file(file, &metadata, max_bytes)
 }
 
-/// Reads a whole regular file, or a pipe to its end, of at most `max_bytes`. Symbolic links are followed.
+/// Reads a whole regular file, or a pipe to its end, of at most `max_bytes`. Follows symbolic links.
 ///
-/// Shells name the output of a command as a pipe: `<(command)`. A pipe may never be opened at its other end, or stay open, so only
-/// call this where the user can end the wait.
+/// A shell passes the output of a command as the path of a pipe: `<(command)`. Opening and reading a pipe can wait forever, so
+/// call this only where the user can interrupt the wait.
 ///
 /// # Errors
-/// Those of [`read_regular`].
+/// The errors of [`read_regular`].
 pub fn read_file_or_pipe(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
-    // To open a device can have effects, so the kind is checked first.
+    // Opening a device can have effects, so the kind of the file is checked first.
     if !is_pipe(fs::metadata(path)?.file_type()) {
         return read_regular(path, max_bytes);
     }
     let file = File::open(path)?;
-    // Another file may have taken the place of the pipe.
+    // Another file may have replaced the pipe before it was opened.
     let metadata = file.metadata()?;
     if !is_pipe(metadata.file_type()) {
         check(metadata.file_type())?;
@@ -99,19 +103,20 @@ pub fn read_file_or_pipe(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
 /// Reads the rest of a file that [`open_regular`] has opened.
 ///
 /// # Errors
-/// [`io::ErrorKind::FileTooLarge`] if the file has more than `max_bytes`, also if it grows meanwhile.
+/// [`io::ErrorKind::FileTooLarge`] if the file has more than `max_bytes`, also if it grows while it is read.
 pub fn read_open_file(file: File, metadata: &Metadata, max_bytes: u64) -> io::Result<Vec<u8>> {
-    // One byte more shows whether the limit is exceeded. The buffer does not grow, so no copies of a secret stay in memory.
+    // One more byte than the file has shows whether the file is larger than the limit. The buffer never grows, so no copies of a
+    // secret stay in memory.
     let capacity = metadata.len().min(max_bytes).saturating_add(1);
     let mut bytes = Vec::with_capacity(usize::try_from(capacity).unwrap_or(0));
     read_to_end(file, &mut bytes, max_bytes)?;
     Ok(bytes)
 }
 
-/// Appends the rest of an input to `bytes`.
+/// Appends all remaining bytes of an input, at most `max_bytes`, to `bytes`.
 ///
 /// # Errors
-/// [`io::ErrorKind::FileTooLarge`] if the input has more than `max_bytes`.
+/// [`io::ErrorKind::FileTooLarge`] if the input has more than `max_bytes` left.
 pub fn read_to_end(input: impl Read, bytes: &mut Vec<u8>, max_bytes: u64) -> io::Result<()> {
     let read = input.take(max_bytes.saturating_add(1)).read_to_end(bytes)?;
     if read as u64 > max_bytes {
@@ -121,7 +126,7 @@ pub fn read_to_end(input: impl Read, bytes: &mut Vec<u8>, max_bytes: u64) -> io:
     Ok(())
 }
 
-/// Returns `None` in place of the error for a missing file.
+/// Converts the error for a missing file to `None`, and returns all other results unchanged.
 pub(crate) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

@@ -1,25 +1,27 @@
-//! [`is_private`]: whether a group has no members but one user and the superuser.
+//! [`is_private`]: finds out whether a Unix group has no other members than one user and the superuser.
 
 use std::fs;
 
-/// Returns whether no other user than `uid` and the superuser is in the group `gid`, as far as the files of this machine say.
+/// Returns whether only the user `uid` and the superuser are members of the group `gid`, according to `/etc/passwd` and
+/// `/etc/group`.
 ///
-/// A group that these files do not contain may have any members. On Apple systems, the files do not contain the users.
+/// Returns `false` for a group that these files do not contain, because it may have any members. Always returns `false` on Apple
+/// systems, whose files do not contain the users.
 pub(super) fn is_private(gid: u32, uid: u32) -> bool {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     !cfg!(target_vendor = "apple") && is_private_in(&read("/etc/passwd"), &read("/etc/group"), gid, uid)
 }
 
-/// As [`is_private`], with the contents of `/etc/passwd` and `/etc/group`.
+/// Does the same as [`is_private`] with the given contents of `/etc/passwd` and `/etc/group`, so that tests can choose them.
 fn is_private_in(passwd: &str, group: &str, gid: u32, uid: u32) -> bool {
-    // `name:password:uid:gid:...`
+    // The format of a line of `/etc/passwd`: `name:password:uid:gid:...`
     let users = || {
         passwd.lines().filter_map(|line| {
             let mut fields = line.split(':');
             Some((fields.next()?, fields.nth(1)?.parse::<u32>().ok()?, fields.next()?.parse::<u32>().ok()?))
         })
     };
-    // `name:password:gid:member,member`
+    // The format of a line of `/etc/group`: `name:password:gid:member,member`
     let mut listed = group.lines().filter_map(|line| {
         let mut fields = line.split(':').skip(2);
         let is_wanted = fields.next()?.parse() == Ok(gid);
@@ -38,13 +40,13 @@ fn is_private_in(passwd: &str, group: &str, gid: u32, uid: u32) -> bool {
     }
     for name in listed.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         has_members = true;
-        // A name may have several lines.
+        // `/etc/passwd` may have several lines with the same user name.
         let mut ids = users().filter(|(user, ..)| *user == name).peekable();
         if ids.peek().is_none() || ids.any(|(_, member, _)| !is_trusted(member)) {
             return false;
         }
     }
-    // The members of a group without known members are known elsewhere.
+    // If the files list no members, the members are defined elsewhere, for example in a directory service.
     has_members
 }
 

@@ -1,4 +1,4 @@
-//! [`check_trusted`]: whether other users could change a file, or put another file in its place.
+//! [`check_trusted`]: checks that other users cannot change a file or replace it with another file.
 
 #[cfg(unix)]
 mod groups;
@@ -16,10 +16,10 @@ pub(crate) use unix::quoted;
 #[cfg(not(unix))]
 use crate::FileError;
 
-/// Does nothing. Systems other than Unix have other permissions.
+/// Does nothing. This check is about Unix permissions, which other systems do not have.
 ///
 /// # Errors
-/// None.
+/// Never returns an error.
 #[cfg(not(unix))]
 pub fn check_trusted(_: &Path) -> Result<(), FileError> {
     Ok(())

@@ -1,4 +1,4 @@
-//! [`check_trusted`] on Unix: follows a path, and checks the owner and the mode of each part.
+//! [`check_trusted`] on Unix: checks the owner and the mode of each directory and link on the path, and of the file.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,17 +11,18 @@ use super::groups;
 use crate::FileError;
 use crate::regular::{MAX_LINKS, if_there};
 
-/// Mode bit of directories such as `/tmp`, in which users cannot replace the files of other users.
+/// The mode bit of directories such as `/tmp`. Users cannot replace the files of other users in such a directory.
 const STICKY: u32 = 0o1000;
 
-/// Checks that only this user and the superuser can change the file at `path`, or replace it: the owner and the mode of the
-/// file, of each directory on the way, and of each link. What is missing is no error.
+/// Checks that only this user and the superuser can change or replace the file at `path`. Checks the owner and the mode of the
+/// file, of each directory on the path, and of each link. A missing file or directory is no error.
 ///
-/// As in OpenSSH, a group may write if this user is its only member, and the directories above the user's home are the
-/// administrator's: of these, only those are refused that every user can write to.
+/// The rules are those of OpenSSH. A group may have write permission if this user is its only member. The directories above the
+/// user's home belong to the administrator: they are refused only if every user can write to them.
 ///
 /// # Errors
-/// [`FileError::NotPrivate`] with the path, the mode, and the command that mends it.
+/// [`FileError::NotPrivate`] with the path, the mode, and the command that removes the permission. [`FileError::Failed`] if a
+/// part of the path cannot be examined.
 pub fn check_trusted(path: &Path) -> Result<(), FileError> {
     let failed = |path: &Path, error: &io::Error| FileError::new("examined", path, error);
     let path = std::path::absolute(path).map_err(|error| failed(path, &error))?;
@@ -31,7 +32,7 @@ pub fn check_trusted(path: &Path) -> Result<(), FileError> {
     let (mut at, mut rest, mut links) = (PathBuf::new(), parts(&path), 0);
     while let Some(part) = rest.pop() {
         if part == ".." {
-            // The links in `at` were followed.
+            // The links in `at` were already followed, so its parent is the real one.
             at.pop();
             continue;
         }
@@ -51,7 +52,8 @@ pub fn check_trusted(path: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// The home directory of the user, as it is named and with its links followed.
+/// The home directory of the user: the path that the system reports, and the same path with its links followed. Empty if it is
+/// unknown.
 struct Home(Vec<PathBuf>);
 
 impl Home {
@@ -67,14 +69,16 @@ impl Home {
     }
 }
 
-/// Checks one part of a path. `is_above_home` is set for the directories that belong to the administrator.
+/// Checks the owner and the mode of one part of a path. `is_above_home` is set for the directories above the user's home, which
+/// belong to the administrator.
 fn check_part(path: &Path, metadata: &Metadata, is_above_home: bool) -> Result<(), FileError> {
     let refused = |reason| Err(FileError::NotPrivate { path: path.to_owned(), reason });
     let (user, mode) = (rustix::process::geteuid().as_raw(), metadata.mode() & 0o7777);
     if metadata.uid() != 0 && metadata.uid() != user && !is_above_home {
         return refused(format!("belongs to another user. Change its owner with `chown`: it has the mode {mode:04o}"));
     }
-    // The mode of a link has no meaning. In a sticky directory, the owners of the entries decide, which are checked, too.
+    // The mode of a link has no meaning. In a sticky directory, only the owner of an entry can replace it, and that owner is
+    // checked too.
     if metadata.is_symlink() || metadata.is_dir() && mode & STICKY != 0 {
         return Ok(());
     }
@@ -88,7 +92,7 @@ fn check_part(path: &Path, metadata: &Metadata, is_above_home: bool) -> Result<(
     refused(format!("can be changed by {writers} (mode {mode:04o}). Run `chmod {classes}-w {}`", quoted(path)))
 }
 
-/// Quotes a path for a shell.
+/// Quotes a path for a shell, so that the user can copy a command from an error message.
 pub(crate) fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+@%,:".contains(&byte);
