@@ -41,8 +41,8 @@ pub fn check_private_file(path: &Path) -> Result<bool, FileError> {
     check(path, FileType::is_file, "a file", FILE_MODE)
 }
 
-/// Returns whether the directory `path` exists. Returns an error if it is not a directory, belongs to another user, can be accessed
-/// by other users, or is in a directory that other users can change.
+/// Returns whether the directory `path` exists. Returns an error if it is not a directory, belongs to another user, can be
+/// accessed by other users, or is in a directory that other users can change.
 pub fn check_private_directory(path: &Path) -> Result<bool, FileError> {
     check(path, FileType::is_dir, "a directory", DIRECTORY_MODE)
 }

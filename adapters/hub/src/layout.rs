@@ -1,11 +1,11 @@
-//! [`Layout`]: the directories and files of a hub.
+//! [`Layout`]: the paths of the directories and files of a hub.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-/// The directories in which a hub stores its files, for one application `<app>`.
+/// The directories in which a hub stores its files. `<app>` is the name of the application.
 ///
 /// | directory | Linux and other Unixes | macOS | Windows |
 /// |---|---|---|---|
@@ -22,8 +22,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Returns the usual directories of the operating system for the application `name`, or `None` if the home directory is
-    /// unknown.
+    /// Returns the usual directories of the operating system for the application `name`. Returns `None` if the home directory, or
+    /// the `APPDATA` directories of Windows, are unknown.
     pub fn of_application(name: &str) -> Option<Self> {
         let directory = |variable: &str| env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = env::home_dir().filter(|path| path.is_absolute());
@@ -50,6 +50,7 @@ impl Layout {
     }
 
     /// Creates a layout whose four directories are subdirectories of `directory`, for example for tests or portable programs.
+    /// Also use it for a hub whose files must not be in the user's home directory.
     pub fn below(directory: impl AsRef<Path>) -> Self {
         let directory = directory.as_ref();
         let below = |name: &str| directory.join(name);
@@ -61,22 +62,23 @@ impl Layout {
         &self.config
     }
 
-    /// Returns the directory in which the secrets of the servers are stored.
+    /// Returns the directory of the secrets of the servers, such as API keys.
     pub fn secrets(&self) -> &Path {
         &self.secrets
     }
 
-    /// Returns the directory in which the logins of HTTP servers are stored, for [`Logins::new`](crate::logins::Logins::new).
+    /// Returns the directory of the OAuth logins of HTTP servers, for [`Logins::new`](crate::logins::Logins::new).
     pub fn logins(&self) -> PathBuf {
         self.secrets.join("logins")
     }
 
-    /// Returns the directory of cached files. They can be deleted, because the hub recreates them.
+    /// Returns the directory of cached files, such as tool lists. Users may delete these files, because the hub recreates them.
     pub fn cache(&self) -> &Path {
         &self.cache
     }
 
-    /// Returns the directory of files that are useful only on this machine, such as logs.
+    /// Returns the directory of files that are useful only on this machine, such as logs and the list of running server
+    /// processes.
     pub fn state(&self) -> &Path {
         &self.state
     }
@@ -87,17 +89,17 @@ impl Layout {
     }
 
     /// Returns the path of the file that lists the running server processes, for
-    /// [`ProcessRegistry::new`](crate::process_registry::ProcessRegistry::new).
+    /// [`ProcessRegistry::new`](crate::process_registry::ProcessRegistry::new). The next hub reads the file after a crash.
     pub fn process_registry(&self) -> PathBuf {
         self.state.join("ledger.json")
     }
 
-    /// Returns the path of the log file of the server `id`.
+    /// Returns the path of the current log file of the server `id`. The file contains what the server writes to standard error.
     pub fn log(&self, id: Uuid) -> PathBuf {
         self.state.join("logs").join(format!("{id}.log"))
     }
 
-    /// Returns the path of the file that caches the tool list of the server `id`.
+    /// Returns the path of the file in which the hub caches the tool list of the server `id`.
     pub fn catalog(&self, id: Uuid) -> PathBuf {
         self.cache.join("catalog").join(format!("{id}.json"))
     }

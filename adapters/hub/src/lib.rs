@@ -1,7 +1,8 @@
-//! Runs many MCP servers for one program: configurations, secrets, supervision, and calls of tools under unique names.
+//! Runs many MCP servers for one program: stores their configurations and secrets, supervises the servers, and calls their tools
+//! under unique names.
 //!
-//! The library `mcpwire` re-exports this crate as `mcpwire::hub`, and the examples use that name. A program that depends on this crate
-//! itself writes `mcpwire_hub`.
+//! The library `mcpwire` re-exports this crate as `mcpwire::hub`, and the examples use that name. A program that depends directly
+//! on this crate uses the name `mcpwire_hub`.
 //!
 //! | module | contents |
 //! |---|---|
@@ -26,7 +27,8 @@ pub mod process_registry;
 pub mod service;
 mod tasks;
 
-/// Functions that open files safely: an MCP configuration file that is a named pipe or a device cannot block the program.
+/// Functions for command line programs that open files whose paths come from users. A path that leads to a named pipe or a device
+/// cannot block the program, unless a function says so.
 #[doc(hidden)]
 pub mod files {
     pub use mcpwire_files::{
@@ -34,7 +36,7 @@ pub mod files {
     };
 }
 
-/// The asynchronous runtimes on which a hub can run. See [`HubOptions::on`].
+/// The asynchronous runtimes on which a hub can run. [`HubOptions::on`] takes the runtime of a hub.
 pub mod runtime {
     pub use mcpwire_driver::{BlockingTask, Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer};
     #[cfg(feature = "smol")]

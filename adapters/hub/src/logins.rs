@@ -1,4 +1,5 @@
-//! [`Logins`]: the OAuth logins of a program, one for each server and account, and their errors in the terms of the configuration.
+//! [`Logins`]: the OAuth logins of a program, one for each server and account. Login errors name the setting of the configuration
+//! that solves the problem.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,10 +21,10 @@ use crate::redact::Redactor;
 use crate::secrets::Secret;
 use crate::{ErrorKind, HubError};
 
-/// The OAuth logins of a program. Cheap to clone.
+/// The OAuth logins of a program to its HTTP servers. Cheap to clone: all clones share the logins.
 ///
-/// All connections to one server under one account share an [`OAuth`], so that a token is refreshed once for all of them. Several
-/// programs can share the files of the logins.
+/// All connections to one server under one account share one [`OAuth`], so that a token is refreshed once for all of them.
+/// Several programs can share the files in which the logins are stored.
 #[derive(Clone)]
 pub struct Logins(Arc<Inner>);
 
@@ -33,16 +34,16 @@ struct Inner {
     shared: Mutex<Vec<SharedLogin>>,
 }
 
-/// The authorizer of one server and account.
+/// The authorizer that all connections to one server under one account share.
 struct SharedLogin {
     key: LoginKey,
-    /// How the server is reached: its URL, and the parts of its definition that requests of the login use, too.
+    /// The URL, the CA file and the proxy of the server. Requests to the authorization server use the same CA file and proxy.
     server: McpServerDef,
     settings: LoginSettings,
     oauth: OAuth,
 }
 
-/// Identifies a login: the server, and the account of the user there. Empty for the only account.
+/// Identifies a login by the server's URL and the user's account on that server. The account is empty if the user has only one.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LoginKey {
     server_url: String,
@@ -56,28 +57,30 @@ impl LoginKey {
 }
 
 impl Logins {
-    /// Creates logins that are kept in private files below the directory of the secrets. Users who log in are shown `client_name`.
+    /// Creates logins that are stored in private files in the directory [`Layout::logins`]. Users who log in see `client_name` as
+    /// the name of the program.
     ///
-    /// The first login creates the directory.
+    /// The first login creates this directory.
     pub fn new(layout: &Layout, client_name: impl Into<String>) -> Self {
         Self::in_store(FileStore::new(layout.logins()), client_name)
     }
 
-    /// Creates logins that are kept in memory, and lost with the program.
+    /// Creates logins that are stored only in memory. They are lost when the program ends, and users must then log in again.
     pub fn in_memory(client_name: impl Into<String>) -> Self {
         Self::in_store(MemoryStore::new(), client_name)
     }
 
-    /// Creates logins that are kept in `store`. Users who log in are shown `client_name`.
+    /// Creates logins that are stored in `store`. Users who log in see `client_name` as the name of the program.
     pub fn in_store(store: impl TokenStore, client_name: impl Into<String>) -> Self {
         Logins(Arc::new(Inner { store: Arc::new(store), client_name: client_name.into(), shared: Mutex::default() }))
     }
 
-    /// Returns the authorizer of the connections to the HTTP server `def`. Callers with the same server, account and settings get
-    /// the same value.
+    /// Returns the authorizer for connections to the HTTP server `def`. Callers with the same server, account and settings get
+    /// clones of the same authorizer.
     ///
-    /// It sends the stored token and refreshes it, and never asks the user: if a login is needed, requests fail. To log in, call
-    /// its login methods. Requests to the authorization server are sent by `client`, or by the HTTP client of the runtime.
+    /// The authorizer sends the stored token and refreshes it. It never asks the user: if a login is needed, requests fail. Call
+    /// the login methods of the returned [`OAuth`] to log in. `client` sends the requests to the authorization server; without
+    /// `client`, the HTTP client of the runtime sends them.
     ///
     /// # Errors
     /// If the runtime has no HTTP client for the server, for example because a certificate cannot be read.
@@ -99,7 +102,8 @@ impl Logins {
         }
         let client = match client {
             Some(client) => client,
-            // A token refresh must not be lost when the runtime ends.
+            // If the runtime can end before the program, uses a runtime that lives as long as the program. A token refresh is
+            // then not lost.
             None => runtime
                 .process_runtime()
                 .unwrap_or_else(|| Arc::clone(runtime))
@@ -107,30 +111,32 @@ impl Logins {
                 .map_err(|error| HubError::validation("transport", error.to_string()))?,
         };
         let oauth = self.build(def, settings).build(Arc::clone(runtime), client);
-        // An authorizer with other settings keeps the same login. Connections that still have it go on with it.
+        // The old authorizer has other settings for the same login. Connections that still use the old authorizer keep it.
         shared.retain(|login| login.key != key);
         shared.push(SharedLogin { key, server, settings: settings.clone(), oauth: oauth.clone() });
         Ok(oauth)
     }
 
-    /// Waits until token refreshes and other requests that use up a credential have ended and their results are stored, but at most
-    /// 10 s: see [`OAuth::settle`].
+    /// Waits until pending requests that use up a credential, such as token refreshes, have ended and their results are stored.
+    /// Waits for at most 10 s: see [`OAuth::settle`].
     ///
     /// # Errors
-    /// If one has not ended in time. Its message names the server.
+    /// If such a request has not ended in time. The message names the server.
     pub async fn settle(&self) -> Result<(), HubError> {
         let all: Vec<OAuth> = self.shared().iter().map(|login| login.oauth.clone()).collect();
         let results = join_all(all.iter().map(OAuth::settle)).await;
         results.into_iter().collect::<Result<(), _>>().map_err(|error| login_error(&error).at("login"))
     }
 
-    /// Returns a number that changes when the stored login changes, or `None` if no login is stored. May block.
+    /// Returns a number that changes when the stored login changes. Returns `None` if no login is stored. Reads a file, so this
+    /// may block.
     pub(crate) fn revision(&self, key: &LoginKey) -> Result<Option<u64>, HubError> {
         let name = login_document(&key.server_url, &key.account);
         self.0.store.revision(&name).map_err(|error| HubError::unavailable(error.to_string()))
     }
 
-    /// Drops the authorizer of a login that another process has deleted, because it still has the token.
+    /// Removes the authorizer of a login that another process has deleted, because the authorizer still contains the deleted
+    /// token. The next connection gets a new authorizer.
     pub(crate) fn forget(&self, key: &LoginKey) {
         let forgotten: Vec<SharedLogin> = self.shared().extract_if(.., |login| login.key == *key).collect();
         drop(forgotten);
@@ -193,17 +199,17 @@ impl fmt::Debug for Logins {
     }
 }
 
-/// Returns the function that lists the tokens and client secrets of a login, now and after each refresh, for
-/// [`Redactor::also`](crate::redact::Redactor::also).
+/// Returns a function that lists the current tokens and client secrets of a login. Pass it to
+/// [`Redactor::also`](crate::redact::Redactor::also), so that logs and errors contain none of them, also after a token refresh.
 pub fn login_secrets(oauth: &OAuth) -> impl Fn() -> Vec<Secret> + Send + Sync + use<> {
     let oauth = oauth.clone();
     move || oauth.secrets().iter().map(|secret| Secret::new(secret.expose())).collect()
 }
 
-/// Converts the error of a login to an error for the user.
+/// Converts the error of a login to an error for the user of the hub.
 ///
-/// If a setting of the server cures the error, the field is the path of this setting, such as `oauth.assume_pkce`. The message
-/// contains no secrets.
+/// If the user can solve the problem with a setting of the server, the error's field is the path of this setting, such as
+/// `oauth.assume_pkce`. The message contains no secrets.
 pub fn login_error(error: &LoginError) -> HubError {
     let (kind, field) = match error.kind() {
         LoginErrorKind::Temporary | LoginErrorKind::Store => (ErrorKind::Unavailable, ""),
@@ -218,7 +224,7 @@ pub fn login_error(error: &LoginError) -> HubError {
     let Some(setting) = error.setting() else {
         return HubError::new(kind, error.to_string()).at(field).with_retryable(is_temporary);
     };
-    // Most settings have the same name in the configuration.
+    // Most settings have the same name in the configuration as in [`Setting`].
     let path = match setting {
         Setting::ClientIssuer => "oauth.issuer".to_owned(),
         setting => format!("oauth.{setting}"),
@@ -227,27 +233,27 @@ pub fn login_error(error: &LoginError) -> HubError {
     HubError::validation(path, message)
 }
 
-/// Returns the error of a login that a client's error reports, as an error for the user. Returns `None` if there is none.
+/// Returns the login error that `error` contains, as an error for the user. Returns `None` if `error` contains no login error.
 pub(crate) fn find_login_error(error: &Error) -> Option<HubError> {
     error.authorization_error()?.downcast_ref().map(login_error)
 }
 
-/// The login that a server in the state `needs-login` waits for.
+/// Describes the login that a server in the state `needs-login` waits for, so that a program can ask the user to log in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RequiredLogin {
-    /// The URL of the server, without its query.
+    /// The URL of the server, without its query and fragment.
     pub server_url: String,
-    /// The account of the user. Empty for the only one.
+    /// The account of the user on this server. Empty if the user has only one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub account: String,
-    /// The scopes that the server wants. Empty if it named none.
+    /// The OAuth scopes that the server asks for. Empty if the server has named none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
 }
 
 impl RequiredLogin {
-    /// Returns the login that a request of a client needs, or `None` if `error` is not about a login.
+    /// Returns the login without which a request of a client has failed, or `None` if `error` is not about a missing login.
     pub(crate) fn find(error: &Error) -> Option<RequiredLogin> {
         let required = LoginRequired::find(error)?;
         let server_url = required.server_url.split(['?', '#']).next().unwrap_or_default().to_owned();
@@ -255,7 +261,7 @@ impl RequiredLogin {
         Some(RequiredLogin { server_url, account: required.account.clone(), scopes })
     }
 
-    /// Replaces secrets in the scopes, which the server has named.
+    /// Removes secrets from the scopes, because the server has chosen the text of the scopes.
     pub(crate) fn redacted(mut self, redactor: &Redactor) -> Self {
         self.scopes = self.scopes.iter().map(|scope| redactor.redact(scope)).collect();
         self

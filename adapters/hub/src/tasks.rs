@@ -1,4 +1,4 @@
-//! The runtime of a hub: tasks that can be aborted, results of blocking work, and timeouts.
+//! [`Tasks`]: the asynchronous runtime of a hub, with tasks that can be aborted, blocking work and timeouts.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -20,7 +20,7 @@ use crate::{ErrorKind, HubError};
 /// An MCP client that runs on the asynchronous runtime of the hub.
 pub(crate) type Client = McpClient<()>;
 
-/// The asynchronous runtime of a hub, such as tokio. Cheap to clone.
+/// The asynchronous runtime on which a hub runs its tasks, such as tokio. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Tasks(Arc<dyn Runtime>);
 
@@ -29,20 +29,20 @@ impl Tasks {
         Tasks(runtime)
     }
 
-    /// Runs `task` in the background.
+    /// Runs `task` in the background until it ends.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(Box::pin(task));
     }
 
-    /// Runs `task` in the background. The returned handle aborts the task.
+    /// Runs `task` in the background. The caller can abort the task with the returned handle.
     pub(crate) fn spawn_abortable(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let (task, handle) = abortable(task);
         self.spawn(task.map(drop));
         handle
     }
 
-    /// Runs `work` on a thread that may block, and returns a future of its result. If the future is dropped, `work` still runs
-    /// to its end.
+    /// Runs `work` on a thread that may block, and returns a future of the result. If the future is dropped, `work` still runs to
+    /// its end, and its result is lost.
     ///
     /// # Errors
     ///
@@ -61,12 +61,12 @@ impl Tasks {
         })
     }
 
-    /// Runs `work` on a thread that may block, without waiting until `work` has ended.
+    /// Runs `work` on a thread that may block. The caller does not wait, and gets no result.
     pub(crate) fn block_detached(&self, work: impl FnOnce() + Send + 'static) {
         self.0.spawn_blocking(Box::new(work));
     }
 
-    /// Waits for `future`, but no longer than `time`. Returns `None` if the time has passed first.
+    /// Waits for `future`, but at most for `time`. Returns `None` if `future` has not completed in that time.
     pub(crate) async fn within<T>(&self, time: Duration, future: impl Future<Output = T>) -> Option<T> {
         let mut timer = self.timer();
         timer.reset(time);
@@ -102,7 +102,8 @@ pub(crate) fn hub_has_ended() -> HubError {
     HubError::new(ErrorKind::ShuttingDown, "the hub has ended")
 }
 
-/// Wakes a single task that waits for the alarm. If no task is waiting, the next wait returns at once.
+/// Wakes the task that waits for the alarm. Only one task may wait. If the alarm rings while no task waits, the next wait returns
+/// at once.
 #[derive(Default)]
 pub(crate) struct Alarm {
     rung: AtomicBool,
@@ -115,7 +116,7 @@ impl Alarm {
         self.waiting.wake();
     }
 
-    /// Waits until the alarm rings, but no longer than `time`. Returns at once if the alarm has rung since the previous wait.
+    /// Waits until the alarm rings, but at most for `time`. Returns at once if the alarm has rung since the previous wait.
     pub(crate) async fn wait(&self, timer: &mut dyn Timer, time: Duration) {
         timer.reset(time);
         poll_fn(|cx| {

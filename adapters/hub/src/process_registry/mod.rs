@@ -1,9 +1,10 @@
-//! [`ProcessRegistry`]: a file that lists the running server processes. After a crash of the hub, the next hub ends the
-//! processes in this file.
+//! [`ProcessRegistry`]: a file that lists the running server processes. After a crash of a hub, the next hub ends the processes
+//! that this file lists.
 //!
-//! A server usually exits when its standard input is closed. But a container, or a server that does not react, would outlive a
-//! hub that was killed. So the registry has a record of each server process. [`ProcessRegistry::reap`] ends a process only if
-//! the hub of the record has ended, and if the process is the recorded one: the system reuses process ids.
+//! A server usually exits when its standard input is closed. But a container, or a server that hangs, would outlive a hub that
+//! was killed. For this reason, the registry has a record of each server process. [`ProcessRegistry::reap`] ends a process only
+//! if the hub that wrote the record has ended. It also checks that the process is the recorded one, because the system reuses
+//! process ids.
 //!
 //! | system | a record identifies a process by | descendants are found by |
 //! |---|---|---|
@@ -11,10 +12,10 @@
 //! | other Unix systems | its id, and its start time in seconds from `ps` | the process group, while its leader runs |
 //! | other systems | nothing: no process is ended | |
 //!
-//! When in doubt, a hub counts as running. On Linux, a process id is valid only within a PID namespace: a hub in a container
-//! cannot find out whether a hub outside of the container runs. So a hub of another namespace counts as running until the next
-//! boot. The same applies to records of older versions, which contain no namespace. All hubs that share a registry must be on
-//! one machine.
+//! If it is not known whether a hub has ended, the hub counts as running. On Linux, a process id is valid only within a PID
+//! namespace: a hub in a container cannot find out whether a hub outside of the container is running. A hub of another namespace
+//! therefore counts as running until the next boot. So does a hub of an older version, whose records contain no namespace. All
+//! hubs that share a registry must be on one machine.
 
 #[cfg(unix)]
 mod process;
@@ -31,48 +32,49 @@ use uuid::Uuid;
 use crate::HubError;
 use crate::launch::Container;
 
-/// Maximum time to wait for the lock of the process registry. Other hubs hold this lock only for milliseconds.
+/// Maximum time to wait for the lock of the registry file: 10 s. Other hubs hold this lock only for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The version of the file that this program writes.
+/// The version of the registry file that this program writes. It refuses files of later versions.
 const VERSION: u32 = 1;
 
-/// Maximum number of server processes in the process registry. Beyond that, the oldest records are removed. Processes of hubs
-/// in other PID namespaces stay recorded until the next boot, so without a maximum the file could grow without limit.
+/// Maximum number of server processes in the registry. At the limit, each new record replaces the oldest one. Without a limit the
+/// file could grow forever, because processes of hubs in other PID namespaces stay recorded until the next boot.
 const MAX_RECORDS: usize = 10_000;
 
-/// The record of a server process: the server, the number of its start, the process id, and the container.
+/// The record of one server process: which server and which start it belongs to, its process id, and its container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerProcess {
-    /// The id of the server.
+    /// The id of the server in the configuration.
     pub id: Uuid,
-    /// The number of this start of the server, counted by the hub.
+    /// The number of this start of the server. The hub counts the starts of each server.
     pub generation: u64,
-    /// The operating system's id of the process, which leads a process group. 0 before the process is started.
+    /// The process id that the operating system has assigned. The process leads a process group. 0 if the process has not been
+    /// started yet.
     pub pid: u32,
-    /// The container that the process has started, if there is one.
+    /// The container that the process has started, or `None` if the server does not run in a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Container>,
 }
 
-/// The processes and containers of ended hubs that [`ProcessRegistry::reap`] has found.
+/// The result of [`ProcessRegistry::reap`]: the processes and containers that ended hubs have left, and what happened to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reaped {
-    /// The recorded processes that `reap` has ended. For some of them, only child processes were still running.
+    /// The recorded processes that `reap` has ended. Of some of these, only descendants were still running.
     pub ended: Vec<ServerProcess>,
-    /// The recorded processes that could not be ended, and are still running.
+    /// The recorded processes that `reap` could not end. They are still running.
     pub left: Vec<ServerProcess>,
-    /// The recorded processes whose process id now belongs to an unrelated process, or may do so. `reap` did not touch that
-    /// process.
+    /// The recorded processes whose process id now belongs to another process, or may belong to another process. `reap` does not
+    /// signal that process.
     pub foreign: Vec<ServerProcess>,
-    /// The containers of ended hubs that may still exist. The caller removes each one with its
+    /// The containers of ended hubs that may still exist. The caller removes each container with its
     /// [`remove_command`](Container::remove_command).
     pub containers: Vec<Container>,
 }
 
-/// A file that lists the running server processes, so that the next hub can end those that survive a crash. Several hubs may
-/// share the file.
+/// A file that lists the running server processes, so that the next hub can end the processes that survive a crash. Several hubs
+/// may share one file.
 pub struct ProcessRegistry {
     path: PathBuf,
     fs: Box<dyn Fs>,
@@ -88,13 +90,13 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns whether this record is about the same start of a server as `child`, and was written by the hub `host`.
+    /// Returns whether this record was written by the hub `host`, and is about the same start of the same server as `child`.
     fn is_same_start(&self, host: &Host, child: &ServerProcess) -> bool {
         self.host == *host && (self.child.id, self.child.generation) == (child.id, child.generation)
     }
 }
 
-/// The version of the file, which is read before the rest.
+/// The version of the registry file. It is read before the rest, whose format depends on the version.
 #[derive(Deserialize)]
 struct Header {
     version: u64,
@@ -112,7 +114,7 @@ impl ProcessRegistry {
         ProcessRegistry { path: path.into(), fs: Box::new(SystemFs), host: Host::current() }
     }
 
-    /// Checks that the file can be used.
+    /// Checks that this program can read the registry file. A missing file is accepted.
     ///
     /// # Errors
     ///
@@ -121,11 +123,12 @@ impl ProcessRegistry {
         self.read().map(drop)
     }
 
-    /// Records the process of a server. Replaces an earlier record of the same start of the server.
+    /// Records the process of a server, so that the next hub can end it if this hub is killed. Replaces an earlier record of the
+    /// same start of the server.
     ///
-    /// Call this twice for each start. Before the process is started, pass 0 as the process id: if the hub is killed at that
-    /// moment, the next hub can still find the process on Linux. As soon as the process runs, pass its id, because this method
-    /// reads the start time of the process.
+    /// Call this twice for each start. Before the process is started, pass 0 as the process id: on Linux, the next hub can then
+    /// find the process even if this hub is killed before the second call. As soon as the process runs, pass its id. This method
+    /// reads the start time of the process, so the process must still run.
     ///
     /// # Errors
     ///
@@ -138,7 +141,7 @@ impl ProcessRegistry {
         })
     }
 
-    /// Removes the record of a server process. Call this after the process has ended.
+    /// Removes the record of a server process from the file. Call this after the process has ended.
     ///
     /// # Errors
     ///
@@ -147,11 +150,11 @@ impl ProcessRegistry {
         self.change(|entries| entries.retain(|entry| !entry.is_same_start(&self.host, child)))
     }
 
-    /// Ends the server processes that hubs have left running after their own end. Asks each process to end, waits up to `grace`
-    /// for all of them, and kills the rest. Does not touch the processes of a running hub, including this hub.
+    /// Ends the server processes that ended hubs have left running. Asks each process to end, waits up to `grace` for all of
+    /// them, and kills the rest. Does not touch the processes of a running hub, including this hub.
     ///
-    /// Processes that could not be ended, and containers, stay recorded until [`forget_reaped`](Self::forget_reaped). So the
-    /// next hub finds them if this hub is killed before that.
+    /// Processes that could not be ended stay recorded, and so do containers until [`forget_reaped`](Self::forget_reaped). If
+    /// this hub is killed meanwhile, the next hub finds them again.
     ///
     /// # Errors
     ///
@@ -183,8 +186,8 @@ impl ProcessRegistry {
         Ok(reaped)
     }
 
-    /// Removes the records of the containers in `reaped`, and of the processes that started them. Call this after you have
-    /// removed these containers. Processes that are still running stay recorded.
+    /// Removes the records of the containers in `reaped`, with the processes that started them. Call this after you have removed
+    /// these containers. A process that is still running stays recorded.
     ///
     /// # Errors
     ///
@@ -198,7 +201,7 @@ impl ProcessRegistry {
         self.change(|entries| entries.retain(|entry| entry.host.is_alive() || !is_done(entry)))
     }
 
-    /// Returns the records of server processes whose hub has ended.
+    /// Returns the records of the server processes whose hub has ended. These processes may still be running.
     fn orphans(&self) -> Result<Vec<Entry>, HubError> {
         // The registry file is replaced as a whole, so it can be read without the lock.
         let entries = self.read()?;
@@ -211,8 +214,8 @@ impl ProcessRegistry {
         if let Ok(Header { version }) = serde_json::from_slice(&bytes) {
             check_version(&self.path, version, VERSION.into())?;
         }
-        // An invalid registry file counts as empty. It will be replaced, so that the next hub can find the processes of this
-        // hub.
+        // An invalid registry file counts as empty. The hub then replaces the file, so that the next hub can find the processes
+        // of this hub.
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
@@ -238,27 +241,27 @@ impl fmt::Debug for ProcessRegistry {
     }
 }
 
-/// Identifies the process of a hub. Two processes of a machine are never equal, even if the system reuses a process id.
+/// Identifies the process of a hub among all processes of the machine, even if the system reuses its process id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     pid: u32,
-    /// The start time of the process. See [`process::started`].
+    /// The start time of the process, as [`process::started`] returns it. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started: Option<String>,
-    /// The Linux namespaces in which `pid` and `started` are valid. See [`process::namespaces`]. `None` in records of older
-    /// versions.
+    /// The Linux namespaces in which `pid` and `started` are valid, as [`process::namespaces`] returns them. `None` on other
+    /// systems, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     namespaces: Option<String>,
 }
 
 impl Host {
-    /// Returns the identity of the current process.
+    /// Returns the identity of the current process, which is the hub.
     pub fn current() -> Self {
         let pid = std::process::id();
         Host { pid, started: process::started(pid), namespaces: process::namespaces() }
     }
 
-    /// Returns whether the process of the hub is still running. Returns `true` if that cannot be determined.
+    /// Returns whether the process of the hub is still running. Returns `true` if this is not known.
     fn is_alive(&self) -> bool {
         if let Some(started) = &self.started
             && process::is_of_another_boot(started)
@@ -270,15 +273,16 @@ impl Host {
         }
         match (&self.started, process::started(self.pid)) {
             (Some(recorded), Some(now)) if *recorded != now => false,
-            // Without a start time, any process with this id counts as the hub.
+            // Without a recorded start time, any process with the hub's id counts as the hub.
             _ => process::exists(self.pid),
         }
     }
 
-    /// Returns a short text that identifies the process among all processes of this machine. It is used for
-    /// [`Instance::host`](crate::launch::Instance::host).
+    /// Returns a short text that identifies the hub among all processes of this machine. It is part of the names of containers:
+    /// see [`Instance::host`](crate::launch::Instance::host).
     pub fn token(&self) -> String {
-        // The start time without the boot, and the namespace without its kind. Digits are valid in the name of a container.
+        // Uses the start time without the boot id, and only the number of the PID namespace. Letters and digits are valid in the
+        // name of a container.
         let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_alphanumeric).collect() };
         let started = self.started.as_deref().map(|started| digits(started.rsplit(':').next().unwrap_or_default()));
         let namespace = self.namespaces.as_deref().and_then(|namespaces| namespaces.split(' ').next());
@@ -287,7 +291,7 @@ impl Host {
     }
 }
 
-/// Systems on which a process cannot be identified. No process is ended there.
+/// For systems on which a process cannot be identified safely. No process is ended on these systems.
 #[cfg(not(unix))]
 mod process {
     use std::time::Duration;
@@ -308,12 +312,13 @@ mod process {
         false
     }
 
-    /// Always returns `true`, so that no process is considered to have ended.
+    /// Always returns `true`, so that no process counts as ended.
     pub(super) fn exists(_: u32) -> bool {
         true
     }
 
-    /// The processes of a server whose hub has ended. This type has no values, because such processes are not found on this system.
+    /// The processes of a server whose hub has ended. The type has no values, because such processes cannot be found on these
+    /// systems.
     pub(super) enum Target {}
 
     impl Target {

@@ -1,4 +1,4 @@
-//! Finds and ends the processes of a server whose hub has ended, on Unix.
+//! Finds and ends the processes of a server whose hub has ended, on Unix systems.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -18,10 +18,10 @@ use ps as system;
 pub(super) use system::{can_judge, is_of_another_boot, namespaces, started};
 use system::{descendants, group_is_gone, is_zombie, leads_a_group, marked};
 
-/// Interval at which to check whether processes have ended.
+/// Interval at which to check whether the signalled processes have ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Maximum time to wait until killed processes have ended. The kernel needs microseconds, unless a disk does not respond.
+/// Maximum time to wait until killed processes have ended: 1 s. The kernel needs microseconds, unless a disk does not respond.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn pid(pid: u32) -> Option<Pid> {
@@ -33,26 +33,28 @@ pub(super) fn exists(id: u32) -> bool {
     pid(id).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH)) && !is_zombie(id)
 }
 
-/// The processes of a server that are still running although its hub has ended.
+/// The running processes of one server whose hub has ended.
 pub(super) struct Target {
-    /// The ids of the process groups that contain only processes of the server.
+    /// The process groups in which all processes belong to the server, each by its id.
     groups: Vec<u32>,
-    /// The process id and the start time of each process of the server.
+    /// The process id and the start time of each running process of the server. The start time is `None` if it could not be read.
     processes: Vec<(u32, Option<String>)>,
 }
 
 impl Target {
-    /// Finds the process of a server by its process id `id` and its start time `when`, and also its descendants. Returns `None`
-    /// if none of them is running.
+    /// Finds the process of a server by its process id `id` and its start time `when`, and its descendants. Returns `None` if
+    /// none of these processes is running.
     ///
-    /// On Linux, also finds processes with the value `mark` in the environment variable [`MARK`](crate::launch::MARK).
+    /// On Linux, also finds processes whose environment variable [`MARK`](crate::launch::MARK) has the value `mark`. The hub sets
+    /// this variable for each server.
     pub(super) fn find(id: u32, when: Option<&str>, mark: &str) -> Option<Target> {
-        // All processes of an earlier boot have ended. `mark` is unique only within one boot.
+        // All processes of an earlier boot have ended, and `mark` is unique only within one boot. A marked process would be a
+        // different one.
         if when.is_some_and(is_of_another_boot) {
             return None;
         }
         let mut target = Target { groups: Vec::new(), processes: Vec::new() };
-        // Without a start time, the id may belong to another process by now.
+        // Without a recorded start time, the id may belong to another process by now.
         if when.is_some() && started(id).as_deref() == when && !is_zombie(id) {
             target.add(id);
             if leads_a_group(id) {
@@ -80,7 +82,7 @@ impl Target {
     }
 
     fn signal(&self, signal: Signal) {
-        // A signal fails only if the process has ended, or if it belongs to another user.
+        // Errors are ignored: a signal fails only if the process has ended or belongs to another user.
         for group in self.groups.iter().filter_map(|group| pid(*group)) {
             let _ = kill_process_group(group, signal);
         }
@@ -94,13 +96,13 @@ impl Target {
     }
 }
 
-/// Returns whether the process with this id is running and was started at the time `when`. If not, the system may have reused
-/// the id.
+/// Returns whether the process with the id `id` that was started at the time `when` is still running. A process with this id but
+/// another start time is a different process.
 fn is_same(id: u32, when: Option<&str>) -> bool {
     started(id).as_deref() == when && exists(id)
 }
 
-/// Sends SIGTERM to all processes of `targets`, and SIGKILL to those that do not end within `grace`.
+/// Sends `SIGTERM` to all processes of `targets`. Sends `SIGKILL` to the processes that are still running after `grace`.
 pub(super) fn end(targets: &[&Target], grace: Duration) {
     for (signal, timeout) in [(Signal::TERM, grace), (Signal::KILL, KILL_TIMEOUT)] {
         let left: Vec<&&Target> = targets.iter().filter(|target| !target.is_gone()).collect();

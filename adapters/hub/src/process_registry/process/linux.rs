@@ -1,12 +1,13 @@
-//! Processes of Linux, from `/proc`.
+//! Reads the identity of processes on Linux from `/proc`.
 
 use std::fs;
 
 use mcpwire_process::procfs::{self, ProcessStat};
 
-/// Returns the boot id of the machine and the start time of the process with this id: `<boot>:<ticks>`.
+/// Returns the boot id of the machine and the start time of the process `id` in clock ticks, as `<boot>:<ticks>`. Returns `None`
+/// if the process does not exist.
 ///
-/// Within a PID namespace, the process id and this text together identify a process, even if the system reuses the process id.
+/// Within a PID namespace, the process id and this text together identify a process. The system may reuse the id, but not both.
 pub(crate) fn started(id: u32) -> Option<String> {
     Some(format!("{}:{}", boot()?, ProcessStat::read(id)?.start_time))
 }
@@ -16,22 +17,22 @@ fn boot() -> Option<String> {
     Some(boot.trim().to_owned())
 }
 
-/// Returns whether a process with the start time `started` belongs to an earlier boot of the machine, and so has ended.
+/// Returns whether the start time `started` is from an earlier boot of the machine. The process has then ended.
 pub(crate) fn is_of_another_boot(started: &str) -> bool {
     boot().is_some_and(|boot| started.split_once(':').is_some_and(|(recorded, _)| recorded != boot))
 }
 
-/// Returns the Linux namespaces on which process ids and start times depend: `pid:[<inode>] time:[<inode>]`.
+/// Returns the Linux namespaces in which process ids and start times of this process are valid: `pid:[<inode>] time:[<inode>]`.
 ///
-/// Returns `None` if `/proc` shows the processes of another PID namespace.
+/// Returns `None` if `/proc` shows another PID namespace, so that process ids in it mean other processes.
 pub(crate) fn namespaces() -> Option<String> {
     let link = |name| fs::read_link(format!("/proc/self/ns/{name}")).ok()?.into_os_string().into_string().ok();
     let pid = procfs::shows_own_namespace().then(|| link("pid"))??;
-    // Old kernels have no time namespaces.
+    // Old kernels have no time namespaces, so only the PID namespace is returned.
     Some(link("time").map_or_else(|| pid.clone(), |time| format!("{pid} {time}")))
 }
 
-/// Returns whether process ids and start times of the namespaces `recorded` are also valid for this process.
+/// Returns whether process ids and start times from the namespaces `recorded` have the same meaning for this process.
 pub(crate) fn can_judge(recorded: Option<&str>) -> bool {
     recorded.is_some() && recorded == namespaces().as_deref()
 }
@@ -44,13 +45,13 @@ pub(crate) fn leads_a_group(id: u32) -> bool {
     ProcessStat::read(id).is_some_and(|stat| stat.group == id)
 }
 
-/// Returns whether the process group contains no running processes. Zombies do not count as running.
+/// Returns whether no process of the process group is running. Zombies do not count as running.
 pub(crate) fn group_is_gone(group: u32) -> bool {
     ProcessStat::all().iter().all(|stat| stat.group != group || stat.is_zombie)
 }
 
-/// Returns the ids of the processes that have `mark` in the environment variable [`MARK`](crate::launch::MARK). Processes of
-/// other users are not found, because their environment is not readable.
+/// Returns the ids of the processes whose environment variable [`MARK`](crate::launch::MARK) has the value `mark`. Does not find
+/// processes of other users, because this user cannot read their environment.
 pub(crate) fn marked(mark: &str) -> Vec<u32> {
     let variable = format!("{}={mark}", crate::launch::MARK);
     let has_mark = |stat: &ProcessStat| {
@@ -61,8 +62,8 @@ pub(crate) fn marked(mark: &str) -> Vec<u32> {
     others.filter(has_mark).map(|stat| stat.pid).collect()
 }
 
-/// Returns the ids in `processes` and the ids of all their descendants. Leaves out this process, which may itself be a
-/// descendant of a server.
+/// Returns the ids in `processes` and the ids of all their descendants. Leaves out this process: a server may have started this
+/// program.
 pub(crate) fn descendants(mut processes: Vec<u32>) -> Vec<u32> {
     let mut next = 0;
     while let Some(parent) = processes.get(next).copied() {

@@ -1,4 +1,4 @@
-//! Processes of other Unix systems, from `ps`.
+//! Reads the identity of processes on Unix systems other than Linux, with the command `ps`.
 
 use std::process::Command;
 
@@ -10,13 +10,12 @@ fn ps(id: u32, field: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns the start time of the process with this id, to the second.
+/// Returns the start time of the process `id`, with a precision of one second. Returns `None` if the process does not exist.
 pub(crate) fn started(id: u32) -> Option<String> {
     ps(id, "lstart=")
 }
 
-/// Always returns `false`: the start time contains the date, so processes of different boots already have different start
-/// times.
+/// Always returns `false`. The start time contains the date, so it already differs between processes of different boots.
 pub(crate) fn is_of_another_boot(_: &str) -> bool {
     false
 }
@@ -25,7 +24,7 @@ pub(crate) fn namespaces() -> Option<String> {
     None
 }
 
-/// Always returns `true`: these systems have no PID namespaces.
+/// Always returns `true`: these systems have no PID namespaces, so process ids are valid on the whole machine.
 pub(crate) fn can_judge(_: Option<&str>) -> bool {
     true
 }
