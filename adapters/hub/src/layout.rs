@@ -50,7 +50,6 @@ impl Layout {
     }
 
     /// Creates a layout whose four directories are subdirectories of `directory`, for example for tests or portable programs.
-    /// Also use it for a hub whose files must not be in the user's home directory.
     pub fn below(directory: impl AsRef<Path>) -> Self {
         let directory = directory.as_ref();
         let below = |name: &str| directory.join(name);

@@ -273,7 +273,7 @@ impl Host {
         }
         match (&self.started, process::started(self.pid)) {
             (Some(recorded), Some(now)) if *recorded != now => false,
-            // Without a recorded start time, any process with the hub's id counts as the hub.
+            // Without two start times to compare, any process with the hub's id counts as the hub.
             _ => process::exists(self.pid),
         }
     }

@@ -1,4 +1,4 @@
-//! [`Attempt`]: the client, the process and the tasks of one attempt to run a server.
+//! [`Attempt`]: one attempt to run a server, with its client, its process and its tasks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,43 +13,44 @@ use crate::process_registry::{ProcessRegistry, ServerProcess};
 use crate::redact::Redactor;
 use crate::tasks::Client;
 
-/// An attempt to run a server. Dropping it kills the server's process, which may block: the lock of the hub's state must not be
-/// held.
+/// One attempt to run a server, from the resolution of its command to the end of its process. Dropping it kills the process,
+/// which may block, so the caller must not hold the lock of the hub's state.
 pub(super) struct Attempt {
     phase: Phase,
     container: Option<Container>,
     redactor: Redactor,
-    /// The sender for the error with which the pending tool calls fail. `None` after the error was sent.
+    /// Sends the error with which the pending tool calls of the server fail. `None` after the error was sent.
     fail_calls: Option<oneshot::Sender<HubError>>,
     calls_failed: CallsFailed,
-    /// Tasks of this attempt that use the connection to the server. They are aborted when the attempt ends.
+    /// The tasks of this attempt that use the connection to the server. They are aborted when the attempt ends.
     tasks: Vec<AbortHandle>,
-    /// Whether the process is being killed. The kill then reports the end of the process, and a graceful stop does not.
+    /// Whether the process is being killed. The end of the process is then reported by the kill, and not by a graceful stop that
+    /// still runs.
     is_killed: bool,
 }
 
-/// A future that returns the error with which the pending tool calls of a server fail. Any number of calls can wait for
-/// this future.
+/// Completes when the pending tool calls of a server must fail, and returns their error. Any number of calls can wait for this
+/// future.
 type CallsFailed = Shared<oneshot::Receiver<HubError>>;
 
 enum Phase {
-    /// The command of the server is being resolved (`None`), or is resolved and waits for its start (`Some`).
+    /// The command of the server is being resolved (`None`), or is resolved and waits to be started (`Some`).
     Resolving(Option<Box<Launch>>),
-    /// The process is being started, or there was no resolved command to start.
+    /// The process is being started. Also the phase of an attempt without a resolved command, whose start fails.
     Launching,
     Launched(Arc<Launched>),
 }
 
-/// A server that was started.
+/// A started server: the client with its connection, and the record of the process.
 pub(super) struct Launched {
     pub(super) client: Client,
     pub(super) record: ProcessRecord,
-    /// Held while the process is being killed.
+    /// Locked while a thread kills the process, so that other threads can wait for the end of the kill.
     killing: Mutex<()>,
 }
 
-/// The parts of a running server that a tool call needs: its client, the error signal for pending calls, and the
-/// redactor of secrets.
+/// The parts of a running server that a tool call needs: the client that sends the call, the error signal for pending calls, and
+/// the redactor that removes secrets from errors.
 #[derive(Clone)]
 pub(super) struct Connection {
     pub(super) client: Client,
@@ -57,14 +58,14 @@ pub(super) struct Connection {
     pub(super) redactor: Redactor,
 }
 
-/// The process and the container of a server that the caller must still stop.
+/// The process and the container of an attempt that has ended. The caller must stop both.
 pub(super) struct Remains {
     pub(super) server: Option<Arc<Launched>>,
     pub(super) container: Option<Container>,
 }
 
 impl Attempt {
-    /// Creates an attempt whose command is being resolved.
+    /// Creates an attempt whose command is still being resolved.
     pub(super) fn new() -> Self {
         let (fail_calls, calls_failed) = oneshot::channel();
         Attempt {
@@ -78,15 +79,15 @@ impl Attempt {
         }
     }
 
-    /// Stores the resolved launch of the server: its command or address, with secrets.
+    /// Stores the resolved command or address of the server, with its secrets, until the server is started.
     pub(super) fn resolved(&mut self, launch: Launch) {
         self.redactor = launch.redactor.clone();
         self.container.clone_from(&launch.container);
         self.phase = Phase::Resolving(Some(Box::new(launch)));
     }
 
-    /// Removes and returns the resolved launch of the server, so that the caller starts it. Returns `None` if no launch
-    /// is stored.
+    /// Takes the resolved command or address of the server, to start it. Returns `None` if none is stored, for example because an
+    /// earlier call took it.
     pub(super) fn take_launch(&mut self) -> Option<Launch> {
         match std::mem::replace(&mut self.phase, Phase::Launching) {
             Phase::Resolving(launch) => launch.map(|launch| *launch),
@@ -98,53 +99,56 @@ impl Attempt {
         self.phase = Phase::Launched(Arc::clone(server));
     }
 
-    /// Returns the started server, or `None` if the server was not started.
+    /// Returns the started server, or `None` if the server has not been started yet.
     pub(super) fn launched(&self) -> Option<&Arc<Launched>> {
         if let Phase::Launched(server) = &self.phase { Some(server) } else { None }
     }
 
-    /// Returns the connection to the server, or `None` if the server was not started.
+    /// Returns the connection to the server, or `None` if the server has not been started yet.
     pub(super) fn connection(&self) -> Option<Connection> {
         let (client, calls_failed) = (self.launched()?.client.clone(), self.calls_failed.clone());
         Some(Connection { client, calls_failed, redactor: self.redactor.clone() })
     }
 
-    /// Returns whether no process was started, and none is being started. A later attempt then replaces this one.
+    /// Returns whether this attempt has not begun to start a process. A later attempt may then replace it, because there is no
+    /// process to stop.
     pub(super) fn is_resolving(&self) -> bool {
         matches!(self.phase, Phase::Resolving(_))
     }
 
-    /// Adds a task that is aborted when the attempt ends.
+    /// Adds a task that uses the connection to the server. The task is aborted when the attempt ends.
     pub(super) fn add_task(&mut self, task: AbortHandle) {
         self.tasks.push(task);
     }
 
-    /// Fails the pending tool calls of the server with `error`. Only the first call of this function has an effect.
+    /// Fails the pending tool calls of the server with `error`. Has an effect only the first time.
     pub(super) fn fail_calls(&mut self, error: HubError) {
         if let Some(sender) = self.fail_calls.take() {
-            // If no calls are pending, nobody receives the error.
+            // Sending fails only if no call is pending.
             let _ = sender.send(error);
         }
     }
 
-    /// Aborts the tasks of the attempt. Returns the process and the container, which the caller must stop.
+    /// Aborts the tasks of the attempt. Returns its process and its container, which the caller must stop.
     pub(super) fn stop(&mut self) -> Remains {
         self.abort_tasks();
         Remains { server: self.launched().cloned(), container: self.container.clone() }
     }
 
-    /// Does the same as [`stop`](Self::stop) before the process of the server is killed.
+    /// Does the same as [`stop`](Self::stop), and marks the process as being killed.
     pub(super) fn begin_kill(&mut self) -> Remains {
         self.is_killed = true;
         self.stop()
     }
 
-    /// Returns whether [`begin_kill`](Self::begin_kill) was called. A graceful stop may then end before the process is dead.
+    /// Returns whether [`begin_kill`](Self::begin_kill) was called. A graceful stop then must not report the end of the process,
+    /// because the process may still be running.
     pub(super) fn is_killed(&self) -> bool {
         self.is_killed
     }
 
-    /// Kills the process of the server, and returns the container, which may still run. May block for 500 ms.
+    /// Kills the process of the server, if it was started, and returns its container. The caller must remove the container, which
+    /// may still be running. May block for 500 ms.
     pub(super) fn end(mut self) -> Option<Container> {
         self.launched()?;
         self.container.take()
@@ -169,20 +173,21 @@ impl Launched {
         Arc::new(Launched { client, record, killing: Mutex::default() })
     }
 
-    /// Kills the process of the server. If another thread is killing it, waits until it is killed. May block for 500 ms.
+    /// Kills the process of the server. If another thread is already killing it, waits until that thread is done. May block for
+    /// 500 ms.
     pub(super) fn kill(&self) {
         let _turn = self.killing.lock().unwrap_or_else(PoisonError::into_inner);
         self.client.kill();
     }
 }
 
-/// The entry of a server process in the process registry. If this hub is killed, the next hub finds the process through
-/// this entry and ends it.
+/// The record of a server process in the process registry. If this hub is killed, the next hub finds the process by this record
+/// and ends it.
 ///
-/// A server usually has one process. A server that exits when the client asks for its protocol version is started
-/// again, and the entry then contains the id of the new process.
+/// A server usually has one process. Some servers exit when the client asks for their protocol version, and are started again:
+/// the record then contains the id of the new process.
 pub(super) struct ProcessRecord {
-    /// The process registry, or `None` if the hub keeps no files.
+    /// The process registry, or `None` if the hub keeps no files. Then nothing is recorded.
     registry: Option<Arc<ProcessRegistry>>,
     child: ServerProcess,
     state: Mutex<RecordState>,
@@ -191,21 +196,21 @@ pub(super) struct ProcessRecord {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RecordState {
     Empty,
-    /// The registry contains this process id, or 0 if the process has not been started yet.
+    /// The registry contains this process id, or 0 if the process is about to be started.
     Recorded(u32),
-    /// The process has ended, and this record accepts no further process.
+    /// The process has ended. Later calls of `set_pid` have no effect.
     Closed,
 }
 
 impl ProcessRecord {
-    /// Creates the entry for a server process, but does not write it to the process registry.
-    /// [`set_pid`](Self::set_pid) writes the entry, with the process id in `child` replaced.
+    /// Creates the record of a server process, without writing it to the process registry. [`set_pid`](Self::set_pid) writes it,
+    /// with its own process id instead of the one in `child`.
     pub(super) fn new(registry: Option<Arc<ProcessRegistry>>, child: ServerProcess) -> Self {
         ProcessRecord { registry, child, state: Mutex::new(RecordState::Empty) }
     }
 
-    /// Writes the id of a server process to the process registry, in place of the previous process, which has ended.
-    /// The id 0 means that a process is about to be started. Blocks while it writes a file.
+    /// Writes the id of a server process to the process registry. The id replaces the id of the previous process, which has
+    /// ended. 0 means that a process is about to be started. Blocks while it writes a file.
     fn set_pid(&self, pid: u32) -> Result<(), HubError> {
         let Some(registry) = &self.registry else { return Ok(()) };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -217,20 +222,20 @@ impl ProcessRecord {
         Ok(())
     }
 
-    /// Does the same as [`set_pid`](Self::set_pid), and adds an error to the logs of the server. Does nothing if `pid` is `None`.
+    /// Does the same as [`set_pid`](Self::set_pid), and writes an error to the logs of the server instead of returning it. Does
+    /// nothing if `pid` is `None`.
     pub(super) fn record(&self, pid: Option<u32>, logs: &Logs) {
         if let Some(Err(error)) = pid.map(|pid| self.set_pid(pid)) {
             logs.push(&format!("the process will not be found if the hub is killed: {error}"));
         }
     }
 
-    /// Removes the entry from the process registry, because the server process has ended. Blocks while it writes a
-    /// file.
+    /// Removes the record from the process registry. Call this after the server process has ended. Blocks while it writes a file.
     pub(super) fn remove(&self) {
         let Some(registry) = &self.registry else { return };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let RecordState::Recorded(_) = std::mem::replace(&mut *state, RecordState::Closed) {
-            // Errors are ignored: the next hub removes the entry, because the process has ended.
+            // Errors are ignored: the next hub removes the record, because the process has ended.
             let _ = registry.forget(&self.child);
         }
     }

@@ -1,4 +1,4 @@
-//! [`AttemptTask`]: an operation of an attempt to run a server. The operations of this file start and stop the server.
+//! [`AttemptTask`]: the operations of an attempt that resolve, start and stop a server.
 
 use std::io;
 use std::sync::Arc;
@@ -26,21 +26,21 @@ use crate::process_registry::ServerProcess;
 use crate::tasks::{Tasks, panicked};
 use crate::{ErrorKind, HubError};
 
-/// Extra time that a connection has to open, beyond the timeout of the supervisor. So the supervisor times out first,
-/// and its error is more precise.
+/// Extra time that a connection has to open, beyond the start timeout of the supervisor. The supervisor then times out first, and
+/// its error is more precise.
 const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 
-/// Maximum time to wait until a killed server process has ended. The kernel ends a process within milliseconds.
+/// Maximum time to wait until a killed server process has ended: 1 s. The kernel ends a process within milliseconds.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// An operation of an attempt to run a server, in a task or on a thread. [`Session`](super::session::Session)
-/// has the operations of a server that runs.
+/// An operation of an attempt to run a server, which runs in a task or on a thread. [`Session`](super::session::Session) has the
+/// operations that need a running server.
 #[derive(Clone)]
 pub(super) struct AttemptTask {
     pub(super) hub: Arc<HubState>,
     pub(super) id: ServerId,
     pub(super) generation: Generation,
-    /// The configuration of the server at the start of the operation.
+    /// The configuration of the server when the operation began.
     pub(super) config: Arc<McpConfig>,
     pub(super) logs: Logs,
 }
@@ -55,18 +55,18 @@ impl AttemptTask {
         &self.hub.settings.tasks
     }
 
-    /// Reports the outcome of the operation to the supervisor.
+    /// Reports the outcome of the operation to the supervisor, which decides what follows.
     pub(super) fn report(&self, event: Event) {
         self.hub.event(self.id, self.generation, event);
     }
 
-    /// Calls `f` with the attempt under the lock of the hub's state. Returns `None` if the attempt was removed.
+    /// Calls `f` with the attempt while the hub's state is locked. Returns `None` if the attempt was removed.
     pub(super) fn with<T>(&self, f: impl FnOnce(&mut Attempt) -> T) -> Option<T> {
         self.hub.lock().attempt(self.id, self.generation).map(f)
     }
 
-    /// Resolves the secrets, the variables and the command of the server on a thread, and reports the outcome to the
-    /// supervisor. If `compares`, also reads the tools that the server had in an earlier run, to detect changed definitions.
+    /// Resolves the secrets, the variables and the command of the server on a thread, and reports the outcome to the supervisor.
+    /// If `compares` is set, also reads the tool definitions of an earlier run, to detect changed definitions.
     pub(super) fn resolve(self, compares: bool) {
         self.tasks().clone().block_detached(move || {
             let AttemptTask { hub, id, generation, config, .. } = self;
@@ -97,7 +97,7 @@ impl AttemptTask {
     }
 
     /// Starts the process of the server, or opens the connection to an HTTP server, on a thread. Reports the outcome to the
-    /// supervisor.
+    /// supervisor. `None` reports an error, because there is nothing to start.
     pub(super) fn launch(self, launch: Option<Launch>) {
         self.tasks().clone().block_detached(move || {
             let unknown = || HubError::new(ErrorKind::Conflict, "the command to start is not known");
@@ -110,7 +110,8 @@ impl AttemptTask {
         });
     }
 
-    /// Returns the process id of the server, if the server is a process.
+    /// Starts the server and stores its client in the attempt. Returns the process id, or `None` if the server has no local
+    /// process.
     fn start_client(&self, mut launch: Launch) -> Result<Option<u32>, Failure> {
         let start_timeout = launch.start_timeout.max(self.config.policy().first_start_timeout);
         launch.def.connect_timeout = Some(start_timeout + TIMEOUT_MARGIN);
@@ -122,7 +123,8 @@ impl AttemptTask {
         let (id, generation, container) = (self.config.id, self.generation.0, launch.container.clone());
         let child = ServerProcess { id, generation, pid: 0, container: launch.container };
         let record = ProcessRecord::new(self.hub.settings.process_registry.clone(), child);
-        // The process is recorded before and after its start. A hub that is killed in between leaves no unrecorded process.
+        // The process is recorded before and after its start. If the hub is killed in between, the next hub can still find the
+        // process.
         if launch.def.url.is_none() {
             record.record(Some(0), &self.logs);
         }
@@ -139,7 +141,7 @@ impl AttemptTask {
         record.record(pid, &self.logs);
         let server = Launched::new(client, record);
         if self.with(|attempt| attempt.set_launched(&server)).is_none() {
-            // The attempt or the hub has ended meanwhile.
+            // The attempt or the hub has ended during the start, so nobody else would end this process.
             server.kill();
             if let Some(container) = container {
                 containers::remove_detached(&container);
@@ -162,7 +164,8 @@ impl AttemptTask {
         }))
     }
 
-    /// Lets the client log in to the server, if the program has not set its own authorizer.
+    /// Adds the authorizer for the OAuth login of the server to the options. An authorizer that the program has set takes
+    /// precedence.
     fn authorized(&self, launch: &Launch, options: ConnectOptions) -> Result<ConnectOptions, HubError> {
         let Some(login) = launch.login.as_ref().filter(|_| !options.http_options().has_authorizer()) else {
             return Ok(options);
@@ -174,12 +177,13 @@ impl AttemptTask {
         Ok(options.http(http))
     }
 
-    /// Begins to watch the stored login of the server, which is being started.
+    /// Begins to watch the stored login of the server, so that the hub can react when the user logs in or out. Called before each
+    /// start of the server.
     fn watch_login(&self, launch: &Launch) {
-        // A program that logs in as itself does so whenever it has no token.
+        // A program that logs in with its own credentials needs no stored login, so nothing is watched.
         let login = launch.login.as_ref().filter(|login| !login.config().client_credentials);
         let key = login.map(|login| LoginKey::new(&launch.def, login));
-        // A revision that cannot be read counts as none. If a request needs the login, it reports the error.
+        // If the stored login cannot be read, it counts as missing. A request that needs the login reports the error.
         let login = key.map(|key| (self.hub.settings.logins.revision(&key).unwrap_or_default(), key));
         let has_login = login.is_some();
         let now = self.hub.now();
@@ -192,13 +196,13 @@ impl AttemptTask {
         }
     }
 
-    /// Stops the process and the container of the server gracefully in a background task, and reports to the supervisor when
-    /// they have ended.
+    /// Stops the process and the container of the server gracefully in a background task. Reports to the supervisor when both
+    /// have ended.
     pub(super) fn stop(self, remains: Option<Remains>) {
         self.tasks().clone().spawn(async move {
             if let Some(Remains { server, container }) = remains {
                 if let Some(server) = server {
-                    // Errors are ignored: the state machine needs to know only that the process has ended.
+                    // Errors are ignored: the supervisor needs to know only that the process has ended.
                     let _ = server.client.shutdown().await;
                 }
                 if let Some(container) = container {
@@ -211,9 +215,10 @@ impl AttemptTask {
         });
     }
 
-    /// Kills the process and the container of the server at once, and reports to the supervisor when they have ended.
+    /// Kills the process and the container of the server at once, in a background task. Reports to the supervisor when both have
+    /// ended.
     ///
-    /// The caller holds the lock of the hub's state. The process is killed on another thread, because that may block.
+    /// The caller holds the lock of the hub's state. Killing the process may block, so another thread does it.
     pub(super) fn kill(self, remains: Option<Remains>) {
         self.tasks().clone().spawn(async move {
             if let Some(Remains { server, container }) = remains {
@@ -230,7 +235,7 @@ impl AttemptTask {
         });
     }
 
-    /// Removes the attempt after the server process has ended, and reports the end to the supervisor.
+    /// Removes the attempt and the record of its process, after the process has ended. Reports the end to the supervisor.
     async fn removed(self) {
         if let Some(attempt) = self.take_attempt() {
             let removing = self.tasks().block(move || {
@@ -243,13 +248,14 @@ impl AttemptTask {
         self.report(Event::Removed);
     }
 
-    /// Removes the attempt.
+    /// Removes the attempt from the server, and returns it. Returns `None` if it was already removed.
     fn take_attempt(&self) -> Option<Attempt> {
         self.hub.lock().get_mut(self.id)?.attempts.remove(&self.generation)
     }
 }
 
-/// The login of a server. The end of the server waits for no token refresh, because the hub goes on: the end of the hub waits.
+/// The OAuth authorizer of one server's connection. Unlike [`OAuth`] itself, it does not delay the end of the connection until a
+/// token refresh has ended. The end of the hub waits for token refreshes instead.
 struct LoginOfServer(OAuth);
 
 impl Authorizer for LoginOfServer {
