@@ -1,4 +1,4 @@
-//! [`AvailableTools`] is a snapshot of the tools of all servers.
+//! [`AvailableTools`]: a snapshot of the tools of all servers of a hub.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use mcpwire_core::{ItemList, Tool, ToolList};
 use mcpwire_supervisor::{Catalogue, CatalogueBuilder, Filter, OfferedTool, ServerId, search_tools};
 use uuid::Uuid;
 
-/// A snapshot of the tools of all servers. Cheap to create and to clone.
+/// A snapshot of the tools of all servers. Later changes of the tools do not affect it. Cheap to create and to clone.
 #[derive(Clone, Default)]
 pub struct AvailableTools(Arc<Catalogue>);
 
-/// A tool in a snapshot of the [`AvailableTools`].
+/// A tool in a snapshot, with the id of its server. Borrows from [`AvailableTools`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct AvailableTool<'a> {
-    /// The exposed name `<server>__<tool>`, to show to a language model. The name is unique, and consists of the
-    /// characters `A-Za-z0-9_-`. By default, a name has at most 64 characters.
+    /// The exposed name `<server>__<tool>`, which a program shows to a language model. The name is unique among all servers, and
+    /// consists of the characters `A-Za-z0-9_-`. By default, it has at most 64 characters.
     pub name: &'a str,
     /// The id of the server that provides the tool.
     pub mcp_id: Uuid,
@@ -24,11 +24,11 @@ pub struct AvailableTool<'a> {
     pub tool: &'a Tool,
 }
 
-/// A copy of a tool from the [`AvailableTools`].
+/// A copy of a tool from a snapshot, with the id of its server. Unlike [`AvailableTool`], it does not borrow from the snapshot.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FoundTool {
-    /// The exposed name `<server>__<tool>` of the tool, to show to a language model.
+    /// The exposed name `<server>__<tool>`, which a program shows to a language model.
     pub name: String,
     /// The id of the server that provides the tool.
     pub mcp_id: Uuid,
@@ -37,8 +37,8 @@ pub struct FoundTool {
 }
 
 impl AvailableTools {
-    /// Creates a snapshot from the id, the name and the tools of each server. Programs that implement
-    /// [`McpService`](super::McpService) themselves call this function.
+    /// Creates a snapshot from the id, the name and the tools of each server. For programs that implement
+    /// [`McpService`](super::McpService) themselves, for example in tests.
     pub fn from_servers<'a>(servers: impl IntoIterator<Item = (Uuid, &'a str, Vec<Tool>)>) -> Self {
         let mut builder = CatalogueBuilder::new();
         for (id, name, items) in servers {
@@ -74,19 +74,19 @@ impl AvailableTools {
         self.0.tools_of(server_id(id)).map(AvailableTool::from_offered)
     }
 
-    /// Returns the tool with the exposed name `name` (`<server>__<tool>`). If only one server has a tool that it calls
-    /// `name`, that tool is found too.
+    /// Returns the tool with the exposed name `name` (`<server>__<tool>`). A name without the prefix of the server is accepted if
+    /// only one server has a tool of that name. Returns `None` if no tool is found.
     pub fn find(&self, name: &str) -> Option<AvailableTool<'_>> {
         self.0.find(name).map(AvailableTool::from_offered)
     }
 
-    /// Returns up to `most` tools that match the search text `query`, best match first.
+    /// Returns up to `most` tools whose names or descriptions match the search text `query`, best match first.
     pub fn search(&self, query: &str, most: usize) -> Vec<FoundTool> {
         let found = search_tools(&self.0, query, most).into_iter();
         found.map(|found| AvailableTool::from_offered(found.offered).to_found()).collect()
     }
 
-    /// Copies the tools under their exposed names (`<server>__<tool>`), for requests to language models.
+    /// Copies all tools, with their exposed names (`<server>__<tool>`) as names, for requests to language models.
     pub fn to_vec(&self) -> Vec<Tool> {
         let with_exposed_name = |offered: OfferedTool<'_>| {
             let mut tool = offered.tool.clone();

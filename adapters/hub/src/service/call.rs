@@ -1,4 +1,4 @@
-//! [`Call`] is a tool call with its options, before it is sent.
+//! [`Call`]: a tool call with its options, which is sent when a program awaits it.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -15,17 +15,17 @@ use super::mcp_service::ServiceFuture;
 use super::outcome::ToolOutcome;
 use crate::HubError;
 
-/// A tool call that was not sent yet. Created by [`Hub::call`](super::Hub::call). Awaiting it sends the call.
+/// A tool call that was not sent yet. Created by [`Hub::call`](super::Hub::call), and sent when the program awaits it.
 ///
-/// A call owns the name of the tool and the serialized arguments, and counts as a clone of the hub. It borrows only what
-/// its options borrow. Without such options, the future that [`Call::send`] returns is `'static` and can be spawned,
-/// whatever the name and the arguments were borrowed from: `set.spawn(hub.call(&name, &arguments).send())`.
+/// A call owns the name of the tool and the serialized arguments, and keeps the hub open like a clone of it. It borrows only what
+/// its options borrow. Without such options, the future of [`Call::send`] is `'static`. It can then be spawned even if the name
+/// and the arguments were borrowed: `set.spawn(hub.call(&name, &arguments).send())`.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<'c> {
-    /// The hub, which must not end while the call is pending.
+    /// Keeps the hub open while the call is pending.
     hub: Arc<OpenHub>,
     name: Box<str>,
-    /// The serialized arguments, or why they could not be serialized.
+    /// The arguments as JSON, or the error of their serialization. [`Call::send`] returns this error.
     arguments: Result<Json, HubError>,
     options: CallOptions<'c>,
 }
@@ -41,15 +41,15 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Sets the maximum time to wait for the result of the call. Each progress notification from the server restarts
-    /// this time.
+    /// Sets the maximum time to wait for the result of the call. Each progress notification from the server restarts this time.
+    /// By default, the timeout is that of the server's configuration.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.timeout(timeout);
         self
     }
 
-    /// Sets the maximum total duration of the call. Progress notifications do not extend this duration. It includes the time in which
-    /// the call waits for its server to start.
+    /// Sets the maximum total duration of the call, which progress notifications do not extend. It includes the time in which the
+    /// call waits for its server to start.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.options = self.options.total_timeout(timeout);
         self
@@ -68,17 +68,18 @@ impl<'c> Call<'c> {
         self
     }
 
-    /// Sends the call, and waits for its outcome.
+    /// Sends the call, and waits for its outcome: the result of the tool, or the error of the call.
     ///
     /// This is the same as awaiting the call itself. The first poll of the future sends the call.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the arguments do not serialize to a JSON object or a list of pairs. Otherwise
-    /// [`HubError::kind`] tells why the call has no result. A tool that ran and failed has a result, and is not an error.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the arguments do not serialize to a JSON object or a list of pairs.
+    /// Otherwise, [`HubError::kind`] says why the call has no result. A tool that ran and failed has a result, so this is not an
+    /// error.
     ///
     /// # Cancel safety
-    /// Dropping the future before its end cancels the call, and notifies the server. The tool may have run or may still
-    /// run. A server that the call has started keeps starting.
+    /// Dropping the future before its end cancels the call, and notifies the server. The tool may have run, or may still run. If
+    /// the call has started the server, the start continues.
     pub fn send(self) -> ServiceFuture<'c, ToolOutcome> {
         let Call { hub, name, arguments, options } = self;
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! [`CallHooks`] contains the callbacks of the program that allow or deny tool calls.
+//! [`CallHooks`]: the callbacks of the program that allow or deny tool calls.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,44 +15,44 @@ use super::outcome::ToolOutcome;
 use crate::tasks::panicked;
 use crate::{ErrorKind, HubError};
 
-/// Describes a tool call for the callbacks of the program, such as
-/// [`HubOptions::before_call`](super::HubOptions::before_call).
+/// A tool call, as the callbacks of the program see it, for example [`HubOptions::before_call`](super::HubOptions::before_call).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The id of the server.
+    /// The id of the server that is called.
     pub server: Uuid,
-    /// The name of the server.
+    /// The name of the server in the configuration.
     pub server_name: String,
     /// The name that the server uses for the tool.
     pub tool: String,
-    /// The definition of the tool, or `None` if the hub does not know the definition. The annotations of the tool come
-    /// from the server and are not trustworthy.
+    /// The definition of the tool, or `None` if the hub does not know it. The annotations in the definition come from the server,
+    /// so they are not trustworthy.
     pub definition: Option<Tool>,
-    /// The arguments of the call.
+    /// The arguments of the call, a JSON object.
     pub arguments: Json,
 }
 
-/// The decision of a callback about a tool call: whether the call may be made, or whether the caller gets its outcome.
+/// The decision of a callback about a tool call. Before the call, it is about making the call; after the call, it is about
+/// returning the result to the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallDecision {
-    /// Make the tool call, or return the outcome of the call to the caller.
+    /// Make the tool call. After the call: return its result to the caller.
     Allow,
-    /// Let the callback of [`HubOptions::on_ask`](super::HubOptions::on_ask) decide about the tool call. Without that
-    /// callback, the call is denied.
+    /// Let the callback of [`HubOptions::on_ask`](super::HubOptions::on_ask) decide. If the program has not set that callback,
+    /// the call is denied.
     Ask,
-    /// Let the tool call fail with [`ErrorKind::Denied`]. Contains the reason, which the error message shows.
+    /// Let the call fail with [`ErrorKind::Denied`]. The text is the reason, which the error message contains.
     Deny(String),
 }
 
-/// A question to the callback of [`HubOptions::on_ask`](super::HubOptions::on_ask): whether a tool call may be made, or
-/// whether the caller gets the outcome of the call.
+/// A question to the callback of [`HubOptions::on_ask`](super::HubOptions::on_ask): may this tool call be made, or, if it was
+/// made, does the caller get the result?
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallQuestion {
-    /// The tool call.
+    /// The tool call about which to decide.
     pub call: ToolCall,
-    /// The outcome of the tool call, or `None` if the call was not made yet.
+    /// The result of the tool call, or `None` if the call was not made yet.
     pub outcome: Option<ToolOutcome>,
 }
 
@@ -60,7 +60,7 @@ type Before = dyn Fn(&ToolCall) -> CallDecision + Send + Sync;
 type After = dyn Fn(&ToolCall, Result<&ToolOutcome, &HubError>) -> CallDecision + Send + Sync;
 type OnAsk = dyn Fn(CallQuestion) -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync;
 
-/// The callbacks of the program that allow or deny tool calls. If a callback panics, the call is denied.
+/// The callbacks of the program that allow or deny tool calls. If a callback panics, the hub denies the call.
 #[derive(Default)]
 pub(super) struct CallHooks {
     pub(super) before: Option<Box<Before>>,
@@ -69,20 +69,20 @@ pub(super) struct CallHooks {
 }
 
 impl CallHooks {
-    /// Returns whether the program has set neither `before` nor `after`, so that no tool call needs a decision.
+    /// Returns whether no tool call needs a decision, because the program has set neither `before` nor `after`.
     pub(super) fn is_empty(&self) -> bool {
         self.before.is_none() && self.after.is_none()
     }
 
-    /// Decides with the callbacks whether a tool call may be made. Returns an error if the call is denied.
+    /// Asks the callbacks whether a tool call may be made. Returns an error if they deny the call.
     pub(super) async fn before(&self, call: &ToolCall) -> Result<(), HubError> {
         let Some(before) = &self.before else { return Ok(()) };
         let decision = run("before_call", call, || before(call))?;
         self.decide(decision, call, None).await
     }
 
-    /// Decides with the callbacks whether the caller gets the outcome of a tool call. The error of a failed call is
-    /// returned unchanged.
+    /// Asks the callbacks whether the caller gets the result of a tool call. Returns the result, or an error if they deny it. The
+    /// error of a failed call is returned unchanged.
     pub(super) async fn after(
         &self,
         call: &ToolCall,
@@ -126,22 +126,22 @@ fn denied(call: &ToolCall, reason: &str) -> HubError {
     HubError::new(ErrorKind::Denied, message).at("tool_name").with_tool(&call.tool)
 }
 
-/// Runs a callback of the program. If it panics, the call is denied.
+/// Runs a callback of the program. If the callback panics, returns the error of a denied call.
 fn run<T>(callback: &str, call: &ToolCall, f: impl FnOnce() -> T) -> Result<T, HubError> {
     catch_panic(f).map_err(|message| denied(call, &has_panicked(callback, &message)))
 }
 
-/// Returns why a call is denied whose callback has panicked.
+/// Returns the reason for denying a call whose callback has panicked.
 fn has_panicked(callback: &str, message: &str) -> String {
     panicked(&format!("`HubOptions::{callback}`"), message).message().to_owned()
 }
 
-/// Serializes the arguments of a tool call to JSON.
+/// Serializes the arguments of a tool call to JSON. Fails if their serialization fails.
 pub(super) fn arguments_to_json(arguments: &impl Serialize) -> Result<Json, HubError> {
     Json::from_value(arguments).map_err(invalid_arguments)
 }
 
-/// Converts a list of pairs of a name and a value to a JSON object. Other arguments are returned unchanged.
+/// Converts arguments that are a list of pairs (name and value) to a JSON object. Returns other arguments unchanged.
 pub(super) fn pairs_to_object(arguments: Json) -> Result<Json, HubError> {
     if !arguments.get().starts_with('[') {
         return Ok(arguments);

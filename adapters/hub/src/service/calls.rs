@@ -1,4 +1,4 @@
-//! Makes tool calls: finds the server of a tool, sends the call, and returns the outcome.
+//! Makes tool calls: finds the server of a tool, starts it if needed, sends the call, and returns the outcome.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,29 +21,29 @@ use crate::redact::Redactor;
 use crate::tasks::hub_has_ended;
 use crate::{ErrorKind, HubError};
 
-/// Maximum number of times that a tool call waits for its server to start. A server may stop again before the call is
-/// sent, but rarely twice in a row.
+/// Maximum number of times that a tool call waits for its server to start. The server may stop again before the call is sent, but
+/// rarely twice in a row.
 const MAX_WAITS: usize = 2;
 
-/// The name of a tool in a call.
+/// The name of a tool in a call, and how to interpret it.
 #[derive(Clone, Copy)]
 enum ToolName<'a> {
     /// The exposed name of the tool (`<server>__<tool>`), or the name that the server uses for the tool.
     Any(&'a str),
-    /// The name that the server uses for the tool.
+    /// The name that the server uses for the tool. It is sent unchanged.
     OfServer(&'a str),
 }
 
 impl HubState {
-    /// Returns a snapshot of the tools that can be called. Requests expired tool lists again, but does not wait for
-    /// them.
+    /// Returns a snapshot of the tools that can be called. Requests expired tool lists again in the background, and does not wait
+    /// for them.
     pub(super) fn available_tools(self: &Arc<Self>) -> AvailableTools {
         self.refresh_expired();
         AvailableTools::new(self.catalogue())
     }
 
-    /// Calls the tool `name` of the server `server`. If `server` is `None`, the name is an exposed name (`<server>__<tool>`), or a name
-    /// that only one server uses, and the server is found by it.
+    /// Calls the tool `name` of the server `server`. If `server` is `None`, finds the server by the name: the exposed name
+    /// (`<server>__<tool>`), or a tool name that only one server uses.
     pub(super) async fn call(
         self: &Arc<Self>,
         server: Option<ServerId>,
@@ -70,7 +70,8 @@ impl HubState {
         }
     }
 
-    /// Adds the names of the server and the tool to the error of a call whose arguments could not be serialized.
+    /// Adds the names of the server and the tool to the error of a call that was not sent, because its arguments could not be
+    /// serialized.
     pub(super) fn not_sent_by_name(&self, name: &str, error: HubError) -> HubError {
         match self.server_of(name) {
             Some(id) => self.with_server(id, not_sent(&self.name_of_server(id, ToolName::Any(name)), error)),
@@ -78,7 +79,7 @@ impl HubState {
         }
     }
 
-    /// Returns the error of a call that the program has cancelled. Its text is that of a client.
+    /// Returns the error of a call that the program has cancelled. The text is the same as that of a client's error.
     fn cancelled(&self, id: Option<ServerId>, name: &str) -> HubError {
         let tool = id.map_or_else(|| name.to_owned(), |id| self.name_of_server(id, ToolName::Any(name)));
         let text = CallError::Cancelled { method: "tools/call".into() }.of_tool(&tool).to_string();
@@ -96,29 +97,29 @@ impl HubState {
         }
     }
 
-    /// Returns the server to which a tool name belongs, even if that server does not run. Returns `None` if the name
+    /// Returns the server to which the tool name `name` belongs, even if that server does not run. Returns `None` if the name
     /// belongs to no server.
     pub(super) fn server_of(&self, name: &str) -> Option<ServerId> {
         self.find_now(name).map(|(id, _)| id)
     }
 
-    /// Returns the server to which a tool name belongs, without waiting for servers that are starting. The second value
-    /// is the name that the server uses for the tool, or `None` if the tools of the server are not known.
+    /// Returns the server to which the tool name `name` belongs, without waiting for servers that are starting. The second value
+    /// is the name that the server uses for the tool. It is `None` if the tools of the server are not known.
     fn find_now(&self, name: &str) -> Option<(ServerId, Option<String>)> {
         let catalogue = self.catalogue();
         let found = catalogue.find(name).map(|offered| (offered.server, Some(offered.tool.name.clone())));
         found.or_else(|| Some((self.lock().supervisor.server_of_tool(name)?, None)))
     }
 
-    /// Returns the server to which a tool name belongs. The second value is the name that the server uses for the tool,
-    /// or `None` if the tools of the server are not known.
+    /// Returns the server to which the tool name `name` belongs. The second value is the name that the server uses for the tool.
+    /// It is `None` if the tools of the server are not known.
     ///
-    /// A tool name without the prefix of its server is unknown until the server has listed its tools. So the search
-    /// waits for servers that are starting, as long as their `Policy::call_wait_start` allows, but at most for `limit`.
+    /// Until a server has listed its tools, a tool name without the prefix of the server is unknown. The search therefore waits
+    /// for servers that are starting, for the longest `Policy::call_wait_start` of these servers, but at most for `limit`.
     ///
     /// # Errors
-    /// [`ErrorKind::ToolNotFound`] if no server has the tool, or [`ErrorKind::Starting`] if a server that is still
-    /// starting may have the tool.
+    /// [`ErrorKind::ToolNotFound`] if no server has the tool. [`ErrorKind::Starting`] if a server that is still starting may have
+    /// the tool.
     pub(super) async fn find_tool(&self, name: &str, limit: Duration) -> Result<(ServerId, Option<String>), HubError> {
         if let Some(found) = self.find_now(name) {
             return Ok(found);
@@ -163,8 +164,8 @@ impl HubState {
         HubError::new(ErrorKind::Starting, message).at("tool_name").with_tool(name)
     }
 
-    /// Returns the name that the server `id` uses for a tool. A name that is neither an exposed name of this server, nor begins
-    /// with its prefix, is returned unchanged.
+    /// Returns the name that the server `id` uses for a tool. Converts an exposed name (`<server>__<tool>`) of this server, and
+    /// returns any other name unchanged.
     fn name_of_server(&self, id: ServerId, name: ToolName<'_>) -> String {
         let name = match name {
             ToolName::OfServer(name) => return name.to_owned(),
@@ -176,18 +177,20 @@ impl HubState {
         if let Some(offered) = exposed {
             return offered.tool.name.clone();
         }
-        // A server that does not have the tool does not have it under the name without the prefix.
+        // The server has not listed a tool of this name, so it may be an exposed name with the prefix of the server. If so, the
+        // prefix is removed.
         let is_prefixed = !is_of_server && self.lock().supervisor.server_of_tool(name) == Some(id);
         let without_prefix = name.split_once("__").filter(|_| is_prefixed).map(|(_, tool)| tool);
         without_prefix.unwrap_or(name).to_owned()
     }
 
-    /// Waits for at most `timeout` until the server runs.
+    /// Waits until the server runs, but at most for `timeout`. Starts a sleeping server.
     pub(super) async fn wait_for_server(self: &Arc<Self>, id: ServerId, timeout: Duration) -> Result<(), HubError> {
         self.prepare(id, self.now() + timeout).await
     }
 
-    /// Waits until the server runs. If the server waits for a login, looks first whether the login is stored now.
+    /// Waits until the server runs, and starts a sleeping server. If the server waits for a login, checks first whether the user
+    /// has logged in meanwhile.
     async fn prepare(self: &Arc<Self>, id: ServerId, deadline: Timestamp) -> Result<(), HubError> {
         let prepare = || self.command(id, Command::PrepareCall { by: deadline });
         let error = match prepare().await {
@@ -198,35 +201,35 @@ impl HubState {
             return Err(error);
         }
         let limit = deadline.duration_since(self.now());
-        // If the server does not start, `prepare` says why.
+        // The result is ignored: if the server does not start, the next `prepare` returns the reason.
         let _ = self.settings.tasks.within(limit, self.command(id, Command::Boot)).await;
         prepare().await
     }
 }
 
-/// A tool call whose server is known.
+/// A tool call whose server is known, before it is sent.
 struct ServerCall<'a> {
     hub: &'a Arc<HubState>,
     id: ServerId,
     config: &'a McpConfig,
     name: ToolName<'a>,
-    /// Maximum duration of the call, with the time in which it waits for its server to start.
+    /// Maximum total duration of the call, including the time in which it waits for its server to start.
     total: Duration,
 }
 
-/// A tool call that counts as in flight, and can now be sent to the server.
+/// A tool call that the supervisor has accepted and counts as in flight. It can now be sent to the server.
 struct BegunCall {
     counted: CountedCall,
     /// The name that the server uses for the tool.
     tool: String,
     connection: Connection,
-    /// The time at which the call fails, if the call has waited for its server to start. `None` if the call has not
-    /// waited, so that its full timeout remains.
+    /// The time at which the call fails, if the call has waited for its server to start. `None` if it has not waited: its full
+    /// timeout then begins when it is sent.
     deadline: Option<Timestamp>,
 }
 
 impl ServerCall<'_> {
-    /// Applies the callbacks of the program, and makes the call.
+    /// Asks the callbacks of the program, and makes the call if they allow it.
     async fn run(&self, arguments: Json, options: CallOptions<'_>) -> Result<ToolOutcome, HubError> {
         let not_sent_here = |error| not_sent(&self.hub.name_of_server(self.id, self.name), error);
         let hooks = &self.hub.settings.callbacks.calls;
@@ -236,8 +239,8 @@ impl ServerCall<'_> {
         }
         let call = self.describe(arguments).await.map_err(not_sent_here)?;
         hooks.before(&call).await?;
-        // The callback may have asked a person, who may have taken longer than the timeout of the call. So the time
-        // starts again.
+        // The callback may have asked a person, which may have taken longer than the timeout of the call. The timeout therefore
+        // begins again here.
         let outcome = match self.begin(ToolName::OfServer(&call.tool)).await {
             Ok(begun) => self.send(begun, &call.arguments, options).await,
             Err(error) => Err(not_sent(&call.tool, error)),
@@ -245,8 +248,9 @@ impl ServerCall<'_> {
         hooks.after(&call, outcome).await
     }
 
-    /// Describes the tool call for the callbacks of the application that embeds the hub, such as
-    /// [`HubOptions::before_call`](super::HubOptions::before_call).
+    /// Describes the tool call for the callbacks of the program, such as
+    /// [`HubOptions::before_call`](super::HubOptions::before_call). Waits until the server runs, because the definition of the
+    /// tool is known only then.
     async fn describe(&self, arguments: Json) -> Result<ToolCall, HubError> {
         let deadline = self.hub.now() + self.total;
         let arguments = pairs_to_object(arguments)?;
@@ -259,13 +263,13 @@ impl ServerCall<'_> {
         Ok(ToolCall { server: uuid(self.id), server_name, tool, definition, arguments })
     }
 
-    /// Waits until the server runs, and counts the call of the tool `name` as in flight. Fails if the server does not accept the
-    /// call.
+    /// Waits until the server runs, and counts the call of the tool `name` as in flight. Returns an error if the supervisor
+    /// rejects the call, for example because of a rate limit.
     async fn begin(&self, name: ToolName<'_>) -> Result<BegunCall, HubError> {
         let (hub, id, deadline) = (self.hub, self.id, self.hub.now() + self.total);
         let mut waits = 0;
         loop {
-            // The name is looked up after each wait, because exposed names are known only once the server has run.
+            // The name is looked up again after each wait, because exposed names are known only after the server has run.
             let tool = hub.name_of_server(id, name);
             let begun = hub.update(|servers, now| {
                 let generation = servers.supervisor.begin_call(id, &tool, now)?;
@@ -309,7 +313,7 @@ impl ServerCall<'_> {
         }
         let unsupported = |error: ToolError| HubError::new(error.kind(), error.to_string()).with_tool(&tool);
         options.check_all_taken(&tool).map_err(unsupported)?;
-        // The call comes first, because its own error is more precise.
+        // The call is polled before the failure signal, because the call's own error is more precise.
         let result = match select(pin!(call.send()), connection.calls_failed).await {
             Either::Left((result, _)) => {
                 result.map_err(|error| failures::of_call(&error, &tool, self.config, &connection.redactor))
@@ -327,7 +331,7 @@ impl ServerCall<'_> {
     }
 }
 
-/// Counts a tool call as in flight until this value is dropped.
+/// Counts a tool call as in flight. Dropping this value ends the count.
 struct CountedCall {
     hub: Arc<HubState>,
     id: ServerId,
@@ -335,7 +339,8 @@ struct CountedCall {
 }
 
 impl CountedCall {
-    /// Ends the call, and has the server probed. The server may want a login for this tool alone, for example with more scopes.
+    /// Ends the count, and lets the supervisor probe the server. A failed probe shows that the whole server needs a login. A
+    /// login for this tool alone, for example with more scopes, does not stop the server.
     fn end_and_probe(self) {
         let (hub, id, generation) = (Arc::clone(&self.hub), self.id, self.generation);
         drop(self);
@@ -350,8 +355,8 @@ impl Drop for CountedCall {
     }
 }
 
-/// Adds the name of the tool to the error of a call that was not sent, as the errors of the clients say it. An error that names the
-/// tool, or a login that the user needs first, is not changed otherwise.
+/// Adds the name of the tool to the error of a call, and says in the message that the call was not sent. An error that already
+/// names its tool is not changed. The message of an error that asks the user to log in is kept.
 fn not_sent(tool: &str, error: HubError) -> HubError {
     match error.tool() {
         Some(_) => error,
@@ -363,14 +368,15 @@ fn not_sent(tool: &str, error: HubError) -> HubError {
     }
 }
 
-/// Adds the name of the tool to the error with which the hub ends the calls of a server.
+/// Adds the name of the tool to the error with which the hub has failed a pending call, for example because the server has
+/// stopped.
 fn no_answer(tool: &str, error: HubError) -> HubError {
     let message = format!("`tools/call` of `{}` got no answer: {}", printable(tool), error.message());
     error.with_message(message).with_tool(tool)
 }
 
-/// Removes secrets from the result of a tool that failed, because servers repeat credentials in their error texts. The
-/// results of successful tools are data, and are not changed.
+/// Removes secrets from the result of a failed tool, because servers repeat credentials in their error texts. Does not change the
+/// result of a successful tool, which is data.
 fn redact_error(result: &mut CallToolResult, redactor: &Redactor) {
     if redactor.is_empty() {
         return;
@@ -381,7 +387,7 @@ fn redact_error(result: &mut CallToolResult, redactor: &Redactor) {
         }
     }
     for json in [&mut result.structured_content, &mut result.without_content] {
-        // If a number was a secret, its replacement is not valid JSON, and the value is removed.
+        // If a number was a secret, its replacement is not valid JSON. The whole value is then removed.
         *json = json.take().and_then(|json| Json::parse(redactor.redact(json.get())).ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Calls the supervisor when its timeouts expire, and detects that the machine was asleep.
+//! Calls the supervisor when its timeouts expire, and detects that the machine was asleep, so that lost connections are noticed.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime};
@@ -8,15 +8,15 @@ use mcpwire_driver::Timer;
 use super::hub_state::HubState;
 use super::servers::Servers;
 
-/// Maximum time between two comparisons of the wall clock with the monotonic clock. So a sleep of the machine is
+/// Maximum time between two comparisons of the wall clock with the monotonic clock: 60 s. A sleep of the machine is therefore
 /// detected at most 60 s after the machine wakes up.
 const MAX_REST: Duration = Duration::from_secs(60);
 
-/// If the wall clock advances further than the monotonic clock by more than this time, the machine was asleep.
-/// Corrections of the wall clock are smaller than 10 s, and a sleep that loses connections is longer.
+/// Minimum difference between the advance of the wall clock and of the monotonic clock that counts as a sleep of the machine: 10
+/// s. Corrections of the wall clock are smaller, and a sleep that loses connections is longer.
 const MAX_DRIFT: Duration = Duration::from_secs(10);
 
-/// Calls the supervisor whenever one of its timeouts expires, and when the machine was asleep. Returns when the hub has
+/// Calls the supervisor whenever one of its timeouts expires, and after the machine was asleep. Runs as a task until the hub has
 /// ended.
 pub(super) async fn run(hub: Weak<HubState>, mut timer: Box<dyn Timer>) {
     let (mut monotonic, mut wall) = (Instant::now(), SystemTime::now());
@@ -38,15 +38,15 @@ pub(super) async fn run(hub: Weak<HubState>, mut timer: Box<dyn Timer>) {
             hub.update(|servers, now| servers.supervisor.handle_timeout(now));
             continue;
         }
-        // The alarm rings when the next timeout becomes earlier, or when the hub ends.
+        // The alarm rings when the supervisor's next timeout becomes earlier, and when the hub ends.
         let alarm = Arc::clone(&hub.alarm);
         drop(hub);
         alarm.wait(&mut *timer, rest.min(MAX_REST)).await;
     }
 }
 
-/// Returns whether the machine was asleep, because the wall clock has advanced much further than the monotonic clock.
-/// `wall` is `None` if the wall clock was set back.
+/// Returns whether the machine was asleep between two looks at the clocks: the wall clock has then advanced much further than the
+/// monotonic clock. `wall` is `None` if the wall clock was set back.
 fn has_slept(monotonic: Duration, wall: Option<Duration>) -> bool {
     wall.is_some_and(|wall| wall.saturating_sub(monotonic) > MAX_DRIFT)
 }

@@ -1,4 +1,5 @@
-//! Changes the configurations of servers, first in the configuration file, then in the running hub, one change at a time.
+//! Changes the configurations of servers: first in the configuration file, then in the running hub. Only one change runs at a
+//! time.
 
 use std::sync::Arc;
 
@@ -16,8 +17,8 @@ use crate::launch::preview;
 use crate::store::Store;
 
 impl HubState {
-    /// Adds a server of the configuration file to the hub. If the server starts only when it is called, its cached
-    /// tools from an earlier run are added too.
+    /// Adds a server of the configuration file to the hub, while the hub is opened. If the server starts only when one of its
+    /// tools is called, also offers its cached tools from an earlier run.
     pub(super) async fn restore(self: &Arc<Self>, config: McpConfig) -> Result<(), HubError> {
         let id = server_id(config.id);
         let reads_cache = config.lazy || config.idle.is_some();
@@ -32,8 +33,7 @@ impl HubState {
         });
         if let Ok(Some((known, offered))) = cached.await {
             self.update(|servers, now| {
-                // The known tools are set first, because they include the removed tools, which the offered tools
-                // lack.
+                // The known tools are set first: they include removed tools, which the offered tools do not contain.
                 servers.supervisor.set_known_tools(id, &known);
                 if let Some(offered) = offered {
                     servers.supervisor.remember(id, Arc::new(offered), now);
@@ -57,8 +57,8 @@ impl HubState {
         self.add(checked)
     }
 
-    /// Adds new servers with a single write of the configuration file. Returns one result for each server, in the order
-    /// of `configs`.
+    /// Saves and adds several new servers with a single write of the configuration file. Returns one result for each server, in
+    /// the order of `configs`.
     pub(super) async fn create_all(
         self: &Arc<Self>,
         configs: Vec<McpConfig>,
@@ -86,8 +86,8 @@ impl HubState {
         self.update(|servers, now| servers.add(server, now))
     }
 
-    /// Replaces the configuration of the server that has the same name as `config`, or adds a new server. Returns the
-    /// id of the server.
+    /// Replaces the configuration of the server that has the same name as `config`. If no server has this name, adds a new
+    /// server. Returns the id of the server.
     pub(super) async fn upsert(self: &Arc<Self>, mut config: McpConfig) -> Result<Uuid, HubError> {
         let changing = self.changing.lock().await;
         let (name, stable) = (config.folded_name(), McpConfig::id_of_name(&config.name));
@@ -110,13 +110,14 @@ impl HubState {
         self.replace_locked(config, changing).await.map(|()| known.id)
     }
 
-    /// Changes the configuration of a server. If its enabled flag has changed, the server is started or stopped.
+    /// Changes the configuration of a server. If `enabled` has changed, also starts or stops the server.
     pub(super) async fn replace(self: &Arc<Self>, config: McpConfig) -> Result<(), HubError> {
         let changing = self.changing.lock().await;
         self.replace_locked(config, changing).await
     }
 
-    /// Changes the configuration of a server, as [`replace`](Self::replace) does. Releases `changing` once the change is saved.
+    /// Does the same as [`replace`](Self::replace) for a caller that already holds the lock `changing`. Releases the lock once
+    /// the change is saved, before it waits for the server.
     async fn replace_locked(
         self: &Arc<Self>,
         mut config: McpConfig,
@@ -126,13 +127,12 @@ impl HubState {
         check(&config)?;
         let before = self.config(id)?;
         let (is_enabling, is_disabling) = (config.enabled && !before.enabled, !config.enabled && before.enabled);
-        // The flag stays `false` here. The supervisor saves `true` before the start, and `false` again if the start
-        // fails.
+        // The saved flag stays `false` for now. The supervisor saves `true` before it starts the server, and `false` again if the
+        // start fails.
         config.enabled &= !is_enabling;
         let checked = CheckedConfig::new(config, &self.settings)?;
         let (known, new) = (Arc::clone(&before), checked.config.clone());
-        // This runs even if the configuration is unchanged, to detect a conflict with a change that another program
-        // made to the file.
+        // The file is checked even if the configuration is unchanged, to detect a conflict with a change by another program.
         self.with_store(move |store| store.update_from(&known, &new).map(drop)).await?;
         if checked.config != *before {
             self.update(|servers, now| servers.replace(vec![checked], now))?;
@@ -151,8 +151,8 @@ impl HubState {
         Ok(())
     }
 
-    /// Saves the enabled flag of a server because the supervisor requested this, and reports the outcome to the
-    /// supervisor. `config` is the configuration to change, or `None` if it has changed since the request.
+    /// Saves the enabled flag of a server at the request of the supervisor, and reports the outcome to it. `config` is the
+    /// configuration to change, or `None` if the configuration has changed since the request.
     pub(super) async fn save_enabled(self: &Arc<Self>, id: ServerId, config: Option<Arc<McpConfig>>, enabled: bool) {
         let _changing = self.changing.lock().await;
         let result = match config {
@@ -189,8 +189,8 @@ impl HubState {
         self.lock().get(id).map(|server| server.logs.clone())
     }
 
-    /// Records that the user agrees to what the server starts. `hash` is the hash of the preview that the user has
-    /// reviewed. Fails if the hash of the configuration is now different.
+    /// Records in the configuration that the user agrees to the command or address of the server. `hash` is the hash of the
+    /// preview that the user has reviewed. Fails if the configuration has changed since then.
     pub(super) async fn consent(self: &Arc<Self>, id: ServerId, hash: &str) -> Result<(), HubError> {
         let changing = self.changing.lock().await;
         let mut config = (*self.config(id)?).clone();
@@ -208,8 +208,7 @@ impl HubState {
         self.replace_locked(config, changing).await
     }
 
-    /// Calls `change` with the store of the configuration file, on a thread that may block. Does nothing if the hub
-    /// keeps no files.
+    /// Calls `change` with the configuration file's store, on a thread that may block. Does nothing if the hub keeps no files.
     async fn with_store(
         &self,
         change: impl FnOnce(&Store) -> Result<(), HubError> + Send + 'static,
@@ -219,7 +218,7 @@ impl HubState {
     }
 }
 
-/// Checks that a configuration is valid and contains all required values, before it is saved.
+/// Checks that a configuration is valid and has all required values. Call this before it is saved.
 fn check(config: &McpConfig) -> Result<(), HubError> {
     config.validate()?;
     config.check_required_values()

@@ -1,4 +1,4 @@
-//! [`Events`] is a stream of the events of a hub. A hub can have any number of such streams.
+//! [`Events`]: a stream of the events of a hub. A hub can have any number of such streams.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -13,16 +13,16 @@ use uuid::Uuid;
 
 use crate::HubError;
 
-/// Maximum number of events in the queue of one listener. 200 servers that start at the same time cause about 1,000
-/// events, five state changes each.
+/// Maximum number of events that wait in the stream of one listener. Beyond this number, the oldest events are dropped. 200
+/// servers that start at the same time cause about 1,000 events, five state changes each.
 const MAX_EVENTS: usize = 1_024;
 
-/// An event that a hub reports to its listeners.
+/// A change in a hub that the hub reports to its listeners.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HubEvent {
-    /// A server has entered another state.
+    /// A server has entered another state, for example running or failed.
     Status {
         /// The id of the server.
         id: Uuid,
@@ -30,30 +30,29 @@ pub enum HubEvent {
         name: String,
         /// The new state.
         state: State,
-        /// The error of the server's last failure, or `None` if the server runs or has not failed.
+        /// The error of the server's last failure. `None` if the server runs or has never failed.
         error: Option<HubError>,
     },
-    /// The list of the tools of all servers has changed.
+    /// The combined list of the tools of all servers has changed.
     Tools {
-        /// Number of tools of all servers, after the change.
+        /// The number of tools of all servers after the change.
         count: usize,
     },
-    /// A server has changed the definitions of some of its tools since its previous tool list. The server may have sent
-    /// the previous list before a restart of the server or of the hub.
+    /// A server has changed the definitions of some of its tools, compared to its previous tool list. That list may be from
+    /// before a restart of the server or of the hub.
     ///
-    /// The change may be a regular update. It may also be an attempt to make a language model do something to which the
-    /// user has not agreed. The hub offers the new definitions; users who approved the old definitions should review
-    /// the new ones. [`StatusDetail::changed_tools`](super::StatusDetail::changed_tools) contains the changes until
-    /// they are acknowledged.
+    /// The change may be a regular update. It may also be an attempt to make a language model do something to which the user has
+    /// not agreed. The hub offers the new definitions at once. Users who approved the old definitions should review the new ones.
+    /// [`StatusDetail::changed_tools`](super::StatusDetail::changed_tools) contains the changes until the program acknowledges
+    /// them.
     ToolChanged {
         /// The id of the server.
         id: Uuid,
         /// The name of the server.
         name: String,
-        /// The first 100 tools with changed definitions, each with its changed fields. Each tool has the name that the
-        /// server uses.
+        /// The changed tools, at most 100, each with its changed fields. The names are those that the server uses.
         changes: Vec<ToolChange>,
-        /// Number of changed tools beyond the first 100, which `changes` does not contain.
+        /// The number of further changed tools, which `changes` does not contain. 0 if it contains all changes.
         more: usize,
     },
     /// A server was added, or its configuration was changed.
@@ -66,11 +65,11 @@ pub enum HubEvent {
         /// The id of the server.
         id: Uuid,
     },
-    /// All servers that [`Hub::boot`](super::Hub::boot) was to start have started or failed.
+    /// All servers that [`Hub::boot`](super::Hub::boot) had to start have started or failed.
     Booted {
         /// Number of servers that run, or sleep until one of their tools is called.
         ready: usize,
-        /// Number of servers that failed to start. Servers that may recover are restarted automatically.
+        /// Number of servers that failed to start. The hub restarts servers that may recover automatically.
         failed: usize,
         /// Number of servers whose start was cancelled by another command, for example to stop the server.
         cancelled: usize,
@@ -80,17 +79,17 @@ pub enum HubEvent {
         /// The id of the server.
         id: Uuid,
     },
-    /// The listener did not read its events fast enough, and the hub dropped the oldest events.
+    /// The listener did not read its events fast enough, so the hub dropped the oldest events of this stream.
     Missed {
-        /// Number of events that the hub dropped.
+        /// Number of events that the hub has dropped.
         count: u64,
     },
 }
 
-/// A stream of the events of a hub, in order.
+/// A stream of the events of a hub, in the order in which they occurred.
 ///
-/// A listener that reads slowly delays neither the hub nor other listeners. The hub drops the oldest events of that
-/// listener, and [`HubEvent::Missed`] contains their number.
+/// A listener that reads slowly delays neither the hub nor other listeners. If its stream is full, the hub drops the oldest
+/// events of this stream. [`HubEvent::Missed`] then contains their number.
 #[derive(Debug, Default)]
 pub struct Events(Arc<Mutex<Queue>>);
 
@@ -103,12 +102,13 @@ struct Queue {
 }
 
 impl Events {
-    /// Waits for the next event of the hub. Returns `None` when the hub has ended and all events were returned.
+    /// Waits for the next event of the hub. Returns `None` when the hub has ended and this stream has returned all its events.
     pub async fn next(&mut self) -> Option<HubEvent> {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// Returns the next event of the hub, or `None` if there is no new event yet. Does not wait.
+    /// Returns the next event of the hub without waiting. Returns `None` if no event has occurred since the last call, or if the
+    /// hub has ended.
     pub fn try_next(&mut self) -> Option<HubEvent> {
         lock(&self.0).pop()
     }
@@ -123,7 +123,7 @@ impl Events {
             return Poll::Ready(None);
         }
         let previous = queue.waker.replace(waker);
-        // Dropping a waker may run code of the program, so the lock is released first.
+        // Dropping a waker may run code of the program, so the lock is released before.
         drop(queue);
         drop(previous);
         Poll::Pending
@@ -151,7 +151,7 @@ fn lock(queue: &Mutex<Queue>) -> std::sync::MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The event queues of all listeners of a hub.
+/// The event streams of all listeners of a hub, to which the hub adds its events.
 #[derive(Debug, Default)]
 pub(super) struct Listeners(Mutex<Vec<Weak<Mutex<Queue>>>>);
 
@@ -164,8 +164,8 @@ impl Listeners {
         Events(queue)
     }
 
-    /// Adds an event to the queues of all listeners, and moves the wakers of the listeners to `wakers`. The caller
-    /// wakes them after it has released its locks.
+    /// Adds an event to the streams of all listeners. Moves the wakers of waiting listeners to `wakers`, so that the caller can
+    /// wake them after it has released its locks.
     pub(super) fn push(&self, event: &HubEvent, wakers: &mut Vec<Waker>) {
         self.each(wakers, |queue| {
             if queue.waiting.len() == MAX_EVENTS {
@@ -176,8 +176,8 @@ impl Listeners {
         });
     }
 
-    /// Ends the event streams of all listeners, which first receive the events in their queues. Moves the wakers of the
-    /// listeners to `wakers`.
+    /// Ends the event streams of all listeners. They still receive the events that are already in their streams. Moves the wakers
+    /// of waiting listeners to `wakers`.
     pub(super) fn end(&self, wakers: &mut Vec<Waker>) {
         self.each(wakers, |queue| queue.is_ended = true);
     }

@@ -1,4 +1,4 @@
-//! Converts errors of the MCP client to errors for users: removes secrets, and finds the likely cause of each error.
+//! Converts errors of MCP clients to errors for the user of a hub: finds the likely cause of each error, and removes secrets.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -15,8 +15,8 @@ use crate::redact::Redactor;
 use crate::tasks::Client;
 use crate::{ErrorCode, ErrorKind, HubError};
 
-/// Converts an error to a failure for the supervisor. The error occurred while a server was started, or while its tools
-/// were listed.
+/// Converts the error of a server's start, or of its first tool list, to a failure for the supervisor. `stage` says in which step
+/// of the start the error occurred.
 pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor: &Redactor) -> Failure {
     let kind = config.package_kind();
     let failure = of_login(error, redactor)
@@ -25,9 +25,9 @@ pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor
     Failure::new(with_details(failure.error, error, redactor), failure.retry)
 }
 
-/// Returns the reason why the connection of `client` to its server has ended, as a failure for the supervisor.
+/// Returns why the connection of `client` has ended, as a failure for the supervisor.
 pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor) -> Failure {
-    // After the connection has ended, sending a notification fails with the reason for the end.
+    // After the connection has ended, sending any notification fails with the reason for the end.
     let kind = config.package_kind();
     match client.notify_raw("notifications/cancelled", None) {
         Err(error) => of_login(&error, redactor).unwrap_or_else(|| classify(&error, Stage::Run, kind, redactor)),
@@ -35,8 +35,8 @@ pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor
     }
 }
 
-/// Converts the error of a tool call that returned no result to an error for the user. It has the kind and the text of the
-/// client's error, unless a login is needed: then the text says how the configuration has to change.
+/// Converts the error of a tool call to an error for the user. The kind and the text are those of the client's error. But if a
+/// login is needed, the text says how to log in or which setting to change.
 pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> HubError {
     let of_login = of_login(error, redactor).map(|failure| failure.error);
     let reported = of_login.unwrap_or_else(|| {
@@ -46,33 +46,34 @@ pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &
     with_details(reported, error, redactor).with_tool(tool)
 }
 
-/// Returns an error with the code and the field of a failed tool call.
+/// Returns an error with the code and the field that fit a failed tool call, without the final text.
 fn of_failed_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> HubError {
     match error.cause() {
         ErrorCause::Call(CallError::ToolNotFound { .. }) => HubError::unknown_tool(tool),
         ErrorCause::Send(SendError::TooManyInFlight { .. } | SendError::TransmitFull { .. }) => {
             HubError::new(ErrorKind::RateLimited, "")
         }
-        // The arguments are not a JSON object, or are too large.
+        // The arguments are not a JSON object, or the request is too large.
         ErrorCause::Send(cause) if *cause != SendError::Closed => HubError::new(ErrorKind::Usage, "").at("arguments"),
         _ => classify(error, Stage::Call, config.package_kind(), redactor).error,
     }
 }
 
-/// Returns the text of the client's error without the name of the server and without secrets.
+/// Returns the text of the client's error, without the name of the server and without secrets.
 fn text_of(error: &Error, redactor: &Redactor) -> String {
     redactor.redact(&error.without_server().to_string())
 }
 
-/// Adds the server, the server's JSON-RPC error, whether the operation can be repeated, and the client's error to an error for the
-/// user. Secrets are removed from the JSON-RPC error. A client's error that contains a secret is not added, because a program could print it.
+/// Adds details of the client's error to an error for the user: the server, the JSON-RPC error of the server, and whether a retry
+/// is useful. Removes secrets from them. Also adds the client's error itself, unless it contains a secret that a program could
+/// print.
 fn with_details(reported: HubError, error: &Error, redactor: &Redactor) -> HubError {
     let rpc_error = error.rpc_error().map(|error| without_secrets(error, redactor));
     let retry_after = reported.retry_after().or(error.retry_after());
     let reported = reported.with_server(&redactor.redact(error.server()));
     let reported =
         reported.with_rpc_error(rpc_error).with_retry_after(retry_after).with_retryable(error.is_retryable());
-    // `Debug` shows data in part.
+    // The `Debug` output contains only a part of the data, so the data is added.
     let data = error.rpc_error().and_then(|error| error.data.as_ref()).map(Json::get);
     let everything = format!("{error} {error:?} {:?} {}", error.cause(), data.unwrap_or_default());
     if redactor.redact(&everything) == everything { reported.with_client_error(error.clone()) } else { reported }
@@ -80,12 +81,13 @@ fn with_details(reported: HubError, error: &Error, redactor: &Redactor) -> HubEr
 
 fn without_secrets(error: &RpcError, redactor: &Redactor) -> RpcError {
     let mut clean = RpcError::new(error.code, redactor.redact(&error.message));
-    // If a number was a secret, its replacement is not valid JSON, and the data is removed.
+    // If a number was a secret, its replacement is not valid JSON. The data is then removed.
     clean.data = error.data.as_ref().and_then(|data| Json::parse(redactor.redact(data.get())).ok());
     clean
 }
 
-/// Returns the failure of a request that needs a login, or whose login has failed for good. Returns `None` for all other errors.
+/// Returns the failure of a request that needs a login, or whose login has failed. Returns `None` if `error` is not about a
+/// login.
 pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
     if error.kind() == ErrorKind::LoginRequired {
         let reported = match LoginRequired::find(error) {
@@ -102,10 +104,11 @@ pub(super) fn of_login(error: &Error, redactor: &Redactor) -> Option<Failure> {
     Some(Failure::new(error, retry))
 }
 
-/// Returns the failure of a start that the client could not carry out, for example because the program or the working directory does
-/// not exist. The message is that of the client. Returns `None` if the server may have caused the error.
+/// Returns the failure of a start that the client could not carry out, for example because the program or the working directory
+/// does not exist. The message is the client's message. Returns `None` if the server may have caused the error.
 fn of_client(error: &Error, kind: PackageKind, redactor: &Redactor) -> Option<Failure> {
-    // The kind of a package determines the program that downloads and starts it.
+    // A package of a fetched kind, such as npm, is started by another program. The field of the error names the setting that
+    // chooses that program.
     let program = if kind.is_fetched() { "package.package_type" } else { "package.identifier" };
     let (code, field) = match error.cause() {
         ErrorCause::Http(_) => (ErrorCode::ValidationError, "transport"),
@@ -119,7 +122,7 @@ fn of_client(error: &Error, kind: PackageKind, redactor: &Redactor) -> Option<Fa
         _ => return None,
     };
     let reported = HubError::new(error.kind(), "").with_code(code).at(field);
-    // Only the failures of the operating system, such as too many processes, may pass.
+    // Only failures of the operating system, such as too many processes, may disappear without a change of the configuration.
     let retry = if field.is_empty() { Retry::Backoff } else { Retry::Never };
     Some(Failure::new(reported.with_client_message(text_of(error, redactor)), retry))
 }
