@@ -1,4 +1,4 @@
-//! [`Hub`] manages many MCP servers as one service.
+//! [`Hub`]: manages many MCP servers as one service.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -33,33 +33,34 @@ use crate::secrets::SecretStore;
 use crate::store::BrokenEntry;
 use crate::tasks::Client;
 
-/// Maximum number of lines from a server's standard error in a [`StatusDetail`].
+/// Maximum number of the last lines from a server's standard error that a [`StatusDetail`] contains.
 const STDERR_TAIL: usize = 12;
 
-/// Maximum time to wait for server processes that a killed hub has left, until they end after a request to do so. After
-/// this time, they are killed.
+/// Maximum time for server processes that a killed hub has left to end after a request to do so: 2 s. Processes that still run
+/// then are killed.
 const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Manages many MCP servers as one service: configures, supervises and calls them. Cheap to clone.
+/// Manages many MCP servers as one service: stores their configurations, supervises them, and calls their tools. Cheap to clone:
+/// all clones share the servers.
 ///
-/// The hub runs on the tokio runtime in which it is opened, or on the runtime that is passed to [`HubOptions::on`].
-/// When the last clone is dropped, the hub kills all servers and the processes that the servers have started;
-/// [`shutdown_all`](McpService::shutdown_all) stops the servers gracefully. The [module](super) contains an example.
+/// The hub runs on the tokio runtime in which it is opened, or on the runtime that the program passes to [`HubOptions::on`]. When
+/// the last clone is dropped, the hub kills all servers and the processes that the servers have started. Call
+/// [`shutdown_all`](McpService::shutdown_all) before to stop the servers gracefully. The [module](super) contains an example.
 #[derive(Clone)]
 pub struct Hub(pub(super) Arc<OpenHub>);
 
 impl Hub {
-    /// Opens a hub: reads the configurations of the servers, and ends the server processes that a killed hub has left.
-    /// Starts no server.
+    /// Opens a hub: reads the configurations of the servers, and ends the server processes that a killed hub has left. Does not
+    /// start a server: [`boot`](Self::boot) does.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Store::load`](crate::store::Store::load). A configuration file that cannot be read is an
-    /// error, and does not count as an empty list of servers.
+    /// Returns the errors of [`Store::load`](crate::store::Store::load), for example if the configuration file cannot be read.
+    /// Also fails if a later version of this program has written the list of server processes.
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime, unless [`HubOptions::on`] has set a runtime.
+    /// Outside of a tokio runtime, unless [`HubOptions::on`] or [`HubOptions::in_memory_on`] has set a runtime.
     pub async fn open(options: HubOptions) -> Result<Hub, HubError> {
         let settings = Settings::from(options);
         let (store, registry) = (settings.store.clone(), settings.process_registry.clone());
@@ -68,7 +69,7 @@ impl Hub {
             if let Some(registry) = &registry {
                 registry.check()?;
             }
-            // Processes that cannot be ended do not prevent servers from being started.
+            // Errors are ignored: processes that cannot be ended do not prevent the start of servers.
             let reaped = registry.and_then(|registry| registry.reap(REAP_TIMEOUT).ok());
             Ok::<_, HubError>((loaded, reaped.unwrap_or_default()))
         });
@@ -78,7 +79,7 @@ impl Hub {
         }
         if let (Some(registry), false) = (settings.process_registry.clone(), reaped.containers.is_empty()) {
             let reaped = reaped.clone();
-            // If the records cannot be removed, the next hub removes them.
+            // Errors are ignored: if this hub cannot remove the records, the next hub removes them.
             let _ = settings.tasks.block(move || registry.forget_reaped(&reaped)).await;
         }
         let state = HubState::new(settings, RandomState::new().build_hasher().finish());
@@ -94,15 +95,15 @@ impl Hub {
         Ok(Hub(Arc::new(OpenHub { state, reaped, broken })))
     }
 
-    /// Starts all enabled servers, a few at a time, and waits until each server has started or failed. The failure of
-    /// one server does not affect the others.
+    /// Starts all enabled servers, a few at a time, and waits until each server has started or failed. The failure of one server
+    /// does not affect the others. A lazy server whose tools are known is not started until one of its tools is called.
     pub async fn boot(&self) -> Result<BootReport, HubError> {
         self.0.state.boot().await
     }
 
-    /// Starts one server in the same way as [`boot`](Self::boot), and waits until the server has started or failed. If
-    /// too many servers are already starting, the server waits for its turn. A lazy server whose tools are known starts
-    /// only when one of its tools is called.
+    /// Starts one server in the same way as [`boot`](Self::boot), and waits until it has started or failed. If too many servers
+    /// are already starting, the server waits for its turn. A lazy server whose tools are known is not started until one of its
+    /// tools is called.
     ///
     /// # Errors
     ///
@@ -111,15 +112,15 @@ impl Hub {
         self.0.state.command(server_id(id), Command::Boot).await
     }
 
-    /// Creates a call of a tool of any server. The call is sent when the returned [`Call`] is awaited.
+    /// Creates a call of a tool of any server. Awaiting the returned [`Call`] sends it.
     ///
-    /// `name` is the exposed name of the tool (`<server>__<tool>`), or a tool name that only one server uses.
-    /// `arguments` is a value that serializes to a JSON object, or a list of pairs of a name and a value. It is serialized at
-    /// once, so the call borrows neither the arguments nor the name nor the hub, and can be spawned:
-    /// `set.spawn(hub.call(&name, &arguments).send())`. Arguments that do not serialize are an error of the sent call.
+    /// `name` is the exposed name of the tool (`<server>__<tool>`), or a tool name that only one server uses. `arguments`
+    /// serializes to a JSON object, or to a list of pairs of a name and a value. The arguments are serialized at once, so the
+    /// call does not borrow them, nor the name or the hub. It can therefore be spawned: `set.spawn(hub.call(&name,
+    /// &arguments).send())`. If the serialization fails, the sent call returns the error.
     ///
-    /// If the server sleeps, the call starts the server and waits for it. If the server is already starting, the call
-    /// waits for at most [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start), and then fails with
+    /// If the server sleeps, the call starts the server and waits for it. If the server is already starting, the call waits for
+    /// at most [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start). It then fails with
     /// [`ErrorKind::Starting`](crate::ErrorKind::Starting).
     ///
     /// ```no_run
@@ -132,77 +133,75 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// [`HubError::kind`] tells why the call has no result. A tool that ran and failed has a result, and is not an
-    /// error.
+    /// [`HubError::kind`] says why the call has no result. A tool that ran and failed has a result, so this is not an error.
     pub fn call<'c>(&self, name: impl AsRef<str>, arguments: impl Serialize) -> Call<'c> {
         Call::new(Arc::clone(&self.0), name.as_ref(), &arguments)
     }
 
-    /// Adds a server, or replaces the configuration of the server with the same name. Returns the id of the server.
+    /// Adds a server, or replaces the configuration of the server that has the same name. Returns the id of the server.
     ///
-    /// A new server is not started: [`boot`](Self::boot) starts it, or, in a hub that has booted,
-    /// [`boot_server`](Self::boot_server). A server that runs restarts if its program or address has changed, and continues to run
-    /// otherwise.
+    /// A new server is not started: [`boot`](Self::boot) starts it. If the hub has already booted, call
+    /// [`boot_server`](Self::boot_server). A running server restarts if its program or address has changed. Otherwise it
+    /// continues to run.
     ///
-    /// A program that configures its servers in code calls this function at each start. An existing server keeps its id
-    /// and the consent of the user. A new server gets the id [`McpConfig::id_of_name`], which is the same in each run,
-    /// unless a renamed server already has this id. If a disabled server becomes enabled, it is started as
-    /// by [`McpService::update`].
+    /// A program that configures its servers in code calls this function at each start. An existing server keeps its id and the
+    /// consent of the user. A new server gets the id [`McpConfig::id_of_name`], which is the same in each run, unless a renamed
+    /// server already has this id. If a disabled server becomes enabled, it is started as [`McpService::update`] does.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`McpService::create`] and [`McpService::update`].
     pub async fn upsert(&self, config: McpConfig) -> Result<Uuid, HubError> {
-        // Boxed, because the future contains several configurations.
+        // Boxed, because the future is large: it contains several configurations.
         Box::pin(self.0.state.upsert(config)).await
     }
 
-    /// Returns the id of the server to which a tool name belongs. Uses the same search as [`call`](Self::call).
+    /// Returns the id of the server to which a tool name belongs. [`call`](Self::call) finds the server in the same way.
     ///
-    /// Until a server has listed its tools, a tool name without the prefix of the server is unknown. So the search
-    /// waits for servers that are starting, as long as their
+    /// Until a server has listed its tools, a tool name without the prefix of the server is unknown. The search therefore waits
+    /// for servers that are starting. It waits as long as their
     /// [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start) allows, but at most for `timeout`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ToolNotFound`](crate::ErrorKind::ToolNotFound) if no server has the tool, or
+    /// [`ErrorKind::ToolNotFound`](crate::ErrorKind::ToolNotFound) if no server has the tool.
     /// [`ErrorKind::Starting`](crate::ErrorKind::Starting) if a server that is still starting may have the tool.
     pub async fn wait_for_tool_server(&self, tool_name: &str, timeout: Duration) -> Result<Uuid, HubError> {
         self.0.state.find_tool(tool_name, timeout).await.map(|(id, _)| uuid(id))
     }
 
-    /// Waits until a server runs and can be called. If the server sleeps, starts it, as a call does.
+    /// Waits until a server runs and its tools can be called. If the server sleeps, this function starts it.
     ///
     /// # Errors
     ///
-    /// Returns the error that a call would have that cannot be sent, without the name of a tool. After `timeout`, and after
-    /// [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start), that is
-    /// [`ErrorKind::Starting`](crate::ErrorKind::Starting).
+    /// Returns the same error as a call that cannot be sent, without the name of a tool. This is
+    /// [`ErrorKind::Starting`](crate::ErrorKind::Starting) if the server is still starting after `timeout` or after
+    /// [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start).
     pub async fn wait_for_server(&self, id: Uuid, timeout: Duration) -> Result<(), HubError> {
         self.0.state.wait_for_server(server_id(id), timeout).await
     }
 
-    /// Returns a report about the server processes that an earlier hub had left. They were ended when this hub was
-    /// opened.
+    /// Returns a report about the server processes that killed hubs had left when this hub was opened, and whether they could be
+    /// ended.
     pub fn reaped(&self) -> &Reaped {
         &self.0.reaped
     }
 
-    /// Returns the entries of the configuration file that could not be read or used when the hub was opened. The hub
-    /// leaves these entries in the file.
+    /// Returns the entries of the configuration file that could not be read or used when the hub was opened. The hub keeps these
+    /// entries in the file unchanged.
     pub fn broken(&self) -> &[BrokenEntry] {
         &self.0.broken
     }
 
-    /// Returns the store that contains the secrets of the servers.
+    /// Returns the store of the servers' secrets, so that the program can add or remove secrets.
     pub fn secrets(&self) -> Arc<dyn SecretStore> {
         Arc::clone(&self.0.state.settings.secrets)
     }
 
-    /// Returns the memory and the number of processes that each server uses, in the order of [`McpService::list`].
+    /// Returns the memory and the number of processes of each server, in the order of [`McpService::list`].
     ///
-    /// Servers without a process are omitted. This function reads the state of all processes of the machine, so do not
-    /// call it often. The result is empty on systems other than Linux.
+    /// Servers without a process are omitted. This function reads the state of all processes of the machine, so do not call it
+    /// often. Empty on systems other than Linux.
     pub fn usage(&self) -> Vec<(Uuid, Usage)> {
         let pids: Vec<(Uuid, u32)> =
             self.details().into_iter().filter_map(|detail| Some((detail.id, detail.pid?))).collect();
@@ -215,8 +214,8 @@ impl Hub {
         ids.into_iter().filter_map(|id| self.status_detail(id)).collect()
     }
 
-    /// Marks the changed tools of a server as reviewed by the user, and removes them from
-    /// [`StatusDetail::changed_tools`].
+    /// Removes all changes of a server's tools from [`StatusDetail::changed_tools`]. Call this after the user has reviewed the
+    /// changes.
     pub fn acknowledge_changes(&self, id: Uuid) {
         self.0.state.update(|servers, _| servers.supervisor.acknowledge_changes(server_id(id)));
     }

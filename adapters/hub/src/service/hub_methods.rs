@@ -1,4 +1,4 @@
-//! The methods of [`McpService`] as methods of [`Hub`], so that a program with a hub need not import the trait.
+//! The methods of [`McpService`] as methods of [`Hub`], so that a program that uses a hub need not import the trait.
 
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::Preview;
 
-/// The methods of [`McpService`], which need no import of the trait here. The trait has their details.
+/// The methods of [`McpService`], which a program can call without importing the trait. The trait documents them in detail.
 impl Hub {
     /// Returns the configurations of all servers, in the order of the configuration file.
     pub fn list(&self) -> Vec<McpConfig> {
@@ -23,33 +23,35 @@ impl Hub {
         McpService::get(self, id)
     }
 
-    /// Returns the simplified state of a server, as [`McpService::status`] does.
+    /// Returns the simplified state of a server, such as running or failed. See [`McpService::status`].
     pub fn status(&self, id: Uuid) -> McpStatus {
         McpService::status(self, id)
     }
 
-    /// Returns the detailed state of a server, or `None` if no server has this id.
+    /// Returns the detailed state of a server, for example its process id and last error. Returns `None` if no server has this
+    /// id.
     pub fn status_detail(&self, id: Uuid) -> Option<StatusDetail> {
         McpService::status_detail(self, id)
     }
 
-    /// Returns a snapshot of the tools of all servers, as [`McpService::available_tools`] does.
+    /// Returns a snapshot of the tools of all servers that run or that start when they are called. See
+    /// [`McpService::available_tools`].
     pub fn available_tools(&self) -> AvailableTools {
         McpService::available_tools(self)
     }
 
-    /// Returns a stream of the events that occur from now on.
+    /// Returns a stream of the events of the hub that occur from now on.
     pub fn events(&self) -> Events {
         McpService::events(self)
     }
 
-    /// Returns the last lines that a server wrote to standard error, with secrets removed.
+    /// Returns the last lines that a server wrote to standard error, without secrets. Empty if no server has this id.
     pub fn logs(&self, id: Uuid) -> Vec<String> {
         McpService::logs(self, id)
     }
 
-    /// Adds a server without starting it. [`boot_server`](Self::boot_server) starts it; so does [`boot`](Self::boot), if it
-    /// is enabled.
+    /// Adds a server without starting it. [`boot_server`](Self::boot_server) starts it. [`boot`](Self::boot) starts it if it is
+    /// enabled.
     ///
     /// # Errors
     ///
@@ -58,8 +60,8 @@ impl Hub {
         McpService::create(self, config).await
     }
 
-    /// Changes the configuration of a server, as [`McpService::update`] does: a running server restarts if its program or
-    /// address has changed, and a server that becomes enabled is started.
+    /// Changes the configuration of a server. A running server restarts if its program or address has changed, and a server that
+    /// becomes enabled is started. See [`McpService::update`].
     ///
     /// # Errors
     ///
@@ -68,7 +70,8 @@ impl Hub {
         McpService::update(self, config).await
     }
 
-    /// Stops a server, and deletes its configuration, secrets, logs and cached tools, as [`McpService::delete`] does.
+    /// Stops a server, and deletes its configuration, secrets, logs and cached tools, but not its login. See
+    /// [`McpService::delete`].
     ///
     /// # Errors
     ///
@@ -77,7 +80,7 @@ impl Hub {
         McpService::delete(self, id).await
     }
 
-    /// Reads the configuration file again, and applies its changes to the servers.
+    /// Reads the configuration file again, after another program has changed it, and applies the changes to the servers.
     ///
     /// # Errors
     ///
@@ -86,7 +89,7 @@ impl Hub {
         McpService::reload(self).await
     }
 
-    /// Starts a server, and waits until it runs.
+    /// Starts a server, and waits until it runs or has failed.
     ///
     /// # Errors
     ///
@@ -95,7 +98,7 @@ impl Hub {
         McpService::start(self, id).await
     }
 
-    /// Stops a server, and waits until its process and all processes that it started are gone, as [`McpService::stop`] does.
+    /// Stops a server, and waits until its process and all descendants of the process have ended. See [`McpService::stop`].
     ///
     /// # Errors
     ///
@@ -104,7 +107,7 @@ impl Hub {
         McpService::stop(self, id).await
     }
 
-    /// Stops a server, starts it again, and waits until it runs.
+    /// Stops a server, starts it again, and waits until it runs or has failed.
     ///
     /// # Errors
     ///
@@ -113,13 +116,14 @@ impl Hub {
         McpService::restart(self, id).await
     }
 
-    /// Returns what the hub would start or connect to for a server, for the user to review. Returns `None` if no server has
-    /// this id.
+    /// Returns the command or the address that the hub would start or connect to for a server, so that the user can review it.
+    /// Returns `None` if no server has this id.
     pub fn preview_command(&self, id: Uuid) -> Option<Preview> {
         McpService::preview_command(self, id)
     }
 
-    /// Records that the user agrees to what the server starts. `hash` is the hash of the preview that the user has reviewed.
+    /// Records that the user agrees to the command or address of a server. `hash` is the hash of the preview that the user has
+    /// reviewed.
     ///
     /// # Errors
     ///
@@ -128,7 +132,7 @@ impl Hub {
         McpService::consent(self, id, hash).await
     }
 
-    /// Stops all servers in parallel, and waits for token refreshes that were sent, as [`McpService::shutdown_all`] does.
+    /// Stops all servers in parallel, and waits until pending token refreshes are stored. See [`McpService::shutdown_all`].
     ///
     /// # Errors
     ///

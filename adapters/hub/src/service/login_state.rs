@@ -1,4 +1,4 @@
-//! [`LoginState`]: what the hub knows about the login of one server, and what it does when the stored login changes.
+//! [`LoginState`]: the stored login of one server as the hub knows it, and the reaction of the hub to a change of the login.
 
 use std::time::Duration;
 
@@ -7,43 +7,46 @@ use mcpwire_supervisor::State as Lifecycle;
 
 use crate::logins::{LoginKey, RequiredLogin};
 
-/// Time between two looks at the stored logins.
+/// Time between two checks of the stored logins: 1 s.
 pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Maximum time between two starts of a server because its stored login has changed.
+/// Maximum time between two starts of a server that the hub makes because the stored login has changed: 300 s.
 const MAX_DELAY: Duration = Duration::from_secs(300);
 
-/// What the hub knows about the login of one server.
+/// The stored login of one server as the hub knows it. The hub compares it with the store, to notice that a user has logged in or
+/// out.
 pub(super) struct LoginState {
     pub(super) key: LoginKey,
-    /// The revision of the stored login before the last start of the server. `None` if no login was stored.
+    /// The revision of the stored login that the hub has seen last, at first before the last start of the server. `None` if no
+    /// login was stored.
     seen: Option<u64>,
-    /// The login that the server waits for, if it has asked for one.
+    /// The login that the server waits for. `None` if the server has not asked for a login.
     pub(super) required: Option<RequiredLogin>,
-    /// Number of starts because the stored login has changed, since the server has run.
+    /// Number of starts that a change of the stored login has caused since the server was last running. The delay between these
+    /// starts doubles with each.
     starts: u32,
-    /// The time before which the server is not started because of its login. A server that refuses every new token would
-    /// otherwise be started in a loop.
+    /// The hub does not start the server because of its login before this time. Otherwise it would start a server that refuses
+    /// every new token again and again.
     not_before: Timestamp,
-    /// Whether the hub has looked at the stored login since the server runs.
+    /// Whether the hub has checked the stored login since the server began to run.
     is_settled: bool,
 }
 
-/// What to do about a server whose stored login has changed.
+/// The reaction of the hub to a change of a server's stored login.
 pub(super) enum Reaction {
     Start,
     Restart,
 }
 
 impl LoginState {
-    /// Creates the state of a server that is being started. `before` is the state of its last start.
+    /// Creates the state of a server that is being started. `before` is the state from its previous start, if there was one.
     pub(super) fn new(key: LoginKey, seen: Option<u64>, before: Option<LoginState>, now: Timestamp) -> Self {
         let (starts, not_before) = before.map_or((0, now), |before| (before.starts, before.not_before));
         LoginState { key, seen, required: None, starts, not_before, is_settled: false }
     }
 
-    /// Returns whether the hub looks at the stored login while the server is in this state. A server that runs without a login is
-    /// left alone: if it asks for one later, its state changes.
+    /// Returns whether the hub must check the stored login while the server is in the state `state`. A server that runs without a
+    /// login is not checked. If it asks for a login later, its state changes.
     pub(super) fn is_watched(&self, state: Lifecycle) -> bool {
         match state {
             Lifecycle::Running => self.seen.is_some() || !self.is_settled,
@@ -52,12 +55,13 @@ impl LoginState {
         }
     }
 
-    /// Returns whether a login was stored when the hub looked last.
+    /// Returns whether a login was stored when the hub checked last.
     pub(super) fn is_stored(&self) -> bool {
         self.seen.is_some()
     }
 
-    /// Returns what to do about the server, which is in this state. `revision` is that of the stored login.
+    /// Compares the stored login with the login that the hub knows, and returns what to do about a server in the state `state`.
+    /// `revision` is the revision of the stored login, or `None` if no login is stored. Returns `None` if nothing has to be done.
     pub(super) fn reaction(&mut self, state: Lifecycle, revision: Option<u64>, now: Timestamp) -> Option<Reaction> {
         match (state, revision) {
             (Lifecycle::NeedsLogin | Lifecycle::NeedsAuth, Some(_))
@@ -69,7 +73,7 @@ impl LoginState {
                 self.not_before = now + delay;
                 Some(Reaction::Start)
             }
-            // The next login is a new one, even if it is the first again.
+            // The user has logged out. The next login counts as new, even if it has the same revision as an earlier login.
             (Lifecycle::NeedsLogin | Lifecycle::NeedsAuth, None) => {
                 self.seen = None;
                 None

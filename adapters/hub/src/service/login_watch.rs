@@ -1,8 +1,8 @@
-//! Starts servers that wait for a login when the login is stored, and restarts servers whose login is deleted.
+//! Starts servers that wait for a login when the user has logged in, and restarts servers whose login was deleted.
 //!
-//! Any process of the user may log in or log out. The hub looks at the files of the logins once per second, and when a call
-//! finds its server in the state `needs-login`. It does not watch the directory: that takes a dependency for each platform, and
-//! misses changes on network drives.
+//! Any process of the user may log in or log out. The hub checks the files of the logins once per second, and when a call finds
+//! its server in the state `needs-login`. It does not watch the directory of these files: this would need a dependency for each
+//! platform, and would miss changes on network drives.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -16,10 +16,10 @@ use super::login_state::{INTERVAL, Reaction};
 use super::servers::Servers;
 use crate::logins::LoginKey;
 
-/// Time until the next look while no server has a login. The alarm rings earlier.
+/// Time until the next check while no server has a login: 1 h. An alarm ends this wait when a server with a login is started.
 const REST: Duration = Duration::from_secs(3_600);
 
-/// Looks at the stored logins of all servers once per second. Returns when the hub has ended.
+/// Checks the stored logins of all servers once per second. Runs as a task until the hub has ended.
 pub(super) async fn run(hub: Weak<HubState>, mut timer: Box<dyn Timer>) {
     loop {
         let Some(hub) = hub.upgrade() else { return };
@@ -40,7 +40,8 @@ pub(super) async fn run(hub: Weak<HubState>, mut timer: Box<dyn Timer>) {
 }
 
 impl HubState {
-    /// Looks at the stored login of one server. Returns whether the server is started because of it.
+    /// Checks the stored login of one server. Returns whether the hub starts or restarts the server because the login has
+    /// changed.
     pub(super) async fn look_at_login(self: &Arc<Self>, id: ServerId) -> bool {
         let key = self.lock().get(id).and_then(|server| Some(server.login.as_ref()?.key.clone()));
         match key {
@@ -49,14 +50,15 @@ impl HubState {
         }
     }
 
-    /// Compares the stored logins of these servers with what the hub knows. Returns whether a server is started or restarted.
+    /// Compares the stored logins of these servers with the logins that the hub knows. Returns whether the hub starts or restarts
+    /// a server because a login has changed.
     async fn look_at_logins(self: &Arc<Self>, watched: Vec<(ServerId, LoginKey)>) -> bool {
         if watched.is_empty() {
             return false;
         }
         let logins = self.settings.logins.clone();
         let read = self.settings.tasks.block(move || {
-            // A login that cannot be read does not change anything: a request of the server reports the error.
+            // A stored login that cannot be read is ignored. A request that needs the login reports the error.
             let revision = |(id, key): (ServerId, LoginKey)| Some((id, logins.revision(&key).ok()?));
             watched.into_iter().filter_map(revision).collect::<Vec<_>>()
         });
@@ -81,7 +83,7 @@ impl HubState {
                 Command::Restart
             }
         };
-        // Nobody waits for the outcome: the state of the server shows it.
+        // The result of the command is ignored: the state of the server shows whether it has started.
         drop(servers.request(|supervisor, command_id| supervisor.command(id, command_id, command, now)));
         true
     }

@@ -1,4 +1,4 @@
-//! Logs the user in to the HTTP servers of a [`Hub`], and out of them.
+//! The methods of [`Hub`] that log the user in to its HTTP servers, and out of them.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::HubError;
 use crate::launch::{Instance, Launch};
 use crate::logins::{Logins, login_error};
 
-/// The logins of HTTP servers.
+/// Methods for the OAuth logins of HTTP servers.
 impl Hub {
-    /// Returns the logins of the hub's HTTP servers.
+    /// Returns the OAuth logins of the hub's HTTP servers, for example to share them with other connections of the program.
     pub fn logins(&self) -> &Logins {
         &self.0.state.settings.logins
     }
 
-    /// Returns the authorizer of an HTTP server, which the connections of the hub to this server use. Its methods show the stored
-    /// login, and log in by other ways than [`login`](Self::login). The hub notices logins within a second.
+    /// Returns the authorizer that the hub's connections to an HTTP server use. Its methods show the stored login, and log in by
+    /// other ways than [`login`](Self::login). The hub notices such a login within a second.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Launch::compose`], and [`ErrorKind::InvalidConfiguration`](crate::ErrorKind) if the server has
-    /// no login: see [`Launch::login`].
+    /// Returns the errors of [`Launch::compose`]. Returns [`ErrorKind::InvalidConfiguration`](crate::ErrorKind) if the server
+    /// cannot have a login: see [`Launch::login`].
     pub async fn oauth(&self, id: Uuid) -> Result<OAuth, HubError> {
         let (hub, config) = (Arc::clone(&self.0.state), self.0.state.config(server_id(id))?);
         let oauth = self.0.state.settings.tasks.block(move || {
@@ -42,8 +42,9 @@ impl Hub {
         oauth.await?
     }
 
-    /// Logs the user in to an HTTP server. A request without scopes asks for those of the configuration and those that the server
-    /// has asked for. If the server waits for the login, starts it, and waits until it runs or has failed.
+    /// Logs the user in to an HTTP server. If `request` names no scopes, asks for the scopes of the configuration and the scopes
+    /// that the server has asked for. If the server waits for the login, this function starts the server, and waits until it runs
+    /// or has failed.
     ///
     /// # Errors
     ///
@@ -61,8 +62,8 @@ impl Hub {
         Ok(status)
     }
 
-    /// Deletes the login of an HTTP server. A running server is restarted without the login. With `revoke`, asks the authorization
-    /// server to revoke the token, too.
+    /// Deletes the login of an HTTP server. A running server is restarted without the login. If `revoke` is set, also asks the
+    /// authorization server to revoke the token.
     ///
     /// # Errors
     ///
@@ -74,7 +75,7 @@ impl Hub {
         Ok(outcome)
     }
 
-    /// Adds the scopes that the server has asked for to a request that names none.
+    /// Adds the scopes that the server has asked for, and those of the configuration, to a request that names no scopes.
     fn with_required_scopes(&self, id: Uuid, request: LoginRequest) -> LoginRequest {
         let required =
             self.status_detail(id).and_then(|detail| detail.login).map(|login| login.scopes).unwrap_or_default();
@@ -85,11 +86,12 @@ impl Hub {
         request.scopes(configured.iter().chain(&required).map(String::as_str).collect())
     }
 
-    /// Starts or restarts a server whose login has changed, and waits until it runs or has failed.
+    /// Starts or restarts a server whose login has changed, and waits until the server runs or has failed.
     async fn settle(&self, id: Uuid) {
         let (hub, id) = (&self.0.state, server_id(id));
         if hub.look_at_login(id).await {
-            // The server is being started already. Whether it starts is shown by its state: the login itself has succeeded.
+            // The server is already being started. The result is ignored: the state of the server shows whether it has started,
+            // and the login has succeeded in any case.
             let _ = hub.command(id, Command::Boot).await;
         }
     }

@@ -1,5 +1,5 @@
-//! [`Logs`] stores what servers write to standard error, without secrets. The last lines are in memory, and more lines
-//! are in files.
+//! [`Logs`]: stores the lines that a server writes to standard error, without secrets. The last lines are in memory, and more
+//! lines are in log files.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -14,19 +14,18 @@ use mcpwire_files::{Fs as _, Links, SystemFs, check_own_file, open_regular, read
 
 use crate::redact::Redactor;
 
-/// Maximum total size of the log lines of one server in memory, in bytes. The log lines of 200 servers take at most
-/// 12.5 MiB.
+/// Maximum total size of the log lines of one server in memory: 64 KiB. The log lines of 200 servers then take at most 12.5 MiB.
 const MAX_BYTES: usize = 64 * 1024;
-/// Maximum number of log lines of one server in memory.
+/// Maximum number of log lines of one server in memory. At the limit, the oldest line is dropped.
 const MAX_LINES: usize = 1_000;
 
-/// Maximum size of a log file in bytes. A server has three log files, which contain the output of several days even if
-/// the server writes a lot.
+/// Maximum size of one log file: 1 MiB. A server has three log files. They contain the output of several days even if the server
+/// writes a lot.
 const FILE_BYTES: u64 = 1024 * 1024;
 /// Maximum number of log files of one server: the current file and two older files.
 const FILES: usize = 3;
 
-/// The last lines that one server wrote to standard error, in memory and in log files. Clones share the lines.
+/// The last lines that one server wrote to standard error, in memory and in log files. All clones share the lines.
 #[derive(Clone, Debug)]
 pub(super) struct Logs(Arc<Mutex<Inner>>);
 
@@ -43,24 +42,25 @@ impl Logs {
         Logs(Arc::new(Mutex::new(Inner { path, ..Inner::default() })))
     }
 
-    /// Returns a callback for the standard error of a server process. The callback removes secrets and terminal escapes
-    /// from each line, and adds the line to the log.
+    /// Returns a callback that receives the lines from a server's standard error. The callback removes secrets and terminal
+    /// escapes from each line, and adds the line to the log.
     pub(super) fn follower(&self, redactor: Redactor) -> Box<dyn FnMut(&str) + Send> {
         let logs = self.clone();
         Box::new(move |line| logs.push(&redactor.redact(line)))
     }
 
-    /// Returns a callback that adds a line to the log for each panic in a handler or callback of the program.
+    /// Returns a callback that adds a line to the log for each panic in a handler or callback of the program. `redactor` removes
+    /// secrets from the line.
     pub(super) fn panics(&self, redactor: Redactor) -> impl Fn(&CallbackPanic) + Send + Sync + 'static {
         let logs = self.clone();
         move |panic| logs.push(&redactor.redact(&panic.to_string()))
     }
 
-    /// Adds a line to the log of the server, in memory and in the log file. The line must not contain secrets.
+    /// Adds a line to the log of the server, in memory and in the log file. The caller must have removed secrets from the line.
     pub(super) fn push(&self, line: &str) {
         let line = printable(line).to_string();
         let mut inner = self.lock();
-        // Write errors are ignored, because a full disk must not stop a server.
+        // Errors are ignored, because a full disk must not stop a server.
         let _ = inner.write(&line);
         inner.bytes += line.len();
         inner.lines.push_back(line);
@@ -70,8 +70,8 @@ impl Logs {
         }
     }
 
-    /// Returns the last log lines of the server. If there are no lines in memory, because the server was not started
-    /// since the hub was opened, the lines come from the log files.
+    /// Returns the last log lines of the server, oldest first. If the server was not started since the hub was opened, no lines
+    /// are in memory. The lines then come from the log files.
     pub(super) fn lines(&self) -> Vec<String> {
         let inner = self.lock();
         if inner.lines.is_empty()
@@ -82,13 +82,13 @@ impl Logs {
         inner.lines.iter().cloned().collect()
     }
 
-    /// Returns up to `most` of the last log lines of the server, without reading the log files.
+    /// Returns up to `most` of the last log lines of the server that are in memory, oldest first.
     pub(super) fn tail(&self, most: usize) -> Vec<String> {
         let inner = self.lock();
         inner.lines.iter().skip(inner.lines.len().saturating_sub(most)).cloned().collect()
     }
 
-    /// Removes all log lines of the server from memory, and deletes its log files.
+    /// Removes all log lines of the server from memory, and deletes its log files. Called when the server is deleted.
     pub(super) fn remove(&self) -> io::Result<()> {
         let mut inner = self.lock();
         inner.lines.clear();
@@ -125,8 +125,8 @@ impl Inner {
     }
 }
 
-/// Returns the path of the log file with the number `at`: `x.log`, `x.log.1` or `x.log.2`. A higher number means an
-/// older file.
+/// Returns the path of the log file with the number `at`: `x.log`, `x.log.1` or `x.log.2`. The file with the highest number is
+/// the oldest.
 fn numbered(path: &Path, at: usize) -> PathBuf {
     if at == 0 {
         return path.to_owned();
@@ -140,7 +140,7 @@ fn rotate(path: &Path) -> io::Result<()> {
     (1..FILES).rev().try_for_each(|at| if_found(fs::rename(numbered(path, at - 1), numbered(path, at))))
 }
 
-/// Returns the result of an operation on a file, which is no error if the file does not exist.
+/// Converts the error for a missing file to success, and returns all other results unchanged. For deleting and renaming files.
 pub(super) fn if_found(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -161,18 +161,19 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes the time from the start of a line of a log file. A line that an earlier version of the hub wrote has no
-/// time, and is returned unchanged.
+/// Removes the time from the start of a line of a log file. If the line has no time, because an earlier version of the hub wrote
+/// it, returns the line unchanged.
 fn without_time(line: &str) -> &str {
     line.split_once(' ').filter(|(time, _)| time.parse::<Timestamp>().is_ok()).map_or(line, |(_, line)| line)
 }
 
-/// Reads up to `most` of the last lines from the log files of a server. `path` is the path of the newest log file. Each
-/// line starts with its time in UTC, as in RFC 3339. No hub needs to run.
+/// Reads up to `most` of the last lines from the log files of a server, oldest first. `path` is the path of the newest log file:
+/// see [`Layout::log`](crate::layout::Layout::log). Each line starts with its time in UTC (RFC 3339). This works without a
+/// running hub.
 pub fn tail(path: &Path, most: usize) -> Vec<String> {
     let mut text = String::new();
     for at in (0..FILES).rev() {
-        // A single long line may make a file larger than `FILE_BYTES`.
+        // A single long line may make a file larger than `FILE_BYTES`, so twice the size is allowed.
         if let Ok(bytes) = read_regular(&numbered(path, at), 2 * FILE_BYTES) {
             text.push_str(&String::from_utf8_lossy(&bytes));
         }

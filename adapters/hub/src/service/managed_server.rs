@@ -1,4 +1,4 @@
-//! [`ManagedServer`]: everything that a hub knows of one server, beside the state that the supervisor has.
+//! [`ManagedServer`]: one server of a hub, without the state machine that the supervisor has for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,17 +14,20 @@ use super::options::Settings;
 use crate::HubError;
 use crate::config::McpConfig;
 
-/// A server of a hub: its configuration, its logs, its login, and the attempts to run it.
+/// One server of a hub: its configuration, its logs, its login, and the attempts to run it.
 pub(super) struct ManagedServer {
     pub(super) config: Arc<McpConfig>,
-    /// What the supervisor knows of the configuration. Its revision number increases with each change of the configuration.
+    /// The parts of the configuration that the supervisor needs. Their revision number increases with each change of the
+    /// configuration.
     pub(super) spec: ServerSpec,
     pub(super) logs: Logs,
-    /// The login of the server, if it may have one and has been started.
+    /// The login of the server. `None` if the server needs no stored login, or has not been started yet.
     pub(super) login: Option<LoginState>,
-    /// Whether the hub has already read the tool definitions of an earlier run, to detect changed definitions.
+    /// Whether the hub has already read the tool definitions of an earlier run. It reads them once, to detect changed
+    /// definitions.
     is_compared: bool,
-    /// The current attempt to run the server, and earlier attempts whose process has not ended yet.
+    /// The current attempt to run the server, and earlier attempts whose processes have not ended yet, by the number of the
+    /// attempt.
     pub(super) attempts: BTreeMap<Generation, Attempt>,
 }
 
@@ -44,13 +47,13 @@ impl ManagedServer {
         &self.spec.name
     }
 
-    /// Returns whether requests to this server are sent with the login of a user, or of the program itself.
+    /// Returns whether requests to this server contain a token: of a user's login, or of the program's own credentials.
     pub(super) fn has_login(&self) -> bool {
         self.config.oauth.client_credentials || self.login.as_ref().is_some_and(LoginState::is_stored)
     }
 
-    /// Adds an attempt to run the server, in place of earlier attempts that have started no process. Returns whether the tool
-    /// definitions of an earlier run must still be read, which is so for the first attempt.
+    /// Adds an attempt to run the server, and removes earlier attempts that have not begun to start a process. Returns `true` for
+    /// the first attempt: the hub must then read the tool definitions of an earlier run.
     pub(super) fn begin_attempt(&mut self, generation: Generation) -> bool {
         self.attempts.retain(|_, attempt| !attempt.is_resolving());
         self.attempts.insert(generation, Attempt::new());
@@ -58,18 +61,19 @@ impl ManagedServer {
     }
 }
 
-/// A valid configuration, with what the supervisor has to know of it.
+/// A configuration that was validated, with the parts of it that the supervisor needs.
 pub(super) struct CheckedConfig {
     pub(super) config: McpConfig,
     pub(super) spec: ServerSpec,
 }
 
 impl CheckedConfig {
-    /// Validates a configuration, and derives the policy (timeouts and restarts), the tool filter and the rate limit. The revision
-    /// number is 1. Calls the program's callback of `HubOptions::policy`, so the caller must not hold a lock.
+    /// Validates a configuration, and derives the policy (timeouts and restarts), the tool filter and the rate limit for the
+    /// supervisor. The revision number is 1. Calls the program's callback of `HubOptions::policy`, so the caller must not hold a
+    /// lock.
     ///
     /// # Errors
-    /// Fails if the configuration is invalid, or if the callback panics.
+    /// If the configuration is invalid, or if the callback panics.
     pub(super) fn new(config: McpConfig, settings: &Settings) -> Result<Self, HubError> {
         config.validate()?;
         let mut spec = ServerSpec::new(config.name.trim(), settings.policy(&config)?);

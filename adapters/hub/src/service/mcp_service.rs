@@ -1,4 +1,4 @@
-//! [`McpService`] contains the methods with which a program uses its MCP servers.
+//! [`McpService`]: the methods with which a program uses its MCP servers.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,40 +17,38 @@ use crate::{ErrorKind, HubError};
 
 pub use mcpwire_supervisor::McpStatus;
 
-/// The future that the methods of [`McpService`] return. The future is boxed, so that programs can use `dyn
-/// McpService`.
+/// The future that the methods of [`McpService`] return. It is boxed, so that programs can use `dyn McpService`.
 pub type ServiceFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HubError>> + Send + 'a>>;
 
-/// Manages many MCP servers as one service: their configurations, their states and their tools.
+/// Manages many MCP servers as one service: their configurations, their states and their tools. Programs can replace a hub by
+/// their own implementation.
 ///
-/// [`Hub`](super::Hub) implements this trait, and has most of the methods without it: a program with a hub need not import the
-/// trait. A program can implement the trait itself, to test its own code without servers. Only [`list`](Self::list), [`available_tools`](Self::available_tools) and
-/// [`call_tool_full`](Self::call_tool_full) are required. By default, methods that change a server fail with
-/// [`ErrorKind::Unsupported`].
+/// [`Hub`](super::Hub) implements this trait. It also has most of the methods as its own, so a program that uses a hub need not
+/// import the trait. A program can implement the trait itself, to test its own code without servers. Only [`list`](Self::list),
+/// [`available_tools`](Self::available_tools) and [`call_tool_full`](Self::call_tool_full) are required. By default, methods that
+/// change a server fail with [`ErrorKind::Unsupported`].
 ///
-/// Methods that are not asynchronous return a snapshot, and never wait for a server. Errors never contain the value of
-/// a secret.
+/// Methods that are not asynchronous return a snapshot, and never wait for a server. Errors never contain a secret.
 pub trait McpService: Send + Sync {
     /// Returns the configurations of all servers, in the order of the configuration file.
     fn list(&self) -> Vec<McpConfig>;
 
-    /// Returns a snapshot of the tools of all servers that run, or that start when they are called. The tools are not
-    /// copied.
+    /// Returns a snapshot of the tools of all servers that run, or that start when they are called. Does not copy the tools.
     ///
     /// If the tool list of a server has expired (2026-07-28, server/utilities/caching), the hub requests the list again
     /// in the background. If the tools have changed, the hub then emits [`HubEvent::Tools`](super::HubEvent::Tools).
     fn available_tools(&self) -> AvailableTools;
 
-    /// Calls a tool of the server `mcp_id`, and returns the complete result. `tool_name` is the exposed name of the
-    /// tool (`<server>__<tool>`), or the name that the server uses.
+    /// Calls a tool of the server `mcp_id`, and returns the complete result. `tool_name` is the exposed name of the tool
+    /// (`<server>__<tool>`), or the name that the server uses for it.
     ///
-    /// A tool that ran and failed is not an error of this function: its result has
+    /// A tool that ran and failed is not an error of this function. Its result has
     /// [`is_error`](mcpwire_core::CallToolResult::is_error) set.
     ///
     /// # Errors
     ///
-    /// [`HubError::kind`] tells why the call has no result. [`HubError::retry_after`] contains the time after which to
-    /// call again, if the call exceeds a rate limit or if the server rejected it temporarily.
+    /// [`HubError::kind`] says why the call has no result. If the call exceeds a rate limit, or if the server rejected it
+    /// temporarily, [`HubError::retry_after`] contains the time after which to call again.
     fn call_tool_full<'a>(
         &'a self,
         mcp_id: Uuid,
@@ -59,13 +57,13 @@ pub trait McpService: Send + Sync {
         options: CallOptions<'a>,
     ) -> ServiceFuture<'a, ToolOutcome>;
 
-    /// Calls a tool of the server `mcp_id`, and returns the text of the result. `tool_name` is the exposed name of the
-    /// tool (`<server>__<tool>`), or the name that the server uses.
+    /// Calls a tool of the server `mcp_id`, and returns the text of the result. `tool_name` is the exposed name of the tool
+    /// (`<server>__<tool>`), or the name that the server uses for it.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`call_tool_full`](Self::call_tool_full), and [`ErrorKind::Tool`] with the text
-    /// of the result if the tool failed.
+    /// Returns the errors of [`call_tool_full`](Self::call_tool_full). Returns [`ErrorKind::Tool`] with the text of the result if
+    /// the tool failed.
     fn call_tool<'a>(&'a self, mcp_id: Uuid, tool_name: &'a str, arguments: &'a Value) -> ServiceFuture<'a, String> {
         let outcome = self.call_tool_full(mcp_id, tool_name, arguments, CallOptions::new());
         Box::pin(async move { outcome.await?.into_text() })
@@ -76,8 +74,7 @@ pub trait McpService: Send + Sync {
         self.list().into_iter().find(|config| config.id == id)
     }
 
-    /// Returns the simplified state of a server. For an unknown server, returns [`McpStatus::Error`] with a message
-    /// that the server is unknown.
+    /// Returns the simplified state of a server. For an unknown server, returns [`McpStatus::Error`] with a message that says so.
     fn status(&self, id: Uuid) -> McpStatus {
         match self.get(id) {
             None => McpStatus::Error { message: HubError::unknown_server(server_id(id)).message().to_owned() },
@@ -89,29 +86,30 @@ pub trait McpService: Send + Sync {
         }
     }
 
-    /// Returns the detailed state of a server, or `None` if no server has this id.
+    /// Returns the detailed state of a server, for example its process id and last error. Returns `None` if no server has this
+    /// id.
     fn status_detail(&self, _id: Uuid) -> Option<StatusDetail> {
         None
     }
 
-    /// Starts a server, and waits until it runs.
+    /// Starts a server, and waits until it runs or has failed.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Disabled`] if the server is disabled, [`ErrorKind::NeedsConsent`] if the user has not agreed
-    /// to what the server starts, [`ErrorKind::MissingValue`] if a required value such as a secret is missing, or
-    /// the error with which the start failed.
+    /// [`ErrorKind::Disabled`] if the server is disabled. [`ErrorKind::NeedsConsent`] if the user has not agreed to the command
+    /// or address of the server. [`ErrorKind::MissingValue`] if a required value such as a secret is missing. Otherwise the error
+    /// with which the start failed.
     fn start(&self, _id: Uuid) -> ServiceFuture<'_, ()> {
         unsupported("start")
     }
 
-    /// Stops a server, and waits until its process and all processes that it started are gone. Processes that do not
-    /// end within 5 s are killed.
+    /// Stops a server, and waits until its process and all descendants of the process have ended. Processes that do not end
+    /// within 5 s are killed.
     fn stop(&self, _id: Uuid) -> ServiceFuture<'_, ()> {
         unsupported("stop")
     }
 
-    /// Stops a server, starts it again, and waits until it runs.
+    /// Stops a server, starts it again, and waits until it runs or has failed.
     fn restart(&self, id: Uuid) -> ServiceFuture<'_, ()> {
         Box::pin(async move {
             self.stop(id).await?;
@@ -119,45 +117,46 @@ pub trait McpService: Send + Sync {
         })
     }
 
-    /// Returns the server that currently offers the tool `tool_name`, or `None` if no server does. `tool_name` is an
-    /// exposed name (`<server>__<tool>`), or a name that only one server uses.
+    /// Returns the id of the server that currently offers the tool `tool_name`, or `None` if no server does. `tool_name` is an
+    /// exposed name (`<server>__<tool>`), or a tool name that only one server uses.
     fn find_tool_provider(&self, tool_name: &str) -> Option<Uuid> {
         self.available_tools().find(tool_name).map(|tool| tool.mcp_id)
     }
 
-    /// Returns the server to which a tool name belongs, even if that server does not run. Returns `None` if the name
+    /// Returns the id of the server to which a tool name belongs, even if that server does not run. Returns `None` if the name
     /// belongs to no server.
     ///
-    /// If the server does not run, only the part of the exposed name before `__` is compared with the names of the
-    /// servers. A call of the tool then fails with an error that tells why the server does not run.
+    /// If the server does not run, only the part of the exposed name before `__` is compared, with the names of the servers. A
+    /// call of the tool then fails with an error that says why the server does not run.
     fn find_tool_server(&self, tool_name: &str) -> Option<Uuid> {
         self.find_tool_provider(tool_name)
     }
 
-    /// Returns a copy of the tool `tool_name` with the id of its server, or `None` if no server offers the tool.
-    /// `tool_name` is an exposed name (`<server>__<tool>`), or a name that only one server uses.
+    /// Returns a copy of the tool `tool_name` with the id of its server, or `None` if no server offers the tool. `tool_name` is
+    /// an exposed name (`<server>__<tool>`), or a tool name that only one server uses.
     fn resolve(&self, tool_name: &str) -> Option<FoundTool> {
         self.available_tools().find(tool_name).map(super::available_tools::AvailableTool::to_found)
     }
 
-    /// Returns up to `most` tools that match the search text `query`, best match first. A program can show these tools
-    /// to a language model instead of all tools.
+    /// Returns up to `most` tools that match the search text `query`, best match first. A program that has many tools can show
+    /// only these to a language model.
     fn search_tools(&self, query: &str, most: usize) -> Vec<FoundTool> {
         self.available_tools().search(query, most)
     }
 
-    /// Adds a server without starting it. [`start`](Self::start) starts it, or [`Hub::boot`](super::Hub::boot) if it is enabled.
+    /// Adds a server without starting it. [`start`](Self::start) starts it. [`Hub::boot`](super::Hub::boot) starts it if it is
+    /// enabled.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidConfiguration`] with the name of the invalid field, or [`ErrorKind::Conflict`] if
-    /// another server has the same id or name. After an error, nothing is saved.
+    /// [`ErrorKind::InvalidConfiguration`] with the name of the invalid field. [`ErrorKind::Conflict`] if another server has the
+    /// same id or name. After an error, nothing is saved.
     fn create(&self, _config: McpConfig) -> ServiceFuture<'_, ()> {
         unsupported("create")
     }
 
-    /// Adds several servers together, which is faster than adding them one by one. Returns one result for each server,
-    /// in the order of `configs`.
+    /// Adds several servers together, which is faster than adding each alone. Returns one result for each server, in the order of
+    /// `configs`.
     ///
     /// # Errors
     ///
@@ -172,63 +171,64 @@ pub trait McpService: Send + Sync {
         })
     }
 
-    /// Changes the configuration of a server. If the program or address of the server has changed, a running server
-    /// restarts; otherwise it continues to run.
+    /// Changes the configuration of a server. A running server restarts if its program or address has changed. Otherwise it
+    /// continues to run.
     ///
-    /// If `enabled` changes to `true`, the server is started. If the start fails, `enabled` is set back to `false`, and
-    /// this function returns the error of the start. If only a login is missing, the server stays enabled.
+    /// If `enabled` changes to `true`, the server is started. If the start fails, `enabled` is set back to `false`, and this
+    /// function returns the error of the start. If the start fails only because a login is missing, the server stays enabled.
     fn update(&self, _config: McpConfig) -> ServiceFuture<'_, ()> {
         unsupported("update")
     }
 
-    /// Stops a server, and deletes its configuration, secrets, logs and cached tools. Its login stays, because other connections to
-    /// the same URL may use it: [`Hub::logout`](super::Hub::logout) deletes it.
+    /// Stops a server, and deletes its configuration, secrets, logs and cached tools. Keeps its login, because other connections
+    /// to the same URL may use it: [`Hub::logout`](super::Hub::logout) deletes the login.
     fn delete(&self, _id: Uuid) -> ServiceFuture<'_, ()> {
         unsupported("delete")
     }
 
-    /// Reads the configuration file again, and applies its changes to the servers.
+    /// Reads the configuration file again, after another program has changed it, and applies the changes to the servers.
     fn reload(&self) -> ServiceFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// Stops all servers in parallel. Servers that still run shortly before a common deadline are killed.
+    /// Stops all servers in parallel. Servers that are still running one second before a common deadline are killed.
     ///
-    /// A token refresh that was sent is waited for, at most 10 s: the login would be lost if the program ended before the new token is
-    /// stored. If it has not ended, the error has the field `login`, and names the server.
+    /// Also waits for token refreshes that were sent, for at most 10 s. If the program ended before the new token is stored, the
+    /// login would be lost. If a refresh has not ended in that time, returns an error with the field `login` and the name of the
+    /// server.
     fn shutdown_all(&self) -> ServiceFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// Returns a stream of the events that occur from now on.
+    /// Returns a stream of the events that occur from now on. By default, the stream has no events.
     fn events(&self) -> Events {
         Events::default()
     }
 
-    /// Returns the last lines that a server wrote to standard error, with secrets removed.
+    /// Returns the last lines that a server wrote to standard error, without secrets. Empty if no server has this id.
     fn logs(&self, _id: Uuid) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the command or the address that the hub would start or connect to for a server, so that a person can
-    /// review it. Returns `None` if no server has this id.
+    /// Returns the command or the address that the hub would start or connect to for a server, so that the user can review it.
+    /// Returns `None` if no server has this id.
     fn preview_command(&self, _id: Uuid) -> Option<Preview> {
         None
     }
 
-    /// Records that the user agrees to what the server starts, as [`preview_command`](McpService::preview_command)
+    /// Records that the user agrees to the command or address of a server, as [`preview_command`](McpService::preview_command)
     /// shows it. `hash` is the hash of the preview that the user has reviewed.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`] if `hash` is not the hash of the current preview, because the configuration has
-    /// changed.
+    /// [`ErrorKind::Conflict`] if `hash` is not the hash of the current preview, because the configuration has changed since the
+    /// review.
     fn consent<'a>(&'a self, _id: Uuid, _hash: &'a str) -> ServiceFuture<'a, ()> {
         unsupported("consent")
     }
 
-    /// Returns the values that a server requires and that are missing, such as an API key. Each is the path of a
-    /// configuration field, such as `env_vars.TOKEN`.
+    /// Returns which required values of a server are missing, such as an API key. Each value is the path of a configuration
+    /// field, such as `env_vars.TOKEN`. Empty if no value is missing.
     fn secrets_status(&self, _id: Uuid) -> ServiceFuture<'_, Vec<String>> {
         Box::pin(async { Ok(Vec::new()) })
     }

@@ -1,4 +1,4 @@
-//! [`Hub`] manages many MCP servers as one service. [`McpService`] describes the methods of this service.
+//! The service that manages many MCP servers: [`Hub`] implements it, and the trait [`McpService`] describes its methods.
 //!
 //! ```no_run
 //! # mod mcpwire { pub mod hub { pub use mcpwire_hub::{ConnectOptions, Hub, HubOptions}; pub mod config { pub use
@@ -26,9 +26,9 @@
 //   hub ──▶ calls, configuration, reload, login_watch, clock     methods of `HubState`, one file for each thing that a hub does
 //                 │
 //                 ▼
-//             hub_state ──▶ servers ──▶ managed_server ──▶ attempt     what is known of a server, behind one lock
+//             hub_state ──▶ servers ──▶ managed_server ──▶ attempt     the state of the servers, behind one lock
 //                 ▲
-//   perform ──▶ session ──▶ attempt_task                         what the supervisor requests, in tasks
+//   perform ──▶ session ──▶ attempt_task                         the operations that the supervisor requests, in tasks
 
 mod attempt;
 mod attempt_task;

@@ -1,4 +1,4 @@
-//! [`HubOptions`] contains the options with which a hub is opened.
+//! [`HubOptions`]: the options with which a hub is opened.
 
 use std::fmt;
 use std::future::Future;
@@ -25,10 +25,11 @@ type Connect = dyn Fn(&McpConfig) -> ConnectOptions + Send + Sync;
 type FindRuntime = dyn FnOnce() -> Arc<dyn Runtime> + Send + Sync;
 type AdjustPolicy = dyn Fn(&McpConfig, &mut Policy) + Send + Sync;
 
-/// The name of the program that users see when they log in.
+/// The name of the program that users see when they log in, if the program has not set [`HubOptions::logins`].
 const CLIENT_NAME: &str = "mcpwire";
 
-/// The options with which a hub is opened: the directories of its files, its callbacks, and its limits.
+/// The options with which [`Hub::open`](super::Hub::open) opens a hub: the directories of its files, its callbacks, and its
+/// limits.
 #[must_use]
 pub struct HubOptions {
     layout: Option<Layout>,
@@ -40,7 +41,7 @@ pub struct HubOptions {
     shutdown_within: Duration,
 }
 
-/// The callbacks of the program.
+/// The callbacks of the program that a hub calls.
 #[derive(Default)]
 pub(super) struct Callbacks {
     connect: Option<Box<Connect>>,
@@ -49,25 +50,24 @@ pub(super) struct Callbacks {
 }
 
 impl HubOptions {
-    /// Creates the options of a hub that keeps its files and secrets in the directories of `layout`. The hub runs on
-    /// the tokio runtime in which it is opened.
+    /// Creates the options of a hub that stores its files and secrets in the directories of `layout`. The hub runs on the tokio
+    /// runtime in which it is opened.
     #[cfg(feature = "tokio")]
     pub fn new(layout: Layout) -> Self {
         Self::with(Some(layout), Box::new(mcpwire_tokio::Tokio::current))
     }
 
-    /// Creates the options of a hub that keeps configurations, secrets and logs in memory, and writes no files. The hub
-    /// runs on the tokio runtime in which it is opened.
+    /// Creates the options of a hub that keeps configurations, secrets and logs in memory, and writes no files. The hub runs on
+    /// the tokio runtime in which it is opened.
     ///
-    /// If the program is killed, the next hub does not know about servers that still run, and does not end them.
-    /// Servers usually end when their standard input is closed.
+    /// If the program is killed, the next hub does not know the servers that are still running, and does not end them. Servers
+    /// usually end when their standard input is closed.
     #[cfg(feature = "tokio")]
     pub fn in_memory() -> Self {
         Self::with(None, Box::new(mcpwire_tokio::Tokio::current))
     }
 
-    /// Creates the options of a hub that runs on `runtime`, and keeps its files and secrets in the directories of
-    /// `layout`.
+    /// Creates the options of a hub that runs on `runtime`, and stores its files and secrets in the directories of `layout`.
     ///
     /// ```no_run
     /// # #[cfg(feature = "smol")]
@@ -86,7 +86,8 @@ impl HubOptions {
         Self::with(Some(layout), Box::new(move || Arc::new(runtime)))
     }
 
-    /// Creates the options of a hub that runs on `runtime`, and keeps configurations, secrets and logs in memory.
+    /// Creates the options of a hub that runs on `runtime`, keeps configurations, secrets and logs in memory, and writes no
+    /// files.
     pub fn in_memory_on(runtime: impl Runtime) -> Self {
         Self::with(None, Box::new(move || Arc::new(runtime)))
     }
@@ -103,30 +104,30 @@ impl HubOptions {
         }
     }
 
-    /// Sets the store that contains the secrets of the servers. If the store panics, the operation that needed a secret
-    /// fails with the message of the panic.
+    /// Sets the store of the servers' secrets. If the store panics, the operation that needed a secret fails with the message of
+    /// the panic.
     pub fn secrets(mut self, secrets: impl SecretStore + 'static) -> Self {
         self.secrets = Some(Arc::new(secrets));
         self
     }
 
-    /// Sets where the logins of HTTP servers are kept, and the name of the program that users see when they log in. By default,
-    /// the name is `mcpwire`, and the logins are below the directory of the secrets.
+    /// Sets where the logins of HTTP servers are stored, and which name of the program users see when they log in. By default,
+    /// the name is `mcpwire`, and the logins are in the directory [`Layout::logins`].
     ///
-    /// The logins can be shared with other connections of the program. An authorizer or a provider of tokens in the options of a
-    /// connection ([`connect`](Self::connect)) takes the place of the login.
+    /// Other connections of the program can share the logins. If the options of a connection ([`connect`](Self::connect)) contain
+    /// an authorizer or a provider of tokens, the hub uses that instead of the login.
     pub fn logins(mut self, logins: Logins) -> Self {
         self.logins = Some(logins);
         self
     }
 
-    /// Sets the options of the connections to all servers: the name and version of the program, the launcher, the
-    /// observer, and the handlers that answer requests of servers (elicitation, sampling, roots). Without a name, servers see
-    /// the name `mcpwire`.
+    /// Sets the options of the connections to all servers: the name and version of the program, the launcher, the observer, and
+    /// the handlers that answer requests of servers (elicitation, sampling, roots). Without a name, servers see the name
+    /// `mcpwire`.
     ///
-    /// All connections share the handlers. In a handler,
-    /// [`HandlerContext::server`](mcpwire_driver::HandlerContext::server) returns the configured name of the server
-    /// that sent the request. This function replaces the callback of an earlier [`connect`](Self::connect).
+    /// All connections share the handlers. In a handler, [`HandlerContext::server`](mcpwire_driver::HandlerContext::server)
+    /// returns the configured name of the server that sent the request. This function replaces the callback that an earlier call
+    /// of [`connect`](Self::connect) has set.
     ///
     /// ```no_run
     /// # mod mcpwire { pub mod types { pub use mcpwire_hub::protocol::ElicitResult; } pub mod hub { pub use
@@ -147,28 +148,29 @@ impl HubOptions {
         self.connect(move |_| options.clone())
     }
 
-    /// Sets the callback that returns the options of the connection to one server. The hub calls the callback for each
-    /// attempt to start the server. If the callback panics, that attempt fails with the message of the panic.
+    /// Sets the callback that returns the options of the connection to one server, so that servers can have different options.
+    /// The hub calls it for each attempt to start a server. If the callback panics, that attempt fails with the message of the
+    /// panic.
     ///
-    /// A panic in a handler or callback of these options does not end the connection
-    /// ([`ConnectOptions`](mcpwire_driver::ConnectOptions#panics)). The hub writes the panic to the logs of the server.
+    /// A panic in a handler or callback of these options does not end the connection: see
+    /// [`ConnectOptions`](mcpwire_driver::ConnectOptions#panics). The hub writes such a panic to the logs of the server.
     pub fn connect(mut self, connect: impl Fn(&McpConfig) -> ConnectOptions + Send + Sync + 'static) -> Self {
         self.callbacks.connect = Some(Box::new(connect));
         self
     }
 
-    /// Sets the callback that changes the policy of a server, for example its timeouts and automatic restarts.
+    /// Sets the callback that changes the policy of a server, for example its timeouts and automatic restarts. The policy that it
+    /// gets is that of the configuration.
     ///
-    /// If the callback panics, the change of the configuration that caused the call fails with the message of the
-    /// panic. If it panics while the hub is opened, the entry of the server counts as broken
-    /// ([`Hub::broken`](super::Hub::broken)).
+    /// If the callback panics, the change of the configuration that caused its call fails with the message of the panic. If it
+    /// panics while the hub is opened, the entry of the server counts as broken ([`Hub::broken`](super::Hub::broken)).
     pub fn policy(mut self, adjust: impl Fn(&McpConfig, &mut Policy) + Send + Sync + 'static) -> Self {
         self.callbacks.adjust_policy = Some(Box::new(adjust));
         self
     }
 
-    /// Sets the callback that decides whether a tool call may be made. The hub calls the callback when the server runs,
-    /// before the call counts towards a rate limit. If the callback panics, the call is denied.
+    /// Sets the callback that decides whether a tool call may be made. The hub calls it when the server runs, before the call
+    /// counts towards a rate limit. If the callback panics, the call is denied.
     ///
     /// ```no_run
     /// # mod mcpwire { pub mod hub { pub use mcpwire_hub::HubOptions; pub mod service { pub use
@@ -192,9 +194,8 @@ impl HubOptions {
         self
     }
 
-    /// Sets the callback that receives the outcome of each allowed tool call, and decides whether the caller gets the
-    /// result. If the call failed, the decision has no effect. If the callback panics, the caller does not get the
-    /// result.
+    /// Sets the callback that receives the outcome of each allowed tool call, and decides whether the caller gets the result. If
+    /// the call has failed, the decision has no effect. If the callback panics, the caller does not get the result.
     pub fn after_call(
         mut self,
         f: impl Fn(&ToolCall, Result<&ToolOutcome, &HubError>) -> CallDecision + Send + Sync + 'static,
@@ -203,11 +204,10 @@ impl HubOptions {
         self
     }
 
-    /// Sets the callback that decides about a tool call after another callback has returned [`CallDecision::Ask`], for
-    /// example by asking a person. The callback returns `true` to allow the call. If the callback panics, the call is
-    /// denied.
+    /// Sets the callback that decides about a tool call for which another callback has returned [`CallDecision::Ask`], for
+    /// example by asking a person. It returns `true` to allow the call. If the callback panics, the call is denied.
     ///
-    /// The call waits for the decision without a time limit, and may be cancelled meanwhile.
+    /// The call waits for the decision without a time limit. The caller may cancel the call meanwhile.
     pub fn on_ask<F>(mut self, f: impl Fn(CallQuestion) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = bool> + Send + 'static,
@@ -216,15 +216,15 @@ impl HubOptions {
         self
     }
 
-    /// Sets the limits of the supervisor, such as the number of servers that start at the same time and the length of
-    /// exposed tool names.
+    /// Sets the limits of the supervisor, such as the number of servers that may start at the same time and the length of exposed
+    /// tool names.
     pub fn supervisor(mut self, settings: SupervisorSettings) -> Self {
         self.supervisor = settings;
         self
     }
 
-    /// Sets the maximum duration of [`shutdown_all`](super::McpService::shutdown_all), which is 6 s by default. Servers
-    /// that still run one second before the end of this time are killed.
+    /// Sets the maximum duration of [`shutdown_all`](super::McpService::shutdown_all). The default is 6 s. Servers that are still
+    /// running one second before the end of this time are killed.
     pub fn shutdown_within(mut self, time: Duration) -> Self {
         self.shutdown_within = time;
         self
@@ -237,7 +237,8 @@ impl fmt::Debug for HubOptions {
     }
 }
 
-/// The options of an open hub. If the hub keeps no files, `layout`, `store` and `process_registry` are `None`.
+/// The options of an open hub, with the runtime already found. If the hub keeps no files, `layout`, `store` and
+/// `process_registry` are `None`.
 pub(super) struct Settings {
     pub(super) layout: Option<Layout>,
     pub(super) tasks: Tasks,
@@ -248,16 +249,16 @@ pub(super) struct Settings {
     pub(super) callbacks: Callbacks,
     pub(super) supervisor: SupervisorSettings,
     pub(super) shutdown_within: Duration,
-    /// A text that identifies this process, to distinguish its servers and containers from the servers and containers
-    /// of other hubs.
+    /// A text that identifies this process on this machine. It distinguishes the servers and containers of this hub from those of
+    /// other hubs.
     pub(super) host: String,
 }
 
 impl Settings {
-    /// Returns the policy of a server: its timeouts and restarts.
+    /// Returns the policy of a server (its timeouts and restarts), after the program's callback has changed it.
     ///
     /// # Errors
-    /// Fails if the callback of [`HubOptions::policy`] panics.
+    /// If the callback of [`HubOptions::policy`] panics.
     pub(super) fn policy(&self, config: &McpConfig) -> Result<Policy, HubError> {
         let mut policy = config.policy();
         if let Some(adjust) = &self.callbacks.adjust_policy {
@@ -267,10 +268,10 @@ impl Settings {
         Ok(policy)
     }
 
-    /// Returns the options of the program for the connection to a server.
+    /// Returns the options that the program has set for the connection to a server, or the default options.
     ///
     /// # Errors
-    /// Fails if the callback of [`HubOptions::connect`] panics. `redactor` removes secrets from its message.
+    /// If the callback of [`HubOptions::connect`] panics. `redactor` removes secrets from the message.
     pub(super) fn connect_options(&self, config: &McpConfig, redactor: &Redactor) -> Result<ConnectOptions, HubError> {
         let Some(connect) = &self.callbacks.connect else { return Ok(ConnectOptions::default()) };
         catch_panic(|| connect(config)).map_err(|message| panicked("`HubOptions::connect`", &redactor.redact(&message)))

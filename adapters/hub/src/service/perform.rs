@@ -1,7 +1,7 @@
-//! Performs what the supervisor requests.
+//! Performs the actions that the supervisor requests.
 //!
-//! Each operation that the supervisor requests leads to exactly one event. The operation begins in a task or on a thread, and reports
-//! the event to the [`HubState`].
+//! Each requested operation leads to exactly one event. The operation runs in a task or on a thread, and reports the event to the
+//! [`HubState`], which passes it to the supervisor.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use super::servers::{BootReport, Servers};
 use super::session::Session;
 
 impl HubState {
-    /// Begins to perform an action that the supervisor requests. The lock of the hub's state is held, so this must not block.
+    /// Begins to perform an action that the supervisor requests. The caller holds the lock of the hub's state, so this must not
+    /// block.
     pub(super) fn perform(self: &Arc<Self>, servers: &mut Servers, action: Action) {
         match action {
             Action::Perform { .. } | Action::Persist { .. } if servers.is_ended() => {}
@@ -42,7 +43,7 @@ impl HubState {
             Action::Booted { ready, failed, cancelled } => servers.booted(BootReport { ready, failed, cancelled }),
             Action::Removed { server } => {
                 let removed = servers.remove(server);
-                // Dropping the attempts of the server kills their processes, which may block.
+                // Dropping the attempts of the server kills their processes. This may block, so another thread does it.
                 self.settings.tasks.block_detached(move || drop(removed));
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! Applies the changes of the configuration file to the running hub, all or none.
+//! Applies the changes of the configuration file to the running hub. If one change is invalid, none is applied.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use crate::config::McpConfig;
 use crate::store::Loaded;
 
 impl HubState {
-    /// Reads the configuration file again, and applies its changes to the running servers. A server whose entry in the
-    /// file is unreadable is not changed.
+    /// Reads the configuration file again, and applies its changes to the servers. New enabled servers are started. A server
+    /// whose entry in the file is unreadable is not changed.
     pub(super) async fn reload(self: &Arc<Self>) -> Result<(), HubError> {
         let Some(store) = self.settings.store.clone() else { return Ok(()) };
         let _changing = self.changing.lock().await;
         let file = self.settings.tasks.block(move || store.load()).await??;
         let before: Vec<Arc<McpConfig>> = self.lock().iter().map(|server| Arc::clone(&server.config)).collect();
         let ConfigChanges { removed, changed, added } = ConfigChanges::new(&before, file)?;
-        // The last check calls a callback of the program.
+        // All changes are checked before the first is applied. This check calls a callback of the program, so it may fail.
         let check = |configs: Vec<McpConfig>| -> Result<Vec<CheckedConfig>, HubError> {
             configs.into_iter().map(|config| CheckedConfig::new(config, &self.settings)).collect()
         };
         let (changed, added) = (check(changed)?, check(added)?);
-        // The names of removed servers are free for the other servers once the removed servers have stopped.
+        // The removed servers are stopped first, because the other servers may then have the names of the removed servers.
         for id in removed {
             self.command(server_id(id), Command::Delete).await?;
         }
@@ -45,8 +45,8 @@ impl HubState {
     }
 }
 
-/// The changes that make the servers of the hub equal to the configuration file. Servers are compared by their ids, so
-/// a new name is a change of the same server.
+/// The changes to the servers of the hub that make them equal to the configuration file. Servers are compared by their ids, so a
+/// renamed server counts as changed.
 #[derive(Debug, Default, PartialEq)]
 struct ConfigChanges {
     /// The ids of the servers that the file no longer contains.
@@ -58,13 +58,13 @@ struct ConfigChanges {
 }
 
 impl ConfigChanges {
-    /// Compares the configurations `before`, which the hub has, with the configuration file. A server whose entry in
-    /// the file is unreadable keeps its configuration.
+    /// Compares the configurations `before`, which the hub has, with the configuration file. A server whose entry in the file is
+    /// unreadable counts as unchanged.
     ///
     /// # Errors
     ///
-    /// `VALIDATION_ERROR` if a configuration in the file is invalid, and `CONFLICT` with the field `name` if two servers
-    /// would have the same name.
+    /// `VALIDATION_ERROR` if a configuration in the file is invalid. `CONFLICT` with the field `name` if two servers would have
+    /// the same name.
     fn new(before: &[Arc<McpConfig>], file: Loaded) -> Result<Self, HubError> {
         let mut changes = ConfigChanges::default();
         let mut names = HashMap::new();

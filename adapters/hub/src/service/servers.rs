@@ -1,4 +1,4 @@
-//! [`Servers`]: the part of a hub's state that is behind its lock.
+//! [`Servers`]: the servers of a hub and their supervisor, which the hub's lock protects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,43 +17,44 @@ use crate::HubError;
 use crate::config::McpConfig;
 use crate::logins::LoginKey;
 
-/// The servers of a hub, their supervisor, and the commands that wait for its replies.
+/// The servers of a hub, their supervisor, and the commands that wait for the supervisor's results.
 pub(super) struct Servers {
-    /// The state of each server in `managed`. Only the methods of this struct add, rename and remove servers.
+    /// The state machines of the servers in `managed`. Only the methods of this struct add, rename and remove servers, so that
+    /// both always contain the same servers.
     pub(super) supervisor: Supervisor,
-    /// All configured servers, in the order of the configuration file. Hubs have few of them, so they are searched one by one.
+    /// All configured servers, in the order of the configuration file. A hub has few servers, so a linear search is fast enough.
     managed: Vec<ManagedServer>,
-    /// For each command that the supervisor has not answered yet, the sender for the result of the command.
+    /// The pending commands. Each has the sender for its result, which the supervisor has not returned yet.
     pending: HashMap<CommandId, ReplySender>,
     boot_waiters: Vec<oneshot::Sender<BootReport>>,
     last_command: u64,
-    /// What the current update of the hub's state delivers after it has released the lock.
+    /// The events, results and wakers that the current update delivers after it has released the lock.
     pub(super) deliveries: Deliveries,
-    /// The time of the supervisor's next timeout after the last update of the hub's state. `None` if no timeout is
-    /// pending.
+    /// The time of the supervisor's next timeout, as of the last update. `None` if no timeout is pending.
     next_timeout: Option<Timestamp>,
-    /// Whether the last [`Hub`](crate::Hub) was dropped. No server is started after this.
+    /// Whether the hub has ended, because the last [`Hub`](crate::Hub) was dropped. No server is started after this.
     is_ended: bool,
 }
 
 type ReplySender = oneshot::Sender<Result<(), HubError>>;
 
-/// The outcome of [`Hub::boot`](crate::Hub::boot): how many servers are ready, failed or were cancelled.
+/// The outcome of [`Hub::boot`](crate::Hub::boot): how many servers are ready, have failed, or were cancelled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BootReport {
     /// Number of servers that run, or sleep until one of their tools is called.
     pub ready: usize,
-    /// Number of servers that failed to start. Servers that may recover are restarted automatically.
+    /// Number of servers that failed to start. The hub restarts servers that may recover automatically.
     pub failed: usize,
     /// Number of servers whose start was cancelled by another command, for example to stop the server.
     pub cancelled: usize,
 }
 
-/// The events, results and wakers that an update of the hub's state delivers after it has released the lock.
+/// The events, results and wakers that an update of the hub's state delivers after it has released the lock, so that no code of
+/// the program runs under the lock.
 #[derive(Default)]
 pub(super) struct Deliveries {
-    /// The events of the update, in order.
+    /// The events that the update has caused, in order.
     pub(super) events: Vec<HubEvent>,
     pub(super) wakers: Vec<Waker>,
     replies: Vec<(ReplySender, Result<(), HubError>)>,
@@ -61,9 +62,9 @@ pub(super) struct Deliveries {
 }
 
 impl Deliveries {
-    /// Delivers all but the events.
+    /// Delivers the results of commands and the reports, and wakes the listeners. The caller has already delivered the events.
     pub(super) fn deliver(self) {
-        // If the receiver was dropped, nobody needs the result.
+        // Sending fails if the receiver was dropped. Nobody needs the result then.
         for (reply, result) in self.replies {
             let _ = reply.send(result);
         }
@@ -75,8 +76,8 @@ impl Deliveries {
 }
 
 impl Servers {
-    /// Creates an empty list of servers. `seed` must be a random number that servers do not know: the hashes that
-    /// detect changed tool definitions depend on it.
+    /// Creates an empty list of servers. `seed` must be a random number that servers do not know, because the hashes that detect
+    /// changed tool definitions depend on it.
     pub(super) fn new(settings: SupervisorSettings, seed: u64) -> Self {
         Servers {
             supervisor: Supervisor::new(settings, seed),
@@ -107,7 +108,7 @@ impl Servers {
         self.get_mut(id)?.attempts.get_mut(&generation)
     }
 
-    /// Calls `f` to send a command to the supervisor under a new command id. Returns the receiver for the result of the
+    /// Calls `f`, which sends a command to the supervisor under the passed command id. Returns the receiver for the result of the
     /// command.
     pub(super) fn request(
         &mut self,
@@ -120,13 +121,12 @@ impl Servers {
         reply
     }
 
-    /// Delivers the result of a command.
+    /// Delivers the result of a command to its sender, after the current update has released the lock.
     pub(super) fn reply(&mut self, command: CommandId, result: Result<(), HubError>) {
         self.deliveries.replies.extend(self.pending.remove(&command).map(|reply| (reply, result)));
     }
 
-    /// Starts all enabled servers. Returns the receiver for the report that follows when each server has started or
-    /// failed.
+    /// Starts all enabled servers. Returns the receiver for a report, which arrives when each server has started or failed.
     pub(super) fn boot(&mut self, now: Timestamp) -> oneshot::Receiver<BootReport> {
         let (sender, report) = oneshot::channel();
         self.boot_waiters.push(sender);
@@ -134,19 +134,20 @@ impl Servers {
         report
     }
 
-    /// Delivers the report of all starts that [`boot`](Self::boot) has requested.
+    /// Delivers the report about all starts that [`boot`](Self::boot) has requested, to all callers of `boot` and to the
+    /// listeners.
     pub(super) fn booted(&mut self, report: BootReport) {
         let BootReport { ready, failed, cancelled } = report;
         self.emit(HubEvent::Booted { ready, failed, cancelled });
         self.deliveries.reports.extend(self.boot_waiters.drain(..).map(|waiter| (waiter, report)));
     }
 
-    /// Adds an event, which the listeners receive at the end of the current update of the hub's state.
+    /// Adds an event. The listeners receive it at the end of the current update of the hub's state.
     pub(super) fn emit(&mut self, event: HubEvent) {
         self.deliveries.events.push(event);
     }
 
-    /// Adds a server without starting it.
+    /// Adds a server without starting it. Fails if another server has the same id or name.
     pub(super) fn add(&mut self, server: ManagedServer, now: Timestamp) -> Result<(), HubError> {
         self.supervisor.add(server.id(), server.spec.clone(), now)?;
         self.emit(HubEvent::Configured { id: server.config.id });
@@ -154,17 +155,17 @@ impl Servers {
         Ok(())
     }
 
-    /// Replaces the configurations of servers, which may exchange their names. A running server is restarted if its program or
-    /// address has changed.
+    /// Replaces the configurations of servers, all or none. The servers may exchange their names. A running server is restarted
+    /// if its program or address has changed.
     ///
     /// # Errors
-    /// If a server is unknown, or a name would belong to two servers. Then nothing is changed.
+    /// If a server is unknown, or if two servers would have the same name. Then nothing is changed.
     pub(super) fn replace(&mut self, servers: Vec<CheckedConfig>, now: Timestamp) -> Result<(), HubError> {
         let names: Vec<_> = servers.iter().map(|checked| (checked.id(), checked.spec.name.as_str())).collect();
         self.supervisor.rename(&names)?;
         for checked in servers {
             let (id, CheckedConfig { config, mut spec }) = (checked.id(), checked);
-            // `rename` has found the server.
+            // `rename` fails for an unknown server, so this server exists.
             let Some(server) = self.managed.iter_mut().find(|server| server.id() == id) else { continue };
             spec.revision = server.spec.revision + 1;
             let is_replaced = server.config.hash() != config.hash();
@@ -176,7 +177,7 @@ impl Servers {
     }
 
     /// Reports the outcome of [`Action::Persist`](mcpwire_supervisor::Action::Persist) to the supervisor. `result` is the saved
-    /// configuration, or the error that prevented the save.
+    /// configuration, or the error that prevented saving it.
     pub(super) fn saved(&mut self, id: ServerId, result: Result<McpConfig, HubError>, now: Timestamp) {
         let result = result.map(|config| {
             let Some(server) = self.get_mut(id) else { return 0 };
@@ -189,15 +190,16 @@ impl Servers {
         self.supervisor.persisted(id, result, now);
     }
 
-    /// Removes a server that the supervisor has removed.
+    /// Removes a server that the supervisor has already removed. Returns it, so that the caller can drop it without holding the
+    /// lock.
     pub(super) fn remove(&mut self, id: ServerId) -> Option<ManagedServer> {
         self.emit(HubEvent::Removed { id: uuid(id) });
         let at = self.managed.iter().position(|server| server.id() == id)?;
         Some(self.managed.remove(at))
     }
 
-    /// Marks the hub as ended. Returns all attempts to run servers, and the senders for all pending results: when the caller drops
-    /// the senders, the operations that wait for these results fail.
+    /// Marks the hub as ended. Returns all attempts to run servers, whose processes the caller must kill. Also returns the
+    /// senders for all pending results: when the caller drops them, the operations that wait for these results fail.
     pub(super) fn end(&mut self) -> (Vec<Attempt>, impl Sized + use<>) {
         self.is_ended = true;
         let attempts = self.managed.iter_mut().flat_map(|server| std::mem::take(&mut server.attempts).into_values());
@@ -208,7 +210,8 @@ impl Servers {
         self.is_ended
     }
 
-    /// Returns the login of each server that waits for a login, runs with one, or is being started or stopped.
+    /// Returns the logins that the hub must check for changes: of each server that waits for a login, runs with a login, or is
+    /// being started or stopped.
     pub(super) fn watched_logins(&self) -> Vec<(ServerId, LoginKey)> {
         let watched = self.managed.iter().filter_map(|server| {
             let login = server.login.as_ref()?;
@@ -218,7 +221,7 @@ impl Servers {
         watched.collect()
     }
 
-    /// Returns the name of each server that is starting, with the maximum time that a tool call waits for that server.
+    /// Returns the name of each server that is starting, and the maximum time that a tool call waits for this server.
     pub(super) fn starting(&self) -> Vec<(String, Duration)> {
         let is_starting = |server: &&ManagedServer| {
             self.supervisor.detail(server.id()).is_some_and(|detail| detail.state.is_starting())
@@ -227,16 +230,16 @@ impl Servers {
         starting.map(|server| (server.name().to_owned(), server.spec.policy.call_wait_start)).collect()
     }
 
-    /// Stores the time of the supervisor's next timeout. Returns whether this time is earlier than the time that the
-    /// previous call stored.
+    /// Stores the time of the supervisor's next timeout. Returns whether it is earlier than the previously stored time, so that
+    /// the task that waits for the timeout must be woken.
     pub(super) fn is_timeout_earlier(&mut self) -> bool {
         let next = self.supervisor.poll_timeout();
         let before = std::mem::replace(&mut self.next_timeout, next);
         next.is_some_and(|next| before.is_none_or(|before| next < before))
     }
 
-    /// Reports to the supervisor that the connections of all servers may be lost because the machine was asleep. The
-    /// supervisor then probes the running servers.
+    /// Reports to the supervisor that the connections of all servers may be lost, because the machine was asleep. The supervisor
+    /// then probes the running servers.
     pub(super) fn suspect_connections(&mut self, now: Timestamp) {
         for server in &self.managed {
             let id = server.id();

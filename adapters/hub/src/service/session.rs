@@ -1,4 +1,4 @@
-//! [`Session`] negotiates with a started server, lists its tools, probes it, and listens to its notifications.
+//! [`Session`]: the operations with a started server, which negotiate, list its tools, probe it, and listen to its notifications.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::logins::RequiredLogin;
 use crate::redact::Redactor;
 use crate::tasks::Client;
 
-/// The use of a started server during one attempt to run it. Its tasks are aborted when the attempt ends.
+/// The operations with a started server during one attempt to run it. Their tasks are aborted when the attempt ends.
 #[derive(Clone)]
 pub(super) struct Session {
     task: AttemptTask,
@@ -25,7 +25,8 @@ pub(super) struct Session {
 }
 
 impl AttemptTask {
-    /// Begins `operation` with the client of the server, in a task. If there is no client, reports the event that `failed` returns.
+    /// Begins `operation` with the client of the server, in a task. If the attempt has no client, reports the event that `failed`
+    /// returns.
     pub(super) fn begin<F: Future<Output = ()> + Send + 'static>(
         self,
         server: &mut ManagedServer,
@@ -45,10 +46,10 @@ impl AttemptTask {
 }
 
 impl Session {
-    /// Negotiates the protocol version with the server, then begins to listen to its notifications. Reports the outcome to
+    /// Negotiates the protocol version with the server, and then begins to listen to its notifications. Reports the outcome to
     /// the supervisor.
     pub(super) async fn negotiate(self) {
-        // If the attempt was removed meanwhile, there is no server left to negotiate with.
+        // The attempt may have been removed meanwhile. No server is then left to negotiate with.
         let Some(server) = self.task.with(|attempt| attempt.launched().cloned()).flatten() else { return };
         let event = match self.initialize(&server).await {
             Ok(()) => {
@@ -63,8 +64,8 @@ impl Session {
         self.task.report(event);
     }
 
-    /// Opens the connection. A server that exits when the client asks for its protocol version is started again as a new process, whose
-    /// id is recorded.
+    /// Opens the connection to the server. If the server exits when the client asks for its protocol version, the client starts
+    /// it again. This function then records the id of the new process.
     async fn initialize(&self, server: &Arc<Launched>) -> Result<(), Error> {
         let mut pid = self.client.pid();
         let mut opening = Box::pin(self.client.initialize());
@@ -81,7 +82,7 @@ impl Session {
         opened.await.map(drop)
     }
 
-    /// Runs a task until the attempt ends.
+    /// Runs a task until it completes, or until the attempt ends.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let handle = self.task.tasks().spawn_abortable(task);
         if self.task.with(|attempt| attempt.add_task(handle.clone())).is_none() {
@@ -89,12 +90,13 @@ impl Session {
         }
     }
 
-    /// Listens to the server, and reports to the supervisor when its tools change and when the connection ends.
+    /// Listens to the events of the connection. Reports to the supervisor when the server's tools have changed, and when the
+    /// connection has ended.
     async fn listen(self, mut events: Events) {
         while let Some(event) = events.next().await {
             if matches!(
                 event,
-                // The server may offer other tools to another login.
+                // A server may offer different tools to different logins.
                 ConnectionEvent::Notification(Notification::ToolsChanged) | ConnectionEvent::AuthorizationChanged
             ) {
                 self.task.report(Event::ListChanged);
@@ -106,8 +108,8 @@ impl Session {
         task.report(Event::Closed(failure));
     }
 
-    /// Subscribes to changes of the server's tools, and reports them to the supervisor. Only modern servers (from revision
-    /// 2026-07-28 on) require a subscription.
+    /// Subscribes to changes of the server's tools, and reports the changes to the supervisor. Only servers of the revision
+    /// 2026-07-28 or later require a subscription. For other servers, this does nothing.
     async fn subscribe(self) {
         let is_modern = self.client.protocol_version().is_some_and(|version| version.era() == Era::Modern);
         if !is_modern || !self.notifies_of_tools() {
@@ -117,7 +119,7 @@ impl Session {
         let Ok(mut changes) = client.subscribe(&SubscriptionFilter::new().tools()).await else { return };
         drop(client);
         while let Some(change) = changes.next().await {
-            // A later acknowledgement means that the subscription was interrupted and renewed. The tools may have changed
+            // A second acknowledgement means that the subscription was interrupted and renewed. The tools may have changed
             // meanwhile.
             if matches!(change, SubscriptionEvent::Acknowledged(_)) {
                 task.report(Event::ListChanged);
@@ -125,13 +127,14 @@ impl Session {
         }
     }
 
-    /// Requests the tool list of the server for the first time, and reports the list or the failure to the supervisor.
+    /// Requests the tool list of the server for the first time. Reports the list, or the failure of the start, to the supervisor.
     pub(super) async fn list(self) {
         let event = self.list_tools().await.unwrap_or_else(|error| self.failed(&error, Stage::List));
         self.task.report(event);
     }
 
-    /// Requests the tool list of the running server again, and reports the outcome to the supervisor.
+    /// Requests the tool list of the running server again. Reports the new list, or that the request has failed, to the
+    /// supervisor.
     pub(super) async fn refresh(self) {
         let listed = self.list_tools().await;
         let event = listed.unwrap_or_else(|error| self.unless_login(&error, Event::RefreshFailed));
@@ -144,13 +147,14 @@ impl Session {
             if has_tools { Arc::clone(self.client.list_tools().await?.list()) } else { Arc::default() };
         let (hub, config, list) = (Arc::clone(&self.task.hub), Arc::clone(&self.task.config), Arc::clone(&tools));
         let has_login = hub.lock().get(self.task.id).is_some_and(ManagedServer::has_login);
-        // Errors are ignored: if the list cannot be cached, the next hub requests it again.
+        // Errors are ignored: without a cached list, the next hub requests the list from the server.
         let _ = self.task.tasks().block(move || hub.tool_cache.write(&config, &list, has_login)).await;
         let ttl = tools.hints().stale_after(self.notifies_of_tools());
         Ok(Event::Listed { tools, ttl })
     }
 
-    /// Checks that the server responds to a ping, and reports the outcome to the supervisor. An error is a response too.
+    /// Checks that the server responds to a ping, and reports the outcome to the supervisor. An error response also counts as a
+    /// response.
     pub(super) async fn probe(self) {
         let event = match self.client.ping().await {
             Err(error) if error.kind() != ErrorKind::Server => self.unless_login(&error, Event::ProbeFailed),
@@ -159,7 +163,7 @@ impl Session {
         self.task.report(event);
     }
 
-    /// Returns the event that ends the attempt because of `error`. If the server wants a login, stores which one.
+    /// Returns the event that ends the attempt because of `error`. If the server asks for a login, stores which login it needs.
     fn failed(&self, error: &Error, stage: Stage) -> Event {
         let required = RequiredLogin::find(error).map(|required| required.redacted(&self.redactor));
         if let Some(login) = self.task.hub.lock().get_mut(self.task.id).and_then(|server| server.login.as_mut()) {
@@ -168,7 +172,8 @@ impl Session {
         Event::Failed(failures::of_start(error, stage, &self.task.config, &self.redactor))
     }
 
-    /// Returns `otherwise`, or the event that ends the attempt if the server wants a login. Then repeating the request is of no use.
+    /// Returns `otherwise` unless the server asks for a login. In that case, returns the event that ends the attempt, because a
+    /// repeated request would fail too.
     fn unless_login(&self, error: &Error, otherwise: Event) -> Event {
         if error.kind() == ErrorKind::LoginRequired { self.failed(error, Stage::Run) } else { otherwise }
     }

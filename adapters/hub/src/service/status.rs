@@ -1,4 +1,4 @@
-//! [`StatusDetail`] and [`Usage`] describe the state of a server, and the resources that its processes use.
+//! [`StatusDetail`] and [`Usage`]: the detailed state of a server, and the resources that its processes use.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::HubError;
 use crate::logins::RequiredLogin;
 
-/// The detailed state of a server, as `mcpwire status --json` prints it.
+/// The detailed state of a server. The command `mcpwire status --json` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StatusDetail {
@@ -19,39 +19,39 @@ pub struct StatusDetail {
     pub name: String,
     /// Whether the server is enabled. A disabled server cannot be started.
     pub enabled: bool,
-    /// The current state of the server, for example running or failed.
+    /// The current state of the server, for example running, sleeping or failed.
     pub state: State,
-    /// Time since the server entered its current state, in milliseconds.
+    /// Time since the server has entered its current state, in milliseconds.
     pub for_ms: u64,
     /// The negotiated protocol version, such as `2025-11-25`. `None` if the server does not run.
     pub version: Option<String>,
-    /// The era of the negotiated protocol version: `modern` from revision 2026-07-28 on, or `legacy` before. `None` if
-    /// the server does not run.
+    /// The era of the negotiated protocol version: `modern` from revision 2026-07-28 on, or `legacy` for earlier revisions.
+    /// `None` if the server does not run.
     pub era: Option<String>,
     /// The process id of the server, or `None` if the server has no local process.
     pub pid: Option<u32>,
-    /// Number of tools that the server has, or had in its last known tool list if it does not run.
+    /// Number of tools in the last tool list of the server, even if the server does not run now.
     pub tools: usize,
-    /// Up to 100 tools whose definitions the server has changed, and that the user has not reviewed yet.
-    /// [`Hub::acknowledge_changes`](super::Hub::acknowledge_changes) marks them as reviewed. Each tool has the name
-    /// that the server uses.
+    /// Up to 100 tools whose definitions the server has changed since the user last reviewed them.
+    /// [`Hub::acknowledge_changes`](super::Hub::acknowledge_changes) removes the changes. The names are those that the server
+    /// uses.
     #[serde(default)]
     pub changed_tools: Vec<ToolChange>,
-    /// Number of tool calls that were sent to the server.
+    /// Number of tool calls that the hub has sent to the server since the hub was opened.
     pub calls: u64,
     /// Number of tool calls that the server has not answered yet.
     pub calls_in_flight: u32,
-    /// Number of automatic restarts of the server.
+    /// Number of automatic restarts of the server since the hub was opened.
     pub restarts: u64,
-    /// Number of consecutive attempts to run the server that failed.
+    /// Number of consecutive failed attempts to run the server.
     pub attempt: u32,
-    /// Time until the next automatic restart of the server, in milliseconds. `None` if no restart is scheduled.
+    /// Time until the next automatic restart of the server, in milliseconds. `None` if the hub will not restart it automatically.
     pub retry_in_ms: Option<u64>,
     /// The error of the server's last failure. `None` if the server has run since that failure, or has never failed.
     pub last_error: Option<HubError>,
-    /// The last lines that the server wrote to standard error, with secrets removed.
+    /// The last lines that the server wrote to standard error, without secrets. At most 12 lines.
     pub stderr_tail: Vec<String>,
-    /// The login that the server waits for, in the state `needs-login`.
+    /// The login that the server waits for. `None` in all states except `needs-login`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<RequiredLogin>,
 }
@@ -60,19 +60,19 @@ pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The number and the memory of a server's processes, including the processes that the server started.
+/// The number and the total memory of a server's processes: all processes in the process group that the server leads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Number of processes that belong to the server.
+    /// Number of processes in the server's process group.
     pub processes: u32,
-    /// Resident memory of all processes of the server in bytes. Memory that several processes share is counted for each
-    /// of them.
+    /// Resident memory of these processes, in bytes. Memory that several processes share is counted once for each
+    /// process.
     pub memory: u64,
 }
 
-/// Returns the number of processes and the memory of each process group. `leaders` contains the id of each server with
-/// the id of its process, which leads the group. Groups without processes are omitted.
+/// Returns the number of processes and the memory of each server's process group. `leaders` contains the id of each server with
+/// the id of the process that leads its group. Groups without processes are omitted.
 #[cfg(target_os = "linux")]
 pub(super) fn usage_of_groups(leaders: &[(Uuid, u32)]) -> Vec<(Uuid, Usage)> {
     use mcpwire_process::procfs::ProcessStat;

@@ -1,7 +1,7 @@
-//! [`ToolCache`] stores on disk the tools that servers had in earlier runs.
+//! [`ToolCache`]: stores on disk the tools that servers had in earlier runs.
 //!
-//! If a server starts only when it is called, the hub offers the cached tools until then. When a server lists its
-//! tools, the hub compares the list with the cached definitions, to detect changed definitions.
+//! If a server starts only when it is called, the hub offers the cached tools until then. When the server lists its tools, the
+//! hub compares the list with the cached definitions, to detect changed definitions.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,45 +19,45 @@ use crate::HubError;
 use crate::config::{McpConfig, McpPackageType};
 use crate::layout::Layout;
 
-/// The version of the file that this program writes.
+/// The version of the cache file that this program writes. It refuses files of later versions.
 const VERSION: u64 = 1;
 
-/// Maximum number of removed tools in the cache file of a server. The supervisor remembers the same number of removed
-/// tools.
+/// Maximum number of removed tools in the cache file of a server. The supervisor remembers as many removed tools in memory.
 const MAX_REMOVED: usize = 1_000;
 
 /// Maximum total size of the removed tools in the cache file of a server, in bytes of JSON. A typical tool takes 1 KiB.
 const MAX_REMOVED_BYTES: usize = 1 << 20;
 
-/// Stores the tools of each server in a file, so that the next hub knows these tools before the server runs.
+/// Stores the tools of each server in a file, so that the next hub knows the tools before it has started the server.
 pub(super) struct ToolCache {
-    /// The paths of the hub's files, or `None` if the hub keeps no files.
+    /// The paths of the hub's files, or `None` if the hub keeps no files. Then nothing is cached.
     layout: Option<Layout>,
 }
 
-/// The cache file of a server.
+/// The content of the cache file of one server.
 #[derive(Serialize, Deserialize)]
 pub(super) struct CachedTools<'a> {
     #[serde(default)]
     version: u64,
-    /// The hash of the program or address that has sent the tools.
+    /// The hash of the server's program or address when it sent the tools. A server with another hash may have other tools.
     config_hash: String,
     /// Whether the server declares that its tool list may be shared between users (2026-07-28,
     /// server/utilities/caching, "Cache Scope Field").
     #[serde(default)]
     is_public: bool,
-    /// Whether the list was requested with the login of a user.
+    /// Whether the list was requested with a token, so that it may be meant for one user only.
     #[serde(default, skip_serializing_if = "Not::not")]
     has_login: bool,
-    /// The tools in the last list that the server sent.
+    /// The tools of the last list that the server has sent.
     tools: Cow<'a, [Tool]>,
-    /// The last known definitions of tools that the server has removed from its list. The most recently removed tools
-    /// come first.
+    /// The definitions of tools that the server has removed from its list, most recently removed first. A removed tool may
+    /// reappear with a changed definition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     removed: Vec<Tool>,
 }
 
-/// The version of the file, which is read before the rest. Files of the first versions of this program have none.
+/// The version of the cache file, which is read before the rest. The first versions of this program wrote files without a
+/// version.
 #[derive(Deserialize)]
 struct Header {
     version: Option<u64>,
@@ -68,21 +68,21 @@ impl ToolCache {
         ToolCache { layout }
     }
 
-    /// Returns whether tools of the server are cached, which means that the server has run before.
+    /// Returns whether a cache file of the server exists, which means that the server has run before.
     pub(super) fn contains(&self, config: &McpConfig) -> bool {
         self.path(config).is_some_and(|path| path.exists())
     }
 
-    /// Checks that the cache file of a server can be used and replaced: without the tools of earlier runs, changed definitions would
-    /// not be noticed.
+    /// Checks that this program can read and replace the cache file of a server. Without the tools of earlier runs, the hub would
+    /// not notice changed definitions.
     ///
     /// # Errors
-    /// If a later version of this program has written the file.
+    /// If a later version of this program has written the file, which it would otherwise destroy.
     pub(super) fn check(&self, config: &McpConfig) -> Result<(), HubError> {
         self.read_bytes(config).map(drop)
     }
 
-    /// Returns the bytes of the cache file, or `None` if the file cannot be read: then it is written anew.
+    /// Returns the bytes of the cache file. Returns `None` if the file is missing or unreadable: the next write then replaces it.
     fn read_bytes(&self, config: &McpConfig) -> Result<Option<Vec<u8>>, HubError> {
         let Some(path) = self.path(config) else { return Ok(None) };
         let bytes = SystemFs.read(&path).ok().flatten();
@@ -93,15 +93,15 @@ impl ToolCache {
         Ok(bytes)
     }
 
-    /// Reads the cached tools of a server. Returns `None` if no tools are cached, or if they belong to a different
-    /// program or address than `config`.
+    /// Reads the cached tools of a server. Returns `None` if no tools are cached, or if they are from another program or address
+    /// than that of `config`.
     pub(super) fn read(&self, config: &McpConfig) -> Option<CachedTools<'static>> {
         let cached: CachedTools<'_> = serde_json::from_slice(&self.read_bytes(config).ok()??).ok()?;
         (cached.config_hash == config.hash()).then_some(cached)
     }
 
-    /// Replaces the cached tools of a server with `list`, which was requested with a login if `has_login`. Definitions that are cached but no longer in `list` are kept
-    /// as removed tools, up to a limit.
+    /// Replaces the cached tools of a server with `list`. `has_login` says whether the list was requested with a login. Cached
+    /// tools that are missing in `list` are kept as removed tools, up to a limit.
     pub(super) fn write(&self, config: &McpConfig, list: &ToolList, has_login: bool) -> io::Result<()> {
         let Some(path) = self.path(config) else { return Ok(()) };
         self.check(config).map_err(io::Error::other)?;
@@ -115,7 +115,7 @@ impl ToolCache {
         replace(&SystemFs, &path, &serde_json::to_vec(&file)?, None)
     }
 
-    /// Deletes the cache file of a server that was deleted from the configuration.
+    /// Deletes the cache file of a server, after the server was deleted from the configuration.
     pub(super) fn remove(&self, id: uuid::Uuid) -> io::Result<()> {
         let Some(layout) = &self.layout else { return Ok(()) };
         if_found(std::fs::remove_file(layout.catalog(id)))
@@ -127,24 +127,24 @@ impl ToolCache {
 }
 
 impl CachedTools<'_> {
-    /// Returns the definitions of all cached tools, including removed tools, for the comparison with the server's next
-    /// list.
+    /// Returns the definitions of all cached tools, including removed tools. The hub compares them with the next list of the
+    /// server.
     pub(super) fn known(&self) -> ToolList {
         list_of(self.tools.iter().chain(&self.removed).cloned().collect(), self.is_public)
     }
 
-    /// Returns the cached tools that clients may see before the server has run, or `None` if clients must not see them.
+    /// Returns the cached tools that clients may see before the server has run. Returns `None` if clients must not see them.
     ///
-    /// An HTTP server with configured headers or a login may list different tools for each user, and the user of the cached list
-    /// is not known here. A private list "MUST NOT be shared across authorization contexts".
+    /// An HTTP server with configured headers or a login may list different tools for each user. The hub does not know for which
+    /// user the list was cached. A private list "MUST NOT be shared across authorization contexts".
     pub(super) fn into_offered(self, config: &McpConfig) -> Option<ToolList> {
         let is_http = config.package.package_type == McpPackageType::Http;
         let knows_user = self.has_login || (is_http && !config.headers.is_empty());
         (self.is_public || !knows_user).then(|| list_of(self.tools.into_owned(), self.is_public))
     }
 
-    /// Returns the cached tools that are missing in `latest`, the new tool list of the server. Returns at most
-    /// `MAX_REMOVED` tools with together at most `MAX_REMOVED_BYTES` of JSON.
+    /// Returns the cached tools that are missing in `latest`, the new tool list of the server. Returns at most `MAX_REMOVED`
+    /// tools, whose JSON has at most `MAX_REMOVED_BYTES` in total.
     fn removed_by(self, latest: &[Tool]) -> Vec<Tool> {
         let listed: BTreeSet<&str> = latest.iter().map(|tool| tool.name.as_str()).collect();
         let known = self.tools.into_owned().into_iter().chain(self.removed);

@@ -1,4 +1,4 @@
-//! Implements [`ToolClient`] for [`Hub`] and for `dyn` [`McpService`].
+//! Implements [`ToolClient`] for [`Hub`] and for `dyn` [`McpService`], so that agents can use a hub like a single client.
 
 use mcpwire_core::{CallToolResult, Json, Tool};
 use mcpwire_tool_client::{BoxFuture, CallOptions, ToolClient, ToolError};
@@ -7,8 +7,8 @@ use super::hub::Hub;
 use super::mcp_service::McpService;
 use crate::{ErrorKind, HubError};
 
-/// Offers the available tools of all servers, under the exposed names that [`McpService::available_tools`] returns. The
-/// limits and timeouts in the configuration of each server apply to its tools.
+/// Offers the available tools of all servers, under the exposed names that [`McpService::available_tools`] returns. Calls obey
+/// the limits and timeouts in the configuration of their server.
 impl ToolClient for Hub {
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(async { Ok(self.available_tools().to_vec()) })
@@ -29,8 +29,8 @@ impl ToolClient for Hub {
     }
 }
 
-/// Offers the tools of a service under the exposed names that [`McpService::available_tools`] returns, for programs
-/// that have only a `dyn McpService`. An `Arc<Arc<dyn McpService>>` is an `Arc<dyn ToolClient>`.
+/// Offers the tools of a service, under the exposed names that [`McpService::available_tools`] returns. For programs that have
+/// only a `dyn McpService`: an `Arc<Arc<dyn McpService>>` can be used as an `Arc<dyn ToolClient>`.
 impl ToolClient for dyn McpService + '_ {
     fn list_tools(&self) -> BoxFuture<'_, Result<Vec<Tool>, ToolError>> {
         Box::pin(async { Ok(self.available_tools().to_vec()) })
