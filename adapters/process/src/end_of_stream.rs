@@ -110,7 +110,7 @@ impl EndOfStream {
     /// Records that writing to stdin failed. The connection ends 500 ms later, or earlier if stdout, stderr and the process end
     /// before that.
     pub fn input_broke(&mut self, error: &io::Error, now: Timestamp) {
-        // A broken pipe means that the server has closed its stdin. That is no error: it only announces the end of the connection.
+        // A broken pipe means that the server has closed its stdin. This is not recorded as an error: it only announces the end.
         if !self.has_output_ended && error.kind() != io::ErrorKind::BrokenPipe {
             self.failure = Some(error.to_string().into());
         }
@@ -124,7 +124,7 @@ impl EndOfStream {
 
     /// Returns `true` once, when the connection has ended: stdout, stderr and the process have ended, or the deadline has passed.
     ///
-    /// Call this after each wait.
+    /// An adapter calls this after each wait for input, output or [`EndOfStream::deadline`].
     pub fn poll(&mut self, process: Option<&mut Process>, polling: ExitPolling, now: Timestamp) -> bool {
         if self.is_over() {
             return false;

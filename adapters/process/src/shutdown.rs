@@ -22,8 +22,8 @@ use crate::process::Process;
 /// last descendant.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Ends a server process step by step ([`ShutdownStep`]), and sends the signals of each step. After the end, the adapter has up to
-/// 100 ms to read the last output of standard error.
+/// Ends a server process step by step ([`ShutdownStep`]), and sends the signals of each step. After the end, the adapter has up
+/// to 100 ms to read the last output of standard error.
 #[derive(Debug)]
 pub struct ProcessShutdown {
     sequence: ShutdownSequence,

@@ -108,7 +108,7 @@ impl Servers {
         self.get_mut(id)?.attempts.get_mut(&generation)
     }
 
-    /// Calls `f`, which sends a command to the supervisor under the passed command id. Returns the receiver for the result of the
+    /// Calls `f`, which sends a command to the supervisor under a new command id. Returns the receiver for the result of the
     /// command.
     pub(super) fn request(
         &mut self,

@@ -57,8 +57,8 @@ impl LocalProcess {
     }
 }
 
-/// Does nothing. On Linux, kills all child processes of this program, with their descendants.
+/// On Linux, kills all child processes of this program, with their descendants. Does nothing on this system.
 pub fn kill_children() {}
 
-/// Does nothing. On Unix, kills a process that leads a process group, with its descendants.
+/// On Unix, kills a process that leads a process group, with its descendants. Does nothing on this system.
 pub fn kill_tree(_: u32) {}

@@ -27,7 +27,7 @@ use crate::pipes::Pipes;
 /// were started before the previous search stopped their parents. Two or three searches are usually enough.
 const MAX_SEARCHES: usize = 16;
 
-/// How often to check whether the killed server and its descendants have exited. A kill usually takes less than a millisecond.
+/// Interval at which to check whether the killed server and its descendants have exited. A kill usually takes less than 1 ms.
 const KILL_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A server's process on this machine, its process group, and the descendants that have left the group.

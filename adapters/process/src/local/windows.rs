@@ -69,7 +69,7 @@ impl LocalProcess {
     pub(crate) fn reap(&mut self) {}
 
     pub(crate) fn has_processes(&mut self) -> bool {
-        // An error means that there are too many processes to list.
+        // The list fails if the job has too many processes, so an error means that processes are left.
         self.job.query_process_id_list().map_or(true, |ids| !ids.is_empty())
     }
 
@@ -119,10 +119,10 @@ fn check_script_arguments(command: &Command) -> io::Result<()> {
     }
 }
 
-/// Does nothing: the processes of servers end with this program. On Linux, kills all child processes of this program, with their
-/// descendants.
+/// On Linux, kills all child processes of this program, with their descendants. On Windows, does nothing, because the processes
+/// of servers end with this program.
 pub fn kill_children() {}
 
-/// Does nothing: the process of a server ends with the program that has started it. On Unix, kills a process that leads a process
-/// group, with its descendants.
+/// On Unix, kills a process that leads a process group, with its descendants. On Windows, does nothing, because the process of a
+/// server ends with the program that has started it.
 pub fn kill_tree(_: u32) {}
