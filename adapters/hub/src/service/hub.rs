@@ -36,16 +36,16 @@ use crate::tasks::Client;
 /// Maximum number of the last lines from a server's standard error that a [`StatusDetail`] contains.
 const STDERR_TAIL: usize = 12;
 
-/// Maximum time for server processes that a killed hub has left to end after a request to do so: 2 s. Processes that still run
-/// then are killed.
+/// Maximum time for server processes that a killed hub has left to end after a request to do so: 2 s. Processes that
+/// are still running after this time are killed.
 const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Manages many MCP servers as one service: stores their configurations, supervises them, and calls their tools. Cheap to clone:
 /// all clones share the servers.
 ///
 /// The hub runs on the tokio runtime in which it is opened, or on the runtime that the program passes to [`HubOptions::on`]. When
-/// the last clone is dropped, the hub kills all servers and the processes that the servers have started. Call
-/// [`shutdown_all`](McpService::shutdown_all) before to stop the servers gracefully. The [module](super) contains an example.
+/// the last clone is dropped, the hub kills all servers and the processes that the servers have started. To stop the servers
+/// gracefully, call [`shutdown_all`](McpService::shutdown_all) first. The [module](super) contains an example.
 #[derive(Clone)]
 pub struct Hub(pub(super) Arc<OpenHub>);
 
@@ -116,8 +116,8 @@ impl Hub {
     ///
     /// `name` is the exposed name of the tool (`<server>__<tool>`), or a tool name that only one server uses. `arguments`
     /// serializes to a JSON object, or to a list of pairs of a name and a value. The arguments are serialized at once, so the
-    /// call does not borrow them, nor the name or the hub. It can therefore be spawned: `set.spawn(hub.call(&name,
-    /// &arguments).send())`. If the serialization fails, the sent call returns the error.
+    /// call does not borrow them, nor the name or the hub. It can therefore be spawned:
+    /// `set.spawn(hub.call(&name, &arguments).send())`. If the serialization fails, the sent call returns the error.
     ///
     /// If the server sleeps, the call starts the server and waits for it. If the server is already starting, the call waits for
     /// at most [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start). It then fails with

@@ -147,7 +147,7 @@ impl Servers {
         self.deliveries.events.push(event);
     }
 
-    /// Adds a server without starting it. Fails if another server has the same id or name.
+    /// Adds a server without starting it. Fails if another server has the same id or name, or if the hub is shutting down.
     pub(super) fn add(&mut self, server: ManagedServer, now: Timestamp) -> Result<(), HubError> {
         self.supervisor.add(server.id(), server.spec.clone(), now)?;
         self.emit(HubEvent::Configured { id: server.config.id });
