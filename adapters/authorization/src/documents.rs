@@ -3,14 +3,15 @@
 //! | document | content |
 //! |---|---|
 //! | `token-HASH` | the login of an account on a server: its token and client, with the issuer of both |
-//! | `login-HASH` | the login of that account that waits for the user |
+//! | `login-HASH` | the unfinished login of that account, which waits for the user |
 //! | `key-HASH` | the private key to which the tokens of that account are bound |
 //! | `client-HASH` | the registrations at one issuer |
-//! | `issuer-HASH` | the issuer at which a client that somebody has registered was used; it outlives the login |
-//! | `identity-HASH` | nothing: its lock is held while the login of a user at an identity provider is used |
+//! | `issuer-HASH` | the issuer at which a pre-registered client was used; a logout keeps this document |
+//! | `identity-HASH` | no document, only a lock: a process holds it while it uses a user's login at an identity provider |
 //!
-//! A refresh token belongs to one account, server and issuer. The document of a login is named by account and server, because
-//! the issuer is known only after the document is read; the document names its issuer, and the token goes to no other one.
+//! A refresh token belongs to one account, server and issuer. The name of a login's document depends on account and server only,
+//! because the issuer is known after the document is read. The document contains the issuer, and the refresh token is sent to
+//! this issuer only.
 
 use std::io;
 use std::sync::Arc;
@@ -29,10 +30,11 @@ use crate::store::{StoreFailed, StoreLock, TokenStore};
 /// The version of the documents that this crate writes. Documents without a version have version 1, too.
 const VERSION: u32 = 1;
 
-/// The first part of the names of documents that are private keys.
+/// Prefix of the names of documents that contain private keys.
 pub(crate) const KEY_PREFIX: &str = "key-";
 
-/// Maximum number of registrations at one issuer. 16: each has another redirect URI, and few servers set one of their own.
+/// Maximum number of registrations to store for one issuer. The oldest is dropped. 16: each registration has another redirect
+/// URI, and few servers need a redirect URI of their own.
 const MAX_REGISTRATIONS: usize = 16;
 
 /// The documents of one account on one server. The methods access the store on a thread that may block.
@@ -41,15 +43,16 @@ pub(crate) struct Documents {
     account: Arc<Account>,
 }
 
-/// The store of one account on one server, and the names of its documents. The methods may block.
+/// The store, and the names of the documents of one account on one server. The methods may block.
 pub(crate) struct Account {
     store: Arc<dyn TokenStore>,
     server_url: String,
-    /// The last part of the names of the documents.
+    /// The hash of server and account, with which the names of the documents end.
     hash: String,
 }
 
-/// Returns the name of the document with the login of an account on a server, for [`TokenStore::revision`].
+/// Returns the name of the document that contains the login of an account on a server. With [`TokenStore::revision`], a program
+/// can notice when another process changes the login.
 pub fn login_document(server_url: &str, account: &str) -> String {
     token_name(&TokenKey::new(server_url, account).file_name())
 }
@@ -75,12 +78,12 @@ struct Registrations {
 /// The issuer at which a pre-registered client was used.
 #[derive(Serialize, Deserialize)]
 struct IssuerBinding {
-    /// For people who read the file. The name of the document contains it, too.
+    /// For people who read the file. The name of the document contains only a hash of the identifier.
     client_id: String,
     issuer: String,
 }
 
-/// A document with its version.
+/// Adds the version to a document that is written.
 #[derive(Serialize)]
 struct Versioned<'a, T> {
     version: u32,
@@ -94,7 +97,7 @@ impl<'a, T> Versioned<'a, T> {
     }
 }
 
-/// The version of a document, in the document or in its token.
+/// The version of a document that is read. It is a member of the document or of the document's token.
 #[derive(Deserialize)]
 struct Header {
     version: Option<Value>,
@@ -117,13 +120,14 @@ impl Documents {
         self.run(|account| account.store.lock(&account.token_name())).await
     }
 
-    /// Waits until no other process uses the login of a user at an identity provider.
+    /// Waits for the lock of a user's login at an identity provider, so that no other process uses the login. Dropping the result
+    /// releases the lock.
     pub(crate) async fn lock_identity(&self, provider_url: &str, client_id: &str) -> Result<StoreLock, StoreFailed> {
         let name = format!("identity-{}", TokenKey::new(provider_url, client_id).file_name());
         self.run(move |account| account.store.lock(&name)).await
     }
 
-    /// Returns the stored login, or `None` if there is none.
+    /// Returns the stored login, or `None` if no login is stored.
     ///
     /// # Errors
     /// If the store fails, the document is damaged, or the client belongs to another issuer than the token.
@@ -131,13 +135,14 @@ impl Documents {
         self.run(Account::load_grant).await
     }
 
-    /// Writes the login. The caller holds the lock, and has loaded the document since.
+    /// Writes the login. If the login has a refresh token, the caller must hold the lock, and load the document after it has
+    /// taken the lock.
     pub(crate) async fn save(&self, grant: &Grant) -> Result<(), StoreFailed> {
         let document = write(grant)?;
         self.run(move |account| account.store.save(&account.token_name(), &document)).await
     }
 
-    /// Checks that the login can be written now.
+    /// Checks that the login can be written now. Called before a request uses up a credential.
     pub(crate) async fn check_save(&self) -> Result<(), StoreFailed> {
         self.run(|account| account.store.check_save(&account.token_name())).await
     }
@@ -154,10 +159,11 @@ impl Documents {
         .await
     }
 
-    /// Writes a new login in the place of any other, also of a damaged one. Sets the generation of the login.
+    /// Writes a new login, and replaces a stored login, even a damaged one. Sets the generation of the new login.
     ///
-    /// The generation is greater than all that other processes may know, also after a logout, so that they take the new login:
-    /// it is at least the time of the login in microseconds. A refresh, which adds one, takes longer.
+    /// Other processes use the stored login if its generation is greater than that of the login they know. After a logout, the
+    /// store no longer contains that generation, so the new generation is at least the time in microseconds. A refresh adds one
+    /// to the generation and takes longer than a microsecond, so generations do not overtake the clock.
     pub(crate) async fn save_login(&self, grant: &mut Grant) -> Result<(), StoreFailed> {
         let _lock = self.lock().await?;
         self.check_versions().await?;
@@ -168,7 +174,7 @@ impl Documents {
         self.save(grant).await
     }
 
-    /// Deletes the login.
+    /// Deletes the stored login. Succeeds if no login is stored.
     pub(crate) async fn remove(&self) -> Result<(), StoreFailed> {
         self.run(|account| account.store.remove(&account.token_name())).await
     }
@@ -182,7 +188,8 @@ impl Documents {
         .await
     }
 
-    /// Writes the login that waits for the user, in the place of any other one of this version.
+    /// Writes the login that waits for the user, and replaces an earlier one. Fails if a later version of this crate has written
+    /// the earlier one.
     pub(crate) async fn save_attempt(&self, attempt: &impl Serialize) -> Result<(), StoreFailed> {
         let document = write(&Versioned::new(attempt))?;
         self.run(move |account| {
@@ -214,7 +221,7 @@ impl Documents {
         .await
     }
 
-    /// Keeps a registration for the next login. Replaces the registration with the same redirect URI.
+    /// Stores a registration for the next login. Replaces the registration with the same redirect URI.
     pub(crate) async fn save_client(&self, client: &ClientInformation) -> Result<(), StoreFailed> {
         let client = client.clone();
         self.change_registrations(client.issuer.clone(), move |clients| {
@@ -259,7 +266,8 @@ impl Documents {
         self.run(move |account| account.load_issuer(&client_id)).await
     }
 
-    /// Remembers the issuer at which a pre-registered client is used for this server.
+    /// Stores the issuer at which a pre-registered client is used for this server, so that its secret is sent to no other issuer
+    /// later.
     pub(crate) async fn save_issuer(&self, client_id: &str, issuer: &str) -> Result<(), StoreFailed> {
         let binding = IssuerBinding { client_id: client_id.to_owned(), issuer: issuer.to_owned() };
         self.run(move |account| {
@@ -273,7 +281,7 @@ impl Documents {
         .await
     }
 
-    /// Returns the private key of this account, and creates the key at the first time.
+    /// Returns the private key to which the tokens of this account are bound (DPoP). The first call creates and stores the key.
     pub(crate) async fn dpop_key(&self) -> Result<SigningKey, StoreFailed> {
         self.run(|account| {
             let _lock = account.store.lock(&account.token_name())?;
@@ -325,7 +333,7 @@ impl Account {
         let name = self.token_name();
         let Some(document) = load(&*self.store, &name)? else { return Ok(None) };
         let grant = read(&document).and_then(|grant: Grant| match &grant.client {
-            // The refresh token goes only to the issuer that knows the client.
+            // A refresh token is sent only to the issuer at which its client is registered.
             Some(client) if client.issuer != grant.token.endpoint.issuer => Err(StoreError::Damaged),
             _ => Ok(grant),
         });
@@ -359,7 +367,7 @@ impl Account {
 /// If the store fails, or the document is of a later version than this crate knows.
 fn load(store: &dyn TokenStore, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreFailed> {
     let Some(document) = store.load(name)?.map(Zeroizing::new) else { return Ok(None) };
-    // A damaged document has no version. Keys are no JSON.
+    // A document that is not JSON has no version: a damaged document, or a private key.
     let Ok(Header { version, token }) = serde_json::from_slice(&document) else { return Ok(Some(document)) };
     let versions = [version, token.and_then(|token| token.version)];
     match versions.into_iter().flatten().find(|version| version.as_u64().is_none_or(|it| it > VERSION.into())) {
@@ -386,13 +394,13 @@ fn write(document: &impl Serialize) -> Result<Zeroizing<Vec<u8>>, StoreFailed> {
     let failed = |_| StoreFailed("the login cannot be written as JSON".into());
     let mut length = Length(0);
     serde_json::to_writer(&mut length, document).map_err(failed)?;
-    // Long enough, so that it does not grow and leave copies behind.
+    // The buffer never grows: that would leave copies of the secrets in memory.
     let mut bytes = Zeroizing::new(Vec::with_capacity(length.0));
     serde_json::to_writer(&mut *bytes, document).map_err(failed)?;
     Ok(bytes)
 }
 
-/// A writer that counts bytes and drops them.
+/// A writer that only counts its bytes, to find the length of a document.
 struct Length(usize);
 
 impl io::Write for Length {

@@ -18,7 +18,7 @@ pub enum LoginError {
     /// A request to the authorization server failed, or its response cannot be used.
     #[error(transparent)]
     Flow(#[from] oauth::Error),
-    /// The store failed.
+    /// The [`TokenStore`](crate::TokenStore) failed. Contains its text.
     #[error("the login cannot be stored or read: {0}")]
     Store(StoreFailed),
     /// The user did not complete the login. Contains the text of the [`LoginPrompt`](crate::LoginPrompt)'s error.
@@ -42,30 +42,32 @@ pub enum LoginError {
     /// No setting names the authorization server of the configured client, so the secret of the client was not sent.
     #[error(transparent)]
     ClientIssuerRequired(#[from] ClientIssuerRequired),
-    /// The key of the client or of the tokens cannot be used.
+    /// The client's key or the DPoP key cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The callback of the program that supplies the token of a user or workload failed. Contains its text.
+    /// The program's callback for the token of a user or workload failed, such as
+    /// [`Enterprise::subject`](crate::Enterprise::subject). Contains the text of its error.
     #[error("the program supplied no token to exchange: {0}")]
     Subject(String),
-    /// The program has not stored the token by which the identity provider has replaced the user's. Contains the text of its error.
+    /// The program could not store the new token of the identity provider:
+    /// [`Enterprise::replace_subject`](crate::Enterprise::replace_subject) failed. Contains the text of its error.
     #[error(
         "the program could not store the new token of the identity provider: {0}; log in there again if the old one is refused"
     )]
     SubjectNotStored(String),
-    /// The program ends, so a request was not sent whose response could not be stored any more.
+    /// A request was not sent, because the program is ending and the response could not be stored.
     #[error("the program ends, so the request to the authorization server was not sent")]
     ProgramEnds,
-    /// A request that has used up a credential has not been answered in time. The request goes on.
+    /// A request that uses up a credential got no response in time. The request goes on.
     #[error("{}, and no answer came within {} s; log in again if the next request fails", .0, SETTLE_TIMEOUT.as_secs())]
     Unsettled(UnsettledLogin),
-    /// Another task has logged in at the same time, and has given up.
+    /// Another task was logging in at the same time, and has given up its login.
     #[error("another task has tried to log in at the same time, and has given up; log in again")]
     OtherLoginFailed,
 }
 
 impl From<StoreFailed> for LoginError {
-    // Not `#[from]`, which would make it the source, whose text the message contains already.
+    // Not `#[from]`: the error would become the source, and its text would be shown twice.
     fn from(error: StoreFailed) -> Self {
         LoginError::Store(error)
     }
@@ -143,7 +145,7 @@ impl LoginError {
         }
     }
 
-    /// Returns the setting that the text names as the cure of the error. `None` if it names none.
+    /// Returns the setting that the user must change to cure the error. `None` if the text of the error names no setting.
     pub fn setting(&self) -> Option<Setting> {
         match self {
             LoginError::Flow(error) => error.setting(),
@@ -153,7 +155,8 @@ impl LoginError {
         }
     }
 
-    /// Returns the text of the error, in which the [`setting`](Self::setting) has another name: that of the program's configuration.
+    /// Returns the text of the error, which calls its [`setting`](Self::setting) `name`. Programs pass the name that the setting
+    /// has in their own configuration.
     pub fn to_string_with_setting(&self, name: &str) -> String {
         match self {
             LoginError::Flow(error) => error.to_string_with_setting(name),
@@ -163,7 +166,7 @@ impl LoginError {
         }
     }
 
-    /// Converts the error to the error of a flow, for callers that have no `LoginError`.
+    /// Converts the error to an [`oauth::Error`], for callers that cannot handle a `LoginError`.
     pub(crate) fn into_flow_error(self) -> oauth::Error {
         match self {
             LoginError::Flow(error) => error,
@@ -172,7 +175,7 @@ impl LoginError {
         }
     }
 
-    /// Returns the required login, or `None` if the error has another cause.
+    /// Returns the details of the required login, or `None` if the error has another cause.
     pub fn login_required(&self) -> Option<&LoginRequired> {
         match self {
             LoginError::LoginRequired(required) => Some(required),
@@ -181,16 +184,16 @@ impl LoginError {
     }
 }
 
-/// The error of a request to a server that needs a login of its user.
+/// The error of a request that failed because a user must log in first.
 ///
-/// [`LoginRequired::find`] finds it in the error of a client, whose kind is
+/// [`LoginRequired::find`] finds it in a client's error of the kind
 /// [`ErrorKind::LoginRequired`](mcpwire_driver::ErrorKind::LoginRequired).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoginRequired {
     /// The URL of the server.
     pub server_url: String,
-    /// The account that must log in. Empty for the only one.
+    /// The account that must log in. Empty if the user has one account on the server.
     pub account: String,
     /// The scopes that the server wants. `None` if the server named none.
     pub scopes: Option<Scopes>,
@@ -213,10 +216,11 @@ impl LoginRequired {
 
 impl std::error::Error for LoginRequired {}
 
-/// The error of a login whose configured client has a secret, if no setting names the authorization server of the client.
+/// The error of a login if the configured client has a secret, and no setting names the client's authorization server.
 ///
-/// The MCP server names the authorization server. A malicious one could name its own, to get the secret. A program can ask the
-/// user, and repeat the login with [`LoginRequest::trust_issuer`](crate::LoginRequest::trust_issuer).
+/// The MCP server names the authorization server, and a malicious MCP server could name its own one to get the secret. A program
+/// can ask the user whether to trust the named one, and repeat the login with
+/// [`LoginRequest::trust_issuer`](crate::LoginRequest::trust_issuer).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text(Setting::ClientIssuer.as_str()))]
 #[non_exhaustive]
@@ -241,7 +245,7 @@ impl ClientIssuerRequired {
     }
 }
 
-/// The error of a server that refuses the token which the program has got without a user.
+/// The error of a request if the server refuses a token that the program got without a user.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text(Setting::Scopes.as_str()))]
 #[non_exhaustive]

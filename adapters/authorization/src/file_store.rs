@@ -19,12 +19,12 @@ use zeroize::Zeroizing;
 use crate::documents::KEY_PREFIX;
 use crate::store::{StoreFailed, StoreLock, TokenStore};
 
-/// Maximum size of a document, in bytes. The store neither writes nor reads a larger one. Logins take a few KiB: access tokens with
-/// many claims are the largest part.
+/// Maximum size of a document, in bytes. The store refuses to write or read a larger one. Logins take a few KiB, mostly for
+/// access tokens with many claims.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Maximum time to wait for the lock of a document. A refresh holds the lock during its request, which takes at most 30 s, and
-/// seldom a second one. After this time, the waiting refresh fails, and is tried again later.
+/// Maximum time to wait for the lock of a document. A refresh holds the lock during its request of at most 30 s, and rarely
+/// during a second one. After this time, the waiting refresh fails, and is tried again later.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// Keeps refresh tokens and private keys apart from the files, for example in the keychain of the system.
@@ -49,13 +49,14 @@ pub trait SecretKeeper: Send + Sync + 'static {
 /// refuses them, and the error says what to do. On systems without Unix permissions, choose a directory in the profile of the
 /// user.
 ///
-/// Each document has a lock, a file whose name ends in `.lock`. The system holds it for one process, and releases it when that
-/// process ends. The lock files stay: a process could otherwise lock a file that another one has just removed.
+/// Each document has a lock: a file whose name ends in `.lock`. The operating system gives the lock to one process, and releases
+/// it when that process ends. Lock files are never deleted, because a process could otherwise lock a file that another process
+/// has just removed.
 ///
 /// A document has at most 1 MiB. A larger one is not written, and the one before it stays.
 ///
-/// With [`keep_secrets_in`](Self::keep_secrets_in), refresh tokens and private keys of new logins are in a keychain. A login stays
-/// where it was first stored until it is deleted.
+/// With [`keep_secrets_in`](Self::keep_secrets_in), refresh tokens and private keys of new logins are in a keychain. Until a
+/// login is deleted, its secrets stay where they were first stored.
 #[derive(Clone)]
 pub struct FileStore {
     directory: PathBuf,
@@ -75,7 +76,7 @@ impl FileStore {
         Ok(store)
     }
 
-    /// Creates a store in this directory, which the first login creates if it is missing. Does not access the disk.
+    /// Creates a store in this directory, without access to the disk. The first write creates the directory if it is missing.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self::with_fs(directory.into(), Arc::new(SystemFs))
     }
@@ -104,7 +105,8 @@ impl FileStore {
         check_private_directory(&self.directory).map(|_| ()).map_err(refused)
     }
 
-    /// Returns the path of a document.
+    /// Returns the path of the file for a document. Fails if `name` contains other characters than lower-case letters, digits and
+    /// `-`.
     fn path(&self, name: &str) -> Result<PathBuf, StoreFailed> {
         let is_valid = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
         if name.is_empty() || !name.bytes().all(is_valid) {
@@ -155,7 +157,8 @@ impl TokenStore for FileStore {
         let uses_keychain = !stored.is_some_and(is_in_file);
         match split(name, document) {
             Some((rest, secret)) if uses_keychain => {
-                // First the secret: if this process ends here, the old login has the newest refresh token, and goes on.
+                // The secret is written first. If the process ends before it writes the file, the old login works with the new
+                // refresh token.
                 keeper.set(name, &secret)?;
                 self.replace(&path, &rest)
             }
@@ -167,21 +170,21 @@ impl TokenStore for FileStore {
     }
 
     fn check_save(&self, name: &str) -> Result<(), StoreFailed> {
-        /// How much larger the next document may be than the stored one, in bytes.
+        /// Number of bytes by which the next document may be larger than the stored one.
         const GROWTH: usize = 4096;
 
         let path = self.path(name)?;
         self.create_directory()?;
         let size = self.read(&path)?.map_or(0, |stored| stored.len());
         check_replace(&*self.fs, &path, size + GROWTH).map_err(|error| failed("written", &path, &error))?;
-        // A locked keychain asks the user now.
+        // This read makes a locked keychain ask the user now, before the request.
         self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.get(name).map(|_| ()))
     }
 
     fn remove(&self, name: &str) -> Result<(), StoreFailed> {
         let path = self.path(name)?;
         check_private_directory(&self.directory).map_err(refused)?;
-        // They contain the tokens, too.
+        // Files that an interrupted write has left contain the tokens, too.
         remove_leftovers(&path);
         let forgotten = self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.remove(name));
         match self.fs.remove(&path) {
@@ -197,7 +200,8 @@ impl TokenStore for FileStore {
         Ok(Box::new(locked))
     }
 
-    /// Looks at the metadata of the file only. A write replaces the file, so its number or its time changes.
+    /// Hashes the size, the modification time and the inode of the file, without reading its content. Each write replaces the
+    /// file, so the hash changes.
     fn revision(&self, name: &str) -> Result<Option<u64>, StoreFailed> {
         let path = self.path(name)?;
         let metadata = match path.symlink_metadata() {
@@ -239,12 +243,12 @@ impl fmt::Debug for FileStore {
     }
 }
 
-/// The member of a file that says that the secret of the document is not in it.
+/// The JSON member that marks a file whose secret is in the keychain.
 const MARK: &str = "secret_in_keychain";
 
-/// Takes the secret out of a document. Returns what the file contains, and the secret, or `None` if the document has no secret.
+/// Splits a document into the content of its file and the secret for the keychain. Returns `None` if the document has no secret.
 ///
-/// The secret of a login is its refresh token. A private key is a secret as a whole.
+/// The secret of a login is its refresh token. A private key is secret as a whole, so that its file contains the mark only.
 fn split(name: &str, document: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let (mut members, secret) = if name.starts_with(KEY_PREFIX) {
         (Map::new(), document.to_vec())
@@ -258,9 +262,9 @@ fn split(name: &str, document: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((serde_json::to_vec(&members).ok()?, secret))
 }
 
-/// Returns the members of a file whose secret is not in it.
+/// Returns the JSON members of a file whose secret is in the keychain, or `None` for another file.
 fn marked(file: &[u8]) -> Option<Map<String, Value>> {
-    /// The mark alone, so that the tokens of other files are not copied.
+    /// Reads the mark alone, so that the tokens of other files are not copied in memory.
     #[derive(Deserialize)]
     struct Mark {
         secret_in_keychain: bool,
@@ -272,7 +276,7 @@ fn marked(file: &[u8]) -> Option<Map<String, Value>> {
     Some(members)
 }
 
-/// Puts the secret into the document again. Returns `None` if it does not fit.
+/// Puts the secret from the keychain back into the document. Returns `None` if the file is damaged or the secret is not UTF-8.
 fn join(name: &str, mut members: Map<String, Value>, secret: Vec<u8>) -> Option<Vec<u8>> {
     if name.starts_with(KEY_PREFIX) {
         return Some(secret);

@@ -1,4 +1,4 @@
-//! [`FlowRunner`]: carries out the actions of the flows of `mcpwire-oauth`.
+//! [`FlowRunner`]: sends the requests and creates the signatures that the state machines of `mcpwire-oauth` ask for.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -18,7 +18,8 @@ use zeroize::Zeroizing;
 
 use crate::signing_key::Signer;
 
-/// Maximum time for one request to an authorization server, with its response. 30 s: some check other systems first.
+/// Maximum time for one request to an authorization server, with its response. 30 s: some authorization servers ask other systems
+/// before they answer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The private keys that a flow signs with.
@@ -50,7 +51,7 @@ impl fmt::Debug for FlowKeys {
     }
 }
 
-/// Carries out the actions of flows: sends their requests and signs with their keys.
+/// Runs [`Flow`]s, the state machines of `mcpwire-oauth`: sends their requests and signs with their keys.
 #[derive(Clone)]
 pub struct FlowRunner {
     runtime: Arc<dyn Runtime>,
@@ -69,13 +70,14 @@ impl FlowRunner {
         FlowRunner { runtime, client, refusal: None, server_url: "".into(), allows_private_addresses: false }
     }
 
-    /// Allows requests to the host of this MCP server, and to this machine if the server runs on it.
+    /// Allows requests to the host of this MCP server even if its address is private, and to this machine if the server runs on
+    /// it.
     pub fn server_url(mut self, url: &str) -> Self {
         self.server_url = url.into();
         self
     }
 
-    /// Lets all requests fail with this reason, without sending them. `None`: requests are sent.
+    /// Makes all requests fail with this reason, without sending them. `None`, the default, lets them be sent.
     pub(crate) fn refuse_requests(mut self, reason: Option<String>) -> Self {
         self.refusal = reason.map(Arc::from);
         self
@@ -126,7 +128,7 @@ impl FlowRunner {
             (name, String::from_utf8_lossy(&value).into_owned())
         });
         let headers = headers.collect();
-        // As large as a body may be, so that it does not grow and leave copies behind. Both are erased.
+        // The buffer never grows: that would leave copies of the tokens in memory. Both buffers are erased when they are dropped.
         let mut text = Zeroizing::new(Vec::with_capacity(Request::MAX_RESPONSE));
         let mut buffer = Zeroizing::new([0; 4096]);
         loop {
@@ -154,7 +156,7 @@ pub(crate) fn now(runtime: &dyn Runtime) -> UnixTime {
     UnixTime::from_secs(runtime.unix_time().as_secs())
 }
 
-/// Waits for a future. Returns `None` if the future has not resolved within this time.
+/// Waits for a future, at most for the time `limit`. Returns `None` if the future has not resolved by then.
 pub(crate) async fn within<F: Future>(runtime: &dyn Runtime, limit: Duration, future: F) -> Option<F::Output> {
     let mut timer = runtime.timer();
     timer.reset(limit);
@@ -175,8 +177,8 @@ impl fmt::Debug for FlowRunner {
 /// Returns whether the host of a URL may have a loopback, private or link-local address: it is the host of the MCP server, or this
 /// machine if the server runs on it.
 ///
-/// A server chooses the URLs of its authorization server, so it could make the client ask programs in the user's network. The user has
-/// chosen the URL of the server itself (security best practices, "SSRF").
+/// An MCP server chooses the URLs of its authorization server, so it could make the client send requests to hosts in the user's
+/// network. The URL of the MCP server itself was chosen by the user (security best practices, "SSRF").
 fn may_be_private(url: &str, server_url: &str) -> bool {
     host(server_url).zip(host(url)).is_some_and(|(server, asked)| {
         server.eq_ignore_ascii_case(asked) || (is_loopback(server) && is_loopback(asked))

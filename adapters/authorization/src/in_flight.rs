@@ -1,8 +1,8 @@
 //! [`InFlight`]: the requests that have used up a credential, and whose response is not stored yet.
 //!
-//! A refresh token, the code of a login and others work once. If the program ends between such a request and the write of its
-//! response, the login is lost. So each such request is registered here until its response is stored, and whoever ends the program
-//! waits for it.
+//! Some credentials work once, such as a refresh token or the code of a login. If the program ends between a request with such a
+//! credential and the write of its response, the login is lost. Each such request is therefore registered here until its response
+//! is stored, and the program waits for it before it ends.
 
 use std::fmt;
 use std::mem;
@@ -14,15 +14,16 @@ use futures_channel::oneshot;
 use mcpwire_driver::protocol::printable;
 use mcpwire_text::url::without_query;
 
-/// Time to wait for the requests in flight before a program ends. 10 s: token endpoints answer within 2 s, and a user who has pressed
-/// Ctrl-C waits no longer.
+/// Maximum time to wait for the requests in flight before a program ends. 10 s: token endpoints answer within 2 s, and a user who
+/// has pressed Ctrl-C does not wait longer.
 pub const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The requests in flight of this process. Only the end of the process can lose a request.
+/// The requests in flight of all authorizers in this process. They outlive runtimes and clients: only the end of the process can
+/// lose one.
 pub(crate) static OF_PROCESS: InFlight = InFlight::new();
 
-/// Waits until no request of this process is in flight whose response replaces a credential that works once. Returns the logins of
-/// the requests that are still in flight after `timeout`. Afterwards, the process sends no such request any more.
+/// Waits until all requests of this process that use up a credential have ended and their responses are stored. Returns the
+/// logins of the requests that are still in flight after `timeout`. Afterwards, the process sends no such request any more.
 ///
 /// Does not wait again for a request that [`OAuth::settle`](crate::OAuth::settle) has waited for in vain.
 ///
@@ -32,7 +33,7 @@ pub fn settle_logins(timeout: Duration) -> Vec<UnsettledLogin> {
     OF_PROCESS.close_and_wait(timeout)
 }
 
-/// Returns the logins of the requests that are in flight now, and whose response replaces a credential that works once.
+/// Returns the logins that would be lost if the process ended now, because a request that uses up a credential is in flight.
 pub fn unsettled_logins() -> Vec<UnsettledLogin> {
     OF_PROCESS.lock().logins()
 }
@@ -45,25 +46,26 @@ pub struct UnsettledLogin {
     pub server: Option<String>,
     /// The URL of the server.
     pub server_url: String,
-    /// The account of the user. Empty for the only one.
+    /// The name of the user's account. Empty if the user has one account on the server.
     pub account: String,
     /// The request that was sent.
     pub request: OneUseRequest,
 }
 
-/// A request whose response replaces a credential that works once. `Display` describes it: "a token refresh".
+/// The kind of a request that uses up a credential, so that its response must not be lost. `Display` describes it: "a token
+/// refresh".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OneUseRequest {
     /// Exchanges a refresh token for the next one.
     Refresh,
-    /// Exchanges the code of a login for tokens.
+    /// Exchanges the authorization code of a login for tokens.
     Code,
     /// Exchanges the device code of a login for tokens.
     DeviceCode,
     /// Registers the client that a login uses.
     Registration,
-    /// Exchanges the token of a user at an identity provider.
+    /// Exchanges the user's token at the identity provider of an enterprise.
     IdentityToken,
 }
 
@@ -80,7 +82,7 @@ impl fmt::Display for OneUseRequest {
 }
 
 impl fmt::Display for UnsettledLogin {
-    /// Writes "the login of `NAME` may be lost: a token refresh was sent". A program adds why it no longer waits.
+    /// Writes "the login of NAME may be lost: a token refresh was sent". The caller appends why it no longer waits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = self.server.as_deref().unwrap_or_else(|| without_query(&self.server_url));
         write!(f, "the login of {}", printable(server))?;
@@ -91,7 +93,7 @@ impl fmt::Display for UnsettledLogin {
     }
 }
 
-/// Registers the requests in flight.
+/// The registry of requests that use up a credential and whose response is not stored yet.
 pub(crate) struct InFlight {
     requests: Mutex<Requests>,
     ended: Condvar,
@@ -130,7 +132,7 @@ impl Waiters {
     }
 }
 
-/// Names the `OAuth` that has sent a request.
+/// Identifies the `OAuth` that has sent a request, so that each `OAuth` can wait for its own requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner(u64);
 
@@ -190,7 +192,8 @@ impl InFlight {
         has_sent.then(|| requests.waiters.wait())
     }
 
-    /// Marks the requests of an owner as given up. Returns the login of one request, or `None` if the owner has no request in flight.
+    /// Marks the requests of an owner as given up, so that the end of the program does not wait for them again. Returns the login
+    /// of one request, or `None` if the owner has no request in flight.
     pub(crate) fn give_up(&self, owner: Owner) -> Option<UnsettledLogin> {
         let mut requests = self.lock();
         let mut given_up = None;

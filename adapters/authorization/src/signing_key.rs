@@ -1,4 +1,4 @@
-//! [`Signer`]: what signs DPoP proofs and client assertions, and [`SigningKey`]: a private key in memory.
+//! [`Signer`]: signs DPoP proofs and client assertions. [`SigningKey`]: a private key in memory.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ pub trait Signer: Send + Sync + 'static {
     fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, KeyError>;
 }
 
-/// A private key in memory, for DPoP proofs (RFC 9449) and client assertions (RFC 7523). `ring` signs, because it is in the program
-/// for TLS anyway.
+/// A private key in memory, for DPoP proofs (RFC 9449) and client assertions (RFC 7523). It signs with `ring`, which the program
+/// contains for TLS anyway.
 ///
 /// `Debug` shows the algorithm only.
 pub struct SigningKey {
@@ -62,7 +62,7 @@ pub enum KeyError {
     /// The random number generator of the operating system failed.
     #[error("the random number generator of the operating system failed")]
     NoEntropy,
-    /// The key cannot sign DPoP proofs: [`Signer::public_key`] returned nothing.
+    /// The key cannot sign DPoP proofs: [`Signer::public_key`] returned `None`.
     #[error("the key cannot sign DPoP proofs, because its algorithm is neither ES256 nor EdDSA")]
     NotForDpop,
     /// A [`Signer`] failed. Contains its text, without secrets.
@@ -71,7 +71,8 @@ pub enum KeyError {
 }
 
 impl SigningKey {
-    /// Creates a key for ES256, and its PKCS #8 document, from which [`from_pkcs8`](Self::from_pkcs8) creates the key again.
+    /// Creates a random key for ES256. Also returns its PKCS #8 document to store, from which [`from_pkcs8`](Self::from_pkcs8)
+    /// creates the key again.
     pub fn generate() -> Result<(Self, Vec<u8>), KeyError> {
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new())
             .map_err(|_| KeyError::NoEntropy)?;
@@ -121,7 +122,7 @@ impl SigningKey {
         }
     }
 
-    /// Signs `bytes`, in the form of JSON Web Signature (RFC 7518).
+    /// Returns the signature of `bytes` as JSON Web Signature encodes it (RFC 7518).
     pub fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, KeyError> {
         match &self.pair {
             Pair::Ecdsa(pair) => {
@@ -173,7 +174,7 @@ pub fn random_seed() -> Result<[u8; 32], KeyError> {
     Ok(seed)
 }
 
-/// Returns unpredictable values for one flow.
+/// Creates the source of the random values of one flow, such as its `state`.
 pub(crate) fn new_entropy() -> Result<Entropy, KeyError> {
     Ok(Entropy::new(random_seed()?))
 }

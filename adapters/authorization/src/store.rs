@@ -9,7 +9,8 @@ use zeroize::Zeroizing;
 
 /// Keeps the documents of logins: tokens, registrations, private keys. The documents are secrets.
 ///
-/// The methods may block: they are called on threads that may. Names contain only lower-case letters, digits and `-`.
+/// The methods may block, because they are called on threads for blocking work. Names contain only lower-case letters, digits and
+/// `-`.
 pub trait TokenStore: Send + Sync + 'static {
     /// Returns the document with this name, or `None` if there is no such document.
     fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed>;
@@ -17,8 +18,8 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Writes a document so that it survives a crash. If the write fails, the previous document must still be there.
     fn save(&self, name: &str, document: &[u8]) -> Result<(), StoreFailed>;
 
-    /// Checks that a document can be written now. A refresh asks before its request, because the response is lost if it cannot be
-    /// written.
+    /// Checks that a document can be written now. Called before a request that uses up a credential, because its response would
+    /// be lost if it could not be written.
     fn check_save(&self, _name: &str) -> Result<(), StoreFailed> {
         Ok(())
     }
@@ -45,7 +46,7 @@ pub trait TokenStore: Send + Sync + 'static {
     }
 }
 
-/// Forwards each method, also those with a default implementation: the store may have its own.
+/// Forwards each method, also the methods with a default implementation, because the store may override them.
 impl<T: TokenStore + ?Sized> TokenStore for Arc<T> {
     fn load(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailed> {
         (**self).load(name)
@@ -84,7 +85,8 @@ pub type StoreLock = Box<dyn Send>;
 #[error("{0}")]
 pub struct StoreFailed(pub String);
 
-/// A store in memory. Tokens are lost with the program. Documents are erased from memory when they are replaced or removed.
+/// A store in memory, for programs that need no login after they end. Documents are erased from memory when they are replaced or
+/// removed.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     documents: Arc<Mutex<BTreeMap<String, Zeroizing<Vec<u8>>>>>,

@@ -1,4 +1,4 @@
-//! [`OAuthBuilder`]: the settings of an [`OAuth`].
+//! [`OAuthBuilder`] collects the settings of an [`OAuth`] and builds it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -19,10 +19,11 @@ use crate::prompt::LoginPrompt;
 use crate::signing_key::Signer;
 use crate::store::{MemoryStore, TokenStore};
 
-/// Builds an [`OAuth`].
+/// Builds an [`OAuth`], the authorizer of one MCP server. [`OAuth::builder`] and [`OAuth::for_server`] create the builder.
 #[must_use = "a builder has no effect until it is used"]
 pub struct OAuthBuilder {
-    /// The server, with the certificates and the proxy for its HTTP client.
+    /// The URL and the name of the MCP server. Its CA certificates and its proxy are for the requests to the authorization
+    /// server.
     def: McpServerDef,
     account: String,
     settings: OAuthSettings,
@@ -36,13 +37,14 @@ pub struct OAuthBuilder {
 }
 
 impl OAuth {
-    /// Begins an authorizer for the server at this URL. `client_name` is shown to users who log in.
+    /// Creates a builder for the authorizer of the MCP server at this URL. Authorization servers show `client_name` to users who
+    /// log in.
     pub fn builder(server_url: impl Into<String>, client_name: impl Into<String>) -> OAuthBuilder {
         OAuth::for_server(&McpServerDef::http(server_url), client_name)
     }
 
-    /// Begins an authorizer for this server, which has a URL. Its CA certificates and its proxy are used for the requests to the
-    /// authorization server, too. `client_name` is shown to users who log in.
+    /// Creates a builder for the authorizer of the MCP server `def`, which must have a URL. The requests to the authorization
+    /// server use the CA certificates and the proxy of `def`, too. Authorization servers show `client_name` to users who log in.
     pub fn for_server(def: &McpServerDef, client_name: impl Into<String>) -> OAuthBuilder {
         let mut http = McpServerDef::http(def.url.clone().unwrap_or_default());
         http.name.clone_from(&def.name);
@@ -64,50 +66,55 @@ impl OAuth {
 }
 
 impl OAuthBuilder {
-    /// Changes the settings of the flows: the client, its scopes, and what to do about servers that deviate from the specification.
+    /// Changes the OAuth settings: the client, its scopes, and how to treat servers that deviate from the specification. `change`
+    /// gets the current settings and returns the new ones.
     pub fn settings(mut self, change: impl FnOnce(OAuthSettings) -> OAuthSettings) -> Self {
         self.settings = change(self.settings);
         self
     }
 
-    /// Names the account of the user, for users with several accounts on one server.
+    /// Names the account of the user, for users with several accounts on one server. Each account has its own stored login.
+    /// Default: empty, for users with one account.
     pub fn account(mut self, account: impl Into<String>) -> Self {
         self.account = account.into();
         self
     }
 
-    /// Sets where tokens are kept. Default: in memory.
+    /// Sets where to keep tokens, registrations and keys. Default: in memory, so that they are lost when the program ends.
     pub fn store(mut self, store: impl TokenStore) -> Self {
         self.store = Arc::new(store);
         self
     }
 
-    /// Lets users log in when a request needs it. Default: such a request fails with [`LoginRequired`](crate::LoginRequired).
+    /// Sets how users log in when a request needs a login. Without a prompt, which is the default, such a request fails with
+    /// [`LoginRequired`](crate::LoginRequired).
     pub fn prompt(mut self, prompt: impl LoginPrompt) -> Self {
         self.prompt = Some(Arc::new(prompt));
         self
     }
 
-    /// Gets tokens without a user.
+    /// Lets the program get tokens without asking a user, for example with client credentials. Default: a user logs in.
     pub fn machine_grant(mut self, grant: MachineGrant) -> Self {
         self.grant = Some(grant);
         self
     }
 
-    /// Sets the key by which the client authenticates (`private_key_jwt`).
+    /// Sets the private key by which the client authenticates at the token endpoint (`private_key_jwt`). Default: none.
     pub fn client_key(mut self, description: oauth::ClientKey, key: impl Signer) -> Self {
         self.client_key = Some((description, Arc::new(key)));
         self
     }
 
-    /// Binds tokens to a key (DPoP), and never sends one that is not bound. The key is created and kept in the store.
+    /// Sets whether tokens are bound to a private key (DPoP, RFC 9449), so that a stolen token is useless without the key. An
+    /// unbound token is then never sent. The authorizer creates the key and keeps it in the store. Default: `false`.
     pub fn dpop(mut self, dpop: bool) -> Self {
         self.uses_dpop = dpop;
         self.settings = self.settings.dpop_bound_tokens(dpop);
         self
     }
 
-    /// Binds tokens to this key (DPoP), as [`dpop`](Self::dpop) does to one that it creates. The store then contains no key.
+    /// Binds tokens to this private key (DPoP, RFC 9449), for example a key in a hardware module. In contrast to
+    /// [`dpop`](Self::dpop), no key is created and stored.
     pub fn dpop_key(mut self, key: impl Signer) -> Self {
         self.dpop_key = Some(Arc::new(key));
         self.dpop(true)
@@ -121,10 +128,10 @@ impl OAuthBuilder {
         self
     }
 
-    /// Builds the authorizer on a runtime, with an HTTP client of the runtime.
+    /// Builds the authorizer on a runtime. An HTTP client of the runtime sends the requests to the authorization server.
     ///
-    /// Token refreshes run on the runtime's [`process_runtime`](Runtime::process_runtime), so that they are not lost when the runtime
-    /// ends.
+    /// Token refreshes run on the runtime's [`process_runtime`](Runtime::process_runtime), so that the end of the runtime does
+    /// not lose their responses.
     ///
     /// # Errors
     /// If the HTTP client cannot be created, for example because the runtime was built without its feature `http`.
@@ -133,9 +140,9 @@ impl OAuthBuilder {
         Ok(self.build(runtime, client))
     }
 
-    /// Builds the authorizer on a runtime. `client` sends the requests to the authorization server, as
-    /// [`FlowRunner::new`] describes. If `client` ends with the runtime, so does a token refresh:
-    /// [`build_on`](Self::build_on) avoids that.
+    /// Builds the authorizer on a runtime. `client` sends the requests to the authorization server, as [`FlowRunner::new`]
+    /// describes. If `client` stops when the runtime ends, token refreshes fail then, too. [`build_on`](Self::build_on) avoids
+    /// that.
     ///
     /// If `client` does not [apply](HttpClient::applies) the CA certificates or the proxy of the server's definition, all requests
     /// to the authorization server fail.

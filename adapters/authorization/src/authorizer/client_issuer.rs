@@ -1,7 +1,7 @@
 //! Decides which authorization server may get the credentials of a client, and how the client authenticates there.
 //!
-//! The store remembers the issuer at which a client was used, apart from the token: so a logout, another registration or another
-//! account of the user does not let a server name another issuer.
+//! The store remembers the issuer at which a client was used, in a document apart from the token. After a logout, a new
+//! registration or a login with another account, an MCP server can therefore not name another issuer to get the client's secret.
 
 use mcpwire_oauth::{
     ClientAuthentication, ClientInformation, ClientSource, Discovered, ErrorKind, OAuthSettings, StoredToken,
@@ -14,10 +14,11 @@ use crate::documents::Grant;
 use crate::error::{ClientIssuerRequired, LoginError};
 
 impl OAuth {
-    /// Returns the settings of a login at this authorization server, with the scopes of the request and the issuer of the client.
+    /// Returns the settings of the builder for a login at this authorization server, with the scopes of `request` and the issuer
+    /// of the configured client.
     ///
     /// # Errors
-    /// If the credentials of the configured client must not be sent there.
+    /// If the credentials of the configured client must not be sent to this authorization server.
     pub(super) async fn login_settings(
         &self,
         discovered: &Discovered,
@@ -43,7 +44,7 @@ impl OAuth {
     /// named for this login.
     ///
     /// # Errors
-    /// If the client belongs to another issuer, or has a secret and nothing says to which issuer it belongs.
+    /// If the client belongs to another issuer, or if the client has a secret and its issuer is unknown.
     pub(super) async fn check_client(
         &self,
         client_id: &str,
@@ -67,7 +68,7 @@ impl OAuth {
     /// Remembers the issuer at which a pre-registered client is used.
     ///
     /// # Errors
-    /// If the issuer cannot be stored. Settings that name the issuer ignore that: they name the same issuer the next time.
+    /// If the issuer cannot be stored. This is ignored if the settings name the issuer, because they name it the next time, too.
     pub(super) async fn remember_issuer(&self, client_id: &str, issuer: &str) -> Result<(), LoginError> {
         let is_configured = self.0.settings.issuer_of_client().is_some();
         match self.0.documents.save_issuer(client_id, issuer).await {
@@ -76,7 +77,8 @@ impl OAuth {
         }
     }
 
-    /// Returns how the client of a token authenticates at this endpoint.
+    /// Returns how the client that requested the token of `grant` authenticates at `endpoint`, for a refresh or a revocation of
+    /// the token.
     pub(super) async fn client_of(
         &self,
         grant: &Grant,
@@ -86,7 +88,7 @@ impl OAuth {
             (Some(client), _) => {
                 self.check_stored_client(client, &endpoint.issuer).await?;
                 let mut client = client.clone();
-                // The setting may have changed since the login.
+                // The authentication method in the settings may have changed since the login.
                 if client.source != ClientSource::Registered {
                     client.auth_method = self.0.settings.auth_method_of_client().or(client.auth_method);
                 }
@@ -97,14 +99,14 @@ impl OAuth {
         })
     }
 
-    /// Returns the issuer at which a pre-registered client was used before, or `None` if nothing shows an earlier use.
+    /// Returns the issuer at which a pre-registered client was used before, or `None` if no earlier use is known.
     async fn issuer_of_client(&self, client_id: &str) -> Result<Option<String>, LoginError> {
         if let Some(issuer) = self.0.documents.load_issuer(client_id).await? {
             return Ok(Some(issuer));
         }
         let mut known = self.lock().grant();
         if known.is_none() {
-            // A login that cannot be read says nothing.
+            // A login that cannot be read is treated as missing.
             known = self.0.documents.load().await.ok().flatten();
         }
         let used = known.as_ref().and_then(used_at).filter(|(used, _)| *used == client_id);
@@ -119,7 +121,7 @@ pub(super) fn used_at(Grant { token, client }: &Grant) -> Option<(&str, &str)> {
     match client {
         Some(client) if client.source != ClientSource::PreRegistered => None,
         Some(client) => Some((&client.client_id, &client.issuer)),
-        // A grant without a user uses the client of the program.
+        // A token without a user was requested by the client that the program configures.
         None => Some((client_id.as_deref()?, &endpoint.issuer)),
     }
 }

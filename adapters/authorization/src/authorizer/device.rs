@@ -1,4 +1,4 @@
-//! The login with a code that the user enters on another device (RFC 8628).
+//! Logs users in with a code that they enter on another device (RFC 8628).
 
 use std::future::pending;
 use std::ops::ControlFlow;
@@ -17,16 +17,18 @@ use crate::flow_runner::within;
 use crate::in_flight::OneUseRequest;
 use crate::signing_key::new_entropy;
 
-/// The redirect URI of clients that only use device codes. Authorization servers require a redirect URI in each registration.
+/// The redirect URI of clients that only use device codes. It is never used, but authorization servers require a redirect URI in
+/// each registration.
 const UNUSED_REDIRECT_URI: &str = "http://127.0.0.1/callback";
 
 impl OAuth {
     /// Logs the user in with a code that the user enters in a browser on any device (RFC 8628).
     ///
-    /// `show` shows the code and the address at which to enter it. The future resolves when the user has done so.
+    /// `show` is called with the code and the address at which to enter it, and shows both to the user. The future resolves when
+    /// the user has entered the code.
     ///
     /// # Errors
-    /// If the authorization server has no such login, or the login fails.
+    /// If the authorization server does not support device codes, or the login fails.
     pub async fn login_by_device(
         &self,
         request: LoginRequest,
@@ -43,7 +45,7 @@ impl OAuth {
         let client = self.device_client(&discovered, &settings, stored.clone()).await?;
         let scopes = discovered.scopes_to_request(&settings, None, None);
         match self.get_by_device(&url, &discovered, client, &scopes, &mut show).await {
-            // A client that has registered for logins in a browser may lack the grant.
+            // The stored client may be registered for logins in a browser only. A new registration includes the device grant.
             Err(LoginError::Flow(error)) if stored.is_some() && lacks_grant(&error) => {
                 let client = self.device_client(&discovered, &settings, None).await?;
                 self.get_by_device(&url, &discovered, client, &scopes, &mut show).await
@@ -52,7 +54,8 @@ impl OAuth {
         }
     }
 
-    /// Returns a client that may use device codes, and keeps a new registration for the next login.
+    /// Returns the client for a login by device code: the stored or configured client, or a newly registered client. Stores a new
+    /// registration for the next login.
     async fn device_client(
         &self,
         discovered: &Discovered,
@@ -91,7 +94,7 @@ impl OAuth {
                 DeviceAction::Wait(until) => {
                     within(&*self.0.process_runtime, until.duration_since(self.now()), pending::<()>()).await;
                 }
-                // Each response may be the token, which is then stored even if the caller gives up.
+                // Any response may contain the token. `to_the_end` stores the token even if the caller drops its future.
                 requests => {
                     let (client, discovered, scopes) = (client.clone(), discovered.clone(), scopes.clone());
                     let result = self.to_the_end(OneUseRequest::DeviceCode, |oauth| async move {
@@ -120,7 +123,8 @@ impl OAuth {
         }
     }
 
-    /// Sends the requests of a login, and signs for the login. Returns the first action of another kind.
+    /// Sends the requests of a login by device code, and creates its signatures. Returns the first other action: to show the
+    /// code, to wait, or the end of the login.
     async fn run_requests(
         &self,
         login: &mut DeviceLogin,
@@ -139,8 +143,8 @@ impl OAuth {
     }
 }
 
-/// Returns whether an authorization server may have refused the device grant to this client. The code for that is
-/// `unauthorized_client` (RFC 6749, section 5.2); `oidc-provider` says `invalid_request`.
+/// Returns whether the error may mean that the client is not registered for the device grant. The code for that is
+/// `unauthorized_client` (RFC 6749, section 5.2), but `oidc-provider` sends `invalid_request`.
 fn lacks_grant(error: &Error) -> bool {
     matches!(error.code(), Some("unauthorized_client" | "invalid_client" | "invalid_request"))
 }

@@ -1,4 +1,4 @@
-//! The login of a user in a browser.
+//! Logs users in with a browser.
 
 use std::sync::Arc;
 
@@ -18,17 +18,18 @@ use crate::signing_key::new_entropy;
 impl OAuth {
     /// Logs the user in now with the prompt of the builder, whether or not there is a token.
     ///
-    /// Dropping the future gives up the login. If the program ends in between, a login of its next run goes on with this one.
+    /// Dropping the future gives up the login. If the program ends during the login, a login in the next run continues it.
     ///
     /// # Errors
-    /// If there is no [`LoginPrompt`], or the login fails.
+    /// If the builder has set no [`LoginPrompt`], or the login fails.
     pub async fn login(&self) -> Result<LoginStatus, LoginError> {
         let prompt =
             self.0.prompt.as_ref().ok_or_else(|| self.login_required(None, "this program cannot ask a user"))?;
         self.login_with(&**prompt, LoginRequest::default()).await
     }
 
-    /// Logs the user in now with another prompt, for example because the user has asked for it.
+    /// Logs the user in now with this prompt instead of the prompt of the builder, for example because the user has asked to log
+    /// in. `request` contains the scopes and the conditions of the login.
     ///
     /// # Errors
     /// If the login fails.
@@ -41,10 +42,12 @@ impl OAuth {
         }
     }
 
-    /// Begins a login, and stores it. Open the URL of the result, and pass the address to which the browser is sent to
-    /// [`finish_login`](Self::finish_login), in this program or in another one with the same store.
+    /// Begins a login in a browser that the program opens itself, and stores the login. Open the URL of the result. Then pass the
+    /// address to which the browser is sent to [`finish_login`](Self::finish_login), in this program or in another one with the
+    /// same store.
     ///
-    /// `redirect_uri` is an `https` URL of the program, or an `http` URL of this machine.
+    /// `redirect_uri` is the address to which the authorization server sends the browser: an `https` URL of the program, or an
+    /// `http` URL of this machine.
     ///
     /// # Errors
     /// If the authorization server cannot be found, or does not register the client.
@@ -59,7 +62,8 @@ impl OAuth {
         })
     }
 
-    /// Returns the login that waits for the user, or `None` if no login waits. A login waits for half an hour. Sends nothing.
+    /// Returns the unfinished login that waits for the user, or `None` if no login waits. A login waits for 30 minutes. This
+    /// reads the store only, and sends no request.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -67,19 +71,20 @@ impl OAuth {
         Ok(self.stored_attempt().await?.map(PendingLogin::from))
     }
 
-    /// Finishes the login that waits for the user. `callback` is the whole address to which the browser was sent.
+    /// Finishes the login that [`begin_login`](Self::begin_login) has begun. `callback` is the whole address to which the browser
+    /// was sent, with its query.
     ///
     /// # Errors
-    /// If no login waits, the address is not its response, or the login has failed. A response with another `state` leaves the login as
-    /// it is.
+    /// If no login waits, `callback` is not the response to the waiting login, or the login has failed. After a `callback` with a
+    /// wrong `state`, the login still waits.
     pub async fn finish_login(&self, callback: &str) -> Result<LoginStatus, LoginError> {
         self.load_for_login().await?;
         let stored = self.stored_attempt().await?.ok_or(LoginError::NotPending)?;
         self.finish(stored, callback.to_owned()).await
     }
 
-    /// Logs the user in, in a task of its own. The login goes on when the request that needed it is given up, because the user may be at
-    /// the page of the login.
+    /// Logs the user in, in a separate task. The login continues when the request that needed it is dropped, because the login
+    /// page may already be open.
     pub(super) async fn login_in_task(
         &self,
         prompt: &Arc<dyn LoginPrompt>,
@@ -97,7 +102,8 @@ impl OAuth {
         spawn(&*self.0.runtime, login).await.unwrap_or(Err(LoginError::OtherLoginFailed))
     }
 
-    /// Waits for the end of the login that another task runs.
+    /// Waits for the login that another task runs, and returns its result. `ended` resolves when any task of this authorizer has
+    /// ended.
     async fn other_login(&self, mut ended: Ended) -> Result<LoginStatus, LoginError> {
         loop {
             let _ = ended.await;
@@ -109,7 +115,7 @@ impl OAuth {
         }
     }
 
-    /// Logs the user in, and tells the result to the tasks that wait for this login.
+    /// Logs the user in, and keeps the result for the tasks that wait for this login.
     async fn run_login(&self, prompt: &dyn LoginPrompt, request: LoginRequest) -> Result<LoginStatus, LoginError> {
         let result = self.login_now(prompt, request).await;
         self.lock().last_login = Some(result.clone());
@@ -127,7 +133,8 @@ impl OAuth {
         let (window, stored) = if let Some(resumed) = resumed {
             resumed
         } else {
-            // Before a window opens: the user may have to be asked first.
+            // Checks the client before a window opens, because the program may first have to ask the user whether to trust the
+            // issuer.
             let _ = self.login_settings(&discovered, &request).await?;
             let last = self.0.documents.load_client(&discovered.metadata.issuer, None).await?;
             let last = last.as_ref().map(|client| &*client.redirect_uri);
@@ -169,7 +176,8 @@ impl OAuth {
         .await
     }
 
-    /// Keeps a new registration for the next login, or the issuer of a pre-registered client, before credentials are sent there.
+    /// Stores a newly registered client for the next login, or the issuer of a pre-registered client. This happens before
+    /// credentials are sent to that issuer. `stored` is the client that the store contains.
     pub(super) async fn keep_client(
         &self,
         client: &ClientInformation,
@@ -182,7 +190,7 @@ impl OAuth {
         }
     }
 
-    /// Returns the login that waits for the user, or `None` if no login waits. Deletes a login that is too old.
+    /// Returns the login that waits for the user, or `None` if no login waits. Deletes a login that is older than 30 minutes.
     pub(super) async fn stored_attempt(&self) -> Result<Option<StoredAttempt>, LoginError> {
         let stored: Option<StoredAttempt> = self.0.documents.load_attempt().await?;
         match stored {
@@ -194,13 +202,13 @@ impl OAuth {
         }
     }
 
-    /// Exchanges the code of a response for a token, and stores the token.
+    /// Exchanges the authorization code in `callback` for a token, and stores the token.
     pub(super) async fn finish(&self, stored: StoredAttempt, callback: String) -> Result<LoginStatus, LoginError> {
         self.to_the_end(OneUseRequest::Code, |oauth| async move {
             let StoredAttempt { attempt, resource, .. } = stored;
             oauth.check_stored_client(&attempt.client, &attempt.endpoint.issuer).await?;
             let request = attempt.finish(&callback, oauth.0.client_key.as_ref(), new_entropy()?);
-            // A response that somebody else has made up must not end the login.
+            // A forged response must not end the login. The login is deleted only if the response has its `state`.
             if attempt.is_response(&callback) && !oauth.claim(&attempt.state).await? {
                 let has_other_login = oauth.adopt_stored().await?;
                 let status = oauth.0.documents.load().await?.map(|grant| LoginStatus::new(&grant, &oauth.0.account));
@@ -215,12 +223,12 @@ impl OAuth {
 
     /// Deletes the waiting login with this `state`. Returns whether its code may be sent.
     ///
-    /// Another task or process may have deleted the login, and sent the code. The authorization server would revoke the token if the
-    /// code came twice.
+    /// Returns `false` if no login is stored: another task or process has deleted it, and has sent the code. An authorization
+    /// server revokes the token if it receives the code twice.
     async fn claim(&self, state: &Secret) -> Result<bool, LoginError> {
         let _lock = self.0.documents.lock().await?;
         let stored: Option<StoredAttempt> = self.0.documents.load_attempt().await?;
-        // Another process may have begun a login since. That login goes on, too.
+        // Another process may have replaced the stored login with its own since. That login is kept.
         if stored.as_ref().is_some_and(|stored| stored.attempt.state == *state) {
             self.0.documents.remove_attempt().await?;
         }

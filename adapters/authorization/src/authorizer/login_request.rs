@@ -1,4 +1,4 @@
-//! [`LoginRequest`]: what a login asks for, and [`StoredAttempt`]: a login that waits for the user.
+//! [`LoginRequest`]: the scopes and conditions of a login. [`StoredAttempt`]: a login that waits for the user.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,8 @@ use mcpwire_oauth::{BearerChallenge, Discovered, LoginAttempt, OAuthSettings, Sc
 use mcpwire_text::url::without_query;
 use serde::{Deserialize, Serialize};
 
-/// How long a login can be finished. Codes live for ten minutes at most, but some users must log in at several places first.
+/// Maximum time between the start of a login and its end. Authorization codes live for ten minutes at most, but some users must
+/// log in at several places first.
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);
 
 /// The scopes and the conditions of a login.
@@ -15,28 +16,29 @@ const MAX_AGE: Duration = Duration::from_secs(30 * 60);
 #[non_exhaustive]
 #[must_use = "a request has no effect until it is sent"]
 pub struct LoginRequest {
-    /// The scopes to ask for. `None`: those of the settings, or those that the server names.
+    /// The scopes to ask for. `None`: the scopes of the settings, or else the scopes that the server names.
     pub scopes: Option<Scopes>,
-    /// Whether to begin anew: with another registration of the client, and without the login that waits for the user. That helps when
-    /// the page of the login does not know the client any more.
+    /// Whether to register the client again, and to ignore the login that waits for the user. This helps when the login page no
+    /// longer knows the client.
     pub anew: bool,
-    /// The issuer to which the secret of the configured client may be sent, if no setting names its issuer and the client was not
-    /// used before. The issuer is remembered.
+    /// The issuer to which the secret of the configured client may be sent, if no setting names the issuer and the client was not
+    /// used before. The store remembers the issuer for later logins.
     pub trusted_issuer: Option<String>,
-    /// The challenge that came with the refusal of a request. `None` if the login is not for a refused request.
+    /// The `WWW-Authenticate` challenge of the refused request that needs this login. `None` if no request was refused.
     pub(super) challenge: Option<BearerChallenge>,
-    /// The scopes of the last login and of the challenge, which are asked for in any case. `None` if the token lacks no scopes.
+    /// The scopes of the last login and of the challenge, which this login requests in any case. `None` if the server did not
+    /// refuse the token for missing scopes.
     pub(super) requested_before: Option<Scopes>,
 }
 
 impl LoginRequest {
-    /// Asks for these scopes, and no others.
+    /// Sets the scopes to ask for, instead of the scopes of the settings or of the server.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.scopes = Some(scopes);
         self
     }
 
-    /// Sets whether to begin anew.
+    /// Sets whether to register the client again, and to ignore the login that waits for the user. Default: `false`.
     pub fn anew(mut self, anew: bool) -> Self {
         self.anew = anew;
         self
@@ -54,13 +56,13 @@ impl LoginRequest {
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct StoredAttempt {
     pub(super) url: String,
-    /// The resource of the token.
+    /// The URL of the resource that the token is for.
     pub(super) resource: String,
     pub(super) attempt: LoginAttempt,
     /// The scopes that the caller chose.
     pub(super) chosen_scopes: Option<Scopes>,
-    /// [`OAuthSettings::fingerprint`] of the settings that the login was begun with. Earlier versions have computed it in another
-    /// way: such a login can be finished, but another login does not go on with it.
+    /// [`OAuthSettings::fingerprint`] of the settings at the start of the login. Earlier versions computed another fingerprint:
+    /// such a login can be finished, but a new login does not continue it.
     pub(super) settings: String,
 }
 
@@ -73,7 +75,8 @@ impl StoredAttempt {
         now >= self.expires_at() || self.attempt.made_at > now + MAX_AGE
     }
 
-    /// Returns whether a login at this authorization server, for this request and these settings, can go on with this attempt.
+    /// Returns whether a new login can continue this attempt instead of beginning another one. The authorization server, the
+    /// request and the settings must fit.
     pub(super) fn is_usable_for(
         &self,
         discovered: &Discovered,
@@ -91,20 +94,20 @@ impl StoredAttempt {
     }
 }
 
-/// A login that waits for the user: the URL to open, and what to do with the result.
+/// A login that waits for the user. The program opens its URL in a browser, and passes the address to which the browser is sent
+/// to [`OAuth::finish_login`](crate::OAuth::finish_login).
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PendingLogin {
     /// The URL to open in a browser.
     pub url: String,
-    /// Where the browser is sent at the end of the login. Pass the whole address to
-    /// [`OAuth::finish_login`](crate::OAuth::finish_login).
+    /// The URI to which the authorization server sends the browser at the end of the login, with the result in the query.
     pub redirect_uri: String,
-    /// The authorization server.
+    /// The issuer identifier of the authorization server.
     pub issuer: String,
     /// The scopes that the login asks for.
     pub scopes: Scopes,
-    /// When the login can no longer be finished.
+    /// The time after which the login can no longer be finished: 30 minutes after its start.
     pub expires_at: UnixTime,
 }
 

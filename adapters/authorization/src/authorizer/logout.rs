@@ -1,4 +1,4 @@
-//! The logout of a user, with the revocation of the token.
+//! Logs users out: deletes the stored token, and revokes it at the authorization server.
 
 use mcpwire_oauth::{Error, Revocation, RevokedTokens};
 
@@ -19,7 +19,7 @@ pub struct LoggedOut {
     pub revocation: RevocationOutcome,
 }
 
-/// Whether the authorization server has revoked the token of a logout.
+/// The result of the revocation of a token at a logout (RFC 7009).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RevocationOutcome {
@@ -36,21 +36,22 @@ pub enum RevocationOutcome {
 }
 
 impl OAuth {
-    /// Deletes the token and the login that waits for the user, and asks the authorization server to revoke the token if `revoke`.
+    /// Logs out: deletes the stored token and the login that waits for the user. If `revoke` is `true`, also asks the
+    /// authorization server to revoke the token.
     ///
     /// The token is deleted even if the revocation fails. The registration of the client is kept for the next login.
     ///
     /// # Errors
     /// If the token cannot be deleted.
     pub async fn logout(&self, revoke: bool) -> Result<LoggedOut, LoginError> {
-        // A login that cannot be loaded is deleted, too.
+        // The error is ignored, because a login that cannot be loaded is deleted, too.
         let _ = self.load(true).await;
         let (grant, removed) = {
             let _lock = self.0.documents.lock().await?;
             self.0.documents.check_versions().await?;
             // A token that cannot be read is deleted, too.
             let grant = self.0.documents.load().await.ok().flatten();
-            // Earlier versions have not stored the issuer of the client apart.
+            // Earlier versions did not store the issuer in a document of its own. The logout must not forget the issuer.
             if let Some((client_id, issuer)) = grant.as_ref().and_then(used_at)
                 && self.0.documents.load_issuer(client_id).await?.is_none()
             {
@@ -78,7 +79,7 @@ impl OAuth {
     async fn revoke(&self, grant: &Grant) -> Result<RevocationOutcome, LoginError> {
         let token = &grant.token;
         let discovered = self.discover(Some(token)).await?;
-        // Tokens are never sent to another authorization server than theirs.
+        // A token is sent only to the authorization server that has issued it.
         let methods = discovered.metadata.revocation_endpoint_auth_methods_supported;
         let endpoint = discovered.metadata.revocation_endpoint;
         let Some(url) = endpoint.filter(|_| discovered.metadata.issuer == token.endpoint.issuer) else {

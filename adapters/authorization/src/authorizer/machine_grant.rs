@@ -21,7 +21,8 @@ pub(super) enum Kind {
     Enterprise(Enterprise),
 }
 
-/// The settings of [`MachineGrant::enterprise`].
+/// The settings of [`MachineGrant::enterprise`]: how to exchange a user's login at the identity provider of an enterprise for a
+/// token of the MCP server.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Enterprise {
@@ -29,20 +30,20 @@ pub struct Enterprise {
     pub identity_provider: TokenEndpoint,
     /// The client that is registered at the identity provider.
     pub identity_client: ClientAuthentication,
-    /// Returns the token of the user's login at the identity provider. Called for each new token, on a thread that may block, while
-    /// no other process with the same [`TokenStore`](crate::TokenStore) uses that login.
+    /// Returns the token of the user's login at the identity provider. Called for each new token, on a thread that may block.
+    /// During the call, no other process with the same [`TokenStore`](crate::TokenStore) uses that login.
     pub subject: Arc<dyn Fn() -> Result<SubjectToken, TokenError> + Send + Sync>,
-    /// Stores the refresh token that the identity provider has issued in the place of the one that `subject` returned, which may be
-    /// invalid from now on. Called before the token is used for anything, on a thread that may block.
+    /// Stores the new refresh token of the identity provider, which replaces the token that `subject` returned. The replaced
+    /// token may be invalid from now on. Called right after the exchange at the identity provider, on a thread that may block.
     pub replace_subject: Arc<dyn Fn(Secret) -> Result<(), TokenError> + Send + Sync>,
-    /// The client that is registered at the authorization server of the MCP server: its identifier and secret.
+    /// The identifier of the client at the authorization server of the MCP server.
     pub client_id: String,
     /// The secret of `client_id`. Default: none.
     pub client_secret: Option<Secret>,
 }
 
 impl Enterprise {
-    /// Creates the settings of a grant. The fields of the same names describe the arguments.
+    /// Creates the settings, without a client secret. The fields of the same names describe the arguments.
     pub fn new(
         identity_provider: TokenEndpoint,
         identity_client: ClientAuthentication,
@@ -87,7 +88,8 @@ impl MachineGrant {
         MachineGrant { kind: Kind::Enterprise(enterprise), scopes: None }
     }
 
-    /// Sets the scopes. Default: those of the server's challenge, or else all that its metadata names.
+    /// Sets the scopes to request. Default: the scopes of the server's challenge, or else all scopes that the server's metadata
+    /// names.
     pub fn scopes_to_ask(mut self, scopes: Scopes) -> Self {
         self.scopes = Some(scopes);
         self

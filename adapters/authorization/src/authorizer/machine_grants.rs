@@ -1,4 +1,4 @@
-//! Grants of tokens without a user, as tasks of their own.
+//! Gets tokens without a user, with a [`MachineGrant`]. The task of a renewal calls these methods.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl OAuth {
         let (endpoint, client_id) = (discovered.token_endpoint(), grant.client().map(|(client_id, _)| client_id));
         let token = StoredToken::new(endpoint, discovered.resource, client_id, scopes, response, previous.as_ref());
         let grant = Grant { token, client: None };
-        // The token can be had again, so it does not matter if it cannot be stored.
+        // An error is ignored: the program can request another token at any time, so this one need not be stored.
         let _ = self.0.documents.save(&grant).await;
         Ok(grant)
     }
@@ -60,7 +60,8 @@ impl OAuth {
         scopes: Scopes,
     ) -> Result<IdJag, LoginError> {
         let provider = enterprise.identity_provider.clone();
-        // The identity provider may replace the token, and a second use of the old one may end the user's login.
+        // Two processes must not use the same token: the identity provider may replace it, and a second use of the old token may
+        // end the user's login.
         let _lock = self
             .0
             .documents
@@ -81,7 +82,8 @@ impl OAuth {
             discovered.resource.clone(),
             new_entropy()?,
         );
-        // The caller is a renewal, which goes on when its request is given up.
+        // `to_the_end` is not needed: the caller is the task of a renewal, which continues when the request that needed the token
+        // is dropped.
         let _in_flight = self.begin_request(OneUseRequest::IdentityToken)?;
         let mut id_jag = self.run(request.scopes(scopes)).await?;
         if let Some(token) = id_jag.replaced_subject.take() {
@@ -92,10 +94,10 @@ impl OAuth {
         Ok(id_jag)
     }
 
-    /// Returns how the client of a grant authenticates at an authorization server.
+    /// Returns how the client of `grant` authenticates at the token endpoint `endpoint`.
     ///
     /// # Errors
-    /// If the credentials of the client must not be sent there.
+    /// If the credentials of the client must not be sent to this authorization server.
     pub(super) async fn machine_client(
         &self,
         grant: &MachineGrant,

@@ -3,10 +3,10 @@
 //! | file | content |
 //! |---|---|
 //! | `builder` | the settings of an [`OAuth`] |
-//! | `oauth` | [`OAuth`]: what the other files work with |
+//! | `oauth` | [`OAuth`]: its fields, and the helpers that the other files share |
 //! | `state` | the state that all connections share, behind a lock |
-//! | `requests` | the credentials of requests, and what a refusal leads to |
-//! | `renewal`, `machine_grants`, `machine_grant` | renewals, as tasks of their own |
+//! | `requests` | adds credentials to requests, and reacts to refused requests |
+//! | `renewal`, `machine_grants`, `machine_grant` | renew the token in separate tasks, with a refresh token or without a user |
 //! | `login_request`, `login`, `device`, `client_issuer`, `logout`, `status` | logins and logouts |
 
 mod builder;

@@ -24,13 +24,13 @@ use crate::signing_key::{KeyError, Signer};
 /// Authorizes the requests to one MCP server with OAuth.
 ///
 /// It sends the stored token, refreshes it before it expires and when the server refuses it, and logs a user in if a
-/// [`LoginPrompt`] is set. Without a prompt, requests that need a login fail at once. Use one value for all connections to a
-/// server: they then share one token, and refresh it once. Clones are the same value.
+/// [`LoginPrompt`] is set. Without a prompt, requests that need a login fail at once. Use one `OAuth` for all connections to a
+/// server, so that they share one token and refresh it once. Clones share their state.
 #[derive(Clone)]
 pub struct OAuth(pub(super) Arc<Inner>);
 
 impl OAuth {
-    /// Returns the status of the stored login, or `None` if no login is stored. Sends nothing.
+    /// Returns the status of the stored login, or `None` if no login is stored. This reads the store only, and sends no request.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -39,9 +39,9 @@ impl OAuth {
         Ok(grant.map(|grant| LoginStatus::new(&grant, &self.0.account)))
     }
 
-    /// Asks whether the server, or the origin of its URL, publishes the metadata of an authorization server.
+    /// Asks whether the MCP server, or the origin of its URL, publishes the metadata of an authorization server.
     ///
-    /// A server that does not, and that answers without a token, needs no login.
+    /// If `false`, and the server answers requests without a token, no login is needed.
     ///
     /// # Errors
     /// If the metadata cannot be read, or is not trusted.
@@ -49,15 +49,16 @@ impl OAuth {
         Ok(!self.discover(None).await?.is_assumed())
     }
 
-    /// Waits until the requests of this value have ended whose response replaces a credential that works once, such as a token
-    /// refresh, and until the new credential is stored. Waits at most 10 s.
+    /// Waits until this authorizer has stored the responses to all requests that use up a credential, such as a token refresh.
+    /// Waits at most 10 s.
     ///
-    /// Many authorization servers accept a refresh token once, and revoke the login if it comes again. So call this before the
-    /// program ends, or [`settle_logins`](crate::settle_logins) for all logins. The `shutdown` of a client with this authorizer does
-    /// so, too. Dropping clients or their runtime loses nothing, as long as the process goes on.
+    /// Many authorization servers accept a refresh token once, and revoke the login if they receive it again. Call this before
+    /// the program ends, or [`settle_logins`](crate::settle_logins) for all logins. The `shutdown` of a client with this
+    /// authorizer calls it, too. Dropping clients or their runtime loses nothing, as long as the process runs.
     ///
     /// # Errors
-    /// If a request has not ended in time. It goes on, but the login is lost if the program ends before it.
+    /// If a request has not ended in time. The request goes on, but the login is lost if the program ends before its response is
+    /// stored.
     pub async fn settle(&self) -> Result<(), LoginError> {
         let all_ended = async {
             while let Some(end) = OF_PROCESS.next_end(self.0.owner) {
@@ -70,8 +71,8 @@ impl OAuth {
         }
     }
 
-    /// Returns the tokens and client secrets that this value has used, with some that were replaced since. A program removes
-    /// them from what it shows: servers may repeat them.
+    /// Returns the tokens and client secrets that this authorizer uses, and replaced ones, at most 32 in all. Programs redact
+    /// them in their output, because servers may repeat secrets in messages.
     pub fn secrets(&self) -> Vec<Secret> {
         self.lock().secrets.clone()
     }
@@ -81,51 +82,54 @@ impl OAuth {
         &self.0.server_url
     }
 
-    /// Returns the account of the user. Empty for the only one.
+    /// Returns the name of the user's account. Empty if the user has one account on the server.
     pub fn account(&self) -> &str {
         &self.0.account
     }
 }
 
-/// Why a login is required.
+/// The reason for a required login if the store contains no token.
 pub(super) const NO_TOKEN: &str = "no token is stored";
 
-/// What the clones of an [`OAuth`] share.
+/// The settings and the state that all clones of an [`OAuth`] share.
 pub(super) struct Inner {
     pub(super) server_url: String,
     pub(super) account: String,
     pub(super) settings: OAuthSettings,
     pub(super) runner: FlowRunner,
-    /// The runtime of the connections and of the user's prompt.
+    /// The runtime that runs the connections and the login prompt.
     pub(super) runtime: Arc<dyn Runtime>,
-    /// The runtime of what must not be lost when `runtime` ends.
+    /// The runtime for work that must go on when `runtime` ends, such as token refreshes.
     pub(super) process_runtime: Arc<dyn Runtime>,
-    /// The name of the server in the program.
+    /// The name of the server in the program, for errors. `None` if the server has no name.
     pub(super) name: Option<String>,
     pub(super) owner: Owner,
     pub(super) documents: Documents,
     pub(super) prompt: Option<Arc<dyn LoginPrompt>>,
     pub(super) grant: Option<MachineGrant>,
-    /// The key by which the client authenticates, and what signs with it.
+    /// The description of the key by which the client authenticates. `client_signer` signs with this key. Both are `None` without
+    /// a key.
     pub(super) client_key: Option<oauth::ClientKey>,
     pub(super) client_signer: Option<Arc<dyn Signer>>,
-    /// The key of the program to which tokens are bound. Without it, one is created and kept in the store.
+    /// The key to which tokens are bound (DPoP), if the program has set one. `None`: the authorizer creates a key and keeps it in
+    /// the store.
     pub(super) dpop_key: Option<Arc<dyn Signer>>,
     pub(super) uses_dpop: bool,
     pub(super) state: Mutex<State>,
 }
 
 impl OAuth {
-    /// Loads the key at the first time, and the stored token if it can be read: a login replaces a token that cannot.
+    /// Prepares a login: checks that the store can be written, and loads the DPoP key and the stored token. A stored token that
+    /// cannot be read is ignored, because the login replaces it.
     pub(super) async fn load_for_login(&self) -> Result<(), LoginError> {
-        // A login that cannot be stored is not begun.
+        // Fails before the user logs in, if the result of the login could not be stored.
         self.0.documents.check_save().await?;
         self.0.documents.check_versions().await?;
         self.load(true).await
     }
 
-    /// Loads the key and the stored token at the first time. `is_damage_ignored` says whether a stored token that cannot be read is
-    /// treated as missing.
+    /// Loads the DPoP key and the stored token, unless they are loaded already. If `is_damage_ignored`, a stored token that
+    /// cannot be read is treated as missing.
     pub(super) async fn load(&self, is_damage_ignored: bool) -> Result<(), LoginError> {
         while !self.lock().is_loaded {
             match self.begin(Task::Load) {
@@ -147,7 +151,7 @@ impl OAuth {
 
     pub(super) async fn load_dpop_key(&self) -> Result<Arc<dyn Signer>, LoginError> {
         let Some(key) = &self.0.dpop_key else { return Ok(Arc::new(self.0.documents.dpop_key().await?)) };
-        // Without its public key, tokens would silently not be bound.
+        // Without the public key of the signer, tokens would silently stay unbound.
         if key.public_key().is_none() {
             return Err(KeyError::NotForDpop.into());
         }
@@ -168,7 +172,8 @@ impl OAuth {
         LoginRequired { server_url, account, scopes, reason: reason.to_owned() }
     }
 
-    /// Registers a request whose response replaces a credential that works once. Fails if the program ends.
+    /// Registers a request that uses up a credential, so that the program waits for its response before it ends. Fails if the
+    /// program is already ending.
     pub(super) fn begin_request(&self, request: OneUseRequest) -> Result<InFlightRequest, LoginError> {
         let login = UnsettledLogin {
             server: self.0.name.clone(),
@@ -179,8 +184,8 @@ impl OAuth {
         OF_PROCESS.begin(self.0.owner, login).ok_or(LoginError::ProgramEnds)
     }
 
-    /// Runs a part of a login that uses up a credential, with the write of its result. The part goes on when its caller gives up, and
-    /// when the runtime of the connections ends.
+    /// Runs a step of a login that uses up a credential, up to the write of its result. The step continues when the caller drops
+    /// this future, and when the runtime of the connections ends.
     pub(super) async fn to_the_end<T, F>(
         &self,
         request: OneUseRequest,
@@ -200,17 +205,18 @@ impl OAuth {
         result.await.unwrap_or(Err(LoginError::ProgramEnds))
     }
 
-    /// Returns the key to which tokens are bound, with the known nonces, or `None` without DPoP.
+    /// Returns the public key to which tokens are bound (DPoP) and the known nonces of servers, or `None` without DPoP.
     pub(super) fn dpop(&self) -> Option<oauth::Dpop> {
         self.lock().access.dpop().cloned()
     }
 
-    /// Returns the token that requests contain now, or `None` if there is no token.
+    /// Returns the token that requests send now, or `None` if no token is known.
     pub(super) fn token(&self) -> Option<StoredToken> {
         self.lock().access.token().cloned()
     }
 
-    /// Finds the authorization server. Prefers the issuer of the token `known` if the server names several authorization servers.
+    /// Finds the authorization server of the MCP server. If the MCP server names several, prefers the issuer of the token
+    /// `known`.
     pub(super) async fn discover(&self, known: Option<&StoredToken>) -> Result<Discovered, LoginError> {
         let challenge = self.lock().challenge.clone();
         let mut discovery = Discovery::new(&self.0.server_url, challenge.as_ref(), &self.0.settings);
@@ -220,13 +226,13 @@ impl OAuth {
         Ok(self.run(discovery).await?)
     }
 
-    /// Runs a flow to its end, with the keys of the client and the tokens.
+    /// Runs a flow to its end, with the client's key and the DPoP key.
     pub(super) async fn run<F: Flow + Send>(&self, flow: F) -> Result<F::Output, Error> {
         self.0.runner.run(flow, &self.keys()).await
     }
 }
 
-/// Runs a future as a task of its own. The receiver gets the output, and fails if the runtime ends before the future.
+/// Runs a future in a separate task. The receiver gets the output, and fails if the runtime ends before the future.
 pub(super) fn spawn<T: Send + 'static>(
     runtime: &dyn Runtime,
     future: impl Future<Output = T> + Send + 'static,
@@ -239,7 +245,8 @@ pub(super) fn spawn<T: Send + 'static>(
     receiver
 }
 
-/// The right to run a task. Dropping it wakes the callers that wait for the task, and lets another one run it.
+/// Marks a task as running, so that no other caller runs the same task. Dropping it wakes the callers that wait for the task, and
+/// allows to run the task again.
 pub(super) struct Running {
     pub(super) oauth: OAuth,
     pub(super) task: Task,
@@ -267,7 +274,7 @@ impl OAuth {
         let context = state.access.context();
         let result = change(&mut state);
         state.collect_secrets();
-        // No connection gets the new credentials before: the state is locked.
+        // No connection can get the new credentials before this line, because the state is still locked.
         if state.access.context() != context {
             state.context.change();
         }
@@ -277,10 +284,10 @@ impl OAuth {
         result
     }
 
-    /// Begins a task.
+    /// Marks a task as running. The caller drops the result when the task has ended.
     ///
     /// # Errors
-    /// If the task runs already: the error resolves when a task has ended.
+    /// If the task runs already. The error is a future that resolves when any task has ended.
     pub(super) fn begin(&self, task: Task) -> Result<Running, Ended> {
         let mut state = self.lock();
         if state.running.contains(&task) {

@@ -1,4 +1,4 @@
-//! Renews the token: refreshes it as a transaction on the store. `machine_grants` renews the token of a program without a user.
+//! Renews the token with its refresh token, under the lock of the stored login. `machine_grants` renews tokens without a user.
 
 use mcpwire_oauth::{
     ClientSource, Error, ErrorKind, Refresh, RefreshAction, RefreshInput, RefreshSource, RenewalId, TokenEndpoint,
@@ -12,13 +12,14 @@ use crate::in_flight::{InFlightRequest, OneUseRequest};
 use crate::signing_key::new_entropy;
 use crate::store::StoreFailed;
 
-/// Number of renewals that fail without an answer before the discovery runs again.
+/// The discovery runs again after this many failed renewals in a row, if the last one got no HTTP response. The authorization
+/// server may have moved.
 const FAILURES_BEFORE_DISCOVERY: u32 = 3;
 
 impl OAuth {
-    /// Runs this renewal as a task of its own. `None`: does nothing.
+    /// Runs this renewal in a separate task. Does nothing if `renewal` is `None`.
     ///
-    /// The renewal goes on when the request that needed it is given up, and when the runtime of the connections ends.
+    /// The task continues when the request that needed the renewal is dropped, and when the runtime of the connections ends.
     pub(super) fn start_renewal(&self, renewal: Option<RenewalId>) {
         let Some(renewal) = renewal else { return };
         let running = Running { oauth: self.clone(), task: Task::Renewal(renewal) };
@@ -33,12 +34,13 @@ impl OAuth {
         }));
     }
 
-    /// Takes the stored token if another process has written a newer token. Returns whether the token was taken.
+    /// Replaces the token in use by the stored token if another process has stored a newer one. Returns whether the token was
+    /// replaced.
     pub(super) async fn adopt_stored(&self) -> Result<bool, LoginError> {
         let Some(stored) = self.0.documents.load().await? else { return Ok(false) };
         Ok(self.change(|state| {
             let is_newer = state.access.token().is_none_or(|known| {
-                // A login in the second in which the known token was deleted has the same generation.
+                // After a logout, the login of another process may have the same generation as the deleted token.
                 stored.token.generation > known.generation
                     || (stored.token.generation == known.generation && stored.token.access_token != known.access_token)
             });
@@ -46,7 +48,7 @@ impl OAuth {
         }))
     }
 
-    /// Renews the token with its refresh token, or takes a newer token of another process.
+    /// Renews the token with its refresh token, or returns a newer token that another process has stored.
     async fn refresh(&self) -> Result<Grant, LoginError> {
         let grant = self.newest_grant().await?;
         if grant.token.refresh_at().is_none_or(|at| at > self.now())
@@ -70,18 +72,18 @@ impl OAuth {
         if endpoint.url == known.url { Err(error.into()) } else { self.refresh_at(&grant, Some(endpoint)).await }
     }
 
-    /// Returns the known token with its client, or the stored token if another process has written a newer one.
+    /// Returns the token in use with its client, or the stored token if another process has stored a newer one.
     async fn newest_grant(&self) -> Result<Grant, LoginError> {
         let known = { self.lock().grant() };
         let known = known.ok_or_else(|| self.login_required(None, NO_TOKEN))?;
         Ok(match self.0.documents.load().await {
             Ok(Some(stored)) if stored.token.generation > known.token.generation => stored,
-            // The transaction reports a store that cannot be read.
+            // An error of the store is ignored here. `refresh_at` reads the store again, and reports the error.
             _ => known,
         })
     }
 
-    /// Returns whether a failed refresh may mean that the authorization server has another address now.
+    /// Counts a failed refresh. Returns whether the failure may mean that the authorization server has another address now.
     fn may_have_moved(&self, error: &Error) -> bool {
         let failures = {
             let mut state = self.lock();
@@ -94,8 +96,8 @@ impl OAuth {
         }
     }
 
-    /// Runs the refresh transaction, and releases the lock at its end. `moved_to` is the new token endpoint, if the endpoint of the token
-    /// is gone.
+    /// Refreshes the token while it holds the lock of the stored login. `moved_to` is the new token endpoint, or `None` to use
+    /// the endpoint that is stored with the token.
     async fn refresh_at(&self, grant: &Grant, moved_to: Option<TokenEndpoint>) -> Result<Grant, LoginError> {
         let Grant { token: known, client } = grant;
         let authentication = self.client_of(grant, moved_to.as_ref().unwrap_or(&known.endpoint)).await?;
@@ -119,8 +121,7 @@ impl OAuth {
                     let stored = self.0.documents.load().await;
                     stored.map(|grant| RefreshInput::Loaded(grant.map(|grant| Box::new(grant.token))))
                 }
-                // The request uses up the refresh token, so the response must not be lost on a full disk, nor at the end of the
-                // program.
+                // The request uses up the refresh token. A full disk or the end of the program must not lose the response.
                 RefreshAction::Fetch(request) => match self.begin_refresh(&mut in_flight).await {
                     Ok(()) => Ok(RefreshInput::Network(self.0.runner.fetch_input(request).await)),
                     Err(error) => Ok(RefreshInput::Failed(error.to_string())),
@@ -154,7 +155,8 @@ impl OAuth {
         }
     }
 
-    /// Checks that the response to a refresh can be stored. Registers the first request of a refresh; its repetitions belong to it.
+    /// Checks that the response to a refresh can be stored, and registers the request in `in_flight`. If a refresh repeats its
+    /// request, the first registration remains.
     async fn begin_refresh(&self, in_flight: &mut Option<InFlightRequest>) -> Result<(), LoginError> {
         self.0.documents.check_save().await?;
         if in_flight.is_none() {

@@ -41,7 +41,7 @@ impl OAuth {
         }
     }
 
-    /// Lets the user log in with the prompt of the builder. Fails if there is no prompt.
+    /// Lets the user log in with the prompt of the builder. Without a prompt, returns an error that contains `reason`.
     async fn ask_for_login(&self, request: LoginRequest, reason: &str) -> Result<(), LoginError> {
         if let Some(prompt) = &self.0.prompt {
             return self.login_in_task(prompt, request).await.map(drop);
@@ -54,7 +54,8 @@ impl OAuth {
         })
     }
 
-    /// Creates the error for a program without a user, which cannot log in. `scopes` are those that the server has named.
+    /// Creates the error for a refused token of a `MachineGrant`, where no user can log in. `scopes` are the scopes that the
+    /// server has named.
     fn token_refused(&self, scopes: Option<Scopes>, reason: String) -> LoginError {
         TokenRefused { server_url: self.0.server_url.clone(), scopes, reason }.into()
     }
@@ -96,7 +97,7 @@ impl OAuth {
                 let request = LoginRequest { challenge, requested_before: Some(scopes), ..LoginRequest::default() };
                 self.ask_for_login(request, "the stored token lacks them").await?;
             }
-            // Without a challenge the server may want something else than OAuth.
+            // Without a challenge, the server may want another authorization than OAuth.
             Decision::LoginRequired(_) if challenge.is_none() && self.0.prompt.is_none() => {
                 return Ok(AfterRefusal::GiveUp);
             }
@@ -119,7 +120,7 @@ impl Authorizer for OAuth {
             let is_ready = state.is_loaded && state.access.is_ready(now);
             is_ready.then(|| state.credentials(method, url, now))
         };
-        // Usually the token is valid, and its future is small.
+        // Usually the token is valid. This path avoids the allocation of the large future below.
         if let Some(Ok((Some(credentials), None))) = credentials {
             return Box::pin(ready(Ok(credentials)));
         }
@@ -131,7 +132,7 @@ impl Authorizer for OAuth {
     }
 
     fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
-        // `refused` looks at the nonce of a refusal.
+        // The method `refused` takes the nonce of these responses.
         if matches!(response.status, 401 | 403) {
             return;
         }
@@ -155,7 +156,7 @@ impl Authorizer for OAuth {
     }
 }
 
-/// Returns why a login is required, without advice: the caller advises to log in.
+/// Returns the reason for a required login from an error, without advice: the caller adds the advice to log in.
 fn reason(error: LoginError) -> String {
     match error {
         LoginError::Flow(error) => error.without_advice().to_string(),

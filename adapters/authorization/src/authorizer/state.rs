@@ -16,7 +16,8 @@ use crate::error::LoginError;
 use crate::in_flight::Waiters;
 use crate::signing_key::{Signer, new_entropy};
 
-/// Maximum number of secrets to remember. A login has at most four, and the server also knows those that were replaced.
+/// Maximum number of tokens and client secrets to remember, so that programs can redact them. A login has at most four, but the
+/// server also knows the replaced ones.
 const MAX_SECRETS: usize = 32;
 
 /// A future that resolves when a load, a renewal or a login has ended.
@@ -32,13 +33,13 @@ pub(super) struct State {
     client: Option<ClientInformation>,
     /// The challenge of the last refusal, or `None` if the server has sent no challenge.
     pub(super) challenge: Option<BearerChallenge>,
-    /// Whether a login was asked for more scopes, so that the success of an operation must be counted.
+    /// Whether a request has needed a login with more scopes. From then on, `access` must know which operations succeed.
     pub(super) has_stepped_up: bool,
-    /// Number of renewals that have failed one after the other.
+    /// Number of consecutive failed renewals. It decides when the discovery runs again.
     pub(super) failed_renewals: u32,
     /// Whether the stored token and the key have been loaded.
     pub(super) is_loaded: bool,
-    /// The tokens and client secrets of this authorizer, the newest last, with some that were replaced.
+    /// The tokens and client secrets of this authorizer, also replaced ones, the newest last. At most [`MAX_SECRETS`].
     pub(super) secrets: Vec<Secret>,
     /// The tasks that run now.
     pub(super) running: Vec<Task>,
@@ -56,7 +57,7 @@ pub(super) enum Task {
     Load,
     /// Logs the user in.
     Login,
-    /// Renews the token. [`Access`] knows whether a renewal runs.
+    /// Renews the token. [`Access`] lets one renewal run at a time.
     Renewal(RenewalId),
 }
 
@@ -91,9 +92,9 @@ impl State {
         self.secrets.drain(..self.secrets.len().saturating_sub(MAX_SECRETS));
     }
 
-    /// Takes the key to which tokens are bound, and the stored login, or `None` if there is none.
+    /// Sets the DPoP key and the stored login that were loaded. Each is `None` if it does not exist.
     ///
-    /// Ignores a second load: the state may be newer than the store then.
+    /// A second call has no effect, because the state may then be newer than the store.
     pub(super) fn set_loaded(&mut self, key: Option<Arc<dyn Signer>>, grant: Option<Grant>) {
         if mem::replace(&mut self.is_loaded, true) {
             return;
@@ -116,11 +117,11 @@ impl State {
         Ok(())
     }
 
-    /// Takes the result of a renewal. A result that comes after a logout or another login is dropped.
+    /// Uses the result of a renewal. A result that comes after a logout or another login is dropped.
     pub(super) fn renewed(&mut self, renewal: RenewalId, result: Result<Grant, oauth::Error>, now: UnixTime) {
         let new = result.as_ref().ok().cloned();
         let is_used = self.access.renewed(renewal, result.map(|grant| grant.token), now);
-        // A token that cannot be sent is not used.
+        // [`Access`] does not use a token that cannot be sent to the server. The client must belong to the token in use.
         if let Some(Grant { token, client }) = new
             && is_used
             && self.access.token() == Some(&token)
@@ -172,9 +173,9 @@ impl State {
         self.access.running_renewal().filter(|_| start_renewal)
     }
 
-    /// Decides what to do with a request that was refused with this challenge.
+    /// Decides how to react to a refused request. `challenge` is the `WWW-Authenticate` challenge of the response, if any.
     ///
-    /// Remembers the challenge, the nonce and the time of the server.
+    /// Remembers the challenge, the DPoP nonce and the time of the server for the next request.
     pub(super) fn refused(
         &mut self,
         refusal: &Refusal<'_>,

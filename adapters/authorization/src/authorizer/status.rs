@@ -1,32 +1,32 @@
-//! [`LoginStatus`]: a stored login, as programs see it.
+//! [`LoginStatus`]: what programs can read about a stored login.
 
 use mcpwire_oauth::{ClientSource, Scopes, TokenType, UnixTime};
 
 use crate::documents::Grant;
 
-/// A stored login, without its tokens.
+/// The description of a stored login, without its tokens. [`OAuth::status`](crate::OAuth::status) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoginStatus {
-    /// The authorization server that has issued the token.
+    /// The issuer identifier of the authorization server that has issued the token.
     pub issuer: String,
-    /// The resource that the token is for.
+    /// The URL of the resource that the token is for, usually the MCP server.
     pub resource: String,
     /// The identifier of the client. `None` for grants without a client, such as workload identity federation.
     pub client_id: Option<String>,
     /// How the client got its identifier. `None` for grants without a user.
     pub client_source: Option<ClientSource>,
-    /// The scopes that were granted, or those that were requested if the authorization server did not say.
+    /// The granted scopes, or the requested scopes if the authorization server did not name the granted ones.
     pub scopes: Scopes,
-    /// When the access token expires, if the authorization server said so.
+    /// When the access token expires. `None` if the authorization server did not say.
     pub expires_at: Option<UnixTime>,
-    /// Whether there is a refresh token, so that the access token is renewed without the user.
+    /// Whether a refresh token is stored, with which the access token is renewed without the user.
     pub can_refresh: bool,
-    /// How the access token is presented.
+    /// How requests present the access token, for example as a bearer token or with DPoP.
     pub token_type: TokenType,
     /// When the access token was issued.
     pub obtained_at: UnixTime,
-    /// The account of the user. Empty for the only one.
+    /// The name of the user's account. Empty if the user has one account on the server.
     pub account: String,
 }
 

@@ -8,7 +8,7 @@ use mcpwire_driver::http::TokenError;
 
 use super::{LoginPrompt, LoginWindow, LoopbackListener, Redirect, Window, is_response};
 
-/// Logs in with a browser on this machine, and listens for its redirect.
+/// Logs users in with a browser on this machine, and receives the browser's redirect on a local port.
 #[derive(Clone)]
 #[must_use = "a prompt has no effect until it is used"]
 pub struct Browser {
@@ -18,7 +18,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Creates a prompt. `open` opens a URL in the browser, or shows it to the user; it must not pass the URL to a shell.
+    /// Creates a prompt. `open` opens a URL in the browser, or shows the URL to the user. It must not pass the URL to a shell.
     pub fn new(open: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Browser { open: Arc::new(open), redirect: Redirect::default(), timeout: Duration::from_secs(300) }
     }
@@ -29,7 +29,7 @@ impl Browser {
         self
     }
 
-    /// Sets the port of the redirect URI. Default: 0, which selects that of the stored registration, or else a free one.
+    /// Sets the port of the redirect URI. Default: 0, which selects the port of the stored registration, or else a free port.
     pub fn port(mut self, port: u16) -> Self {
         self.redirect.port = port;
         self
@@ -52,7 +52,8 @@ impl LoginPrompt for Browser {
     fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError> {
         let bind = |port| LoopbackListener::bind(&self.redirect.host, port, &self.redirect.path);
         let listener = match self.redirect.preferred_port(stored) {
-            // Another program may have the stored port now. Then the client registers again.
+            // If another program uses the stored port now, a free port is used. The client then registers again, with the new
+            // redirect URI.
             Some(port) if self.redirect.port == 0 => bind(port).or_else(|_| bind(0))?,
             port => bind(port.unwrap_or(0))?,
         };

@@ -18,20 +18,21 @@ const OTHER_PATH: Page = ("404 Not Found", "There is nothing here.");
 /// The page for requests that a page of another site may have caused, and for anything that is no HTTP request.
 const REFUSED: Page = ("400 Bad Request", "This request is not part of a login.");
 
-/// Time between two looks for new bytes and for the end of the wait.
+/// Time between two checks for connections, for new bytes, for a cancellation and for the timeout.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Maximum number of open connections. A browser needs a few. Others wait in the queue of the operating system.
+/// Maximum number of open connections to the listener. Further connections wait in the queue of the operating system. A browser
+/// needs a few.
 const MAX_VISITORS: usize = 32;
 
-/// Time for which a connection keeps its place. After this time, a silent connection is closed if others wait. So silent connections
-/// delay the redirect, and cannot push it out.
+/// Minimum time for which a silent connection stays open. Afterwards, it is closed if all places are taken and others wait.
+/// Silent connections can thus delay the redirect, but not prevent it.
 const MIN_STAY: Duration = Duration::from_secs(1);
 
-/// Listens on a port of this machine for the redirect of the authorization server.
+/// Listens on a port of this machine for the browser, which the authorization server redirects there at the end of a login.
 ///
-/// It accepts `GET` requests to its path alone, whose `Host` header names the listener. Whether the redirect belongs to the login
-/// is decided by its `state` and `iss` parameters, not here.
+/// It accepts only `GET` requests to its path, with a `Host` header that names the listener. The caller must check the `state`
+/// and `iss` parameters of the redirect, to know whether it belongs to the login.
 #[derive(Debug)]
 pub struct LoopbackListener {
     listener: TcpListener,
@@ -40,7 +41,7 @@ pub struct LoopbackListener {
     path: String,
 }
 
-/// Why no redirect was received.
+/// Why a [`LoopbackListener`] received no redirect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoopbackError {
@@ -108,14 +109,15 @@ impl LoopbackListener {
         &self.redirect_uri
     }
 
-    /// Waits for the redirect, on this thread. Returns its whole URL.
+    /// Blocks this thread until the browser is redirected to the listener. Returns the whole URL of the redirect.
     ///
-    /// `is_cancelled` is called several times a second.
+    /// `is_cancelled` is called several times a second. If it returns `true`, the wait ends with [`LoopbackError::Cancelled`].
     pub fn wait(self, timeout: Duration, is_cancelled: impl Fn() -> bool) -> Result<String, LoopbackError> {
         self.wait_for(Instant::now, timeout, is_cancelled, |_| true)
     }
 
-    /// Waits for a redirect that `is_response` accepts, with the clock `now`. Pages of other sites can send browsers here, too.
+    /// Waits for a redirect that `is_response` accepts, and refuses others: pages of other sites can send browsers here, too.
+    /// `now` is the clock.
     pub(super) fn wait_for(
         self,
         now: impl Fn() -> Instant,
@@ -129,7 +131,7 @@ impl LoopbackListener {
             if is_cancelled() {
                 return Err(LoopbackError::Cancelled);
             }
-            // Browsers open connections that they do not use, so one that is silent must not keep others waiting.
+            // Browsers open connections that they do not use. A silent connection must not keep other connections waiting.
             while has_place(&visitors, now())
                 && let Ok((stream, _)) = self.listener.accept()
             {
@@ -155,7 +157,8 @@ impl LoopbackListener {
     }
 }
 
-/// Returns whether there is a place for a new connection, or the oldest one has stayed long enough to be closed for it.
+/// Returns whether a new connection can be accepted: a place is free, or the oldest connection has been open long enough to be
+/// closed.
 fn has_place(visitors: &[Visitor], now: Instant) -> bool {
     visitors.len() < MAX_VISITORS
         || visitors.first().is_some_and(|oldest| now.duration_since(oldest.accepted_at) >= MIN_STAY)
@@ -187,7 +190,8 @@ impl Visitor {
                 Poll::Ready(Ok(_)) => (None, OTHER_LOGIN),
                 Poll::Ready(Err(shown)) => (None, shown),
             };
-            // The buffers of the connection take the whole page, and the redirect counts even if the browser does not read it.
+            // The page fits into the send buffer. An error is ignored: the redirect counts even if the browser does not read the
+            // page.
             let _ = self.stream.write_all(response(shown).as_bytes());
             return Poll::Ready(redirect);
         }
@@ -197,10 +201,10 @@ impl Visitor {
 /// Reads the head of a request. Returns the path and the query of a redirect, or the page that answers another request. Pending if the
 /// head is incomplete.
 ///
-/// `host` is the host and port of the redirect URI, `path` its path.
+/// `host` is the host and the port of the redirect URI, and `path` is the path of the redirect URI.
 ///
-/// The `Host` header must name the listener: a page of another site that has bound its name to this machine sends another one
-/// (DNS rebinding).
+/// The `Host` header must name the listener. With DNS rebinding, a page of another site can reach this machine under its own host
+/// name, and sends that name.
 fn read<'a>(head: &'a [u8], host: &str, path: &str) -> Poll<Result<&'a str, Page>> {
     let Some(end) = head.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
         return if head.len() < MAX_HEAD { Poll::Pending } else { Poll::Ready(Err(REFUSED)) };

@@ -17,24 +17,24 @@ pub use paste_back::PasteBack;
 
 /// Lets a user log in. Without a prompt, requests that need a login fail.
 pub trait LoginPrompt: Send + Sync + 'static {
-    /// Prepares a login. `stored` is the redirect URI of an earlier registration, which many authorization servers insist on, or `None`
-    /// if the client has not registered.
+    /// Prepares a login, and chooses its redirect URI. `stored` is the redirect URI of an earlier registration, or `None` if the
+    /// client has not registered. Use it again if possible: many authorization servers accept only the registered redirect URI.
     fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError>;
 }
 
-/// One login of a user.
+/// A login that is ready to be shown to the user. [`LoginPrompt::prepare`] creates one for each login.
 pub trait LoginWindow: Send {
     /// Returns the redirect URI, to which the browser is sent at the end of the login.
     fn redirect_uri(&self) -> &str;
 
     /// Shows the URL to the user. The future returns the address to which the browser was sent: the redirect URI with a query.
     ///
-    /// The login is stored, so the address may also be one that the user got from the same URL in an earlier run of the program.
-    /// Dropping the future gives up the login.
+    /// Logins are stored, so the user may also return the address of an earlier run of the program, in which the same URL was
+    /// shown. Dropping the future gives up the login.
     fn show(self: Box<Self>, url: String) -> Pin<Box<dyn Future<Output = Result<String, TokenError>> + Send>>;
 }
 
-/// Host, port and path of a redirect URI on this machine.
+/// Host, port and path of a redirect URI on this machine. Port 0: not chosen yet.
 #[derive(Clone, Debug)]
 struct Redirect {
     host: String,
@@ -49,14 +49,14 @@ impl Default for Redirect {
 }
 
 impl Redirect {
-    /// Returns the port of a stored redirect URI, or `None` if its host or its path is another one.
+    /// Returns the port of a stored redirect URI, or `None` if its host or path differs from these settings.
     fn stored_port(&self, stored: &str) -> Option<u16> {
         let rest = stored.strip_prefix("http://")?.strip_prefix(&*self.host)?.strip_prefix(':')?;
         rest.strip_suffix(&*self.path)?.parse().ok()
     }
 
-    /// Returns the port to try first: the port of the settings, or else that of the stored redirect URI. Returns `None` if any port will
-    /// do.
+    /// Returns the port to try first: the port of the settings, or else the port of the stored redirect URI. Returns `None` if
+    /// any port will do.
     fn preferred_port(&self, stored: Option<&str>) -> Option<u16> {
         if self.port != 0 { Some(self.port) } else { stored.and_then(|stored| self.stored_port(stored)) }
     }
@@ -64,8 +64,8 @@ impl Redirect {
 
 /// A login that waits for its user on a thread of its own, because the user may take minutes.
 ///
-/// `start` gets the URL of the login, and returns what the thread runs. The thread gets a function that returns whether the login was
-/// given up, and returns the address to which the browser was sent.
+/// `start` takes the URL of the login, and returns the function that the thread runs. This function returns the address to which
+/// the browser was sent. Its argument tells it whether the login was given up.
 struct Window<S> {
     redirect_uri: String,
     start: S,
@@ -104,7 +104,7 @@ fn is_response(address: &str, login_url: &str) -> bool {
         let query = query.split('#').next()?;
         query.split('&').find_map(|parameter| parameter.strip_prefix("state=")).map(str::to_owned)
     };
-    // The value is base64url, which no encoder changes.
+    // A `state` is base64url, which percent-encoding does not change.
     state(login_url).is_none_or(|expected| state(address) == Some(expected))
 }
 

@@ -14,9 +14,10 @@ const MAX_PASTES: u32 = 3;
 /// Shows a URL, and returns the text that the user pastes.
 type Ask = dyn Fn(&str) -> io::Result<String> + Send + Sync;
 
-/// Logs in with a browser on any machine. The user pastes the address to which the browser was sent.
+/// Logs users in with a browser on any machine. The user pastes the address to which the browser was sent.
 ///
-/// Nobody listens at the redirect URI, so the browser shows that it cannot connect. Its address bar contains what is needed.
+/// No program listens at the redirect URI, so the browser shows that it cannot connect. The user copies the address from its
+/// address bar.
 #[derive(Clone)]
 #[must_use = "a prompt has no effect until it is used"]
 pub struct PasteBack {
@@ -37,7 +38,7 @@ impl PasteBack {
         self
     }
 
-    /// Sets the port of the redirect URI. Default: 0, which selects that of the stored registration, or else a free one.
+    /// Sets the port of the redirect URI. Default: 0, which selects the port of the stored registration, or else a free port.
     pub fn port(mut self, port: u16) -> Self {
         self.redirect.port = port;
         self
@@ -55,7 +56,8 @@ impl LoginPrompt for PasteBack {
         let Redirect { host, path, .. } = &self.redirect;
         let redirect_uri = match self.redirect.preferred_port(stored) {
             Some(port) => format!("http://{host}:{port}{path}"),
-            // The listener is closed at once, and nobody else listens at its port now: no program gets the response.
+            // The listener only finds a free port, and is closed at once. No program listens at that port, so none gets the
+            // response.
             None => LoopbackListener::bind(host, 0, path)?.redirect_uri().to_owned(),
         };
         let ask = Arc::clone(&self.ask);
