@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::HubError;
 
-/// Checks the version of a file before it is used or replaced.
+/// Checks that this program knows the format version of a file, before it uses or replaces the file.
 ///
 /// # Errors
 /// Returns an error if `version` is greater than `known`, the version that this program writes.

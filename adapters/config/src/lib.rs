@@ -1,8 +1,8 @@
 //! Configurations of MCP servers: files, imports from other programs, secrets, and the commands and URLs that start the servers.
 //!
 //! This crate runs no server, and needs no runtime. `mcpwire-hub` runs the servers, and re-exports the modules of this crate. The
-//! library `mcpwire` re-exports them as `mcpwire::hub`, and the examples use that name. A program that depends on this crate itself
-//! writes `mcpwire_config`.
+//! library `mcpwire` re-exports them as `mcpwire::hub`. The examples use this path, but a program that depends on this crate
+//! directly writes `mcpwire_config` instead.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What the supervisor of a server has to know of its configuration.
+//! Converts the configuration of a server to the [`Policy`] by which the supervisor runs the server.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use crate::HubError;
 use crate::config::{EnvVarConfig, McpConfig, McpPackageType, RestartPolicy, Timeouts, missing_values};
 use crate::launch::{Instance, start_timeout};
 
-/// Idle timeout of a server that must never be stopped for being idle. One year is longer than any hub runs, and does not
-/// overflow a timestamp.
+/// Idle timeout of a server that is never stopped when it is idle. One year is longer than any hub runs, and does not overflow a
+/// timestamp.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 impl McpConfig {
-    /// Returns how the server is started, in the terms of the supervisor.
+    /// Returns the kind of the server's package, as the type that the supervisor uses.
     pub fn package_kind(&self) -> PackageKind {
         match self.package.package_type {
             McpPackageType::Npm => PackageKind::Npm,
@@ -24,7 +24,7 @@ impl McpConfig {
         }
     }
 
-    /// Returns the policy of the server: timeouts, restarts and idle time.
+    /// Returns the policy by which the supervisor runs the server: its timeouts, restarts and idle time.
     pub fn policy(&self) -> Policy {
         let mut policy = Policy::new(self.package_kind());
         let times = &self.timeouts;
@@ -40,12 +40,12 @@ impl McpConfig {
         policy
     }
 
-    /// Checks that all values are configured that the server requires, such as an API key. A reference to a stored secret counts as
-    /// a value.
+    /// Checks that the configuration contains all values that the server's registry requires, such as an API key. A reference to
+    /// a stored secret counts as a value.
     ///
     /// # Errors
-    /// The first missing value is the error's field, and its message names all that are missing in the same part of the
-    /// configuration.
+    /// `field` is the path of the first missing value. The message names all values that are missing in the same part of the
+    /// configuration, such as `env_vars`.
     pub fn check_required_values(&self) -> Result<(), HubError> {
         let is_missing = |value: &EnvVarConfig| {
             let required = value.spec.as_ref().is_some_and(|spec| spec.is_required);

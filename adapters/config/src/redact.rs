@@ -62,12 +62,12 @@ struct Known {
     fixed: Vec<Secret>,
     /// Returns the secrets that change, such as the tokens of a login.
     changing: Option<Box<dyn Fn() -> Vec<Secret> + Send + Sync>>,
-    /// The secrets that `changing` returned last. `patterns` contains them.
+    /// The secrets that the last call of `changing` returned, to notice a change. `patterns` contains them.
     last: Vec<Secret>,
     patterns: Arc<Patterns>,
 }
 
-/// The byte strings to replace, longest first. So a whole secret is replaced, and not only a shorter secret with which it
+/// The byte strings to replace, longest first. This order replaces a whole secret, and not only a shorter secret with which it
 /// starts.
 #[derive(Default)]
 struct Patterns(Vec<Zeroizing<Vec<u8>>>);
@@ -80,7 +80,8 @@ impl Redactor {
         Redactor(Arc::new(RwLock::new(Known { fixed, patterns, ..Known::default() })))
     }
 
-    /// Replaces also the secrets that `changing` returns. The redactor and all its clones call `changing` for each text.
+    /// Also replaces secrets that change, such as the tokens of a login. The redactor and all its clones call `changing` for each
+    /// text, and replace the secrets that it returns.
     pub fn also(&self, changing: impl Fn() -> Vec<Secret> + Send + Sync + 'static) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         known.changing = Some(Box::new(changing));
@@ -208,7 +209,7 @@ impl Patterns {
         self.0.iter().find(|pattern| bytes.starts_with(pattern)).map(|pattern| pattern.len())
     }
 
-    /// Returns whether `bytes` is the beginning of a longer text to replace. In this case, the decision waits for the next bytes.
+    /// Returns whether `bytes` is the beginning of a longer text to replace. If so, more bytes are needed to decide.
     fn is_start_of_one(&self, bytes: &[u8]) -> bool {
         self.0.iter().any(|pattern| pattern.len() > bytes.len() && pattern.starts_with(bytes))
     }

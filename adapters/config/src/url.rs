@@ -1,4 +1,4 @@
-//! The parts of URLs, and of addresses of proxies, which may lack a scheme.
+//! Splits, checks and percent-encodes URLs and the addresses of proxies, which may lack a scheme.
 
 use std::fmt::Write as _;
 

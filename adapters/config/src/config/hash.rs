@@ -1,4 +1,5 @@
-//! The hash of the parts of a configuration that determine what is started.
+//! [`McpConfig::hash`]: a hash of the parts of a configuration that determine what is started. It shows whether cached tools and
+//! the user's consent are still valid.
 
 use std::fmt::Write as _;
 
@@ -37,7 +38,7 @@ impl McpConfig {
                 parts.value(value);
             }
         }
-        // Added only if they are set, so that the hash of a configuration without them is the one of earlier versions.
+        // Hashed only if they are set, so that the hash of a configuration without them is the same as in earlier versions.
         for (name, path) in self.http_files() {
             parts.all(name, [path.to_string_lossy()]);
         }

@@ -242,7 +242,7 @@ impl McpConfig {
         self
     }
 
-    /// Returns the values of the configuration by the groups that they belong to.
+    /// Returns the environment variables, the headers and the variables of the configuration, each map with its group.
     pub(crate) fn value_groups(&self) -> [(ValueGroup, &BTreeMap<String, EnvVarConfig>); 3] {
         [
             (ValueGroup::EnvVars, &self.env_vars),
@@ -251,7 +251,8 @@ impl McpConfig {
         ]
     }
 
-    /// Returns the first secret variable that is in the argument `arg`, or `None` if the argument contains none.
+    /// Returns the name of the first secret variable in the argument `arg`, or `None` if the argument contains none. Other users
+    /// of the machine can read arguments.
     pub(crate) fn secret_variable_in<'a>(&self, arg: &'a str) -> Option<&'a str> {
         names_in(arg).find(|name| self.variables.get(*name).is_some_and(|value| value.is_secret))
     }

@@ -1,4 +1,4 @@
-//! [`OAuthConfig`]: how the client of one server over HTTP logs in.
+//! [`OAuthConfig`]: how the client logs in to a server over HTTP.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,8 @@ pub struct OAuthConfig {
     /// How the client sends its secret: `client_secret_basic`, `client_secret_post`, or `none`. By default, the first method that
     /// the authorization server lists. Some authorization servers accept only the method that the client is registered for.
     pub auth_method: Option<String>,
-    /// The `https` URL of the metadata document of the client (Client ID Metadata Document).
+    /// The `https` URL of the client's metadata document (Client ID Metadata Document). Authorization servers that support such
+    /// documents need no registration of the client.
     pub client_metadata_url: Option<String>,
     /// The scopes to ask for in place of those that the server names. If this list is empty, the server's scopes are used.
     pub scopes: Vec<String>,
@@ -39,16 +40,18 @@ pub struct OAuthConfig {
     /// The redirect URI of logins in a browser, such as `http://localhost:3118/callback`: an `http` URL of this machine. By
     /// default, `http://127.0.0.1` with a free port. Some authorization servers require the registered host, port and path.
     pub redirect_uri: Option<String>,
-    /// Whether the parameter `resource` is left out. Some authorization servers, such as Microsoft Entra, reject it.
+    /// Whether to leave out the parameter `resource` (RFC 8707). Some authorization servers, such as Microsoft Entra, reject it.
     pub omit_resource: bool,
-    /// Whether authorization servers are used whose metadata does not mention PKCE, such as Amazon Cognito.
+    /// Whether to trust authorization servers whose metadata does not mention PKCE, such as Amazon Cognito. By default, a login
+    /// there fails.
     pub assume_pkce: bool,
-    /// Whether the metadata of the authorization server may lack its issuer, or name it with a different slash at its end.
+    /// Whether to accept metadata of an authorization server that lacks the issuer, or whose issuer differs in a slash at its
+    /// end.
     pub lenient_issuer: bool,
-    /// Whether the metadata of the server may be about a parent of its URL, such as its origin, wherever it is published. Other
-    /// servers below that parent may then accept its tokens.
+    /// Whether to accept resource metadata for a parent of the server's URL, such as its origin, wherever it is published. Other
+    /// servers below that parent may then accept the tokens of this server.
     pub accept_parent_resource: bool,
-    /// Whether tokens are bound to a key of this machine (DPoP). Tokens that are not bound are then never used.
+    /// Whether tokens are bound to a private key of this machine (DPoP, RFC 9449). An unbound token is then never used.
     pub dpop: bool,
     /// Whether requests of the login may go to private addresses. The server's own host is always allowed.
     pub allow_private_addresses: bool,
@@ -58,7 +61,7 @@ pub struct OAuthConfig {
     pub other: Map<String, Value>,
 }
 
-/// The forms of an [`OAuthConfig`] in JSON.
+/// The forms of an [`OAuthConfig`] in JSON: a boolean, or an object.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "an object of OAuth settings, or `false`")]
 #[expect(clippy::large_enum_variant, reason = "a value exists only while settings are read or written")]
@@ -83,8 +86,8 @@ impl From<OAuthConfig> for BoolOrObject {
     }
 }
 
-/// The members of [`OAuthConfig`] in JSON. The type is private, so that nobody can read or write settings without the short form
-/// `false`.
+/// The members of [`OAuthConfig`] in JSON. The type is private, because settings are read and written as [`BoolOrObject`], which
+/// adds the short form `false`.
 #[derive(Serialize, Deserialize)]
 #[serde(default = "OAuthConfig::default", remote = "OAuthConfig")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own in the file")]
@@ -155,8 +158,8 @@ impl OAuthConfig {
         OAuthConfig { enabled: false, ..OAuthConfig::default() }
     }
 
-    /// Returns the settings that differ from the defaults, each with the name of its field, such as `oauth.issuer`. Omits the
-    /// secret, and the redirect URI, which only the login itself uses.
+    /// Returns the settings that differ from the defaults, for the hash and the preview of a configuration. Each has the name of
+    /// its field, such as `oauth.issuer`. Omits the client's secret and the redirect URI.
     pub(crate) fn described(&self) -> Vec<(&'static str, Cow<'_, str>)> {
         let texts = [
             ("oauth.client_id", &self.client_id),
@@ -199,7 +202,7 @@ impl OAuthConfig {
 pub struct Redirect<'a> {
     /// `127.0.0.1`, `[::1]` or `localhost`.
     pub host: &'a str,
-    /// The port, or 0 for a free one.
+    /// The port, or 0 to use any free port.
     pub port: u16,
     /// The path, which begins with `/`.
     pub path: &'a str,

@@ -27,7 +27,7 @@ impl McpConfig {
             return Err(HubError::validation("transport", "Transport required"));
         }
         let mut members = members.clone();
-        // `null` means absent.
+        // A member that is `null` counts as absent. The data in `config` may be `null`.
         members.retain(|name, value| name == "config" || !value.is_null());
         let mut config = McpConfig::deserialize(&members).map_err(|_| wrong_member(members))?;
         for values in [&mut config.env_vars, &mut config.headers, &mut config.variables] {

@@ -1,4 +1,4 @@
-//! How a configuration is shown without its secrets: [`McpConfig::without_secrets`], and `Debug`.
+//! Hides the secrets of a configuration that is shown to the user: [`McpConfig::without_secrets`], and `Debug`.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use crate::secrets::{HIDDEN, hide_in_args, hide_in_url, is_secret};
 use crate::url::shown_address;
 
 impl McpConfig {
-    /// Returns a copy for the user to read, in which `<secret>` replaces each value that is marked as secret or is probably one:
-    /// values of variables and headers, and parts of arguments and URLs. References to stored secrets stay.
+    /// Returns a copy to show to the user, in which `<secret>` replaces each value that is marked as secret or is probably
+    /// secret. This covers values of variables and headers, and parts of arguments and URLs. References to stored secrets stay.
     ///
     /// The copy cannot be started or saved.
     pub fn without_secrets(&self) -> McpConfig {
@@ -22,7 +22,7 @@ impl McpConfig {
         shown.proxy = shown.proxy.map(|proxy| hide_in_url(&proxy));
         shown.args = hide_in_args(&shown.args);
         shown.runtime_args = hide_in_args(&shown.runtime_args);
-        // The user must see a value that loads code.
+        // The user must see the values of variables such as `PATH`, which can load code.
         for (name, value) in shown.env_vars.iter_mut().filter(|(name, _)| !is_dangerous(name)) {
             hide_value(name, value);
         }
@@ -48,7 +48,7 @@ fn hide_value(name: &str, config: &mut EnvVarConfig) {
     }
 }
 
-/// Hides texts in the value of the member `name`, which this program does not know.
+/// Hides probable secrets in JSON that this program does not interpret. `name` is the name of the member with this value.
 fn hide_members(name: &str, value: &mut Value) {
     match value {
         Value::String(text) if is_secret(name, text) => HIDDEN.clone_into(text),

@@ -1,4 +1,4 @@
-//! Texts that contain variables `{name}`.
+//! Finds and replaces the variables `{name}` in texts.
 
 /// Returns the names in braces in `text`, in order: `a` and `b` for `x{a}y{b}`. Braces without a valid name are skipped.
 pub(crate) fn names_in(text: &str) -> impl Iterator<Item = &str> {

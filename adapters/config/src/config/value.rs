@@ -99,7 +99,7 @@ impl fmt::Debug for EnvVarConfig {
     }
 }
 
-/// The member of a configuration that contains a value.
+/// The member of a configuration that contains a value. Validation rules and error paths depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueGroup {
     EnvVars,

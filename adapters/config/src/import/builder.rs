@@ -18,7 +18,7 @@ pub(super) struct Builder<'a> {
     pub(super) config: McpConfig,
     pub(super) options: &'a ImportOptions,
     pub(super) dialect: Dialect,
-    /// The whole file, in which an entry may refer to other parts.
+    /// The whole imported file, because an entry may refer to other parts of it.
     file: &'a Value,
     secrets: Vec<(SecretRef, Secret)>,
     warnings: Vec<Warning>,
@@ -31,7 +31,8 @@ impl<'a> Builder<'a> {
         Builder { config, options, dialect, file, secrets: Vec::new(), warnings: Vec::new() }
     }
 
-    /// Reads the entry `server` with `entry`. Returns the server and its warnings, or the reason why the server cannot be imported.
+    /// Converts the JSON value `server` with the function `entry`. Returns the imported server and its warnings, or the reason
+    /// why the server cannot be imported.
     pub(super) fn read(
         mut self,
         server: &Value,
@@ -66,7 +67,7 @@ impl<'a> Builder<'a> {
     /// Adds an environment variable whose value is literal: references such as `${NAME}` in `text` are not replaced.
     pub(super) fn literal_env(&mut self, name: &str, text: &str) -> Result<(), HubError> {
         self.warn_if_dangerous(name);
-        // The user must see a value that loads code, so it is never taken for a secret.
+        // Values that can load code are never hidden as secrets, because the user must see them.
         let value = if is_secret(name, text) && !is_dangerous(name) {
             EnvVarConfig::secret(name, self.keep(name, Secret::new(text))?)
         } else {
@@ -123,14 +124,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Moves the secret `secret` of the configuration into a variable whose name begins with `secret.`. Returns the placeholder of
-    /// the variable.
+    /// Moves a secret out of a text of the configuration, into a new variable whose name begins with `secret.`. Returns the
+    /// placeholder to put into the text, such as `{secret.NAME}`.
     pub(super) fn secret_variable(&mut self, name: &str, variable: &str, secret: &str) -> Result<String, HubError> {
         let kept = self.keep(name, Secret::new(secret))?;
         Ok(self.variable(&format!("secret.{variable}"), &EnvVarConfig::secret("", kept)))
     }
 
-    /// Converts `text`, which is secret whatever its form, and moves it out of the configuration.
+    /// Converts a text that is always secret, such as a client secret, even if it does not look like a secret. A literal text is
+    /// moved out of the configuration.
     pub(super) fn secret(&mut self, field: &str, name: &str, text: &str) -> Result<EnvVarConfig, HubError> {
         if is_literal(&parts(self.dialect, text)) {
             return Ok(EnvVarConfig::secret(name, self.keep(name, Secret::new(text))?));
@@ -195,7 +197,8 @@ impl<'a> Builder<'a> {
         Ok(joined)
     }
 
-    /// Returns the text of a part that is known during the import. Returns an error for other references.
+    /// Returns the text of a part, or the replacement of a reference that is known during the import, such as the home directory.
+    /// Returns an error for other references.
     fn known(&self, field: &str, part: Part) -> Result<String, HubError> {
         const UNKNOWN_FOLDER: &str = "the project folder of this file is not known. Give it with `--folder`";
         let (path, unknown) = match part {

@@ -1,4 +1,4 @@
-//! Reads the entry of a server in an imported file, as far as several programs write it in the same way.
+//! Reads the members of a server's entry that several programs write in the same way.
 
 use serde_json::{Map, Value};
 
@@ -102,8 +102,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Imports the member `name` of an entry, if several programs have such a member. Warns if it is another one, or if it has no
-    /// meaning for the transport of the server.
+    /// Imports a member that several programs have in common, such as `cwd` or `enabled`. Warns about any other member, and about
+    /// a member that does not apply to the transport of the server.
     pub(super) fn setting(&mut self, name: &str, value: &Value) -> Result<(), HubError> {
         match name {
             "cwd" if !self.is_http() => self.config.cwd = Some(self.text(name, text_at(name, value)?)?.into()),

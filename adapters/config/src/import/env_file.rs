@@ -6,8 +6,8 @@ use super::builder::Builder;
 use super::members::text_at;
 use crate::HubError;
 
-/// Imports the environment variables of the file that the member `field` names in `value`. Variables in the member `env` have
-/// precedence, as they have in VS Code and Cursor.
+/// Imports the environment variables of an `envFile`. `value` is its path, from the member `field`. Variables in the member `env`
+/// have precedence, as they have in VS Code and Cursor.
 pub(super) fn read(builder: &mut Builder<'_>, field: &str, value: &Value) -> Result<(), HubError> {
     let path = builder.literal_path(field, text_at(field, value)?)?;
     let Some(read) = builder.options.read_file else {

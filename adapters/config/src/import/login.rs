@@ -71,7 +71,7 @@ fn port(builder: &mut Builder<'_>, field: &str, value: &Value) -> Result<(), Hub
     let port = value.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0);
     let Some(port) = port else { return wrong(field, "this must be the number of a port") };
     let host = if builder.dialect == Dialect::CodexToml { "127.0.0.1" } else { "localhost" };
-    // The URL is more precise.
+    // A redirect URI that is already set stays, because it contains more than the port.
     builder.config.oauth.redirect_uri.get_or_insert_with(|| format!("http://{host}:{port}/callback"));
     Ok(())
 }
@@ -84,7 +84,7 @@ fn redirect_uri(builder: &mut Builder<'_>, field: &str, uri: &str) {
     }
 }
 
-/// Returns a member name without its style: `clientId`, `client_id` and `CLIENT_ID` are the same.
+/// Returns a member name in lower case and without underscores, so that `clientId`, `client_id` and `CLIENT_ID` are equal.
 fn folded(name: &str) -> String {
     name.chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect()
 }

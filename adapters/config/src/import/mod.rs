@@ -1,8 +1,8 @@
 //! The configuration files of other programs: [`import`] parses them, [`export()`] writes one.
 //!
-//! This module converts text. The program reads the file ([`read_file`]), and the files that its entries name
-//! ([`ImportOptions::read_file`]), shows the result to the user, and saves the servers that the user approves. An invalid entry
-//! does not affect the others. A [`Warning`] reports each setting that is not imported.
+//! This module only converts text. The calling program reads the file ([`read_file`]), and the files that its entries name
+//! ([`ImportOptions::read_file`]). It shows the result to the user, and saves the servers that the user approves. An invalid
+//! entry does not affect the others. A [`Warning`] reports each setting that is not imported.
 //!
 //! | dialect | file | references, and the value of an unset one |
 //! |---|---|---|
@@ -86,8 +86,8 @@ pub fn read_file(path: &Path) -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// `VALIDATION_ERROR` if `text` cannot be parsed, or if `options` does not say which program the file belongs to and that
-/// cannot be detected.
+/// `VALIDATION_ERROR` if `text` cannot be parsed, or if the program that the file belongs to is neither set in `options` nor
+/// detected.
 pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(dialect) = options.dialect.or_else(|| Dialect::detect(text, options.path.as_deref())) else {
@@ -108,7 +108,7 @@ pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
     Ok(import)
 }
 
-/// Parses the text of a file, or returns why this is not possible.
+/// Parses the text of an imported file as JSON or TOML. The error says why this is not possible.
 fn parse(dialect: Dialect, text: &str) -> Result<Value, String> {
     if dialect == Dialect::CodexToml {
         // The complete error of the parser quotes lines of the file, which may contain secrets.

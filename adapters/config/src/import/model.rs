@@ -123,8 +123,8 @@ pub struct Imported {
     pub config: McpConfig,
     /// The secrets that were found in the file or entered by the user. The configuration contains only references to them.
     pub secrets: Vec<(SecretRef, Secret)>,
-    /// An error that lists the required values that are missing, or `None` if no value is missing. The configuration cannot be saved
-    /// without them.
+    /// An error that names the missing required values, or `None` if no value is missing. The configuration cannot be saved until
+    /// they are set.
     pub missing: Option<HubError>,
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::config::OAuthConfig;
 use crate::secrets::Secret;
 
-/// The OAuth settings of one server, with the secret of the client. [`Launch`](super::Launch) resolves them.
+/// The OAuth settings of one server, with the secret of the client. [`Launch`](super::Launch) creates them from the configuration
+/// and the stored secrets.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "settings have no effect until they are used"]
 pub struct LoginSettings {
@@ -15,7 +16,8 @@ pub struct LoginSettings {
 }
 
 impl LoginSettings {
-    /// Creates settings without a secret of the client. [`OAuthConfig::client_secret`] is a reference, and is not used.
+    /// Creates settings without a client secret. The reference in [`OAuthConfig::client_secret`] is not resolved: set the secret
+    /// with [`with_secret`](Self::with_secret).
     pub fn new(config: OAuthConfig) -> Self {
         LoginSettings { config, ..LoginSettings::default() }
     }
@@ -38,7 +40,7 @@ impl LoginSettings {
         self.secret_variables.iter().map(String::as_str)
     }
 
-    /// Selects the account of the user in place of the configured one.
+    /// Replaces the configured account of the user by `account`.
     pub fn with_account(mut self, account: impl Into<String>) -> Self {
         self.config.account = Some(account.into());
         self

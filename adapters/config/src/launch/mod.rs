@@ -80,7 +80,8 @@ impl Launch {
         config.validate()?;
         check_consent(config, &preview(config, secrets))?;
         let mut resolved = resolve::resolve(config, secrets, resolve::Reads::All);
-        // These are the very values that are started, so a variable that has just changed is noticed too.
+        // The check is repeated with the values that are started, because an environment variable may have changed since the
+        // preview.
         check_consent(config, &resolved.preview)?;
         resolved.check()?;
         let mut known = std::mem::take(&mut resolved.secrets);
@@ -120,7 +121,7 @@ impl Launch {
 /// Returns whether the client may log in to the server `def`.
 fn may_log_in(config: &McpConfig, def: &McpServerDef) -> bool {
     let has_credentials = def.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
-    // The authorization server of a server on a Unix socket is not on that socket.
+    // An authorization server cannot be reached over the Unix socket of the MCP server.
     config.oauth.enabled && def.url.is_some() && def.unix_socket.is_none() && !has_credentials
 }
 
@@ -142,8 +143,8 @@ const DOWNLOADERS: &[&str] =
     &["npx", "bunx", "pnpx", "pnpm", "yarn", "npm", "uvx", "uv", "pipx", "docker", "podman", "nerdctl", "dnx", "deno"];
 
 impl McpConfig {
-    /// Returns whether the user has agreed to start this configuration with the environment variables in `secrets`. That is so if
-    /// the user wrote it, or has agreed to it and what is started has not changed since then.
+    /// Returns whether the hub may start the server: the user wrote the configuration, or has agreed to it and nothing that
+    /// determines what is started has changed since then. The environment variables come from `secrets`.
     pub fn has_consent(&self, secrets: &dyn SecretStore) -> bool {
         check_consent(self, &preview(self, secrets)).is_ok()
     }
@@ -155,7 +156,7 @@ impl McpConfig {
     }
 }
 
-/// Returns an error that shows what would be started if the user has not agreed to it.
+/// Returns an error if the user has not agreed to what `preview` shows. The error contains the preview.
 fn check_consent(config: &McpConfig, preview: &Preview) -> Result<(), HubError> {
     let consent = config.consent.as_deref().unwrap_or_default();
     if config.origin == Origin::User || consent == preview.hash {
@@ -172,13 +173,14 @@ fn check_consent(config: &McpConfig, preview: &Preview) -> Result<(), HubError> 
     Err(HubError::new(ErrorKind::NeedsConsent, format!("{why}. It starts: {preview}")).at("consent"))
 }
 
-/// Describes how the hub would start or contact the server that `config` configures. `secrets` contains the environment variables.
-/// Stored secrets are not read, except for variables that make programs load code.
+/// Describes how the hub would start or contact the server of `config`, for the user to approve. Reads environment variables from
+/// `secrets`. Reads stored secrets only for variables that make programs load code, such as `PATH`.
 pub fn preview(config: &McpConfig, secrets: &dyn SecretStore) -> Preview {
     resolve::resolve(config, secrets, resolve::Reads::Shown).preview
 }
 
-/// Returns the definition of the server with its values, and the container that its command starts.
+/// Returns the command and the environment of a server that runs as a process. Also returns the container that the command
+/// starts, or `None` if it starts no container.
 fn definition(
     config: &McpConfig,
     resolved: &resolve::Resolved,

@@ -28,7 +28,7 @@ pub struct Preview {
     /// The certificate files and the proxy for HTTP requests, and the settings of logins, each with the name of its field in the
     /// configuration, such as `ca_file` or `oauth.issuer`.
     pub http: Vec<(String, String)>,
-    /// The environment variables of this machine that are sent, each with the process or host that gets its value.
+    /// The environment variables of this machine whose values are passed on, each with the process or host that gets its value.
     pub passes: Vec<(String, String)>,
     /// The hash of the configuration, and a line for each environment variable that decides what is started. The user's consent
     /// to start the server is valid for this text only.
@@ -50,8 +50,8 @@ pub enum Shown {
 }
 
 impl Preview {
-    /// Returns the environment variables whose change since the approval `consent` changes what is started. Returns `None` if the
-    /// configuration itself has changed.
+    /// Returns the environment variables that have changed since the approval `consent`, to tell the user why a new approval is
+    /// needed. Returns `None` if the configuration itself has changed.
     pub(super) fn changes_since<'a>(&'a self, consent: &'a str) -> Option<BTreeSet<&'a str>> {
         let (mut now, mut before) = (self.hash.lines(), consent.lines());
         if now.next() != before.next() {
@@ -64,7 +64,7 @@ impl Preview {
 }
 
 impl Shown {
-    /// Returns the text that stands for the variable `name` within another text.
+    /// Returns the text that a preview shows for the variable `name` within another text, such as an argument.
     pub(super) fn inline(&self, name: &str) -> String {
         match self {
             Shown::Value(value) => value.clone(),

@@ -1,5 +1,5 @@
-//! Replaces the secret references of a configuration by the values of the secrets. The same pass finds what a preview shows of
-//! each value, so that a preview and the command that runs cannot differ.
+//! Replaces the secret references of a configuration by the values of the secrets. The same code determines what a preview shows
+//! of each value, so that a preview and the command that runs cannot differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -38,7 +38,7 @@ pub(super) struct Resolved {
 }
 
 impl Resolved {
-    /// Returns an error if a value is wrong or missing.
+    /// Returns an error if a value is wrong or missing, or if the URL or an argument is invalid with the values of its variables.
     pub(super) fn check(&mut self) -> Result<(), HubError> {
         if let Some(error) = self.error.take().or_else(|| missing_values(&self.missing)) {
             return Err(error);
@@ -108,14 +108,15 @@ pub(super) fn resolve(config: &McpConfig, store: &dyn SecretStore, reads: Reads)
     Resolved { env, headers, args, runtime_args, url, login, secrets, preview, missing, error }
 }
 
-/// Returns the command of the first start. The commands of other starts differ in the name of the container.
+/// Returns the command that a preview shows: the command of the first start. Other starts differ only in the name of the
+/// container.
 fn shown_command(config: &McpConfig, runtime_args: &[String], args: &[String]) -> Vec<String> {
     let instance = Instance::default();
     let options = Container::of(config, &instance).map(|container| container.options(config, &instance));
     argv(config, runtime_args, args, config.env_vars.keys(), options.unwrap_or_default())
 }
 
-/// Returns the text that the user's approval consists of: the hash of the configuration, and a line for each environment
+/// Returns the text that is stored as the user's approval: the hash of the configuration, and a line for each environment
 /// variable that decides what is started.
 fn approval(config: &McpConfig, environment: &BTreeMap<String, String>) -> String {
     environment.iter().fold(config.hash(), |text, (name, state)| format!("{text}\n{name}={state}"))
@@ -142,17 +143,19 @@ pub(super) struct Resolver<'a> {
     store: &'a dyn SecretStore,
     reads: Reads,
     pub(super) variables: Values,
-    /// The names of the environment variables from which `variables` come, by the name of the variable.
+    /// The names of the environment variables that supply the values of `variables`. The keys are the names of the variables.
     pub(super) sources: BTreeMap<String, String>,
-    /// The names of variables that are in the value of an environment variable that loads code. They are always shown.
+    /// The names of variables that occur in a value that makes programs load code, such as `PATH`. A preview always shows these
+    /// variables.
     revealed: BTreeSet<String>,
-    /// The process or host that gets the values.
+    /// A description of the process or host that gets the values that are resolved now, for the preview.
     recipient: String,
     /// The environment variables of this machine, each with a process or host that gets its value.
     passes: BTreeSet<(String, String)>,
-    /// The environment variables that decide what is started, each with `unset`, `set`, or the hash of its value.
+    /// The environment variables that decide what is started, each with `unset`, `set`, or the hash of its value. The user's
+    /// approval contains them.
     environment: BTreeMap<String, String>,
-    /// The environment variables of this machine that contain secrets.
+    /// The environment variables of this machine that contain secrets. A browser for a login must not inherit them.
     pub(super) secret_variables: BTreeSet<String>,
     /// The paths of the required values that are missing.
     missing: Vec<String>,
@@ -185,7 +188,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Records that the recipient gets the environment variables that the variables in `text` come from.
+    /// Records in `passes` that the recipient gets the environment variables that supply the variables in `text`.
     fn pass_variables(&mut self, text: &str) {
         let sources = names_in(text).filter_map(|name| self.sources.get(name));
         self.passes.extend(sources.map(|source| (source.clone(), self.recipient.clone())));
@@ -237,7 +240,7 @@ impl<'a> Resolver<'a> {
         (LoginSettings::new(oauth).with_secret(client_secret), described)
     }
 
-    /// Returns whether a preview must show the value `name`, because it loads code.
+    /// Returns whether a preview must show the value `name` even if it is secret, because the value can make programs load code.
     fn is_revealed(&self, group: ValueGroup, name: &str) -> bool {
         match group {
             ValueGroup::EnvVars | ValueGroup::InheritEnv => is_dangerous(name),
@@ -286,8 +289,8 @@ impl<'a> Resolver<'a> {
         (Found { value: value.or_else(|| fallback.map(Secret::new)), shown }, is_hidden)
     }
 
-    /// Records where the environment variable `source` goes, and how it decides what is started. Returns what a preview shows of
-    /// its value, or `None` if the preview shows only the reference.
+    /// Records which process or host gets the environment variable `source`. Also records its state in `environment` if it
+    /// decides what is started. Returns what a preview shows of its value, or `None` if the preview shows only the reference.
     fn shown_variable(
         &mut self,
         group: ValueGroup,
@@ -306,11 +309,11 @@ impl<'a> Resolver<'a> {
                 if config.is_secret || is_secret(name, text) || is_secret(source, text) {
                     self.secret_variables.insert(source.to_owned());
                 }
-                // A variable that is passed on under its own name is not the choice of the file, and may be secret.
+                // If the variable keeps its name, its value was not chosen by the imported file, and may be secret.
                 let is_shown = is_revealed && !(source == name && is_secret(name, text))
                     || group == ValueGroup::Variables && !config.is_secret && !is_secret(source, text);
                 if is_shown {
-                    // The start of the hash detects a change.
+                    // The first half of the hash suffices to detect a change.
                     let hash = hex(&Sha256::digest(text.as_bytes())[..16]);
                     (Some(Shown::Value(text.to_owned())), Some(hash))
                 } else {
@@ -324,7 +327,8 @@ impl<'a> Resolver<'a> {
         shown
     }
 
-    /// Resolves a literal value. A text that a registry or a file fixes as default is shown, since it is no secret of the user.
+    /// Resolves a literal value. A preview shows a value or default that the registry or the file fixes, because it is not a
+    /// secret of the user.
     fn literal(&mut self, group: ValueGroup, name: &str, config: &EnvVarConfig) -> Found {
         let Some(text) = config.literal() else { return Found { value: None, shown: Shown::Nothing } };
         // If this text contains a variable whose value is missing, the variable itself is reported as missing.
@@ -362,7 +366,8 @@ impl<'a> Resolver<'a> {
         found
     }
 
-    /// Replaces the variables in `texts`, which the recipient gets. Returns the texts, and what a preview shows of them.
+    /// Replaces the variables in `texts`, and records that the recipient gets them. Returns the texts, and what a preview shows
+    /// of them.
     fn all_filled(&mut self, texts: &[String]) -> (Vec<String>, Vec<String>) {
         for text in texts {
             self.pass_variables(text);

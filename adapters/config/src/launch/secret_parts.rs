@@ -9,8 +9,8 @@ use crate::secrets::{Secret, is_secret, secrets_in_args};
 use crate::url::{login, percent_decoded};
 
 impl Resolver<'_> {
-    /// Collects the secrets in the resolved values of `config`: those whose names or forms are those of secrets. `values` are the
-    /// environment variables and the headers, `args` the arguments of the runtime and of the server.
+    /// Collects the probable secrets in the resolved values of `config`, by their names and forms, to redact them later. `values`
+    /// are the environment variables and the headers. `args` are the arguments of the runtime and of the server.
     pub(super) fn find_secrets(
         &mut self,
         config: &McpConfig,
@@ -43,8 +43,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Collects the environment variables that the variables in `text` come from and that are a part of the secrets in the filled
-    /// text, or contain one.
+    /// Records in `secret_variables` the environment variables that supply `secrets` to the variables in `text`. An environment
+    /// variable counts if its value is a part of a secret, or contains a secret.
     pub(super) fn hide_sources(&mut self, text: &str, secrets: &[Secret]) {
         for name in names_in(text) {
             let value = self.variables.get(name).and_then(|found| found.value.as_ref());

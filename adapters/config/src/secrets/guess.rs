@@ -39,8 +39,8 @@ const PREFIXES: [&[&str]; 12] = [
 /// Texts that mark a variable or header as secret if its name contains them anywhere.
 const WITHIN: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "CREDENTIAL", "PASSPHRASE"];
 
-/// Words that mark a variable or header as secret if its name contains them as a whole word. So `API_KEY` is secret, but
-/// `KEYBOARD` is not.
+/// Words that mark a variable or header as secret if its name contains them as a whole word. For example, `API_KEY` is secret,
+/// but `KEYBOARD` is not.
 const WORDS: [&str; 9] = ["KEY", "PAT", "AUTH", "AUTHORIZATION", "PASS", "DSN", "COOKIE", "BEARER", "JWT"];
 
 /// Returns whether variables or headers with this name usually contain secrets, such as `API_KEY`.
@@ -72,7 +72,7 @@ pub(crate) fn secrets_in_args(args: &[String]) -> impl Iterator<Item = Secret> {
     parts_of_args(args).filter_map(|(_, secret)| secret.map(Secret::new))
 }
 
-/// Returns a command line with a mark in place of the secrets that it probably contains.
+/// Returns a command line to show to the user, in which `<secret>` replaces each probable secret.
 pub(crate) fn hide_in_args(args: &[String]) -> Vec<String> {
     let hide = |(plain, secret): (&str, Option<&str>)| match secret {
         Some(secret) if !is_reference(secret) => format!("{plain}{HIDDEN}"),
@@ -81,12 +81,13 @@ pub(crate) fn hide_in_args(args: &[String]) -> Vec<String> {
     parts_of_args(args).map(hide).collect()
 }
 
-/// Returns whether a text stands for a value that is elsewhere, such as `{name}`, or `<secret>` in a text that is shown.
+/// Returns whether a text is a placeholder and not a secret itself, such as `{name}`, or `<secret>` in a text that is shown.
 fn is_reference(text: &str) -> bool {
     text.starts_with(['<', '{'])
 }
 
-/// Splits each argument before the secret at its end, if it contains one.
+/// Splits each argument into the text before a secret and the secret at its end. The second part is `None` if the argument
+/// contains no secret.
 fn parts_of_args(args: &[String]) -> impl Iterator<Item = (&str, Option<&str>)> {
     args.iter().enumerate().map(|(at, arg)| {
         let before = at.checked_sub(1).map(|before| args[before].as_str());
@@ -100,7 +101,8 @@ fn parts_of_args(args: &[String]) -> impl Iterator<Item = (&str, Option<&str>)> 
     })
 }
 
-/// Returns a URL with a mark in place of its user and password, and of the values in its query that are probably secret.
+/// Returns a URL to show to the user, in which `<secret>` replaces the user and the password, and the probable secrets in the
+/// query.
 pub(crate) fn hide_in_url(url: &str) -> String {
     let (address, query) = url.split_at(url.find('?').unwrap_or(url.len()));
     let mut shown = match (address.split_once("://"), login(address)) {
@@ -163,8 +165,8 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
 /// The environment variables that name proxies, as HTTP clients read them.
 const PROXY_VARIABLES: [&str; 6] = ["ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"];
 
-/// Returns the secrets of the proxies that requests may use: of the proxy `chosen`, or of those in the environment variables. A proxy
-/// or server may repeat them in an error.
+/// Returns the secrets of the proxies that requests may use, to redact them in errors. `chosen` is the configured proxy. If it is
+/// `None`, the proxies in the environment variables are used.
 pub fn proxy_secrets(chosen: Option<&str>) -> Vec<Secret> {
     let proxies: Vec<String> = match chosen {
         Some(proxy) => vec![proxy.to_owned()],

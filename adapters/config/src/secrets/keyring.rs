@@ -32,7 +32,7 @@ impl KeyringSecrets {
         keyring_core::get_default_store().map(KeyringSecrets).ok_or_else(|| failed(Error::NoDefaultStore))
     }
 
-    /// Returns the entry of a login's secret.
+    /// Returns the keyring entry that contains the secret of the OAuth login `name`.
     fn login(&self, name: &str) -> Result<Entry, StoreFailed> {
         self.0.build("mcpwire-login", name, None).map_err(login_failed)
     }

@@ -19,7 +19,7 @@ pub struct Draft {
     text: String,
     /// The text as a syntax tree, which keeps the comments. `None` before the first change.
     tree: Option<(CstRootNode, CstArray)>,
-    /// The entries that are not in the text or tree yet. They follow those that are.
+    /// New entries that are not in the text or tree yet. They come after the existing entries.
     added: Vec<CstInputValue>,
     /// The entries of the servers, in the order of the file.
     entries: Vec<DraftEntry>,
@@ -65,13 +65,14 @@ impl Draft {
         self.tree.as_ref().ok_or_else(unchangeable)
     }
 
-    /// Returns the list of servers in the syntax tree, with all entries.
+    /// Returns the list of servers in the syntax tree. Adds the entries in `added` to it first.
     fn servers(&mut self) -> Result<&CstArray, HubError> {
         self.write_added()?;
         Ok(&self.tree()?.1)
     }
 
-    /// Writes the added entries to the text, all at once: the syntax tree looks at all entries whenever one is appended.
+    /// Writes the added entries to the text, all at once. Adding them one by one would be slow, because the syntax tree visits
+    /// all entries each time.
     fn write_added(&mut self) -> Result<(), HubError> {
         if self.added.is_empty() {
             return Ok(());
@@ -79,7 +80,8 @@ impl Draft {
         let added = mem::take(&mut self.added);
         let (root, servers) = self.tree()?;
         servers.ensure_multiline();
-        // The tree writes the entries in the style of the file. One entry that is a list of them makes room, and a mark its place.
+        // Append the new entries as one list, so that the tree formats them in the style of the file. Then put a mark in the
+        // place of the list, and the formatted entries in the place of the mark.
         let list = servers.append(CstInputValue::Array(added)).as_array().ok_or_else(unchangeable)?;
         let entries = elements(&list.to_string()).ok_or_else(unchangeable)?;
         let mark = Uuid::new_v4().to_string();
@@ -177,7 +179,7 @@ fn unchangeable() -> HubError {
     HubError::validation("servers", "the file cannot be changed: its list of servers was not found")
 }
 
-/// Returns the elements of a JSON list that has several lines, with the indentation of the list itself.
+/// Returns the text of the elements of a JSON list, indented like the list itself. Returns `None` if the list has another layout.
 fn elements(list: &str) -> Option<String> {
     let (_, elements) = list.split_once('\n')?;
     let (elements, end) = elements.rsplit_once('\n')?;

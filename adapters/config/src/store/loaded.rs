@@ -56,7 +56,8 @@ pub struct BrokenEntry {
 }
 
 impl BrokenEntry {
-    /// Describes the readable configuration `config`, at `index` in the list of servers, which cannot be used because of `error`.
+    /// Creates the entry for the configuration `config`, which is readable but cannot be used because of `error`. `index` is its
+    /// place in the list of servers.
     pub fn unusable(index: usize, config: &McpConfig, error: HubError) -> Self {
         BrokenEntry { index, id: Some(config.id), name: Some(config.name.clone()), error }
     }

@@ -44,8 +44,8 @@ use document::Document;
 pub use draft::Draft;
 pub use loaded::{BrokenEntry, Loaded, Revision};
 
-/// Default of the maximum time to wait for the lock of the configuration file. Other processes hold the lock for milliseconds,
-/// unless their disk hangs.
+/// Default maximum time to wait for the lock of the configuration file. Other processes hold the lock for milliseconds, unless
+/// their disk hangs.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The configuration file `servers.json`, which contains the configurations of all servers.

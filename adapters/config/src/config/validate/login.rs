@@ -1,4 +1,4 @@
-//! Validates how the client logs in to a server.
+//! Validates the OAuth settings of a server.
 
 use super::problems::Problems;
 use super::values::check_value;
@@ -11,7 +11,7 @@ const MAX_SCOPE: usize = 512;
 pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
     let oauth = &config.oauth;
     if !config.is_http() {
-        // `false` says nothing wrong about a server without HTTP.
+        // A server without HTTP may have `"oauth": false`, which changes nothing.
         let has_login = oauth.enabled && *oauth != OAuthConfig::default();
         problems.add_if(has_login, "oauth", "only a server over HTTP can have a login");
         return;

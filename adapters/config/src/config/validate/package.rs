@@ -17,7 +17,8 @@ fn identifier(package: &McpPackage, problems: &mut Problems) {
     let text = package.identifier.as_str();
     let (name, _) = split_version(package);
     let of = |more: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
-    // `None` if the identifier is not the name of a package or image. Otherwise whether its characters are those of such names.
+    // Whether all characters are allowed in the names of this kind of package. `None` for programs and URLs, which may contain
+    // any.
     let is_name = match package.package_type {
         // The npm package may also be a path, the URL of an archive, or a repository.
         McpPackageType::Npm => Some(of("@/._-~+:#") && !name.is_empty()),
@@ -110,7 +111,7 @@ fn transport(config: &McpConfig, problems: &mut Problems) {
         }
         (McpTransport::Http { url }, true) if url.trim().is_empty() => "Transport required".to_owned(),
         (McpTransport::Http { url }, true) => {
-            // The values of the variables are not known yet. Each could be a port number.
+            // Each variable is replaced by `1` for this check: its value is not known yet, and could be a port number.
             if is_address(&fill(url, |name| config.variables.contains_key(name).then(|| "1".to_owned()))) {
                 return;
             }

@@ -80,7 +80,7 @@ pub(super) fn check_value(
     }
 }
 
-/// Checks where a value comes from: a literal, or the reference to a secret.
+/// Checks that a value is either a valid literal or a valid reference to a secret, and not both.
 fn check_source(config: &McpConfig, group: ValueGroup, value: &EnvVarConfig) -> Result<(), String> {
     let fixed = value.spec.as_ref().and_then(|spec| spec.value.as_ref());
     if let Some(fixed) = fixed
@@ -112,7 +112,7 @@ fn check_source(config: &McpConfig, group: ValueGroup, value: &EnvVarConfig) -> 
     }
 }
 
-/// Checks that `text` is a valid value of an environment variable, or of a header if `group` is that of the headers.
+/// Checks that `text` can be the value of an environment variable, or of a header if `group` is [`ValueGroup::Headers`].
 pub(crate) fn check_text(group: ValueGroup, text: &str) -> Result<(), &'static str> {
     if text.contains('\0') {
         return Err("a value must not contain a NUL character");
@@ -143,8 +143,8 @@ fn is_number(text: &str) -> bool {
         && text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// Returns the paths of the required values that are not configured. Does not check that stored secrets exist: that is done when
-/// the server is started.
+/// Returns the paths of the required values that are not configured. Whether stored secrets exist is checked when the server is
+/// started.
 fn missing(config: &McpConfig) -> Vec<String> {
     let is_absent = |value: &EnvVarConfig| {
         value.secret_ref.is_none() && value.is_required() && value.literal().is_none_or(str::is_empty)
@@ -165,7 +165,7 @@ fn is_header_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_token)
 }
 
-/// Checks that `text` contains no `${NAME}`. The hub does not replace this syntax of shells.
+/// Checks that `text` contains no reference `${NAME}` in the syntax of shells, because the hub does not replace it.
 fn check_no_shell_reference(text: &str) -> Result<(), String> {
     let Some((_, rest)) = text.split_once("${") else { return Ok(()) };
     let Some((inner, _)) = rest.split_once('}') else { return Ok(()) };
