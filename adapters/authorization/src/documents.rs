@@ -37,7 +37,7 @@ pub(crate) const KEY_PREFIX: &str = "key-";
 /// URI, and few servers need a redirect URI of their own.
 const MAX_REGISTRATIONS: usize = 16;
 
-/// The documents of one account on one server. The methods access the store on a thread that may block.
+/// The documents of one account on one server. The methods run store accesses on threads for blocking work.
 pub(crate) struct Documents {
     runtime: Arc<dyn Runtime>,
     account: Arc<Account>,
@@ -75,7 +75,7 @@ struct Registrations {
     clients: Vec<ClientInformation>,
 }
 
-/// The issuer at which a pre-registered client was used.
+/// The content of an `issuer-HASH` document: the issuer at which a pre-registered client was used.
 #[derive(Serialize, Deserialize)]
 struct IssuerBinding {
     /// For people who read the file. The name of the document contains only a hash of the identifier.
@@ -299,7 +299,7 @@ impl Documents {
         .await
     }
 
-    /// Runs a function on a thread that may block, and returns its result.
+    /// Runs a function on a thread for blocking work, and returns its result.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         function: impl FnOnce(&Account) -> Result<T, StoreFailed> + Send + 'static,
@@ -307,7 +307,7 @@ impl Documents {
         let (sender, receiver) = oneshot::channel();
         let account = Arc::clone(&self.account);
         self.runtime.spawn_blocking(Box::new(move || {
-            // The caller may have given up.
+            // Fails if the caller has dropped the receiver.
             let _ = sender.send(function(&account));
         }));
         receiver

@@ -77,7 +77,7 @@ impl From<StoreFailed> for LoginError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LoginErrorKind {
-    /// Try again later. The stored documents stay as they are.
+    /// A temporary failure: the same operation may succeed later. The stored documents stay as they are.
     Temporary,
     /// A user must log in.
     LoginRequired,
@@ -202,10 +202,10 @@ pub struct LoginRequired {
 }
 
 impl LoginRequired {
-    /// Finds a `LoginRequired` in an error and its sources: in the error of a client, or in a [`LoginError`]. Returns `None` if neither
-    /// contains one.
+    /// Finds a `LoginRequired` in an error and its sources, for example in the error of a client or in a [`LoginError`]. Returns
+    /// `None` if they contain no `LoginRequired`.
     ///
-    /// A client's error contains it as its [authorization error](mcpwire_driver::Error::authorization_error).
+    /// A client's error contains the `LoginRequired` as its [authorization error](mcpwire_driver::Error::authorization_error).
     pub fn find<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e LoginRequired> {
         let of_login = error.downcast_ref().and_then(LoginError::login_required);
         let of_client = error.downcast_ref().and_then(mcpwire_driver::Error::authorization_error);
@@ -218,8 +218,8 @@ impl std::error::Error for LoginRequired {}
 
 /// The error of a login if the configured client has a secret, and no setting names the client's authorization server.
 ///
-/// The MCP server names the authorization server, and a malicious MCP server could name its own one to get the secret. A program
-/// can ask the user whether to trust the named one, and repeat the login with
+/// The MCP server names the authorization server. A malicious MCP server could name its own to get the secret. A program can ask
+/// the user whether to trust the authorization server, and repeat the login with
 /// [`LoginRequest::trust_issuer`](crate::LoginRequest::trust_issuer).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text(Setting::ClientIssuer.as_str()))]

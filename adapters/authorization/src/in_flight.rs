@@ -18,8 +18,8 @@ use mcpwire_text::url::without_query;
 /// has pressed Ctrl-C does not wait longer.
 pub const SETTLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The requests in flight of all authorizers in this process. They outlive runtimes and clients: only the end of the process can
-/// lose one.
+/// The requests in flight of all authorizers in this process. They continue when a runtime or a client ends, so only the end of
+/// the process can lose a response.
 pub(crate) static OF_PROCESS: InFlight = InFlight::new();
 
 /// Waits until all requests of this process that use up a credential have ended and their responses are stored. Returns the
@@ -123,7 +123,7 @@ struct SentRequest {
 pub(crate) struct Waiters(Vec<oneshot::Sender<()>>);
 
 impl Waiters {
-    /// Returns a receiver that resolves at the next event.
+    /// Adds a waiter. Returns a receiver that resolves at the next event.
     pub(crate) fn wait(&mut self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         self.0.retain(|sender| !sender.is_canceled());

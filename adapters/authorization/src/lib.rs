@@ -2,8 +2,8 @@
 //!
 //! OAuth for the clients of mcpwire: logs users in, keeps their tokens, refreshes them, and signs DPoP proofs.
 //!
-//! The state machines are those of [`mcpwire_oauth`]. This crate carries out their actions: it sends requests, signs, listens for
-//! the browser, and stores tokens.
+//! [`mcpwire_oauth`] contains the state machines of the OAuth flows. This crate carries out their actions: it sends requests,
+//! signs, listens for the browser, and stores tokens.
 //!
 //! Specification: protocol revision 2026-07-28, basic/authorization.
 

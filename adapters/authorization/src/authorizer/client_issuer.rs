@@ -57,7 +57,8 @@ impl OAuth {
         Ok(self.0.settings.check_client_issuer(client_id, has_secret, used_before, issuer)?)
     }
 
-    /// Checks that the client of an earlier login may still be used at `issuer`.
+    /// Checks that the credentials of the client from an earlier login may be sent to `issuer`. The check matters only for
+    /// pre-registered clients.
     pub(super) async fn check_stored_client(&self, client: &ClientInformation, issuer: &str) -> Result<(), LoginError> {
         if client.source != ClientSource::PreRegistered {
             return Ok(());

@@ -36,7 +36,7 @@ impl OAuth {
     pub async fn login_with(&self, prompt: &dyn LoginPrompt, request: LoginRequest) -> Result<LoginStatus, LoginError> {
         self.load_for_login().await?;
         match self.begin(Task::Login) {
-            // Boxed, because the future contains the flows of the whole login.
+            // Boxed to keep this future small: the inner future contains the state of the whole login.
             Ok(_running) => Box::pin(self.run_login(prompt, request)).await,
             Err(ended) => self.other_login(ended).await,
         }
@@ -146,7 +146,7 @@ impl OAuth {
         self.finish(stored, callback).await
     }
 
-    /// Begins a login, and stores it, so that it can be finished after a restart of the program.
+    /// Begins a login, and stores the login before the user sees its URL, so that a restarted program can finish it.
     async fn begin_attempt(
         &self,
         discovered: Discovered,
@@ -223,8 +223,8 @@ impl OAuth {
 
     /// Deletes the waiting login with this `state`. Returns whether its code may be sent.
     ///
-    /// Returns `false` if no login is stored: another task or process has deleted it, and has sent the code. An authorization
-    /// server revokes the token if it receives the code twice.
+    /// Returns `false` if no login is stored: another task or process has then deleted the login and sent the code. An
+    /// authorization server revokes the token if it receives the code twice.
     async fn claim(&self, state: &Secret) -> Result<bool, LoginError> {
         let _lock = self.0.documents.lock().await?;
         let stored: Option<StoredAttempt> = self.0.documents.load_attempt().await?;
@@ -235,7 +235,7 @@ impl OAuth {
         Ok(stored.is_some())
     }
 
-    /// Stores the token of a login, and uses the token from now on.
+    /// Stores the token of a login. All requests of this authorizer then send this token.
     pub(super) async fn store_grant(&self, mut grant: Grant) -> Result<LoginStatus, LoginError> {
         let saved = self.0.documents.save_login(&mut grant).await;
         let status = LoginStatus::new(&grant, &self.0.account);

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 /// log in at several places first.
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);
 
-/// The scopes and the conditions of a login.
+/// The scopes and the conditions of a login. The default suits most logins. [`OAuth::login_with`](crate::OAuth::login_with) takes
+/// this request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use = "a request has no effect until it is sent"]
@@ -59,7 +60,7 @@ pub(super) struct StoredAttempt {
     /// The URL of the resource that the token is for.
     pub(super) resource: String,
     pub(super) attempt: LoginAttempt,
-    /// The scopes that the caller chose.
+    /// The scopes of the [`LoginRequest`]. A login with other scopes cannot continue this login.
     pub(super) chosen_scopes: Option<Scopes>,
     /// [`OAuthSettings::fingerprint`] of the settings at the start of the login. Earlier versions computed another fingerprint:
     /// such a login can be finished, but a new login does not continue it.
@@ -75,8 +76,8 @@ impl StoredAttempt {
         now >= self.expires_at() || self.attempt.made_at > now + MAX_AGE
     }
 
-    /// Returns whether a new login can continue this attempt instead of beginning another one. The authorization server, the
-    /// request and the settings must fit.
+    /// Returns whether a new login can continue this attempt instead of beginning again. The authorization server, the request
+    /// and the settings must be the same.
     pub(super) fn is_usable_for(
         &self,
         discovered: &Discovered,

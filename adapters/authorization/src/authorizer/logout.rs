@@ -13,7 +13,7 @@ use crate::signing_key::new_entropy;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoggedOut {
-    /// Whether a token was stored or in use.
+    /// Whether there was a token to delete, in the store or in use.
     pub had_token: bool,
     /// Whether the authorization server has revoked the token.
     pub revocation: RevocationOutcome,

@@ -1,4 +1,4 @@
-//! [`MachineGrant`]: how a program gets a token without a user.
+//! [`MachineGrant`]: how a program gets tokens without asking a user to log in.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,8 @@ use std::sync::Arc;
 use mcpwire_driver::http::TokenError;
 use mcpwire_oauth::{ClientAuthentication, Scopes, Secret, SubjectToken, TokenEndpoint};
 
-/// How a program gets a token without a user.
+/// How a program gets tokens without asking a user to log in. [`OAuthBuilder::machine_grant`](crate::OAuthBuilder::machine_grant)
+/// takes this value.
 #[derive(Clone)]
 #[must_use = "a grant has no effect until it is used"]
 pub struct MachineGrant {
@@ -28,7 +29,7 @@ pub(super) enum Kind {
 pub struct Enterprise {
     /// The token endpoint of the identity provider.
     pub identity_provider: TokenEndpoint,
-    /// The client that is registered at the identity provider.
+    /// The client that is registered at the identity provider, and how it authenticates there.
     pub identity_client: ClientAuthentication,
     /// Returns the token of the user's login at the identity provider. Called for each new token, on a thread that may block.
     /// During the call, no other process with the same [`TokenStore`](crate::TokenStore) uses that login.
@@ -95,7 +96,8 @@ impl MachineGrant {
         self
     }
 
-    /// Accepts a workload's JWT for this audience, too.
+    /// Sets an audience for which the JWT of a workload may be issued, in addition to the URLs of the authorization server. Some
+    /// authorization servers require another audience. Ignored for other grants.
     pub fn audience(mut self, accepted: impl Into<String>) -> Self {
         if let Kind::Workload { audience, .. } = &mut self.kind {
             *audience = Some(accepted.into());

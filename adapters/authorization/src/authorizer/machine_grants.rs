@@ -15,7 +15,7 @@ use crate::in_flight::OneUseRequest;
 use crate::signing_key::new_entropy;
 
 impl OAuth {
-    /// Gets a token for the program without a user, and stores it.
+    /// Gets a token with `grant`, without asking a user, and stores the token.
     pub(super) async fn get_by_grant(&self, grant: &MachineGrant) -> Result<Grant, LoginError> {
         let previous = self.token();
         let discovered = self.discover(previous.as_ref()).await?;

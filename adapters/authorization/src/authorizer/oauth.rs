@@ -1,4 +1,4 @@
-//! [`OAuth`]: the authorizer of one server and account, its state, and the tasks that change it.
+//! [`OAuth`]: the authorizer of one account on one server, its state, and the tasks that change the state.
 
 use std::fmt;
 use std::future::Future;
@@ -77,7 +77,7 @@ impl OAuth {
         self.lock().secrets.clone()
     }
 
-    /// Returns the URL of the server.
+    /// Returns the URL of the MCP server.
     pub fn server_url(&self) -> &str {
         &self.0.server_url
     }
@@ -162,7 +162,7 @@ impl OAuth {
         FlowKeys { client: self.0.client_signer.clone(), dpop: self.lock().dpop_key.clone() }
     }
 
-    /// Returns the time by the runtime's clock.
+    /// Returns the current time, by the clock of the runtime.
     pub(super) fn now(&self) -> UnixTime {
         now(&*self.0.runtime)
     }
@@ -239,7 +239,7 @@ pub(super) fn spawn<T: Send + 'static>(
 ) -> oneshot::Receiver<T> {
     let (sender, receiver) = oneshot::channel();
     runtime.spawn(Box::pin(async move {
-        // The caller may have given up.
+        // Fails if the caller has dropped the receiver.
         let _ = sender.send(future.await);
     }));
     receiver

@@ -140,7 +140,7 @@ impl OAuth {
                     drop((lock, in_flight));
                     let refreshed = result?;
                     if let RefreshSource::Adopted = refreshed.source
-                        // The other process may have logged in with another client.
+                        // The other process may have logged in with another client, so the client is loaded, too.
                         && let Ok(Some(grant)) = self.0.documents.load().await
                     {
                         return Ok(grant);
@@ -165,7 +165,7 @@ impl OAuth {
         Ok(())
     }
 
-    /// Deletes the stored token if it has this generation.
+    /// Deletes the stored token if it has this generation. Another process may have stored a newer token since.
     async fn delete(&self, generation: u64) -> Result<(), StoreFailed> {
         match self.0.documents.load().await? {
             Some(grant) if grant.token.generation == generation => self.0.documents.remove().await,

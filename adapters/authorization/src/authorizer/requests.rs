@@ -97,7 +97,7 @@ impl OAuth {
                 let request = LoginRequest { challenge, requested_before: Some(scopes), ..LoginRequest::default() };
                 self.ask_for_login(request, "the stored token lacks them").await?;
             }
-            // Without a challenge, the server may want another authorization than OAuth.
+            // Without a challenge, the server may want another authorization than OAuth, so the caller gets the response.
             Decision::LoginRequired(_) if challenge.is_none() && self.0.prompt.is_none() => {
                 return Ok(AfterRefusal::GiveUp);
             }

@@ -37,11 +37,11 @@ pub(super) struct State {
     pub(super) has_stepped_up: bool,
     /// Number of consecutive failed renewals. It decides when the discovery runs again.
     pub(super) failed_renewals: u32,
-    /// Whether the stored token and the key have been loaded.
+    /// Whether the stored token and the DPoP key have been loaded.
     pub(super) is_loaded: bool,
     /// The tokens and client secrets of this authorizer, also replaced ones, the newest last. At most [`MAX_SECRETS`].
     pub(super) secrets: Vec<Secret>,
-    /// The tasks that run now.
+    /// The tasks that run now, so that no task runs twice at a time.
     pub(super) running: Vec<Task>,
     /// The result of the last login, for the tasks that have waited for that login. `None` before the first login, while a login runs,
     /// and after a login that was given up.
@@ -53,7 +53,7 @@ pub(super) struct State {
 /// A task that runs once at a time for all connections.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Loads the stored token and the key.
+    /// Loads the stored token and the DPoP key.
     Load,
     /// Logs the user in.
     Login,
@@ -79,7 +79,7 @@ impl State {
         }
     }
 
-    /// Adds the secrets of the current login to the known secrets.
+    /// Adds the secrets of the current login to `secrets`, so that programs can redact them.
     pub(super) fn collect_secrets(&mut self) {
         let token = self.access.token().map(|token| [Some(&token.access_token), token.refresh_token.as_ref()]);
         let client = self.client.as_ref();

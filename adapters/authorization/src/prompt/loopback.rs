@@ -13,7 +13,7 @@ type Page = (&'static str, &'static str);
 
 const RECEIVED: Page = ("200 OK", "The login has been received. You can close this page and go back to the program.");
 const OTHER_LOGIN: Page = ("400 Bad Request", "This is not the answer to the login of this program.");
-/// The page for other paths, such as `/favicon.ico`.
+/// The page for requests to other paths than that of the redirect URI, such as `/favicon.ico`.
 const OTHER_PATH: Page = ("404 Not Found", "There is nothing here.");
 /// The page for requests that a page of another site may have caused, and for anything that is no HTTP request.
 const REFUSED: Page = ("400 Bad Request", "This request is not part of a login.");
@@ -50,7 +50,7 @@ pub enum LoopbackError {
         "cannot listen for the login at `{0}`: use `127.0.0.1`, `[::1]` or `localhost`, and a path that begins with `/`"
     )]
     Address(String),
-    /// The port cannot be used.
+    /// The operating system refused the port.
     #[error("cannot listen for the login at {address}: {error}{}", advice(error))]
     Bind {
         /// The address and the port.
@@ -104,7 +104,7 @@ impl LoopbackListener {
         Ok(LoopbackListener { listener, redirect_uri: format!("http://{host}{path}"), host, path: path.to_owned() })
     }
 
-    /// Returns the redirect URI for the authorization server.
+    /// Returns the redirect URI to send to the authorization server, with the port that was chosen.
     pub fn redirect_uri(&self) -> &str {
         &self.redirect_uri
     }
@@ -164,7 +164,7 @@ fn has_place(visitors: &[Visitor], now: Instant) -> bool {
         || visitors.first().is_some_and(|oldest| now.duration_since(oldest.accepted_at) >= MIN_STAY)
 }
 
-/// A connection to the listener.
+/// A connection to the listener, with the part of its request that has arrived.
 struct Visitor {
     stream: TcpStream,
     accepted_at: Instant,
@@ -230,7 +230,7 @@ fn read<'a>(head: &'a [u8], host: &str, path: &str) -> Poll<Result<&'a str, Page
     }
 }
 
-/// Returns the HTTP response with this page. The page runs no script, and loads nothing.
+/// Returns the HTTP response that contains this page. The page runs no script, and loads no other resources.
 fn response((status, text): Page) -> String {
     let body = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>mcpwire</title>\

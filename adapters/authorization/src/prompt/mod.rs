@@ -15,7 +15,7 @@ pub use browser::Browser;
 pub use loopback::{LoopbackError, LoopbackListener};
 pub use paste_back::PasteBack;
 
-/// Lets a user log in. Without a prompt, requests that need a login fail.
+/// Lets a user log in, for example in a browser. Without a prompt, requests that need a login fail.
 pub trait LoginPrompt: Send + Sync + 'static {
     /// Prepares a login, and chooses its redirect URI. `stored` is the redirect URI of an earlier registration, or `None` if the
     /// client has not registered. Use it again if possible: many authorization servers accept only the registered redirect URI.
@@ -86,7 +86,7 @@ where
             let (sender, receiver) = oneshot::channel();
             let run = move || {
                 let address = wait(&|| sender.is_canceled());
-                // The login may have been given up.
+                // Fails if the caller has given up the login.
                 let _ = sender.send(address);
             };
             thread::Builder::new().name("mcpwire-login".into()).spawn(run)?;

@@ -125,7 +125,8 @@ pub struct McpConfig {
     /// Whether the hub restarts the server after the server has failed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub restart: RestartPolicy,
-    /// Whether the server starts only when one of its tools is called.
+    /// Whether the server starts only when one of its tools is called, as soon as its tools are known. By default, `Hub::boot`
+    /// starts the server.
     #[serde(default, skip_serializing_if = "is_default")]
     pub lazy: bool,
     /// Time without tool calls after which the hub stops the server until the next call. By default, the server keeps running.

@@ -33,7 +33,7 @@ pub struct OAuthConfig {
     /// The `https` URL of the client's metadata document (Client ID Metadata Document). Authorization servers that support such
     /// documents need no registration of the client.
     pub client_metadata_url: Option<String>,
-    /// The scopes to ask for in place of those that the server names. If this list is empty, the server's scopes are used.
+    /// The scopes to ask for in place of the scopes that the server names. If this list is empty, the server's scopes are used.
     pub scopes: Vec<String>,
     /// The name of the user's account, for users with several accounts on one server. Each account has its own login.
     pub account: Option<String>,
@@ -66,7 +66,7 @@ pub struct OAuthConfig {
 #[serde(untagged, expecting = "an object of OAuth settings, or `false`")]
 #[expect(clippy::large_enum_variant, reason = "a value exists only while settings are read or written")]
 enum BoolOrObject {
-    /// The default settings with this value of [`OAuthConfig::enabled`].
+    /// Stands for the default settings with this value of [`OAuthConfig::enabled`].
     Bool(bool),
     Object(#[serde(with = "Members")] OAuthConfig),
 }

@@ -123,7 +123,7 @@ impl ValueGroup {
     }
 }
 
-/// The forms of an [`EnvVarConfig`] in JSON.
+/// The forms of an [`EnvVarConfig`] in JSON: a string, or an object.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a text, or an object with a `value` or a `secret_ref`")]
 enum TextOrObject {

@@ -27,7 +27,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
 }
 
 fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
-    // Codex refuses a token in the file too.
+    // Codex also refuses a token in the file.
     if present(members, "bearer_token") {
         let message =
             "this file must not contain a token. Name the variable that contains it in `bearer_token_env_var`";

@@ -95,7 +95,7 @@ impl Dialect {
         } else if is_entry(&whole) || members.get("server").is_some_and(is_entry) {
             Some(Dialect::ServerJson)
         } else {
-            // The whole file is an object of servers by name.
+            // The file may lack `mcpServers`, and be an object of servers by name.
             let is_server = |value: &Value| has_any(value, ["command", "url"]);
             (!members.is_empty() && members.values().all(is_server)).then_some(Dialect::McpServers)
         }

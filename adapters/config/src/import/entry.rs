@@ -10,7 +10,7 @@ use crate::HubError;
 use crate::config::{McpPackage, McpPackageType, McpTransport};
 use crate::secrets::{is_secret, split_secret};
 
-/// Imports each of `servers`, the object in the member `field` of `file`. `entry` reads the entry of one server.
+/// Imports the servers in the object `servers`, which is the member `field` of `file`. `entry` converts the entry of one server.
 pub(super) fn read_servers(
     file: &Value,
     servers: Option<&Value>,

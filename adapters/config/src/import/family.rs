@@ -14,7 +14,7 @@ use crate::HubError;
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
     let mut servers = match whole.get("mcpServers") {
         Some(servers) => servers.clone(),
-        // The whole file is an object of servers by name.
+        // The file may lack `mcpServers`, and be an object of servers by name.
         None if import.dialect == Dialect::McpServers => whole.clone(),
         None => Value::Object(Map::new()),
     };

@@ -154,8 +154,8 @@ impl Imported {
 /// requests at once.
 const THREADS: usize = 8;
 
-/// Stores the secrets of several imported servers in `store`, on several threads. Does for each server what
-/// [`Imported::keep_secrets`] does, and returns the results in the order of `servers`.
+/// Stores the secrets of several imported servers in `store`, on several threads. Calls [`Imported::keep_secrets`] for each
+/// server, and returns the results in the order of `servers`.
 pub fn keep_all_secrets(servers: &[Imported], store: &dyn SecretStore) -> Vec<Result<(), HubError>> {
     let chunk = servers.len().div_ceil(THREADS).max(1);
     let keep = |servers: &[Imported]| servers.iter().map(|server| server.keep_secrets(store)).collect::<Vec<_>>();

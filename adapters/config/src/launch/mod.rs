@@ -118,7 +118,7 @@ impl Launch {
     }
 }
 
-/// Returns whether the client may log in to the server `def`.
+/// Returns whether the client may log in to the server `def` with OAuth. A server with an `Authorization` header needs no login.
 fn may_log_in(config: &McpConfig, def: &McpServerDef) -> bool {
     let has_credentials = def.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
     // An authorization server cannot be reached over the Unix socket of the MCP server.

@@ -116,8 +116,8 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Returns a remark for the host of a URL that is an IPv4 address but does not look like one. Returns an empty text for other
-/// hosts.
+/// Returns a remark if the host of a URL is an IPv4 address in an unusual form, such as a single number. Returns an empty text
+/// for other hosts.
 fn address_of(url: &str) -> String {
     disguised_ipv4(url).map(|address| format!(" (the host {address})")).unwrap_or_default()
 }

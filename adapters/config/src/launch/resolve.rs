@@ -33,7 +33,7 @@ pub(super) struct Resolved {
     pub(super) preview: Preview,
     /// The paths of the required values that are missing, such as `env_vars.TOKEN`.
     pub(super) missing: Vec<String>,
-    /// The first error of a value. The preview is complete nevertheless.
+    /// The first error of a value, which prevents the start. The preview is complete nevertheless.
     pub(super) error: Option<HubError>,
 }
 
@@ -132,7 +132,7 @@ fn found(values: Values) -> BTreeMap<String, Secret> {
 
 /// A value that was looked up, and what a preview shows of it.
 pub(super) struct Found {
-    /// `None` if the value is missing or was not read.
+    /// The resolved value. `None` if the value is missing or was not read.
     pub(super) value: Option<Secret>,
     shown: Shown,
 }

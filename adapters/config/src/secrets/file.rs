@@ -18,7 +18,7 @@ use super::secret::{Secret, SecretRef, SecretStore, of_server};
 use crate::HubError;
 use crate::disk::{check_version, unavailable};
 
-/// The version of the file that this program writes.
+/// The format version of the files that this program writes.
 const VERSION: u64 = 1;
 
 /// Maximum size of the file with the secrets of one server, in bytes. The store neither writes nor reads a larger file. A private
@@ -182,7 +182,7 @@ impl SecretStore for FileSecrets {
     }
 }
 
-/// The version of a file of secrets, which is read before the rest.
+/// The version of a file of secrets. It is read first, because files of later versions may have another format.
 #[derive(Deserialize)]
 struct Header {
     v: u64,

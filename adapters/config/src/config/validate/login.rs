@@ -5,7 +5,7 @@ use super::values::check_value;
 use crate::config::{McpConfig, OAuthConfig, Redirect, ValueGroup};
 use crate::url::is_address;
 
-/// Maximum number of bytes of a scope.
+/// Maximum length of a scope, in bytes.
 const MAX_SCOPE: usize = 512;
 
 pub(super) fn check(config: &McpConfig, problems: &mut Problems) {

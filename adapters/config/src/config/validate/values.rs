@@ -65,7 +65,7 @@ fn check_name(config: &McpConfig, group: ValueGroup, name: &str) -> Result<(), &
     }
 }
 
-/// Checks the value `name` of the group `group`, without resolving it.
+/// Checks the value `name` of the group `group`, without reading stored secrets or replacing variables.
 pub(super) fn check_value(
     config: &McpConfig,
     group: ValueGroup,
@@ -106,7 +106,7 @@ fn check_source(config: &McpConfig, group: ValueGroup, value: &EnvVarConfig) -> 
     }
     check_text(group, literal)?;
     match &value.spec {
-        // The values of the variables are not known yet.
+        // A literal with variables is checked when the server is started, because their values are not known yet.
         Some(spec) if names_in(literal).next().is_none() => check_literal(spec, literal),
         _ => Ok(()),
     }
