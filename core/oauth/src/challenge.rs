@@ -5,21 +5,21 @@ use alloc::vec::Vec;
 
 use crate::Scopes;
 
-/// One challenge of a `WWW-Authenticate` header, of any scheme.
+/// One challenge of a `WWW-Authenticate` header, of any authentication scheme.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Challenge {
-    /// The scheme as it was written. Compare it without regard to case: [`Challenge::has_scheme`].
+    /// The authentication scheme as the server wrote it. Compare it with [`Challenge::has_scheme`], which ignores case.
     pub scheme: String,
-    /// The data of schemes that have no parameters, for example `Negotiate`.
+    /// The token68 data of a scheme without parameters, such as `Negotiate`. `None` if the challenge has no such data.
     pub token68: Option<String>,
-    /// Names, in lower case, and values of the parameters.
+    /// The parameters as pairs of name and value. Names are in lower case.
     pub params: Vec<(String, String)>,
 }
 
 impl Challenge {
-    /// Parses the values of all `WWW-Authenticate` headers of a response.
+    /// Parses the `WWW-Authenticate` headers of a response.
     ///
-    /// Parameters without commas between them, and values without quotation marks around them, are read, too.
+    /// The parser also accepts parameters without separating commas, and values without quotation marks.
     pub fn parse_all<'a>(headers: impl IntoIterator<Item = &'a str>) -> Vec<Challenge> {
         let mut challenges = Vec::new();
         for header in headers {
@@ -28,12 +28,13 @@ impl Challenge {
         challenges
     }
 
-    /// Returns whether the challenge has this scheme.
+    /// Returns whether the challenge has this authentication scheme, ignoring case.
     pub fn has_scheme(&self, scheme: &str) -> bool {
         self.scheme.eq_ignore_ascii_case(scheme)
     }
 
-    /// Returns the value of a parameter, whose name is in lower case. If the parameter is there twice, the first counts.
+    /// Returns the value of a parameter, or `None` if it is missing. `name` must be in lower case. The first of
+    /// duplicate parameters counts.
     pub fn param(&self, name: &str) -> Option<&str> {
         self.params.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
@@ -53,10 +54,10 @@ impl<'a> Parser<'a> {
             }
             let token = self.take_while(is_token);
             if token.is_empty() {
-                // No token starts here, so the header is damaged. Skip one character.
+                // The header is malformed, because no token starts here. Skip one character.
                 self.rest = self.rest.get(1..).unwrap_or_else(|| self.rest.trim_start_matches(|c: char| !c.is_ascii()));
             } else if let Some(value) = self.value() {
-                // A parameter before the first scheme of the header belongs to no challenge.
+                // A parameter before the first scheme of a header belongs to no challenge, and is ignored.
                 if let Some(challenge) = challenges.get_mut(first..).and_then(<[Challenge]>::last_mut) {
                     challenge.params.push((token.to_ascii_lowercase(), value));
                 }
@@ -74,7 +75,7 @@ impl<'a> Parser<'a> {
         taken
     }
 
-    /// Reads `=` and a value, or returns `None` and reads nothing if the next character is not `=`.
+    /// Reads `=` and the value after it. Returns `None` and reads nothing if the next character is not `=`.
     fn value(&mut self) -> Option<String> {
         let after = self.rest.trim_start_matches([' ', '\t']).strip_prefix('=')?;
         self.rest = after.trim_start_matches([' ', '\t']);
@@ -84,7 +85,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Reads a quoted string. A string that does not end reaches to the end of the header.
+    /// Reads a quoted string. If the closing quotation mark is missing, the string extends to the end of the header.
     fn quoted_string(&mut self, inside: &'a str) -> String {
         let mut value = String::new();
         let mut chars = inside.chars();
@@ -99,7 +100,7 @@ impl<'a> Parser<'a> {
         value
     }
 
-    /// Reads a token68, or returns `None` and reads nothing.
+    /// Reads a token68. Returns `None` and reads nothing if there is no token68.
     fn token68(&mut self) -> Option<String> {
         let before = self.rest;
         self.rest = self.rest.trim_start_matches(' ');
@@ -115,14 +116,15 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns whether a token can contain the byte (RFC 9110, section 5.6.2).
+/// Returns whether an HTTP token may contain the byte (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// The `Bearer` and `DPoP` challenges of a refusal, merged (RFC 6750, section 3, and RFC 9728, section 5.1).
+/// The `Bearer` and `DPoP` challenges with which a server refuses a request, merged (RFC 6750, section 3, and RFC 9728,
+/// section 5.1).
 ///
-/// If several challenges have a parameter, the first one counts.
+/// If several challenges have the same parameter, the first one counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BearerChallenge {
@@ -130,20 +132,22 @@ pub struct BearerChallenge {
     pub bearer: bool,
     /// Whether the server accepts tokens with DPoP proofs.
     pub dpop: bool,
-    /// The URL of the server's metadata. The flows check it before they use it.
+    /// The URL of the server's metadata document. It is untrusted; the flows check it before they use it. `None` if the
+    /// challenge names none.
     pub resource_metadata: Option<String>,
-    /// The scopes that the refused request needs. `None` if the challenge names none.
+    /// The scopes that the refused request needs. `None` if the challenge names no scopes.
     pub scopes: Option<Scopes>,
-    /// The error code, for example `invalid_token` or `insufficient_scope`. Missing if the request had no token.
+    /// The error code, for example `invalid_token` or `insufficient_scope`. `None` if the server sent no code, as for a
+    /// request without a token.
     pub error: Option<String>,
-    /// The server's explanation of the error.
+    /// The server's explanation of the error. Untrusted text. `None` if the server sent none.
     pub error_description: Option<String>,
-    /// The algorithms that the server accepts for DPoP proofs.
+    /// The algorithms that the server accepts for DPoP proofs. Empty if the challenge does not list them.
     pub dpop_algorithms: Vec<String>,
 }
 
 impl BearerChallenge {
-    /// Reads the values of all `WWW-Authenticate` headers of a response. Returns `None` if they have neither a `Bearer` nor a
+    /// Parses the `WWW-Authenticate` headers of a response. Returns `None` if the response has neither a `Bearer` nor a
     /// `DPoP` challenge.
     pub fn parse<'a>(headers: impl IntoIterator<Item = &'a str>) -> Option<BearerChallenge> {
         let mut found = BearerChallenge::default();

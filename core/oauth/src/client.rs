@@ -1,4 +1,4 @@
-//! [`ClientInformation`]: who the client is at an authorization server.
+//! [`ClientInformation`]: the identifier and credentials of the client at an authorization server.
 
 use alloc::string::{String, ToString};
 
@@ -6,56 +6,58 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AuthMethod, ClientAuthentication, ClientKey, Error, Secret, TokenEndpoint, UnixTime};
 
-/// The source of a client's identifier (basic/authorization/client-registration).
+/// How a client got its identifier (basic/authorization/client-registration).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ClientSource {
-    /// The user or the program has supplied the identifier.
+    /// The user or the program has configured the identifier.
     PreRegistered,
-    /// The identifier is the URL of the client's metadata document, and valid at every authorization server.
+    /// The identifier is the URL of the client's metadata document. It is valid at every authorization server that
+    /// supports such documents.
     MetadataDocument,
-    /// The authorization server has issued the identifier (RFC 7591).
+    /// The authorization server issued the identifier when the client registered (RFC 7591).
     Registered,
 }
 
 /// The identifier and credentials of a client at one authorization server.
 ///
-/// Store it with the issuer and the redirect URI as the key, and pass it to the next [`Registration`](crate::Registration) or
-/// [`Login`](crate::Login), so that the client does not register at each login. A program that listens on a port of this
-/// machine first tries the port of the stored redirect URI: many authorization servers refuse another one.
+/// Store this value under the issuer and the redirect URI. Pass it to the next [`Registration`](crate::Registration) or
+/// [`Login`](crate::Login), so that the client does not register at each login. A program that listens on a local port
+/// first tries the port of the stored redirect URI, because many authorization servers refuse another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientInformation {
-    /// The source of the identifier.
+    /// How the client got its identifier.
     pub source: ClientSource,
-    /// The authorization server that knows the client.
+    /// The issuer of the authorization server at which the client is known.
     pub issuer: String,
-    /// The redirect URI that was registered.
+    /// The redirect URI with which the client was registered.
     pub redirect_uri: String,
-    /// The identifier of the client.
+    /// The client's identifier, `client_id`.
     pub client_id: String,
-    /// The secret, if the client has one.
+    /// The client's secret, or `None` for a client without a secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<Secret>,
-    /// The time at which the secret expires. `None` if it does not expire.
+    /// When the client's secret expires. `None` if the secret does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret_expires_at: Option<UnixTime>,
-    /// The method by which the client authenticates. `None` if its registration does not say.
+    /// The method by which the client authenticates at the token endpoint. `None` if the registration does not name a
+    /// method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_method: Option<AuthMethod>,
-    /// The token for changes of the registration (RFC 7592).
+    /// The access token with which the client can change its registration (RFC 7592). `None` if the server issued none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration_access_token: Option<Secret>,
-    /// The URL at which the registration can be changed (RFC 7592).
+    /// The URL at which the client can change its registration (RFC 7592). `None` if the server named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration_client_uri: Option<String>,
-    /// When the client was registered, or first used.
+    /// When the client was registered. For a client that need not register, when it was first used.
     pub registered_at: UnixTime,
 }
 
 impl ClientInformation {
-    /// Creates a client without a secret.
+    /// Creates the information of a client without a secret.
     pub(crate) fn new(
         source: ClientSource,
         client_id: &str,
@@ -77,8 +79,8 @@ impl ClientInformation {
         }
     }
 
-    /// Returns whether a registration can be used again: it is one of this issuer, has this redirect URI, and its secret has not
-    /// expired.
+    /// Returns whether the client can use this registration again. It must be a registration at `issuer` for
+    /// `redirect_uri`, with a secret that has not expired.
     pub fn is_registered_for(&self, issuer: &str, redirect_uri: &str, now: UnixTime) -> bool {
         self.source == ClientSource::Registered
             && self.issuer == issuer
@@ -86,7 +88,8 @@ impl ClientInformation {
             && self.client_secret_expires_at.is_none_or(|end| now < end)
     }
 
-    /// Chooses how the client authenticates at a token endpoint. `key` is that of clients that sign assertions.
+    /// Chooses how the client authenticates at a token endpoint. `key` is the signing key of a client that uses
+    /// `private_key_jwt`, or `None`.
     pub fn authentication(
         &self,
         endpoint: &TokenEndpoint,

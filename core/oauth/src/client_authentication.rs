@@ -14,10 +14,11 @@ use crate::error::quoted;
 use crate::jose;
 use crate::{AuthMethod, Entropy, Error, ErrorKind, Secret, Setting, SigningAlgorithm, Step, UnixTime};
 
-/// The time for which an assertion of a client is valid. It allows for clocks that differ a little.
+/// Time after which a signed client assertion expires. Two minutes allow for small differences between the clocks.
 const ASSERTION_LIFE: Duration = Duration::from_secs(120);
 
-/// Describes the key by which a client authenticates (`private_key_jwt`). The program keeps the key itself.
+/// Describes the key with which a client authenticates by `private_key_jwt`. The private key itself stays with the
+/// program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientKey {
     algorithm: SigningAlgorithm,
@@ -25,19 +26,19 @@ pub struct ClientKey {
 }
 
 impl ClientKey {
-    /// Describes a key by its algorithm.
+    /// Describes a key by its signature algorithm, without a key identifier.
     pub const fn new(algorithm: SigningAlgorithm) -> Self {
         ClientKey { algorithm, key_id: None }
     }
 
-    /// Names the key in the header of assertions (`kid`), as the client has registered it.
+    /// Sets the identifier under which the key was registered. Assertions contain it as `kid`. Default: none.
     pub fn key_id(mut self, key_id: impl Into<String>) -> Self {
         self.key_id = Some(key_id.into());
         self
     }
 }
 
-/// How a client authenticates at a token endpoint: its identifier and credential.
+/// The identifier of a client, and the credential with which it authenticates at a token endpoint.
 ///
 /// `Debug` does not show the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,27 +56,27 @@ enum Credential {
 }
 
 impl ClientAuthentication {
-    /// Creates a public client: it names its identifier, and has no secret.
+    /// Creates a public client, which sends its identifier but has no secret.
     pub fn public(client_id: impl Into<String>) -> Self {
         Self::new(Some(client_id.into()), Credential::None)
     }
 
-    /// Creates a client without an identifier, for grants whose assertion says who the client is.
+    /// Creates a client that sends no identifier, for grants whose assertion identifies the client.
     pub fn anonymous() -> Self {
         Self::new(None, Credential::None)
     }
 
-    /// Creates a client that sends its secret by HTTP Basic.
+    /// Creates a client that sends its secret in the `Authorization` header (HTTP Basic).
     pub fn client_secret_basic(client_id: impl Into<String>, secret: Secret) -> Self {
         Self::new(Some(client_id.into()), Credential::Basic(secret))
     }
 
-    /// Creates a client that sends its secret in the body.
+    /// Creates a client that sends its secret in the body of the request.
     pub fn client_secret_post(client_id: impl Into<String>, secret: Secret) -> Self {
         Self::new(Some(client_id.into()), Credential::Post(secret))
     }
 
-    /// Creates a client that signs an assertion.
+    /// Creates a client that authenticates with an assertion signed by `key`.
     pub fn private_key_jwt(client_id: impl Into<String>, key: ClientKey) -> Self {
         Self::new(Some(client_id.into()), Credential::PrivateKeyJwt(key))
     }
@@ -84,12 +85,12 @@ impl ClientAuthentication {
         ClientAuthentication { client_id, credential }
     }
 
-    /// Chooses the method by what the client has and what the authorization server supports.
+    /// Chooses how a client authenticates, from its credentials and the methods that the authorization server supports.
     ///
-    /// `registered` is the method of the client's registration, if it names one. `supported` is
-    /// `token_endpoint_auth_methods_supported`. A key is preferred to a secret, and a secret is sent by the first method
-    /// that the list has for one; without a list, RFC 8414 says `client_secret_basic`. A client that has neither secret
-    /// nor key is public, also where the metadata does not say so: some authorization servers leave `none` out.
+    /// `registered` is the method in the client's registration, if it names one. `supported` is
+    /// `token_endpoint_auth_methods_supported`. A key is preferred to a secret. A secret is sent by the first listed
+    /// method that uses a secret, or by `client_secret_basic` if there is no list (RFC 8414). A client without secret
+    /// and key is public even if the list lacks `none`, because some authorization servers omit it.
     pub fn choose(
         client_id: &str,
         secret: Option<&Secret>,
@@ -132,11 +133,11 @@ impl ClientAuthentication {
         })
     }
 
-    /// Returns the client as it authenticates at another endpoint: it sends its secret in the other way if the endpoint
-    /// lists only that. Without a list, nothing changes.
+    /// Adapts how the client authenticates to another endpoint. The client sends its secret by the other method if
+    /// `supported` lists only that method. Without a list, nothing changes.
     ///
-    /// A public client sends an empty secret (RFC 6749, section 2.3.1) to an endpoint that lists only methods with one: the
-    /// revocation of the Python SDK requires the parameter.
+    /// If the list has only methods with a secret, a public client sends an empty secret (RFC 6749, section 2.3.1),
+    /// because the revocation endpoint of the Python SDK requires the parameter.
     pub fn at_endpoint(self, supported: Option<&[String]>) -> Self {
         let lists = |method: AuthMethod| supported.into_iter().flatten().any(|name| name == method.name());
         let (basic, post) = (lists(AuthMethod::ClientSecretBasic), lists(AuthMethod::ClientSecretPost));
@@ -151,12 +152,12 @@ impl ClientAuthentication {
         ClientAuthentication { credential, ..self }
     }
 
-    /// Returns the identifier of the client, or `None` if the client is anonymous.
+    /// Returns the client's identifier, or `None` if the client sends no identifier.
     pub fn client_id(&self) -> Option<&str> {
         self.client_id.as_deref()
     }
 
-    /// Returns the method by which the client authenticates.
+    /// Returns the method by which the client authenticates, as metadata names it.
     pub const fn method(&self) -> AuthMethod {
         match self.credential {
             Credential::None => AuthMethod::None,
@@ -166,7 +167,7 @@ impl ClientAuthentication {
         }
     }
 
-    /// Returns the secret of the client, or `None` if it has none.
+    /// Returns the client's secret, or `None` if the client has no secret.
     pub(crate) const fn secret(&self) -> Option<&Secret> {
         match &self.credential {
             Credential::Basic(secret) | Credential::Post(secret) => Some(secret),
@@ -174,15 +175,17 @@ impl ClientAuthentication {
         }
     }
 
-    /// Returns the credentials of HTTP Basic, or `None` if the client does not send them.
+    /// Returns the encoded credentials for HTTP Basic, or `None` if the client authenticates by another method.
     pub(crate) fn basic(&self) -> Option<String> {
         let Credential::Basic(secret) = &self.credential else { return None };
         let client_id = self.client_id.as_deref().unwrap_or_default();
-        // RFC 6749, section 2.3.1: both are form-encoded before base64, so that a colon in them is harmless.
+        // RFC 6749, section 2.3.1: identifier and secret are form-encoded before base64, so that they may contain a
+        // colon.
         Some(BASE64_STANDARD.encode(encode_for_basic(client_id) + ":" + &encode_for_basic(secret.expose())))
     }
 
-    /// Returns the signing input of an assertion for one request, or `None` if the client authenticates in another way.
+    /// Returns the bytes to sign for a client assertion, as text. `None` if the client authenticates by another method.
+    /// `issuer` becomes the audience.
     pub(crate) fn assertion_input(&self, issuer: &str, now: UnixTime, entropy: &mut Entropy) -> Option<String> {
         let Credential::PrivateKeyJwt(key) = &self.credential else { return None };
         let client_id = self.client_id.as_deref()?;
@@ -195,8 +198,8 @@ impl ClientAuthentication {
         Some(jose::signing_input(&header, &claims))
     }
 
-    /// Adds the identifier and the credential of the client to a request. `assertion` is the signed
-    /// [`assertion_input`](Self::assertion_input).
+    /// Adds the client's identifier and credential to a request. `assertion` is the signed
+    /// [`assertion_input`](Self::assertion_input), or `None` for other methods.
     pub(crate) fn apply(
         &self,
         form: Form,
@@ -208,13 +211,14 @@ impl ClientAuthentication {
             Credential::None => form.with_optional("client_id", client_id),
             Credential::Basic(_) => {
                 headers.extend(self.basic().map(|basic| ("authorization".into(), "Basic ".to_string() + &basic)));
-                // RFC 6749 does not ask for it, and some servers, such as those of the Python SDK, look for the client by it.
+                // RFC 6749 does not require `client_id` here. Some servers, such as those of the Python SDK, need it to
+                // find the client.
                 form.with_optional("client_id", client_id)
             }
             Credential::Post(secret) => {
                 form.with_optional("client_id", client_id).with("client_secret", secret.expose())
             }
-            // The assertion names the client (RFC 7523, section 3).
+            // The assertion already identifies the client (RFC 7523, section 3).
             Credential::PrivateKeyJwt(_) => form
                 .with("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
                 .with_optional("client_assertion", assertion),
@@ -222,7 +226,7 @@ impl ClientAuthentication {
     }
 }
 
-/// Encodes a value for HTTP Basic. Some servers read only percent-encoding, and all read `%20` as a space.
+/// Encodes a value for HTTP Basic. A space becomes `%20`, because some servers do not decode `+`.
 fn encode_for_basic(text: &str) -> String {
     encode(text).replace('+', "%20")
 }

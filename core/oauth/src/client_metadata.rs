@@ -1,4 +1,4 @@
-//! What a client says about itself: in a registration, and in its metadata document.
+//! The client metadata, such as name and redirect URIs, for registrations and for the client's metadata document.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,10 +9,11 @@ use serde::Serialize;
 use crate::url::{has_path, is_https, is_loopback, is_secure};
 use crate::{AuthMethod, Error, ErrorKind, OAuthSettings, Step};
 
-/// Returns the JSON document that must be available at the URL of [`OAuthSettings::client_metadata_url`] (Client ID Metadata
-/// Document). `redirect_uris` are all redirect URIs that the program uses.
+/// Returns the JSON document to publish at the URL of [`OAuthSettings::client_metadata_url`] (Client ID Metadata
+/// Document). Authorization servers read the client's name and redirect URIs from it.
 ///
-/// Fails if the settings have no such URL, or if it is not an `https` URL with a path.
+/// `redirect_uris` must contain all redirect URIs that the program uses. Fails if the settings have no such URL, or if
+/// it is not an `https` URL with a path.
 pub fn client_metadata_document(settings: &OAuthSettings, redirect_uris: &[&str]) -> Result<String, Error> {
     let url = settings.metadata_url.as_deref().unwrap_or_default();
     check_metadata_url(url)?;
@@ -22,7 +23,7 @@ pub fn client_metadata_document(settings: &OAuthSettings, redirect_uris: &[&str]
     Ok(document.to_json())
 }
 
-/// Fails unless the URL can identify a client (Client ID Metadata Document, section 3).
+/// Fails unless the URL is valid as a client's identifier (Client ID Metadata Document, section 3).
 pub(crate) fn check_metadata_url(url: &str) -> Result<(), Error> {
     let has_dots = url.split(['/', '?']).any(|part| matches!(part, "." | ".."));
     if is_secure(url) && is_https(url) && has_path(url) && !url.contains('#') && !has_dots {
@@ -45,7 +46,7 @@ pub(crate) struct ClientMetadata<'a> {
     pub(crate) response_types: [&'static str; 1],
     pub(crate) token_endpoint_auth_method: &'static str,
     pub(crate) application_type: &'static str,
-    /// RFC 9449, section 5.2.
+    /// Whether the client uses only tokens that are bound to a DPoP key (RFC 9449, section 5.2).
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub(crate) dpop_bound_access_tokens: bool,
 }

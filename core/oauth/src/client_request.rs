@@ -1,4 +1,4 @@
-//! [`ClientRequest`]: a form that a client sends to its authorization server, and authenticates.
+//! [`ClientRequest`]: a form that a client sends to an endpoint of its authorization server, with its credentials.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -16,28 +16,29 @@ use crate::{
 
 /// A flow that sends a form to an endpoint of an authorization server.
 ///
-/// It signs the client's assertion and the DPoP proof, and repeats the request once if the server wants another
-/// proof: with a nonce, or for its own time.
+/// The flow signs the client assertion and the DPoP proof if they are needed. It repeats the request once if the server
+/// asks for a proof with a nonce, or with the time of the server's clock.
 pub(crate) struct ClientRequest {
     step: Step,
     pub(crate) url: String,
     issuer: String,
     client: ClientAuthentication,
     pub(crate) form: Form,
-    /// The secrets of the form, and the assertions of the client.
+    /// The secrets in the form and the signed client assertions. They are removed from error messages.
     pub(crate) secrets: Vec<Secret>,
     pub(crate) dpop: Option<Dpop>,
     entropy: Entropy,
-    /// Whether the request was repeated with another proof.
+    /// Whether the request was already repeated with another DPoP proof.
     is_repeated: bool,
     state: State,
 }
 
 enum State {
     New,
-    /// The client signs its assertion.
+    /// The program signs the client assertion. Contains the bytes to sign, as text.
     SigningAssertion(String),
-    /// The client signs the DPoP proof. The assertion is signed, if there is one.
+    /// The program signs the DPoP proof. `assertion` is the signed client assertion, or `None` if the client needs
+    /// none.
     SigningProof {
         assertion: Option<String>,
         proof: Proof,
@@ -47,7 +48,7 @@ enum State {
 }
 
 impl ClientRequest {
-    /// Creates a request to `endpoint`. `secrets` are those of the form, which errors must not show.
+    /// Creates a request to `endpoint`. `secrets` are the secrets in the form, which are removed from error messages.
     pub(crate) fn new(
         step: Step,
         endpoint: TokenEndpoint,
@@ -61,7 +62,7 @@ impl ClientRequest {
         ClientRequest { step, url, issuer, client, form, secrets, dpop, entropy, is_repeated, state }
     }
 
-    /// Makes the request ready to be started again, with another form.
+    /// Resets the flow, so that it can be started again with another form.
     pub(crate) fn reset(&mut self, form: Form) {
         (self.form, self.is_repeated, self.state) = (form, false, State::New);
     }
@@ -70,10 +71,10 @@ impl ClientRequest {
         self.step
     }
 
-    /// Completes the error that a server has written: removes the secrets of this request, and says how the client authenticated if
-    /// the server does not accept it.
+    /// Completes the error of a response: removes the secrets of this request, and names the client's authentication
+    /// method if the server did not accept the client.
     ///
-    /// Servers repeat requests as they have received them, so the secrets are also removed in the form in which they were sent.
+    /// Servers may quote a request as they received it, so the encoded forms of the secrets are removed, too.
     pub(crate) fn explain(&self, error: Error) -> Error {
         let mut error = error;
         if error.code() == Some("invalid_client") {
@@ -90,7 +91,7 @@ impl ClientRequest {
         secrets.fold(error, |error, secret| error.without(secret).without(&encode(secret)))
     }
 
-    /// Signs the assertion of the client if it has one, then goes on.
+    /// Asks the program to sign the client assertion. If the client needs no assertion, continues with the DPoP proof.
     fn begin(&mut self, now: UnixTime) -> Action<Response> {
         match self.client.assertion_input(&self.issuer, now, &mut self.entropy) {
             Some(input) => {
@@ -102,7 +103,7 @@ impl ClientRequest {
         }
     }
 
-    /// Signs the DPoP proof if the token is to be bound, then goes on.
+    /// Asks the program to sign the DPoP proof. If no DPoP key is set, continues with the request.
     fn prove(&mut self, assertion: Option<String>, now: UnixTime) -> Action<Response> {
         let Some(dpop) = &self.dpop else { return self.send(assertion.as_deref(), None) };
         let proof = dpop.begin_proof("POST", &self.url, None, now, &mut self.entropy);
@@ -168,7 +169,7 @@ impl Flow for ClientRequest {
 }
 
 impl fmt::Debug for ClientRequest {
-    /// Leaves out the form, which contains secrets.
+    /// Omits the form, because it contains secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientRequest").field("step", &self.step).field("url", &self.url).finish_non_exhaustive()
     }

@@ -16,24 +16,25 @@ use crate::{
     Scopes, Secret, Step, TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
 };
 
-/// The time between two requests if the server names none, and what `slow_down` adds to it (RFC 8628, section 3.5).
+/// Default interval between two token requests, and the increase after the error `slow_down` (RFC 8628, section 3.5).
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// The longest time between two requests.
+/// Maximum interval between two token requests, even if the server asks for a longer one.
 const MAX_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
-/// The time for which a code is valid if the server does not say.
+/// Time for which a device code is valid if the server does not say.
 const LIFE: Duration = Duration::from_secs(10 * 60);
 
-/// The longest time for which a code is valid.
+/// Maximum time for which a device code is used, even if the server names a longer time.
 const MAX_LIFE: Duration = Duration::from_secs(60 * 60);
 
-/// Maximum number of characters of a code that a user must type.
+/// Maximum number of characters of the code that a user must type. A login with a longer code fails.
 const MAX_USER_CODE: usize = 64;
 
-/// The login of a user whose browser is on another device, or who has no browser here.
+/// A login for users without a browser on this device. The user enters a code on another device, such as a phone.
 ///
-/// The program shows an address and a code, and waits until the user has entered the code there. To cancel the login, drop it.
+/// The program shows an address and a code, and waits until the user has entered the code at that address. To cancel
+/// the login, drop this value.
 #[derive(Debug)]
 pub struct DeviceLogin {
     endpoint: TokenEndpoint,
@@ -59,11 +60,11 @@ pub enum DeviceAction {
         /// The bytes that the signature covers.
         bytes: Vec<u8>,
     },
-    /// Show this to the user, and resume with [`DeviceInput::Done`].
+    /// Show the address and the code to the user, and resume with [`DeviceInput::Done`] without waiting for the user.
     ShowCode(DeviceCode),
-    /// Wait until this time, and resume with [`DeviceInput::Done`].
+    /// Wait until this time before the next token request, and resume with [`DeviceInput::Done`].
     Wait(UnixTime),
-    /// The user has logged in.
+    /// The user has logged in. Contains the issued token.
     Done(TokenResponse),
 }
 
@@ -71,21 +72,22 @@ pub enum DeviceAction {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DeviceInput {
-    /// The code is shown, or the time has come.
+    /// The code is shown, or the time to wait for has come.
     Done,
-    /// The result of a request or signature.
+    /// The result of [`DeviceAction::Fetch`] or [`DeviceAction::Sign`].
     Network(Input),
 }
 
-/// The code and the address with which a user logs in on another device.
+/// The code that a user enters on another device to log in, and the address at which to enter it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeviceCode {
-    /// The code for the user to enter. It contains neither control characters nor invisible ones.
+    /// The code for the user to enter. It contains no control or invisible characters.
     pub user_code: String,
-    /// The URL at which the user enters the code: `https`, or `http` to this machine if the authorization server is on it.
+    /// The URL at which the user enters the code: `https`, or `http` to this machine if the authorization server runs
+    /// on it.
     pub verification_uri: String,
-    /// A URL that contains the code, for a QR code or a browser.
+    /// The URL with the code in it, for example for a QR code. `None` if the server sent no such URL.
     pub verification_uri_complete: Option<String>,
     /// When the code expires.
     pub expires_at: UnixTime,
@@ -109,8 +111,8 @@ struct Polling {
 }
 
 impl DeviceLogin {
-    /// Creates a login. `url` is the `device_authorization_endpoint` of the authorization server. The client must be registered
-    /// for the grant `urn:ietf:params:oauth:grant-type:device_code`.
+    /// Creates a login. `url` is the `device_authorization_endpoint` of the authorization server. The client must be
+    /// registered for the grant type `urn:ietf:params:oauth:grant-type:device_code`.
     pub fn new(
         url: impl Into<String>,
         endpoint: TokenEndpoint,
@@ -122,13 +124,13 @@ impl DeviceLogin {
         DeviceLogin { endpoint, client, resource, scopes, dpop: None, entropy, url: url.into(), state: State::New }
     }
 
-    /// Binds the token to a key.
+    /// Sets the DPoP key to which the token will be bound. `None`, the default, asks for a token that is not bound.
     pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
         self.dpop = dpop;
         self
     }
 
-    /// Returns the first action.
+    /// Returns the first action. Call this function once.
     pub fn start(&mut self, now: UnixTime) -> Result<DeviceAction, Error> {
         if !matches!(self.state, State::New) {
             return Err(Error::misuse(Step::DeviceAuthorization));
@@ -216,7 +218,8 @@ impl DeviceLogin {
                     Some("authorization_pending") => {}
                     Some("slow_down") => polling.slow_down(None),
                     Some("expired_token") => return Err(expired()),
-                    // The user may be at the login right now. RFC 8628 wants fewer requests then.
+                    // The user may be about to finish the login, so a temporary error does not end it. RFC 8628 asks
+                    // for longer intervals then.
                     _ if error.kind() == ErrorKind::Temporary => polling.slow_down(error.retry_after()),
                     _ => return Err(error),
                 }
@@ -234,13 +237,14 @@ impl Polling {
     }
 }
 
-/// Reads a device authorization response (RFC 8628, section 3.2): the code for the user, and what the requests for the token need.
+/// Parses a device authorization response (RFC 8628, section 3.2). Returns the code for the user, and the data for the
+/// token requests.
 fn read_code(response: &Response, url: &str, now: UnixTime) -> Result<(DeviceCode, Polling), Error> {
     let step = Step::DeviceAuthorization;
     let body = token_response::read_object(response, step, url)?;
     let text = |name| body.text(name);
     let error = |kind, reason| Err(Error::new(kind, step, reason).at(url).with_status(response.status));
-    // Some servers have the names of drafts of the specification.
+    // Some servers use the member name of an early draft, `verification_url`.
     let verification_uri = text("verification_uri").or_else(|| text("verification_url"));
     let (Some(device_code), Some(user_code), Some(verification_uri)) =
         (text("device_code"), text("user_code"), verification_uri)

@@ -6,67 +6,70 @@ use super::{Access, Current, Renewal, TokenId, login_required};
 use crate::token_response::ProofRefusal;
 use crate::{BearerChallenge, Error, Scopes, StepUpLimit, UnixTime};
 
-/// Maximum number of times that a request is repeated: for a nonce, for a renewed token, and for a login.
+/// Maximum number of times that one request is repeated, because of a new nonce, a renewed token or a login. The next
+/// refusal is final.
 const MAX_REPEATS: u32 = 3;
 
-/// A response that refuses a request.
+/// A response with which the server refuses a request. [`Access::refused`] decides from it what to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal<'a> {
     /// The status code: 401 or 403.
     pub status: u16,
-    /// The challenge of the `WWW-Authenticate` headers, or `None` without one.
+    /// The challenge of the `WWW-Authenticate` headers, or `None` if the response has no such challenge.
     pub challenge: Option<&'a BearerChallenge>,
-    /// The token that the request contained, or `None` if it contained none.
+    /// The identifier of the token that the request contained, or `None` if the request contained no token.
     pub sent: Option<TokenId>,
-    /// Number of times that the request was repeated before.
+    /// Number of times that this request was already repeated. 0 for the first response.
     pub repeats: u32,
-    /// Whether the response changes the next proof, by a nonce or a time: the results of [`Access::take_nonce`] and
-    /// [`Access::take_date`].
+    /// Whether the next DPoP proof will have another nonce or time because of this response. Pass `true` if
+    /// [`Access::take_nonce`] or [`Access::take_date`] returned `true`.
     pub has_new_nonce: bool,
-    /// The operation that the request asked for, such as `tools/call search`. Logins are counted for each operation.
+    /// The operation that the request asked for, such as `tools/call search`. The number of logins is limited for each
+    /// operation.
     pub operation: &'a str,
 }
 
 impl Refusal<'_> {
-    /// Returns the scopes that the server wants, or `None` if it names none.
+    /// Returns the scopes that the challenge asks for, or `None` if it names no scopes.
     fn scopes(&self) -> Option<&Scopes> {
         self.challenge?.scopes.as_ref()
     }
 }
 
-/// The next step after a request was refused.
+/// What the caller does after the server has refused a request, as [`Access::refused`] decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decision {
-    /// Repeat the request with what [`Access::authorize`] returns now.
+    /// Repeat the request with the current result of [`Access::authorize`].
     Repeat,
-    /// Wait until the renewal has ended, then repeat the request.
+    /// Wait until the renewal of the token has ended, then repeat the request.
     Renew {
         /// Whether the caller must start the renewal.
         start_renewal: bool,
     },
-    /// The token lacks scopes. A login that asks for these ones helps; a renewal does not.
+    /// The token lacks scopes. Let the user log in and ask for `scopes`; a renewal of the token does not help.
     StepUp {
-        /// The scopes that were requested before, and those of the challenge.
+        /// The scopes that earlier requests asked for, and the scopes of the challenge.
         scopes: Scopes,
     },
-    /// The user must log in.
+    /// The user must log in before the request is repeated. Contains the error to show.
     LoginRequired(Error),
-    /// The token could not be renewed.
+    /// The token could not be renewed, for example because the network failed. Contains the error of the renewal.
     Failed(Error),
-    /// The refusal is permanent. Return the response.
+    /// The refusal is permanent. Return the server's response to the caller.
     GiveUp,
 }
 
 impl Access {
-    /// Decides what to do with a request that was refused.
+    /// Decides how to react to a response with status 401 or 403, and updates the state of the token.
     pub fn refused(&mut self, refusal: &Refusal<'_>, now: UnixTime) -> Decision {
         let error = refusal.challenge.and_then(|challenge| challenge.error.as_deref());
         let is_about_proof = ProofRefusal::from_code(error).is_some();
         match refusal.status {
             _ if refusal.repeats >= MAX_REPEATS => Decision::GiveUp,
             401 | 403 if is_about_proof && refusal.has_new_nonce => Decision::Repeat,
-            // A proof is fresh for each request, so another one for the same time would be refused, too.
+            // Each request has a new proof. If the nonce and time stay the same, the server would refuse the next
+            // proof, too.
             401 | 403 if is_about_proof => Decision::GiveUp,
             401 => self.unauthorized(refusal, error, now),
             403 if error == Some("insufficient_scope") => self.insufficient_scope(refusal),
@@ -77,10 +80,11 @@ impl Access {
     fn unauthorized(&mut self, refusal: &Refusal<'_>, error: Option<&str>, now: UnixTime) -> Decision {
         let Some(current) = &mut self.current else { return self.renew(refusal, now) };
         if refusal.sent != Some(current.id) {
-            // The token was renewed while the request was under way. That an old one was refused says nothing.
+            // The token was renewed after the request was sent, so the refusal only concerns the old token.
             return Decision::Repeat;
         }
-        // Some servers ask for more scopes by 401. Another login gives no more than the last one if it asked for the same.
+        // Some servers ask for more scopes with status 401. A login for the scopes that were already requested would
+        // not add any.
         let has_more_scopes = refusal.scopes().is_some_and(|scopes| !current.scopes_requested().is_superset(scopes));
         let was_renewed = current.after_refusal && refusal.repeats > 0;
         let is_valid = !current.token.is_expired(now) && error != Some("invalid_token");
@@ -89,7 +93,7 @@ impl Access {
         }
         current.is_refused = true;
         if was_renewed {
-            // The server does not accept what its authorization server issues.
+            // The server also refuses a new token, so a further renewal cannot help.
             self.renewal = Renewal::Failed { error: login_required(), retry_at: None };
             return self.login(refusal);
         }
@@ -125,7 +129,7 @@ impl Access {
         if self.may_log_in(operation) { decision } else { Decision::GiveUp }
     }
 
-    /// Returns whether a login for the operation may help. A program without a user may ask again and again: only logins count.
+    /// Returns whether to log in for the operation: a login is already pending, or [`StepUpLimit`] allows another one.
     fn may_log_in(&mut self, operation: &str) -> bool {
         if self.waiting_for_login.iter().any(|waiting| waiting == operation) {
             return true;
@@ -139,7 +143,7 @@ impl Access {
 }
 
 impl Current {
-    /// Returns the scopes that the login has asked for, and those that it got.
+    /// Returns the scopes that were requested for the token, together with the scopes that were granted.
     fn scopes_requested(&self) -> Scopes {
         self.token.scopes_requested.union(self.token.scopes())
     }

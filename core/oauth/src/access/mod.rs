@@ -1,4 +1,4 @@
-//! [`Access`]: the token that all connections to one server share.
+//! [`Access`]: the access token for one server, shared by all connections to that server.
 
 mod decision;
 #[cfg(test)]
@@ -17,52 +17,54 @@ use crate::{
 
 pub use decision::{Decision, Refusal};
 
-/// The delay between a failed renewal and the next one, unless the server names another delay.
+/// Delay between a failed renewal and the next one. A `Retry-After` header of the server overrides it.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
 
-/// Names one access token within an [`Access`]. A new token has another identifier.
+/// Identifies one access token within an [`Access`]. Each new token gets a new identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenId(u64);
 
 impl TokenId {
-    /// Creates the identifier with this number, which [`get`](Self::get) has returned.
+    /// Creates an identifier from the number that [`get`](Self::get) returned.
     pub const fn from_number(number: u64) -> Self {
         TokenId(number)
     }
 
-    /// Returns the number, for programs that can keep only a number with a request.
+    /// Returns the identifier as a number, for programs that can attach only a number to a request.
     pub const fn get(self) -> u64 {
         self.0
     }
 }
 
-/// Names one renewal within an [`Access`]. Each renewal has another identifier.
+/// Identifies one renewal of the token within an [`Access`]. Each renewal gets a new identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RenewalId(u64);
 
-/// The state that the connections to one server share: the token, and whether it is being renewed.
+/// The state that all connections to one server share: the access token, and the progress of its renewal.
 ///
-/// Ask [`authorize`](Self::authorize) before each request, and [`refused`](Self::refused) after a response with status 401
-/// or 403. Both return at once. If one of them says that a renewal starts, the program runs it in a task of its own, for
-/// example as a [`Refresh`](crate::Refresh), and passes the result and the identifier of the renewal
-/// ([`running_renewal`](Self::running_renewal)) to [`renewed`](Self::renewed). Nobody else starts one until then.
+/// Call [`authorize`](Self::authorize) before each request, and [`refused`](Self::refused) after a response with status
+/// 401 or 403. Both return at once. If the result says `start_renewal`, the program runs the renewal in a separate
+/// task, for example as a [`Refresh`](crate::Refresh). It then passes the result and the identifier of the renewal
+/// ([`running_renewal`](Self::running_renewal)) to [`renewed`](Self::renewed). Until then, no other caller is told to
+/// start a renewal.
 ///
-/// Before the program asks a user to log in, it loads the stored token: another process may have a newer one, which
-/// [`replace`](Self::replace) takes.
+/// Before the program asks a user to log in, it loads the stored token, because another process may have stored a newer
+/// one. Pass that token to [`replace`](Self::replace).
 #[derive(Debug)]
 pub struct Access {
     server_url: String,
-    /// Whether a new token can be had without a refresh token, by a grant that needs no user.
+    /// Whether a grant without a user, such as client credentials, can replace a token that has no refresh token.
     renews_by_grant: bool,
     dpop: Option<Dpop>,
     current: Option<Current>,
-    /// Number of times that the authorization context has changed.
+    /// Number of times that the authorization context has changed. See [`Access::context`].
     context: u64,
     last_id: u64,
     last_renewal: u64,
     renewal: Renewal,
     limit: StepUpLimit,
-    /// The operations that need a login since the token was last replaced. Each counts once until the user logs in.
+    /// The operations that need a login since the token was last replaced. Repeated refusals of these count as one
+    /// login.
     waiting_for_login: Vec<String>,
 }
 
@@ -70,11 +72,11 @@ pub struct Access {
 struct Current {
     id: TokenId,
     token: StoredToken,
-    /// The value of the header `Authorization`.
+    /// The value of the `Authorization` header.
     header: Secret,
-    /// Whether the server has refused the token before this one, so that it was renewed before its time.
+    /// Whether the server refused the previous token, so that the token was renewed before it expired.
     after_refusal: bool,
-    /// Whether the server has refused this token.
+    /// Whether the server has refused this token. It is then not sent again.
     is_refused: bool,
 }
 
@@ -82,49 +84,50 @@ struct Current {
 enum Renewal {
     Idle,
     Running(RenewalId),
-    /// The last renewal failed. The next one is not before `retry_at`; `None`: not before there is another token.
+    /// The last renewal failed. The next one may start at `retry_at`, or only after the token was replaced if
+    /// `retry_at` is `None`.
     Failed {
         error: Error,
         retry_at: Option<UnixTime>,
     },
 }
 
-/// The authorization of a request that is to be sent.
+/// How to authorize a request, as [`Access::authorize`] decides.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Authorization<'a> {
-    /// Send the request without a token: there is none yet.
+    /// Send the request without a token, because there is no token yet.
     Anonymous,
-    /// Send the request with this token.
+    /// Send the request with this access token.
     Send {
         /// The token to send.
         credential: Credential<'a>,
-        /// Whether the caller must start a renewal. The request does not wait for it.
+        /// Whether the caller must start a renewal of the token. Do not delay the request until the renewal ends.
         start_renewal: bool,
     },
-    /// The token has expired. Wait until the renewal has ended, then ask again.
+    /// The token has expired. Wait until its renewal has ended, then call [`Access::authorize`] again.
     Wait {
-        /// Whether the caller must start the renewal.
+        /// Whether the caller must start the renewal of the token.
         start_renewal: bool,
     },
-    /// The token has expired and could not be renewed.
+    /// The token has expired and could not be renewed. Contains the error of the renewal.
     Failed(Error),
 }
 
-/// An access token, as a request contains it.
+/// The access token to send with a request, and what the request must contain.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Credential<'a> {
-    /// The identifier of the token. [`Access::refused`] must know which token was sent.
+    /// The identifier of the token. Pass it to [`Access::refused`] if the server refuses the request.
     pub id: TokenId,
-    /// The value of the header `Authorization`.
+    /// The value of the `Authorization` header.
     pub header: &'a Secret,
-    /// Whether the request needs a DPoP proof: [`Access::begin_proof`].
+    /// Whether the request needs a DPoP proof. Create the proof with [`Access::begin_proof`].
     pub needs_proof: bool,
 }
 
 impl Access {
-    /// Creates the state for the server at this URL without a token.
+    /// Creates the state for the server at `server_url`, without a token.
     pub fn new(server_url: impl Into<String>) -> Self {
         Access {
             server_url: server_url.into(),
@@ -140,42 +143,46 @@ impl Access {
         }
     }
 
-    /// Says that the program can get a new token at any time without a user, for example by client credentials.
+    /// Sets whether the program can get a new token at any time without a user, for example by client credentials.
+    /// Default: `false`.
     pub const fn renews_by_grant(mut self, renews: bool) -> Self {
         self.renews_by_grant = renews;
         self
     }
 
-    /// Accepts only tokens that are bound to this key.
+    /// Sets the DPoP key. [`replace`](Self::replace) and [`renewed`](Self::renewed) then accept only tokens that are
+    /// bound to this key.
     pub fn requires_dpop(mut self, dpop: Dpop) -> Self {
         self.dpop = Some(dpop);
         self
     }
 
-    /// Sets the key that tokens must be bound to. Forgets the nonces of the key before.
+    /// Replaces the DPoP key to which tokens must be bound, together with its nonces. `None` requires no key.
     pub fn set_dpop(&mut self, dpop: Option<Dpop>) {
         self.dpop = dpop;
     }
 
-    /// Returns the key and the nonces of proofs, which a renewal needs, too.
+    /// Returns the DPoP key and the nonces of the servers, for example for a renewal. `None` if tokens need not be
+    /// bound.
     pub fn dpop(&self) -> Option<&Dpop> {
         self.dpop.as_ref()
     }
 
-    /// Returns the token, which a renewal starts from.
+    /// Returns the current token, for example to refresh it. `None` if there is no token.
     pub fn token(&self) -> Option<&StoredToken> {
         self.current.as_ref().map(|current| &current.token)
     }
 
-    /// Returns how many times the authorization context has changed: by a login, by a logout, or because a renewal has found the
-    /// token of another login or has got other scopes. The refresh of a login does not change it.
+    /// Returns the number of times that the authorization context has changed. A login, a logout, other scopes and a
+    /// token of another login change it; the refresh of a token does not.
     ///
-    /// Cached private responses of one context must not be used in another (server/utilities/caching, "Cache Scope Field").
+    /// Do not use a cached private response of one context in another (server/utilities/caching, "Cache Scope Field").
     pub const fn context(&self) -> u64 {
         self.context
     }
 
-    /// Replaces the token by one that was stored, or that a login has got. Forgets that earlier renewals have failed.
+    /// Replaces the current token with a stored one or with the result of a login. Resets the failure of earlier
+    /// renewals.
     ///
     /// Fails if the token cannot be sent to the server, for example because it is bound to another key.
     pub fn replace(&mut self, token: StoredToken) -> Result<(), Error> {
@@ -186,7 +193,7 @@ impl Access {
         Ok(())
     }
 
-    /// Forgets the token, for example because the user logs out.
+    /// Discards the current token, for example because the user logs out.
     pub fn forget(&mut self) {
         self.context += u64::from(self.current.take().is_some());
         self.renewal = Renewal::Idle;
@@ -211,7 +218,7 @@ impl Access {
     fn set(&mut self, token: StoredToken, after_refusal: bool) {
         let is_same = self.current.as_ref().is_some_and(|current| token.has_access_of(&current.token));
         self.context += u64::from(!is_same);
-        // The same token that comes again stays refused.
+        // If the token is the same as before, it stays refused.
         if let Some(current) = &mut self.current
             && current.token.access_token == token.access_token
         {
@@ -229,9 +236,9 @@ impl Access {
         });
     }
 
-    /// Decides which token a request contains.
+    /// Decides how to authorize a request: with the current token, without one, or after a renewal.
     ///
-    /// A token that expires soon is sent while its renewal starts, so that no request waits.
+    /// A token that expires soon is still sent while its renewal runs, so that no request has to wait.
     pub fn authorize(&mut self, now: UnixTime) -> Authorization<'_> {
         let Some(current) = &self.current else {
             return match &self.renewal {
@@ -239,12 +246,12 @@ impl Access {
                     Authorization::Failed(error.clone())
                 }
                 Renewal::Running(_) => Authorization::Wait { start_renewal: false },
-                // Not every server wants a token. One that does says so.
+                // Many servers need no token. A server that needs one answers with status 401.
                 Renewal::Failed { .. } | Renewal::Idle => Authorization::Anonymous,
             };
         };
         let (is_usable, is_due) = (current.is_usable(now), current.is_due(now));
-        // A token that nobody can renew is sent until the server refuses it: the clock here may be wrong.
+        // A token that cannot be renewed is sent until the server refuses it, because the local clock may be wrong.
         let start_renewal = is_due && self.try_start_renewal(now);
         match (&self.current, &self.renewal) {
             (Some(current), renewal) if is_usable || (!current.is_refused && matches!(renewal, Renewal::Idle)) => {
@@ -258,12 +265,13 @@ impl Access {
         }
     }
 
-    /// Returns whether a request can be sent with the token now, and no renewal is due.
+    /// Returns whether a request can be sent with the current token, and the token need not be renewed yet.
     pub fn is_ready(&self, now: UnixTime) -> bool {
         self.current.as_ref().is_some_and(|current| !current.is_due(now))
     }
 
-    /// Starts a renewal if the token can be renewed and nobody does it. Returns whether the caller must run it.
+    /// Starts a renewal if the token can be renewed and no renewal runs. Returns whether the caller must perform the
+    /// renewal.
     fn try_start_renewal(&mut self, now: UnixTime) -> bool {
         let starts = self.can_renew()
             && match &self.renewal {
@@ -282,7 +290,7 @@ impl Access {
         self.renews_by_grant || self.token().is_some_and(|token| token.refresh_token.is_some())
     }
 
-    /// Returns the identifier of the renewal that runs, or `None` if none runs.
+    /// Returns the identifier of the running renewal, or `None` if no renewal runs.
     pub const fn running_renewal(&self) -> Option<RenewalId> {
         match self.renewal {
             Renewal::Running(id) => Some(id),
@@ -290,9 +298,10 @@ impl Access {
         }
     }
 
-    /// Takes the result of a renewal. Those who wait ask [`authorize`](Self::authorize) again. Returns whether the result is used.
+    /// Ends a renewal with its result. Requests that waited for it call [`authorize`](Self::authorize) again.
     ///
-    /// The result is dropped if the token was replaced or forgotten since that renewal started, even if another one runs now.
+    /// Returns whether the result was used. The result is ignored if the token was replaced or discarded since the
+    /// renewal started, even if another renewal runs now.
     pub fn renewed(&mut self, renewal: RenewalId, result: Result<StoredToken, Error>, now: UnixTime) -> bool {
         if self.running_renewal() != Some(renewal) {
             return false;
@@ -301,7 +310,7 @@ impl Access {
         match result.and_then(|token| self.check(&token).map(|()| token)) {
             Ok(token) => {
                 self.set(token, after_refusal);
-                // A renewal that returns the refused token would be repeated for ever.
+                // The renewal returned the refused token. Another renewal would do so again, without end.
                 self.renewal = if self.current.as_ref().is_some_and(|current| current.is_refused) {
                     Renewal::Failed { error: login_required(), retry_at: None }
                 } else {
@@ -309,7 +318,7 @@ impl Access {
                 };
             }
             Err(error) => {
-                // A login helps, and a grant that needs no user may work the next time.
+                // Only a login can help, except if the program can get a token by a grant without a user.
                 let is_final = error.kind() == ErrorKind::LoginRequired && !self.renews_by_grant;
                 let delay = error.retry_after().unwrap_or(RETRY_DELAY).max(Duration::from_secs(1));
                 self.renewal = Renewal::Failed { retry_at: (!is_final).then_some(now + delay), error };
@@ -318,33 +327,37 @@ impl Access {
         true
     }
 
-    /// Says that a renewal has ended without a result, for example because its task was aborted. The next request starts
-    /// another one.
+    /// Ends a renewal without a result, for example because its task was aborted. The next request that needs a token
+    /// starts another renewal.
     pub fn renewal_aborted(&mut self, renewal: RenewalId) {
         if self.running_renewal() == Some(renewal) {
             self.renewal = Renewal::Idle;
         }
     }
 
-    /// Says that a request that was repeated has succeeded. This resets the count of its operation's logins.
+    /// Records that a repeated request succeeded. This resets the number of logins that were made for its operation.
     pub fn succeeded(&mut self, operation: &str) {
         self.limit.succeeded(&self.server_url, operation);
     }
 
-    /// Begins the DPoP proof of a request whose [`Credential`] needs one. Call it together with
-    /// [`authorize`](Self::authorize): the proof is for the token that is current.
+    /// Begins the DPoP proof of a request, if its [`Credential`] needs one. `None` if there is no token or no DPoP key.
+    ///
+    /// The proof is for the current token, so call this function directly after [`authorize`](Self::authorize).
     pub fn begin_proof(&self, method: &str, url: &str, now: UnixTime, entropy: &mut Entropy) -> Option<Proof> {
         let token = &self.token()?.access_token;
         Some(self.dpop.as_ref()?.begin_proof(method, url, Some(token), now, entropy))
     }
 
-    /// Remembers the `DPoP-Nonce` of a response. Returns whether it is new.
+    /// Stores the `DPoP-Nonce` header of a response, for the proofs of later requests. Returns whether the nonce is
+    /// new.
     pub fn take_nonce(&mut self, url: &str, nonce: &str) -> bool {
         self.dpop.as_mut().is_some_and(|dpop| dpop.take_nonce(url, nonce))
     }
 
-    /// Adopts the time of a server that has refused the proof of a request. `date` is the `Date` of the response. Returns whether
-    /// the next proof has another time.
+    /// Adopts the clock of a server that refused the DPoP proof of a request. `date` is the `Date` header of the
+    /// response.
+    ///
+    /// Returns whether the next proof will have another time, so that the request can be repeated.
     pub fn take_date(&mut self, url: &str, challenge: &BearerChallenge, date: &str, now: UnixTime) -> bool {
         let is_about_proof = ProofRefusal::from_code(challenge.error.as_deref()).is_some();
         is_about_proof && self.dpop.as_mut().is_some_and(|dpop| dpop.take_date(url, date, now))
@@ -356,7 +369,7 @@ impl Current {
         !self.is_refused && !self.token.is_expired(now)
     }
 
-    /// Returns whether the token should be renewed now.
+    /// Returns whether the token should be renewed now, because it has expired, was refused or will expire soon.
     fn is_due(&self, now: UnixTime) -> bool {
         !self.is_usable(now) || self.token.refresh_at().is_some_and(|at| at <= now)
     }
