@@ -1,4 +1,4 @@
-//! DPoP (RFC 9449): proofs that the client has the key to which an access token is bound.
+//! DPoP (RFC 9449): proofs that the client has the private key to which an access token is bound.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -12,51 +12,54 @@ use crate::encoding::base64url;
 use crate::jose;
 use crate::{Entropy, PublicKey, Secret, UnixTime};
 
-/// Maximum number of origins that are remembered. A client talks to a server and an authorization server.
+/// Maximum number of origins whose nonce and clock are remembered. A client usually needs two: the MCP server and its
+/// authorization server.
 const MAX_ORIGINS: usize = 8;
 
-/// Difference between two clocks, in seconds, that explains no refusal: a response is under way for some time.
+/// Maximum clock difference, in seconds, that counts as equal time. The response itself takes some time to arrive.
 const SAME_TIME: u64 = 5;
 
-/// Maximum difference between the clocks of this machine and of an origin, in seconds. A day: above that, the certificates of the
-/// origin would be invalid here, or its clock is wrong.
+/// Maximum difference between the clocks of this machine and of an origin, in seconds. A time that differs by more than
+/// a day is ignored, because certificates would be invalid at such a difference.
 const MAX_DIFFERENCE: u64 = 24 * 60 * 60;
 
-/// Maximum length of a nonce in bytes. Nonces are copied into each proof.
+/// Maximum length of a nonce in bytes. Longer nonces are ignored, because each proof contains the nonce.
 const MAX_NONCE: usize = 1024;
 
-/// The state of a client that uses DPoP: its public key, and what proofs for each origin must contain.
+/// The state of a client that uses DPoP: its public key, and the nonce and clock of each server for which it creates
+/// proofs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dpop {
     key: PublicKey,
-    /// One entry for each origin, the last changed one last.
+    /// One entry for each origin. The most recently changed entry is last.
     origins: Vec<Origin>,
 }
 
-/// The values that proofs for one origin must contain.
+/// The nonce and clock with which proofs for one origin are created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Origin {
-    /// A URL of the origin.
+    /// A URL of the origin, without its query. The scheme, host and port identify the origin.
     url: String,
     nonce: Option<String>,
-    /// Seconds by which the clock of the origin is ahead of that of this machine.
+    /// Seconds by which the clock of the origin is ahead of the local clock. Negative if it is behind.
     clock: i64,
 }
 
 impl Dpop {
-    /// Creates the state for a key. The program keeps the private key.
+    /// Creates the state for a public key. The private key stays with the program.
     pub const fn new(key: PublicKey) -> Self {
         Dpop { key, origins: Vec::new() }
     }
 
-    /// Returns the public key.
+    /// Returns the public key to which tokens are bound.
     pub const fn key(&self) -> &PublicKey {
         &self.key
     }
 
-    /// Begins the proof for one request. Each request, also a repeated one, needs a proof of its own.
+    /// Begins the proof for one request, which the program then signs. Every request needs a new proof, even a repeated
+    /// one.
     ///
-    /// `token` is the access token that is sent with the request. It is `None` at the token endpoint.
+    /// `token` is the access token that the request contains. It is `None` for a request to the token endpoint.
     pub fn begin_proof(
         &self,
         method: &str,
@@ -78,10 +81,10 @@ impl Dpop {
         Proof { signing_input: jose::signing_input(&header, &claims) }
     }
 
-    /// Remembers the nonce of a response for the origin of `url`, the URL of the request. `header` is the value of
-    /// `DPoP-Nonce`.
+    /// Stores the nonce of a response, for later proofs. `url` is the URL of the request, and `header` is the value of
+    /// the `DPoP-Nonce` header.
     ///
-    /// Returns whether the nonce is new, so that a request that was refused for its nonce can be repeated.
+    /// Returns whether the nonce is new. If so, a request that was refused because of its nonce can be repeated.
     pub fn take_nonce(&mut self, url: &str, header: &str) -> bool {
         let is_nonce = (1..=MAX_NONCE).contains(&header.len()) && header.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_nonce || self.nonce(url) == Some(header) {
@@ -91,10 +94,11 @@ impl Dpop {
         true
     }
 
-    /// Adopts the time of an origin that has refused a proof, if it differs from that of this machine. `header` is the value of
-    /// `Date`. Proofs for the origin are made for its time from now on; servers refuse other ones (RFC 9449, section 11.1).
+    /// Adopts the clock of an origin that refused a proof, if that clock differs from the known one. `header` is the
+    /// value of the `Date` header. Later proofs for the origin contain its time, because servers refuse proofs with
+    /// another time (RFC 9449, section 11.1).
     ///
-    /// Returns whether the next proof has another time, so that the request can be repeated.
+    /// Returns whether the next proof will have another time. If so, the request can be repeated.
     pub fn take_date(&mut self, url: &str, header: &str, now: UnixTime) -> bool {
         let Some(date) = UnixTime::from_http_date(header) else { return false };
         let clock = date.as_secs().wrapping_sub(now.as_secs()).cast_signed();
@@ -114,7 +118,8 @@ impl Dpop {
         self.origins.iter().find(|origin| same_origin(&origin.url, url))
     }
 
-    /// Returns the entry of an origin. A new one replaces the one that was not changed for the longest time.
+    /// Returns the entry of an origin, and creates it if needed. If there are too many entries, the least recently
+    /// changed one is removed.
     fn origin_mut(&mut self, url: &str) -> &mut Origin {
         let known = self.origins.iter().position(|origin| same_origin(&origin.url, url));
         let new = || Origin { url: without_query(url).to_owned(), ..Origin::default() };
@@ -128,7 +133,7 @@ impl Dpop {
     }
 }
 
-/// A proof that is not signed yet.
+/// A DPoP proof that the program must sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     signing_input: String,
@@ -140,7 +145,7 @@ impl Proof {
         self.signing_input.as_bytes()
     }
 
-    /// Returns the value of the header `DPoP`. `signature` is as JSON Web Signature encodes it: for ES256 the 64 bytes
+    /// Returns the value of the `DPoP` header. `signature` is encoded as in JSON Web Signature: for ES256, the 64 bytes
     /// of `r` and `s`.
     pub fn finish(self, signature: &[u8]) -> String {
         jose::with_signature(&self.signing_input, signature)

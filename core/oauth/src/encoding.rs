@@ -1,5 +1,5 @@
-//! How values are written as text: the format `application/x-www-form-urlencoded` (bodies of requests, queries of URLs, and
-//! credentials in HTTP Basic), base64url, and hexadecimal digits.
+//! Text encodings: `application/x-www-form-urlencoded` (bodies of requests, queries of URLs, and credentials in HTTP
+//! Basic), base64url and hexadecimal.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,22 +10,22 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use form_urlencoded::byte_serialize;
 use zeroize::Zeroizing;
 
-/// Returns the bytes in base64url without padding.
+/// Encodes bytes as base64url without padding, as JSON Web Tokens and PKCE require.
 pub(crate) fn base64url(bytes: impl AsRef<[u8]>) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Returns the bytes as hexadecimal digits in lower case.
+/// Encodes bytes as hexadecimal digits in lower case.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// The media type of forms.
+/// The media type of encoded forms.
 pub(crate) const FORM_TYPE: &str = "application/x-www-form-urlencoded";
 
-/// A form, encoded while it is built. It is erased from memory when it is dropped, and when it grows.
+/// A form that is encoded while parameters are added. Its buffer is erased from memory when it is dropped or replaced.
 ///
-/// `Debug` is missing on purpose: forms contain codes and secrets.
+/// `Debug` is missing on purpose, because forms contain codes and secrets.
 #[derive(Clone, Default)]
 pub(crate) struct Form(Zeroizing<String>);
 
@@ -36,10 +36,10 @@ impl Form {
 
     /// Adds a parameter, and returns the form.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
-        // Each byte takes up to three, and two signs are added.
+        // Each byte needs up to three characters. The separators `&` and `=` need two.
         let bytes = 3 * (name.len() + value.len()) + 2;
         if self.0.capacity() - self.0.len() < bytes {
-            // The old buffer is erased, which `String` would not do.
+            // `String` would not erase the old buffer when it grows.
             let mut larger = Zeroizing::new(String::with_capacity(2 * (self.0.len() + bytes)));
             larger.push_str(&self.0);
             self.0 = larger;
@@ -53,7 +53,7 @@ impl Form {
         self
     }
 
-    /// Adds a parameter unless `value` is `None`, and returns the form.
+    /// Adds a parameter, and returns the form. Without a value, the form stays unchanged.
     pub(crate) fn with_optional(self, name: &str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.with(name, value),
@@ -61,20 +61,20 @@ impl Form {
         }
     }
 
-    /// Returns the encoded form. It is no longer erased.
+    /// Returns the encoded form. The returned string is not erased from memory when it is dropped.
     pub(crate) fn into_string(mut self) -> String {
         mem::take(&mut *self.0)
     }
 }
 
-/// Encodes one name or value.
+/// Encodes one name or value of a form.
 pub(crate) fn encode(text: &str) -> String {
     byte_serialize(text.as_bytes()).collect()
 }
 
-/// Decodes a form into its parameters, in their order. Empty parameters are left out.
+/// Decodes a form into pairs of name and value, in their order. Empty parameters are omitted.
 ///
-/// A `%` without two hexadecimal digits stays as it is. Bytes that are not UTF-8 become `U+FFFD`.
+/// A `%` without two hexadecimal digits stays unchanged. Bytes that are not UTF-8 become `U+FFFD`.
 pub(crate) fn decode(form: &str) -> impl Iterator<Item = (String, String)> {
     form_urlencoded::parse(form.as_bytes()).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Why a flow failed.
+//! [`Error`]: the error of a flow, with the step that failed and the action that may help.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -8,7 +8,7 @@ use core::time::Duration;
 use mcpwire_text::url::without_query;
 use mcpwire_types::printable;
 
-/// The part of a flow to which a request or an error belongs.
+/// The step of a flow during which a request is sent or an error occurs. Error messages begin with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Step {
@@ -18,11 +18,11 @@ pub enum Step {
     ServerMetadata,
     /// Registering the client (RFC 7591).
     Registration,
-    /// Asking the user to log in at the authorization endpoint.
+    /// Asking the user to log in, with the URL of the authorization endpoint.
     Authorization,
     /// Asking for a device code (RFC 8628).
     DeviceAuthorization,
-    /// Exchanging a code, an assertion or credentials for a token.
+    /// Exchanging a grant, such as an authorization code, for a token.
     Token,
     /// Refreshing a token.
     Refresh,
@@ -45,48 +45,49 @@ impl fmt::Display for Step {
     }
 }
 
-/// The kind of an [`Error`]: what a program can do about it.
+/// The kind of an [`Error`], from which a program decides how to react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Try again later. What is stored stays as it is.
+    /// The failure is temporary. Try again later, and keep the stored token.
     Temporary,
-    /// The user must log in (again).
+    /// The user must log in, for the first time or again.
     LoginRequired,
-    /// The user or the authorization server has refused the request.
+    /// The user or the authorization server refused the request.
     Refused,
-    /// A setting is missing or wrong, or the server does not follow the specification. Trying again does not help.
+    /// A setting is missing or wrong, or the server does not follow the specification. A repetition does not help.
     Misconfigured,
-    /// The authorization server registers no clients, so the user must supply the identifier of a client.
+    /// The authorization server does not let clients register. The user must supply the identifier of a registered
+    /// client.
     ClientIdRequired,
-    /// Nothing says at which authorization server the client of the settings is registered, so its secret was not sent.
+    /// A client with a secret is configured, but not the issuer at which it is registered. The secret was not sent.
     ClientIssuerRequired,
-    /// The response may come from an attacker, so it was discarded.
+    /// A response was discarded because it may come from an attacker.
     Untrusted,
 }
 
-/// A setting of a client for one server, which an error names as its cure.
+/// A setting of the client that can cure an error. Programs use it to name the option in their own configuration.
 ///
-/// Each is a method of [`OAuthSettings`](crate::OAuthSettings), except [`Setting::AllowPrivateAddresses`], which concerns the program that
-/// sends the requests. `Display` writes the name in snake case.
+/// Each setting is a method of [`OAuthSettings`](crate::OAuthSettings), except [`Setting::AllowPrivateAddresses`],
+/// which is an option of the program's HTTP client. `Display` writes the name in snake case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Setting {
-    /// The scopes to ask for.
+    /// The scopes that the client requests.
     Scopes,
-    /// The issuer at which the client is registered.
+    /// The issuer of the authorization server at which the client is registered.
     ClientIssuer,
-    /// How the client authenticates.
+    /// The method by which the client authenticates at the token endpoint.
     AuthMethod,
-    /// Whether requests have no parameter `resource`.
+    /// Whether requests omit the parameter `resource`.
     OmitResource,
-    /// Whether the authorization server supports PKCE although its metadata does not say so.
+    /// Whether to assume that the authorization server supports PKCE if its metadata does not say so.
     AssumePkce,
-    /// Whether the issuer in the metadata may be missing, or differ by a slash at its end.
+    /// Whether the issuer in the metadata of an authorization server may be missing, or differ by a slash at its end.
     LenientIssuer,
-    /// Whether the metadata of a server may be about a parent of the server.
+    /// Whether the metadata of an MCP server may describe a parent of its URL, such as the origin.
     AcceptParentResource,
-    /// Whether requests to authorization servers may go to private addresses.
+    /// Whether the program may send requests to authorization servers at private addresses.
     AllowPrivateAddresses,
 }
 
@@ -112,9 +113,10 @@ impl fmt::Display for Setting {
     }
 }
 
-/// The error of a flow: the step that failed, the URL, the status, the error code of OAuth, and what to do.
+/// The error of a flow. Its text names the failed step, the URL, the HTTP status, the OAuth error code and the action
+/// that may help.
 ///
-/// The text contains no secrets. Text of servers is made safe to display.
+/// The text contains no secrets. Terminal sequences and invisible characters in texts of servers are removed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", Text(&self.0, None))]
 pub struct Error(Box<Details>);
@@ -132,16 +134,16 @@ struct Details {
     retry_after: Option<Duration>,
 }
 
-/// What the user can do about an error.
+/// The advice at the end of an error's text: what the user can do about the error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Advice {
     text: String,
-    /// The setting whose name follows the text, and the rest of the text.
+    /// The setting whose name is written after `text`, and the text that follows the name. `None` if no setting helps.
     setting: Option<(Setting, &'static str)>,
 }
 
 impl Error {
-    /// Creates an error. `reason` says what is wrong: `the issuer is another one`.
+    /// Creates an error. `reason` says what is wrong, for example `it was refused`.
     pub(crate) fn new(kind: ErrorKind, step: Step, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Error(Box::new(Details {
@@ -157,59 +159,59 @@ impl Error {
         }))
     }
 
-    /// Creates the error of a flow that was driven in another order than [`Flow`](crate::Flow) says.
+    /// Creates the error of a flow that the program has not driven as [`Flow`](crate::Flow) requires.
     pub(crate) fn misuse(step: Step) -> Self {
         Error::new(ErrorKind::Misconfigured, step, "the program resumed the flow with an input that it did not ask for")
     }
 
-    /// Names the URL that was asked, without its query and fragment, which may contain codes and tokens.
+    /// Adds the URL of the request. Its query and fragment are removed, because they may contain codes and tokens.
     pub(crate) fn at(mut self, url: &str) -> Self {
         self.0.url = Some(without_query(url).into());
         self
     }
 
-    /// Names the status code of the response.
+    /// Adds the HTTP status code of the response.
     pub(crate) fn with_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
         self
     }
 
-    /// Names the `error` and the `error_description` of the response.
+    /// Adds the members `error` and `error_description` of the response.
     pub(crate) fn with_code(mut self, code: &str, description: Option<&str>) -> Self {
-        // Characters that are not shown could hide a secret from `without`.
+        // Invisible characters could hide a secret from `without`.
         self.0.code = Some(printable(code).to_string());
         self.0.description = description.map(|text| printable(text).to_string());
         self
     }
 
-    /// Says what the user can do.
+    /// Sets the advice for the user, which is written at the end of the text.
     pub(crate) fn with_advice(mut self, text: impl Into<String>) -> Self {
         self.0.advice = Some(Advice { text: text.into(), setting: None });
         self
     }
 
-    /// Says which setting the user can change. The name of the setting stands between the two texts.
+    /// Sets the advice to change a setting. The text is `before`, the name of the setting, and `after`.
     pub(crate) fn with_setting(mut self, before: impl Into<String>, setting: Setting, after: &'static str) -> Self {
         self.0.advice = Some(Advice { text: before.into(), setting: Some((setting, after)) });
         self
     }
 
-    /// Says what the user can do about an authorization server that does not accept the resource.
+    /// Sets the advice to omit the parameter `resource`, for authorization servers that refuse it.
     pub(crate) fn with_omit_resource(self) -> Self {
         let before = "if it does not support the parameter `resource`, use the setting ";
         self.with_setting(before, Setting::OmitResource, "")
     }
 
-    /// Says how long the server wants the client to wait. `None` if the server does not say.
+    /// Sets the delay that the server requested before the next attempt, or `None` if it requested no delay.
     pub(crate) fn with_retry_after(mut self, delay: Option<Duration>) -> Self {
         self.0.retry_after = delay;
         self
     }
 
-    /// Removes a secret that the server repeats in its error.
+    /// Replaces a secret by `(secret)` in the error code and description, in case the server quoted it.
     pub(crate) fn without(mut self, secret: &str) -> Self {
         for text in [&mut self.0.code, &mut self.0.description].into_iter().flatten() {
-            // A shorter one would also be found in ordinary words.
+            // A short secret could also match a part of an ordinary word.
             if secret.len() >= 8 && text.contains(secret) {
                 *text = text.replace(secret, "(secret)");
             }
@@ -217,78 +219,82 @@ impl Error {
         self
     }
 
-    /// Changes what a program can do about the error.
+    /// Replaces the kind of the error.
     pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// Creates the error of a renewal that may succeed later. `reason` must not contain secrets.
+    /// Creates the error of a refresh that may succeed later. `reason` must not contain secrets.
     pub fn temporary(reason: impl Into<String>) -> Self {
         Error::new(ErrorKind::Temporary, Step::Refresh, reason)
     }
 
-    /// Creates the error of a renewal that only a login can replace. `reason` must not contain secrets.
+    /// Creates the error of a refresh that cannot succeed, so that the user must log in again. `reason` must not
+    /// contain secrets.
     pub fn login_required(reason: impl Into<String>) -> Self {
         Error::new(ErrorKind::LoginRequired, Step::Refresh, reason).with_advice("log in again")
     }
 
-    /// Creates the error of a key that cannot sign now. `reason` must not contain secrets.
+    /// Creates the error of a key that cannot sign at the moment, for example because it is locked. `reason` must not
+    /// contain secrets.
     pub fn signing_failed(reason: impl Into<String>) -> Self {
         Error::new(ErrorKind::Temporary, Step::Token, reason)
     }
 
-    /// Creates the error of a setting of the program that is missing or wrong. `reason` must not contain secrets.
+    /// Creates the error of a missing or wrong setting. `reason` must not contain secrets.
     pub fn misconfigured(reason: impl Into<String>) -> Self {
         Error::new(ErrorKind::Misconfigured, Step::Token, reason)
     }
 
-    /// Removes the advice at the end of the text, for programs that give one themselves.
+    /// Removes the advice at the end of the text, for programs that display their own advice.
     pub fn without_advice(mut self) -> Self {
         self.0.advice = None;
         self
     }
 
-    /// Returns the setting that the advice at the end of the text names. `None` if the error has no such advice.
+    /// Returns the setting that can cure the error. `None` if the advice in the text names no setting.
     pub fn setting(&self) -> Option<Setting> {
         Some(self.0.advice.as_ref()?.setting?.0)
     }
 
-    /// Returns the text of the error, in which the [`setting`](Self::setting) has another name: that of the program's configuration.
+    /// Returns the text of the error, with `name` as the name of the [`setting`](Self::setting). Pass the name that the
+    /// setting has in the program's own configuration.
     pub fn to_string_with_setting(&self, name: &str) -> String {
         Text(&self.0, Some(name)).to_string()
     }
 
-    /// Returns what a program can do about the error.
+    /// Returns the kind of the error, from which a program decides how to react.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Returns the part of the flow that failed.
+    /// Returns the step of the flow that failed.
     pub fn step(&self) -> Step {
         self.0.step
     }
 
-    /// Returns the status code of the response, or `None` without a response.
+    /// Returns the HTTP status code of the response, or `None` if there was no response.
     pub fn http_status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// Returns the error code of OAuth, for example `invalid_grant`. `None` if the server sent none.
+    /// Returns the OAuth error code, for example `invalid_grant`. `None` if the server sent no code.
     pub fn code(&self) -> Option<&str> {
         self.0.code.as_deref()
     }
 
-    /// Returns the delay that the server wants before the next request (`Retry-After`). `None` if it names none.
+    /// Returns the delay that the server requested before the next attempt (`Retry-After`). `None` if it requested no
+    /// delay.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 }
 
-/// Maximum number of bytes of a server's text in an error.
+/// Maximum length of a quoted server text in an error, in bytes. Longer texts are cut.
 const MAX_QUOTED: usize = 200;
 
-/// Returns the beginning of a server's text, for an error.
+/// Returns at most the first [`MAX_QUOTED`] bytes of a server's text, for an error message.
 pub(crate) fn quoted(text: &str) -> &str {
     let mut end = text.len().min(MAX_QUOTED);
     while !text.is_char_boundary(end) {
@@ -297,7 +303,7 @@ pub(crate) fn quoted(text: &str) -> &str {
     &text[..end]
 }
 
-/// The text of an error, in which the setting has this name, or its own for `None`.
+/// Formats the text of an error. The second field replaces the name of the setting; `None` keeps the name.
 struct Text<'a>(&'a Details, Option<&'a str>);
 
 impl fmt::Display for Text<'_> {

@@ -1,21 +1,21 @@
-//! [`Flow`]: how a program drives a state machine of this crate.
+//! [`Flow`]: the interface of all state machines that need only HTTP requests and signatures.
 
 use alloc::vec::Vec;
 
 use crate::{Error, FetchError, Request, Response, UnixTime};
 
-/// A state machine that gets something in several requests, for example a token.
+/// A state machine that reaches a result, for example a token, by several requests.
 ///
-/// Call [`start`](Self::start) once, carry out the [`Action`], pass the result to [`resume`](Self::resume), and so on,
-/// until [`Action::Done`] or an error. After that the flow must not be used again: it then returns an error.
+/// Call [`start`](Self::start) once, perform the returned [`Action`], and pass the result to [`resume`](Self::resume).
+/// Repeat this until [`Action::Done`] or an error. Any later call returns an error.
 pub trait Flow {
-    /// The result of the flow.
+    /// The value that the flow returns at its end, for example a token.
     type Output;
 
-    /// Returns the first action.
+    /// Starts the flow, and returns the first action to perform. `now` is the current time.
     fn start(&mut self, now: UnixTime) -> Result<Action<Self::Output>, Error>;
 
-    /// Takes the result of the last action, and returns the next one.
+    /// Continues the flow with the result of the last action, and returns the next action to perform.
     fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<Self::Output>, Error>;
 }
 
@@ -31,12 +31,12 @@ pub enum Action<T> {
         /// The bytes that the signature covers.
         bytes: Vec<u8>,
     },
-    /// The flow is done.
+    /// The flow has ended with this result.
     Done(T),
 }
 
 impl<T> Action<T> {
-    /// Passes the result of a flow to `next`, for the flow around it. Requests and signatures stay as they are.
+    /// Passes the result of an inner flow to `next`. Actions other than [`Action::Done`] stay unchanged.
     pub(crate) fn and_then<U>(self, next: impl FnOnce(T) -> Result<Action<U>, Error>) -> Result<Action<U>, Error> {
         match self {
             Action::Fetch(request) => Ok(Action::Fetch(request)),
@@ -46,23 +46,23 @@ impl<T> Action<T> {
     }
 }
 
-/// The key of the program that signs.
+/// The private key with which the program signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyUse {
-    /// The key by which the client authenticates at the authorization server (`private_key_jwt`).
+    /// The key with which the client authenticates at the authorization server (`private_key_jwt`).
     ClientAssertion,
     /// The key to which access tokens are bound (DPoP).
     DpopProof,
 }
 
-/// The result of an [`Action`].
+/// The result of an [`Action`], with which the program resumes a [`Flow`].
 #[derive(Debug)]
 pub enum Input {
     /// The response to [`Action::Fetch`].
     Response(Response),
-    /// [`Action::Fetch`] got no response.
+    /// [`Action::Fetch`] got no response, for example because the connection failed.
     FetchFailed(FetchError),
-    /// The signature for [`Action::Sign`], as JSON Web Signature encodes it: for ES256 the 64 bytes of `r` and `s`.
+    /// The signature for [`Action::Sign`], encoded as in JSON Web Signature: for ES256, the 64 bytes of `r` and `s`.
     Signature(Vec<u8>),
 }

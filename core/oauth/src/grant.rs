@@ -1,4 +1,4 @@
-//! [`Grant`]: what a client exchanges for an access token.
+//! [`Grant`]: the credential that a client exchanges for an access token, such as an authorization code.
 
 use alloc::string::String;
 use alloc::vec;
@@ -11,42 +11,42 @@ use crate::{Secret, Step};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Grant {
-    /// The code of a login (RFC 6749, section 4.1), with PKCE.
+    /// The authorization code of a login in a browser (RFC 6749, section 4.1), protected by PKCE.
     AuthorizationCode {
-        /// The code of the authorization response.
+        /// The authorization code from the authorization response.
         code: Secret,
-        /// The redirect URI of the authorization request.
+        /// The redirect URI that the authorization request contained.
         redirect_uri: String,
-        /// The PKCE verifier.
+        /// The PKCE verifier, which belongs to the challenge in the authorization request.
         verifier: Secret,
     },
-    /// A refresh token (RFC 6749, section 6).
+    /// A refresh token, which renews an access token without the user (RFC 6749, section 6).
     RefreshToken(Secret),
-    /// The credentials of the client (RFC 6749, section 4.4).
+    /// The credentials of the client itself, for a program that acts without a user (RFC 6749, section 4.4).
     ClientCredentials,
-    /// A JWT that somebody else has issued (RFC 7523, section 2.1).
+    /// A JWT of another issuer, such as an identity provider or a platform (RFC 7523, section 2.1).
     JwtBearer {
-        /// The JWT.
+        /// The JWT to exchange.
         assertion: Secret,
     },
-    /// The identity of a user for an ID-JAG (RFC 8693, Identity Assertion JWT Authorization Grant).
+    /// The identity of a user, to exchange for an ID-JAG (RFC 8693, Identity Assertion JWT Authorization Grant).
     TokenExchange {
-        /// The token that identifies the user.
+        /// The token with which the identity provider identifies the user.
         subject: SubjectToken,
-        /// The issuer of the authorization server that takes the ID-JAG.
+        /// The issuer of the authorization server at which the ID-JAG will be used.
         audience: String,
     },
-    /// The code of a device login (RFC 8628).
+    /// The device code of a login on another device (RFC 8628).
     DeviceCode(Secret),
 }
 
-/// A token by which an identity provider knows a user.
+/// A token of an identity provider that identifies a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubjectToken {
     /// An ID token of OpenID Connect.
     IdToken(Secret),
-    /// A refresh token of the identity provider.
+    /// A refresh token that the identity provider issued to the client.
     RefreshToken(Secret),
 }
 
@@ -92,7 +92,7 @@ impl Grant {
         }
     }
 
-    /// Returns the secrets of the grant, which an error must not show.
+    /// Returns the secrets of the grant, to remove them from error messages.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let parameters = self.parameters().into_iter();
         parameters
@@ -100,7 +100,7 @@ impl Grant {
             .collect()
     }
 
-    /// Returns a form with `grant_type` and the parameters of the grant.
+    /// Returns the form of a token request: `grant_type` and the parameters of the grant.
     pub(crate) fn to_form(&self) -> Form {
         self.parameters().into_iter().fold(Form::new(), |form, (name, value)| match value {
             Parameter::Plain(text) => form.with(name, text),
@@ -109,14 +109,14 @@ impl Grant {
     }
 }
 
-/// The value of a parameter.
+/// The value of a form parameter. `Hidden` values are secrets, which error messages must not contain.
 enum Parameter<'a> {
     Plain(&'a str),
     Hidden(&'a Secret),
 }
 
-/// The grant type of a device login (RFC 8628).
+/// The grant type of a device login (RFC 8628), for token requests and registrations.
 pub(crate) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// The token type of an Identity Assertion JWT Authorization Grant.
+/// The token type of an ID-JAG (Identity Assertion JWT Authorization Grant), for a token exchange.
 pub(crate) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";

@@ -1,4 +1,4 @@
-//! The HTTP requests of the flows and their responses.
+//! The HTTP requests that a program sends for the flows, and their responses.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -13,19 +13,19 @@ use crate::Step;
 
 /// An HTTP request that the program sends for a [`Flow`](crate::Flow).
 ///
-/// The program follows no redirects, and passes a redirect on as a response. It refuses to connect to private, loopback
-/// and link-local addresses unless the user has allowed it, and reads at most [`Request::MAX_RESPONSE`] bytes of the body.
+/// The program must not follow redirects, but return them as responses. It must not connect to private, loopback and
+/// link-local addresses unless the user has allowed it, and reads at most [`Request::MAX_RESPONSE`] bytes of the body.
 ///
-/// `Debug` shows neither the body, nor the values of the headers, nor the query of the URL: they may contain secrets.
+/// `Debug` omits the body, the values of the headers and the query of the URL, because they may contain secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The step of a flow to which the request belongs, for errors and logs.
+    /// The step of the flow that sends the request, for error messages and logs.
     pub step: Step,
-    /// The absolute URL. `https`, or `http` to this machine.
+    /// The absolute URL: `https`, or `http` to this machine.
     pub url: String,
-    /// Headers to send besides those of the HTTP client.
+    /// Headers to send in addition to the headers of the HTTP client. Names are in lower case.
     pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body of a `POST` request. `None` for `GET`.
+    /// The body of a `POST` request. `None` means a `GET` request.
     pub body: Option<Vec<u8>>,
 }
 
@@ -33,7 +33,8 @@ impl Request {
     /// Maximum size of the body of a response: 64 KiB.
     pub const MAX_RESPONSE: usize = 64 * 1024;
 
-    /// Creates a `GET` request for a JSON document. Servers of protocol revision 2025-03-26 want to know the revision.
+    /// Creates a `GET` request for a JSON document. It names the protocol revision, because servers of revision
+    /// 2025-03-26 expect that header.
     pub(crate) fn get(step: Step, url: &str) -> Self {
         let headers = [
             (Cow::Borrowed("accept"), String::from("application/json")),
@@ -58,19 +59,19 @@ impl fmt::Debug for Request {
 
 /// The response to a [`Request`]. Its body is erased from memory when it is dropped.
 ///
-/// `Debug` does not show the body: it may contain tokens.
+/// `Debug` omits the body, because it may contain tokens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Response {
     /// The HTTP status code.
     pub status: u16,
-    /// Names, in lower case, and values of the headers. A header that was sent twice is here twice.
+    /// The headers as pairs of name and value. Names are in lower case. A header that was sent twice appears twice.
     pub headers: Vec<(String, String)>,
     /// The body, at most [`Request::MAX_RESPONSE`] bytes.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// Returns the values of a header, whose name is in lower case.
+    /// Returns all values of a header. `name` must be in lower case.
     pub fn header<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.headers.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
     }
@@ -93,15 +94,15 @@ impl fmt::Debug for Response {
     }
 }
 
-/// The reason why a request got no response.
+/// The reason why a request got no response. The texts are for error messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// The address was refused before a connection was opened, for example because it is private.
+    /// The program refused to connect to the address, for example because it is private.
     Refused(String),
-    /// The request was not sent for another reason, for example because the HTTP client cannot apply a setting of the server.
+    /// The request was not sent for another reason. For example, the HTTP client cannot apply a setting of the server.
     NotSent(String),
-    /// The connection failed, or the response was late or incomplete.
+    /// The request may have been sent, but no complete response arrived in time.
     Failed(String),
     /// The body is longer than [`Request::MAX_RESPONSE`].
     TooLarge,

@@ -1,5 +1,5 @@
-//! Public keys as JSON Web Keys (RFC 7517), signature algorithms (RFC 7518), and JSON Web Tokens (RFC 7519) in the compact form of
-//! JSON Web Signature. The program signs.
+//! JSON Web Keys (RFC 7517), signature algorithms (RFC 7518), and JSON Web Tokens (RFC 7519) in compact form. The
+//! program creates the signatures.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -10,11 +10,12 @@ use sha2::{Digest, Sha256};
 
 use crate::encoding::base64url;
 
-/// A signature algorithm of JSON Web Signature. All are asymmetric: DPoP and `private_key_jwt` allow no others.
+/// A signature algorithm of JSON Web Signature. All are asymmetric, because DPoP and `private_key_jwt` allow no other
+/// algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SigningAlgorithm {
-    /// ECDSA with P-256 and SHA-256. Every authorization server should support it.
+    /// ECDSA with P-256 and SHA-256. Prefer it, because every authorization server should support it.
     Es256,
     /// ECDSA with P-384 and SHA-384.
     Es384,
@@ -27,7 +28,7 @@ pub enum SigningAlgorithm {
 }
 
 impl SigningAlgorithm {
-    /// Returns the name in JSON Web Signature, for example `ES256`.
+    /// Returns the name of the algorithm in JSON Web Signature, for example `ES256`.
     pub const fn name(self) -> &'static str {
         match self {
             SigningAlgorithm::Es256 => "ES256",
@@ -38,10 +39,11 @@ impl SigningAlgorithm {
         }
     }
 
-    /// Returns the first of the algorithms of the program, `offered`, that the authorization server supports.
+    /// Returns the first algorithm of `offered`, the algorithms of the program, that the authorization server supports.
+    /// `None` if it supports none of them.
     ///
-    /// `supported` is a list of its metadata, for example `dpop_signing_alg_values_supported`. Without a list, the
-    /// first algorithm is taken. The name `Ed25519` (RFC 9864) counts as `EdDSA`.
+    /// `supported` is a list in its metadata, for example `dpop_signing_alg_values_supported`. Without a list, the
+    /// first offered algorithm is returned. The name `Ed25519` (RFC 9864) counts as `EdDSA`.
     pub fn choose(offered: &[Self], supported: Option<&[String]>) -> Option<Self> {
         let is_name = |name: &str, algorithm: Self| {
             name == algorithm.name() || (algorithm == SigningAlgorithm::EdDsa && name == "Ed25519")
@@ -58,18 +60,18 @@ impl fmt::Display for SigningAlgorithm {
     }
 }
 
-/// The public key of a key pair whose private key stays with the program.
+/// The public key of a key pair, for example for DPoP. The private key stays with the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PublicKey {
-    /// A point of the curve P-256, for [`SigningAlgorithm::Es256`].
+    /// A point on the curve P-256, for [`SigningAlgorithm::Es256`].
     P256 {
-        /// The first coordinate, big-endian.
+        /// The x coordinate, big-endian.
         x: [u8; 32],
-        /// The second coordinate, big-endian.
+        /// The y coordinate, big-endian.
         y: [u8; 32],
     },
-    /// A public key of Ed25519, for [`SigningAlgorithm::EdDsa`].
+    /// An Ed25519 public key, for [`SigningAlgorithm::EdDsa`].
     Ed25519 {
         /// The encoded point (RFC 8032).
         x: [u8; 32],
@@ -77,14 +79,14 @@ pub enum PublicKey {
 }
 
 impl PublicKey {
-    /// Reads a point of P-256 in the uncompressed form of SEC 1: the byte 4, then both coordinates. Cryptographic
-    /// libraries write public keys like this.
+    /// Parses a P-256 public key as cryptographic libraries export it: the byte 4, then both coordinates (uncompressed
+    /// form of SEC 1). `None` if the bytes have another form.
     pub fn from_p256_point(point: &[u8]) -> Option<Self> {
         let (x, y) = point.strip_prefix(&[4])?.split_first_chunk::<32>()?;
         Some(PublicKey::P256 { x: *x, y: y.try_into().ok()? })
     }
 
-    /// Returns the algorithm of the signatures of this key.
+    /// Returns the signature algorithm to use with this key.
     pub const fn algorithm(&self) -> SigningAlgorithm {
         match self {
             PublicKey::P256 { .. } => SigningAlgorithm::Es256,
@@ -92,13 +94,14 @@ impl PublicKey {
         }
     }
 
-    /// Returns the SHA-256 thumbprint (RFC 7638) in base64url. A token that is bound to the key contains it as `jkt`.
+    /// Returns the SHA-256 thumbprint (RFC 7638) of the key in base64url. A token that is bound to the key contains
+    /// this value as `jkt`.
     pub fn thumbprint(&self) -> String {
-        // Unlike other JSON, the members of this must be sorted, without white space. Those of the key are.
+        // RFC 7638 requires sorted members without white space. `to_jwk` has them in this order.
         base64url(Sha256::digest(self.to_jwk().to_string()))
     }
 
-    /// Returns the members that RFC 7638 requires, in its order.
+    /// Returns the JSON Web Key with only the members that RFC 7638 requires, in alphabetical order.
     pub(crate) fn to_jwk(self) -> Value {
         match self {
             PublicKey::P256 { x, y } => json!({"crv": "P-256", "kty": "EC", "x": base64url(x), "y": base64url(y)}),
@@ -107,12 +110,12 @@ impl PublicKey {
     }
 }
 
-/// Returns what the signature of a token covers: header and claims.
+/// Returns the part of a JSON Web Token that is signed: the encoded header and claims.
 pub(crate) fn signing_input(header: &Value, claims: &Value) -> String {
     base64url(header.to_string()) + "." + &base64url(claims.to_string())
 }
 
-/// Appends the signature to the result of [`signing_input`], which makes the token.
+/// Appends the signature to the result of [`signing_input`], which completes the JSON Web Token.
 pub(crate) fn with_signature(signing_input: &str, signature: &[u8]) -> String {
     format!("{signing_input}.{}", base64url(signature))
 }

@@ -1,4 +1,5 @@
-//! Reads JSON documents of servers leniently: an optional member with a value of the wrong type counts as absent.
+//! Lenient parsing of the JSON documents of servers: an optional member with a value of the wrong type counts as
+//! absent.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,10 +10,10 @@ use serde_json::Value;
 
 use crate::Scopes;
 
-/// Maximum number of strings that are read of a list.
+/// Maximum number of strings that are read from a list. Further strings are ignored.
 const MAX_STRINGS: usize = 256;
 
-/// Reads a member, or returns the default value of its type if the member has another type.
+/// Deserializes a member, or returns the default value if the member has the wrong type.
 pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -22,7 +23,7 @@ where
     Ok(T::deserialize(value).unwrap_or_default())
 }
 
-/// Reads a list of strings. `None` if the value is no list. Elements that are no strings are left out.
+/// Deserializes a list of strings, and skips other elements. `None` if the value is not a list.
 pub(crate) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     let Value::Array(elements) = Value::deserialize(deserializer)? else { return Ok(None) };
     let strings = elements.into_iter().filter_map(|element| match element {
@@ -32,12 +33,13 @@ pub(crate) fn strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
     Ok(Some(strings.take(MAX_STRINGS).collect()))
 }
 
-/// Reads a list of strings, or returns an empty list if the value is no list.
+/// Deserializes a list of strings, and skips other elements. Returns an empty list if the value is not a list.
 pub(crate) fn or_default_strings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     strings(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Reads a list of scopes, or one string of them. `None` if the value is neither.
+/// Deserializes scopes: a list of strings, or one string with spaces between the scopes. `None` if the value is
+/// neither.
 pub(crate) fn scopes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Scopes>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::Array(elements) => Some(elements.iter().filter_map(Value::as_str).collect()),

@@ -1,13 +1,14 @@
 //! OAuth for clients of the [Model Context Protocol](https://modelcontextprotocol.io), as pure state machines.
 //!
-//! A [`Flow`] performs one task: it logs a user in, refreshes a token, or gets a token for a program without a user. It
-//! performs no I/O. It returns an [`Action`], the program carries the action out, and passes the result back as an
-//! [`Input`]. Time and entropy are inputs, too, and a signature is an action. The crate is `no_std`.
+//! A [`Flow`] performs one task: it logs a user in, refreshes a token, or gets a token for a program without a user. A
+//! flow performs no I/O. It returns an [`Action`], such as an HTTP request; the program performs the action and passes
+//! the result back as an [`Input`]. The program also supplies the time and the random seed, and signs with its private
+//! keys. The crate is `no_std`.
 //!
-//! The library `mcpwire` re-exports this crate as `mcpwire::oauth::oauth`, and the examples use that name. A program that depends on
-//! this crate alone writes `mcpwire_oauth`.
+//! The library `mcpwire` re-exports this crate as `mcpwire::oauth::oauth`, and the examples use that name. A program
+//! that depends on this crate alone writes `mcpwire_oauth`.
 //!
-//! URLs are compared and sent as the bytes that a server or user wrote. Nothing normalizes them.
+//! URLs are compared and sent byte by byte as a server or user wrote them. Nothing normalizes them.
 //!
 //! Specification: protocol revision 2026-07-28, basic/authorization.
 

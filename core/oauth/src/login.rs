@@ -1,4 +1,4 @@
-//! [`Login`]: begins the login of a user.
+//! [`Login`]: prepares the login of a user in a browser.
 
 use alloc::string::String;
 use core::fmt;
@@ -11,10 +11,11 @@ use crate::{
     OAuthSettings, Registration, Scopes, Secret, Step, TokenEndpoint, UnixTime,
 };
 
-/// The flow that begins the login of a user: it registers the client if needed, and returns the URL to open.
+/// The flow that prepares the login of a user: it registers the client if needed, and returns the URL to open in a
+/// browser.
 ///
-/// [`Discovery`](crate::Discovery) comes before it, so that the program can look for a stored registration of the issuer, and
-/// listen on the port of that registration's redirect URI. [`LoginAttempt::finish`] comes after it.
+/// Run [`Discovery`](crate::Discovery) first. The program can then load the stored registration for the issuer, and
+/// listen on the port of its redirect URI. When the browser is redirected back, call [`LoginAttempt::finish`].
 #[derive(Debug)]
 pub struct Login {
     discovered: Discovered,
@@ -27,13 +28,14 @@ pub struct Login {
 
 /// A login that the user must complete in a browser.
 ///
-/// `Debug` shows the URL without its query, which contains the `state` of the login.
+/// `Debug` shows the URL without its query, because the query contains the secret `state` of the login.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoginStarted {
-    /// The URL to open in a browser: `https`, or `http` to this machine. Pass it to the system's opener, never to a shell.
+    /// The URL to open in a browser: `https`, or `http` to this machine. Pass it to the system's URL opener, never to a
+    /// shell.
     pub url: String,
-    /// The login that waits for the user. [`LoginAttempt::finish`] completes it.
+    /// The data of the pending login. [`LoginAttempt::finish`] completes the login.
     pub attempt: LoginAttempt,
 }
 
@@ -44,7 +46,8 @@ impl fmt::Debug for LoginStarted {
 }
 
 impl Login {
-    /// Creates a flow. `stored` is the [`ClientInformation`] of an earlier login at the same issuer, with the same redirect URI.
+    /// Creates a flow. `stored` is the [`ClientInformation`] of an earlier login at the same issuer with the same
+    /// redirect URI, or `None`.
     pub fn new(
         discovered: Discovered,
         settings: OAuthSettings,
@@ -55,13 +58,13 @@ impl Login {
         Login { discovered, settings, registration, challenged: None, requested_before: None, entropy }
     }
 
-    /// Sets the challenge whose scopes to ask for. `None` if there was no challenge.
+    /// Sets the challenge of the refused request, whose scopes the login requests. `None` if no request was refused.
     pub fn challenge(mut self, challenge: Option<&BearerChallenge>) -> Self {
         self.challenged = challenge.and_then(|challenge| challenge.scopes.clone());
         self
     }
 
-    /// Asks for the scopes of the last login, too: those that were requested, not those that were granted.
+    /// Sets the scopes that the last login requested, not those that were granted. The new login requests them, too.
     pub fn requested_before(mut self, scopes: Option<Scopes>) -> Self {
         self.requested_before = scopes;
         self
@@ -96,31 +99,32 @@ impl Login {
 }
 
 impl Discovered {
-    /// Returns the token endpoint of the authorization server.
+    /// Returns the token endpoint of the authorization server, with its authentication methods.
     pub fn token_endpoint(&self) -> TokenEndpoint {
         TokenEndpoint::new(self.metadata.issuer.clone(), self.metadata.token_endpoint.clone())
             .auth_methods(self.metadata.token_endpoint_auth_methods_supported.clone())
     }
 
-    /// Returns the scopes that a login asks for. An empty set sends no `scope` parameter.
+    /// Returns the scopes that a login of a user requests. If the set is empty, the request has no `scope` parameter.
     ///
-    /// `challenged` are the scopes of a challenge, and `requested_before` those of the last login. Both are always in the result.
+    /// `challenged` are the scopes of a challenge, and `requested_before` are the scopes that the last login requested.
+    /// The result always contains both.
     pub fn scopes_to_request(
         &self,
         settings: &OAuthSettings,
         challenged: Option<&Scopes>,
         requested_before: Option<&Scopes>,
     ) -> Scopes {
-        // The scopes of the challenge and those that were requested before are always asked for (basic/authorization, "Step-Up
-        // Authorization Flow"). Without a challenge, the scopes of the settings or all scopes of the server are asked for
-        // ("Scope Selection Strategy").
+        // The scopes of the challenge and those of the last login are always requested (basic/authorization, "Step-Up
+        // Authorization Flow"). At a first login, the scopes of the settings are requested, or else those of the
+        // challenge, or else all scopes of the server ("Scope Selection Strategy").
         let initial = settings.scopes.as_ref().or(challenged).or(self.resource_scopes());
         let (first, then) = match requested_before {
             Some(before) => (Some(before), challenged.or(initial)),
             None => (initial, challenged),
         };
         let mut scopes: Scopes = [first, then].into_iter().flatten().flat_map(Scopes::iter).collect();
-        // `offline_access` alone would replace the default scopes of the authorization server.
+        // A set with only `offline_access` would replace the default scopes of the authorization server.
         let known = self.metadata.scopes_supported.as_ref();
         if !scopes.is_empty() && known.is_some_and(|known| known.contains(Scopes::OFFLINE_ACCESS)) {
             scopes.insert(Scopes::OFFLINE_ACCESS);
@@ -128,10 +132,11 @@ impl Discovered {
         scopes
     }
 
-    /// Returns the scopes that a program without a user asks for: those that are configured, those of the challenge, or all of the
-    /// server ("Scope Selection Strategy"). An empty set sends no `scope` parameter.
+    /// Returns the scopes that a program without a user requests: the configured ones, or else those of the challenge,
+    /// or else all scopes of the server ("Scope Selection Strategy"). If the set is empty, the request has no `scope`
+    /// parameter.
     ///
-    /// Of the server's, `offline_access` is left out: nobody can be offline.
+    /// `offline_access` is removed from the scopes of the server, because it concerns only users.
     pub fn scopes_without_user(&self, configured: Option<&Scopes>, challenged: Option<&Scopes>) -> Scopes {
         configured.or(challenged).cloned().unwrap_or_else(|| {
             let scopes = self.resource_scopes().into_iter().flat_map(Scopes::iter);
@@ -139,12 +144,13 @@ impl Discovered {
         })
     }
 
-    /// Returns `scopes_supported` of the server, or `None` if its metadata has none.
+    /// Returns `scopes_supported` of the MCP server, or `None` if its metadata does not list scopes.
     fn resource_scopes(&self) -> Option<&Scopes> {
         self.resource_metadata.as_ref()?.scopes_supported.as_ref()
     }
 
-    /// Returns the value of the parameter `resource`, or `None` if the settings leave it out.
+    /// Returns the value of the parameter `resource` for authorization and token requests. `None` if the settings omit
+    /// the parameter.
     pub fn resource_parameter(&self, settings: &OAuthSettings) -> Option<String> {
         (!settings.omit_resource).then(|| self.resource.clone())
     }

@@ -1,5 +1,5 @@
-//! [`LoginAttempt`]: a login that waits for the user, the URL at which the user logs in, and the authorization response, the
-//! address to which the authorization server redirects the user.
+//! [`LoginAttempt`]: a pending login in a browser. It creates the URL at which the user logs in, and checks the
+//! authorization response, with which the browser is redirected back.
 
 use alloc::format;
 use alloc::string::String;
@@ -16,46 +16,51 @@ use crate::{
     OAuthSettings, Scopes, Secret, Setting, Step, StoredToken, TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
 };
 
-/// Maximum number of bytes of the URL of a login. 8 KiB: widely used servers, such as nginx and Apache, read no longer one.
+/// Maximum length of the URL of a login, in bytes. Widely used servers, such as nginx and Apache, reject URLs longer
+/// than 8 KiB.
 pub(crate) const MAX_LOGIN_URL: usize = 8192;
 
-/// The only method of PKCE (RFC 7636) that is used. `plain` would show the verifier in the authorization request.
+/// The PKCE method that all logins use (RFC 7636). The method `plain` would reveal the verifier in the authorization
+/// request.
 const PKCE_METHOD: &str = "S256";
 
-/// Maximum length of the address of an authorization response: 16 KiB.
+/// Maximum length of the URL of an authorization response, in bytes. Longer ones are refused.
 const MAX_CALLBACK: usize = 16 * 1024;
 
-/// A login that waits for the user.
+/// A pending login, which ends when the browser is redirected back with the authorization response.
 ///
-/// The program can store it, and finish the login after a restart. Everything that the response is checked against is in it:
-/// metadata that changes in between changes nothing. It contains secrets; delete it when the login has ended.
+/// The program can store this value, and finish the login after a restart. The response is checked only against this
+/// value, so later changes of the metadata have no effect. The value contains secrets; delete it when the login has
+/// ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LoginAttempt {
-    /// The token endpoint at which the code is exchanged. The response must name its issuer, if it names one.
+    /// The token endpoint at which the authorization code is exchanged. If the response names an issuer, it must be
+    /// that of this endpoint.
     pub endpoint: TokenEndpoint,
-    /// Whether the response must name its issuer (RFC 9207).
+    /// Whether the response must contain `iss`, the issuer (RFC 9207).
     pub requires_iss: bool,
-    /// The PKCE verifier.
+    /// The PKCE verifier, which proves that the token request belongs to this login.
     pub verifier: Secret,
-    /// The value that the response must repeat.
+    /// The random value that the response must repeat. It prevents responses to other logins from being accepted.
     pub state: Secret,
-    /// The server that the token is for. `None` if the settings leave the parameter out.
+    /// The MCP server for which the token is requested. `None` if the settings omit the parameter `resource`.
     pub resource: Option<String>,
-    /// The scopes that were requested. Empty if none were named.
+    /// The scopes that the login requests. Empty if the request has no `scope` parameter.
     pub scopes: Scopes,
-    /// The URI to which the authorization server redirects the user with the response.
+    /// The URI to which the authorization server redirects the browser with the response.
     pub redirect_uri: String,
     /// The client that logs in. Store it for the next login.
     pub client: ClientInformation,
-    /// When the login began.
+    /// When the login began, for example to discard an old login.
     pub made_at: UnixTime,
 }
 
 impl LoginAttempt {
-    /// Returns whether the authorization server still has the endpoints with which the login began. `url` is that of the login.
+    /// Returns whether the authorization server still has the endpoints with which the login began. `url` is the URL of
+    /// the login.
     ///
-    /// The metadata may have changed since: a login goes on only at the server that the metadata names now.
+    /// The metadata may have changed since the login began. Resume a stored login only if this function returns `true`.
     pub fn is_at(&self, discovered: &Discovered, url: &str) -> bool {
         let endpoint = discovered.metadata.authorization_endpoint.as_deref();
         self.endpoint == discovered.token_endpoint()
@@ -65,10 +70,10 @@ impl LoginAttempt {
 
     /// Returns the URL at which the user logs in.
     ///
-    /// Fails if the endpoint contains a parameter of the login already: programs would read different ones. Fails if the URL is
-    /// longer than [`MAX_LOGIN_URL`].
+    /// Fails if the authorization endpoint already contains one of the parameters, because servers may read either of
+    /// the duplicates. Fails if the URL is longer than [`MAX_LOGIN_URL`].
     pub(crate) fn authorization_url(&self, authorization_endpoint: &str) -> Result<String, Error> {
-        // OpenID Connect Core, section 11: without `prompt=consent` the authorization server ignores `offline_access`.
+        // OpenID Connect Core, section 11: without `prompt=consent`, authorization servers ignore `offline_access`.
         let (_, query) = without_fragment(authorization_endpoint).split_once('?').unwrap_or_default();
         let has_prompt = decode(query).any(|(name, _)| name == "prompt");
         let prompt = (self.scopes.contains(Scopes::OFFLINE_ACCESS) && !has_prompt).then_some("consent");
@@ -100,10 +105,11 @@ impl LoginAttempt {
         Ok(url)
     }
 
-    /// Takes the address to which the user was redirected, and returns the flow that exchanges its code for a token.
+    /// Checks the authorization response, and returns the flow that exchanges its code for a token.
     ///
-    /// `callback` is the address as it was received: the whole URL, or its path and query. `key` is that of clients that sign
-    /// assertions. Fails if the response is not one to this login, or if it says that the login has failed.
+    /// `callback` is the URL to which the browser was redirected, or only its path and query. `key` is the signing key
+    /// of a client that uses `private_key_jwt`, or `None`. Fails if the response does not belong to this login, or
+    /// reports an error.
     pub fn finish(&self, callback: &str, key: Option<&ClientKey>, entropy: Entropy) -> Result<TokenRequest, Error> {
         let code = self.read_callback(callback)?;
         let client = self.client.authentication(&self.endpoint, key)?;
@@ -112,8 +118,10 @@ impl LoginAttempt {
         Ok(TokenRequest::new(self.endpoint.clone(), client, &grant, entropy).resource(self.resource.clone()))
     }
 
-    /// Returns the document to store after a login. `resource` is that of [`Discovered`](crate::Discovered), and `previous` the
-    /// document that is stored now.
+    /// Creates the token document to store after a login, from the response to the token request.
+    ///
+    /// `resource` is that of [`Discovered`](crate::Discovered). `previous` is the document that is currently stored, or
+    /// `None`.
     pub fn stored_token(
         &self,
         resource: impl Into<String>,
@@ -126,15 +134,16 @@ impl LoginAttempt {
         token
     }
 
-    /// Returns whether an address is the response to this login: it has the `state` of the login. Use it to find the login among
-    /// several.
+    /// Returns whether a redirect URL is the response to this login, by its `state`. Use it to find the login among
+    /// several pending ones.
     pub fn is_response(&self, callback: &str) -> bool {
         Callback::parse(callback).is_ok_and(|callback| callback.get("state") == Ok(Some(self.state.expose())))
     }
 
-    /// Returns the code of a response (basic/authorization, "Authorization Response Validation").
+    /// Checks an authorization response, and returns its code (basic/authorization, "Authorization Response
+    /// Validation").
     ///
-    /// `state` and `iss` are checked before anything else is looked at, so that a response of an attacker shows the user no text.
+    /// `state` and `iss` are checked first, so that an attacker cannot show a text to the user.
     fn read_callback(&self, callback: &str) -> Result<Secret, Error> {
         let callback = Callback::parse(callback)?;
         if callback.get("state")? != Some(self.state.expose()) {
@@ -161,7 +170,8 @@ impl LoginAttempt {
         }
     }
 
-    /// Returns the error that a response reports (RFC 6749, section 4.1.2.1, and OpenID Connect Core, section 3.1.2.6).
+    /// Returns the error for an authorization response with the error code `code` (RFC 6749, section 4.1.2.1, and
+    /// OpenID Connect Core, section 3.1.2.6).
     fn refused(&self, code: &str, description: Option<&str>) -> Error {
         let error = |kind, reason: &str| {
             Error::new(kind, Step::Authorization, reason).at(&self.endpoint.issuer).with_code(code, description)
@@ -185,13 +195,14 @@ impl LoginAttempt {
     }
 }
 
-/// Returns the PKCE challenge of a verifier: a code is worth nothing without the verifier of the login that asked for it.
+/// Returns the PKCE challenge for a verifier. Only the client that knows the verifier can exchange the authorization
+/// code.
 pub(crate) fn pkce_challenge(verifier: &str) -> String {
     base64url(Sha256::digest(verifier))
 }
 
-/// Fails unless the authorization server says that it supports PKCE with S256 (basic/authorization/security-considerations,
-/// "Authorization Code Protection").
+/// Fails unless the authorization server supports PKCE with S256 (basic/authorization/security-considerations,
+/// "Authorization Code Protection"). If its metadata does not mention PKCE, the settings decide.
 pub(crate) fn check_pkce(metadata: &AuthorizationServerMetadata, settings: &OAuthSettings) -> Result<(), Error> {
     let error = |reason: &str| Error::new(ErrorKind::Misconfigured, Step::Authorization, reason).at(&metadata.issuer);
     match &metadata.code_challenge_methods_supported {
@@ -211,7 +222,7 @@ fn untrusted(reason: &str) -> Error {
         .with_advice("start the login again, and open only the URL that it shows")
 }
 
-/// The parameters of an authorization response.
+/// The parameters of an authorization response, as pairs of name and value.
 struct Callback(Vec<(String, String)>);
 
 impl Callback {
@@ -227,7 +238,8 @@ impl Callback {
         }
     }
 
-    /// Returns the value of a parameter. Fails if the parameter is there twice (RFC 6749, section 3.1).
+    /// Returns the value of a parameter, or `None` if it is missing. Fails if the parameter occurs twice (RFC 6749,
+    /// section 3.1).
     fn get(&self, name: &str) -> Result<Option<&str>, Error> {
         let mut values = self.0.iter().filter(|(other, _)| other == name).map(|(_, value)| value.as_str());
         let value = values.next();

@@ -1,4 +1,5 @@
-//! [`Registration`]: gets a client identifier at an authorization server (basic/authorization/client-registration).
+//! [`Registration`]: gets the identifier of the client at an authorization server
+//! (basic/authorization/client-registration).
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -18,9 +19,11 @@ use crate::{
     FetchError, Flow, Input, OAuthSettings, Request, Response, Secret, Step, UnixTime,
 };
 
-/// The flow that gets a client its identifier at an authorization server.
+/// The flow that gets the identifier of the client at an authorization server.
 ///
-/// The flow takes the first of these sources that exists: the client of the settings, the metadata document of the client, the
+/// The flow uses the first available source, in this order: the client in the settings, the client's metadata document,
+/// the stored registration, a new registration (RFC 7591). If none is available, it fails with
+/// [`ErrorKind::ClientIdRequired`].
 /// stored registration, a new registration (RFC 7591). If there is none, it fails with [`ErrorKind::ClientIdRequired`].
 #[derive(Debug)]
 pub struct Registration {
@@ -33,7 +36,7 @@ pub struct Registration {
 #[derive(Debug)]
 enum State {
     New,
-    /// An offer was sent to the registration endpoint. The others are for a server that refuses it.
+    /// A registration request was sent to `url`. `others` are the documents to send next if the server refuses it.
     Asked {
         url: String,
         others: vec::IntoIter<String>,
@@ -41,16 +44,17 @@ enum State {
     Ended,
 }
 
-/// The advice of errors if the client cannot register itself.
+/// The advice in errors about a client that cannot register itself.
 const REGISTER_BY_HAND: &str = "register a client with its operator, and configure the client's identifier";
 
 impl Registration {
-    /// Creates a flow. `stored` is the [`ClientInformation`] of an earlier registration at the same issuer.
+    /// Creates a flow. `stored` is the [`ClientInformation`] of an earlier login or registration, or `None`.
     pub fn new(discovered: &Discovered, settings: &OAuthSettings, stored: Option<ClientInformation>) -> Self {
         Registration { metadata: discovered.metadata.clone(), settings: settings.clone(), stored, state: State::New }
     }
 
-    /// Returns the client if it need not register.
+    /// Returns the client from the settings, the metadata document or the stored registration. `None` if the client
+    /// must register.
     fn known_client(&self, now: UnixTime) -> Result<Option<ClientInformation>, Error> {
         let (issuer, redirect_uri) = (&self.metadata.issuer, &self.settings.redirect_uri);
         let new = |source, client_id: &str| ClientInformation {
@@ -72,7 +76,8 @@ impl Registration {
         Ok(self.stored.clone().filter(|stored| stored.is_registered_for(issuer, redirect_uri, now)))
     }
 
-    /// Fails if the client of the settings is known to belong to another authorization server.
+    /// Fails if the client in the settings belongs to another authorization server, so that its secret is not sent to
+    /// this one.
     fn check_issuer(&self, client_id: &str) -> Result<(), Error> {
         let is_this =
             |stored: &&ClientInformation| stored.source == ClientSource::PreRegistered && stored.client_id == client_id;
@@ -81,7 +86,7 @@ impl Registration {
         self.settings.check_client_issuer(client_id, has_secret, used_before, &self.metadata.issuer)
     }
 
-    /// Sends the next offer. Returns `None` if there is none left.
+    /// Sends the next registration document. Returns `None` if no document is left.
     fn ask(&mut self, url: String, mut offers: vec::IntoIter<String>) -> Option<Action<ClientInformation>> {
         let body = offers.next()?.into_bytes();
         let headers = ["accept", "content-type"].map(|name| (Cow::Borrowed(name), "application/json".to_string()));
@@ -90,24 +95,25 @@ impl Registration {
         Some(Action::Fetch(request))
     }
 
-    /// Returns the documents with which the client registers, the best first. Each next document is for a server that refuses the
-    /// one before.
+    /// Returns the registration documents to try, best first. Each further document is sent only if the server refuses
+    /// the previous one.
     ///
-    /// A program of a user cannot keep a secret, so it is a public client (RFC 8252, section 8.4). Many servers accept one
-    /// without listing the method `none`. A secret is taken only from a server that refuses public clients.
+    /// A program on the user's machine cannot keep a secret, so it first asks to be a public client (RFC 8252, section
+    /// 8.4). Many servers accept public clients without listing the method `none`. The client asks for a secret only if
+    /// the server refuses that.
     fn offers(&self) -> Vec<String> {
         let supported = self.metadata.token_endpoint_auth_methods_supported.as_deref();
         let is_listed = supported.is_none_or(|names| names.iter().any(|name| name == AuthMethod::None.name()));
-        // This crate has no keys to register.
+        // This crate holds no keys, so it cannot register one for `private_key_jwt`.
         let (first, second) = match self.settings.auth_method.filter(|method| *method != AuthMethod::PrivateKeyJwt) {
             Some(method) => (method, method),
             None => (AuthMethod::None, AuthMethod::of_secret(supported).unwrap_or(AuthMethod::None)),
         };
-        // A refusal does not say whether the method or another member is the cause.
+        // A refusal does not say whether the method or another member caused it.
         let order = [(first, false), if is_listed { (first, true) } else { (second, false) }, (second, true)];
         let mut offers: Vec<String> =
             order.into_iter().map(|(method, is_reduced)| self.offer(method, is_reduced).to_json()).collect();
-        // The first two, or all three, may be the same.
+        // Some of the three documents may be equal.
         offers.dedup();
         offers
     }
@@ -156,7 +162,7 @@ impl Registration {
         Err(error)
     }
 
-    /// Reads the response to a registration (RFC 7591, section 3.2.1).
+    /// Parses the response to a registration (RFC 7591, section 3.2.1).
     fn read(
         &self,
         body: Option<ResponseObject>,
@@ -183,7 +189,7 @@ impl Registration {
         let end = body.get("client_secret_expires_at").and_then(Value::as_u64);
         Ok(ClientInformation {
             client_secret: body.text("client_secret").map(Secret::new),
-            // RFC 7591: 0 means never.
+            // RFC 7591: 0 means that the secret never expires.
             client_secret_expires_at: end.filter(|end| *end != 0).map(UnixTime::from_secs),
             auth_method: body.text("token_endpoint_auth_method").and_then(AuthMethod::from_name),
             registration_access_token: body.text("registration_access_token").map(Secret::new),
@@ -192,7 +198,7 @@ impl Registration {
         })
     }
 
-    /// Returns the error that the refusal of a registration means (RFC 7591, section 3.2.2).
+    /// Returns the error for a refused registration, by its error code (RFC 7591, section 3.2.2).
     fn refused(&self, body: &ResponseObject, status: u16, url: &str) -> Error {
         let error = |kind, reason| {
             let error = Error::new(kind, Step::Registration, format!("the authorization server {reason}"));
@@ -252,8 +258,8 @@ impl Flow for Registration {
     }
 }
 
-/// Returns whether two redirect URIs are the same, whatever the port of a URI of this machine: authorization servers must not
-/// compare it (RFC 8252, section 7.3), so some do not register it.
+/// Returns whether two redirect URIs are equal, ignoring the port of loopback URIs. Authorization servers must not
+/// compare that port (RFC 8252, section 7.3), so some do not return it.
 fn is_same_redirect(one: &str, other: &str) -> bool {
     let parts = |uri| Some((host(uri)?, split_origin(uri)?.1));
     one == other || (is_loopback(one) && is_loopback(other) && parts(one) == parts(other))

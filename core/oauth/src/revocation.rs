@@ -1,4 +1,4 @@
-//! [`Revocation`]: revokes the tokens of a logout (RFC 7009).
+//! [`Revocation`]: revokes the tokens of a login when the user logs out (RFC 7009).
 
 use alloc::string::String;
 use core::mem;
@@ -11,19 +11,20 @@ use crate::{
     UnixTime,
 };
 
-/// The flow of a logout: it revokes the refresh token, and then the access token.
+/// The flow that revokes the tokens of a login when the user logs out: first the refresh token, then the access token.
 ///
-/// A server that revokes a refresh token should revoke its access tokens, too (RFC 7009, section 2.1). Not all do.
+/// A server that revokes a refresh token should also revoke its access tokens (RFC 7009, section 2.1). Since some
+/// servers do not, the flow revokes both.
 #[derive(Debug)]
 pub struct Revocation {
     request: ClientRequest,
     target: Target,
 }
 
-/// The token whose revocation is requested.
+/// The token whose revocation was requested last.
 #[derive(Debug)]
 enum Target {
-    /// The refresh token. The access token is next.
+    /// The refresh token. The revocation of `access_token` follows.
     RefreshToken { access_token: Secret },
     /// The access token, after the refresh token was revoked.
     RestOfLogin,
@@ -33,19 +34,20 @@ enum Target {
     None,
 }
 
-/// The tokens of a login that the authorization server has revoked.
+/// The tokens of a login that the authorization server has revoked, as [`Revocation`] reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RevokedTokens {
-    /// All tokens of the login.
+    /// All tokens of the login were revoked.
     All,
-    /// The refresh token alone. Contains the error of the access token, which may be valid until it expires.
+    /// Only the refresh token was revoked. Contains the error for the access token, which may stay valid until it
+    /// expires.
     RefreshTokenOnly(Error),
 }
 
 impl Revocation {
-    /// Creates a flow. `url` is the `revocation_endpoint` of the token's authorization server, and `client` the client that
-    /// has requested the token.
+    /// Creates a flow. `url` is the `revocation_endpoint` of the authorization server that issued `token`. `client` is
+    /// the client that requested it.
     pub fn new(url: impl Into<String>, token: &StoredToken, client: ClientAuthentication, entropy: Entropy) -> Self {
         let endpoint = TokenEndpoint::new(token.endpoint.issuer.clone(), url);
         let form = match &token.refresh_token {
@@ -83,7 +85,7 @@ impl Revocation {
     }
 
     fn check(&self, response: &Response) -> Result<(), Error> {
-        // The body of a success is of no importance, and often empty.
+        // A successful response needs no body.
         if response.status == 200 {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! [`Scopes`]: sets of scopes.
+//! [`Scopes`]: a set of OAuth scopes.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -6,20 +6,21 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A set of scopes in the order in which they were named (RFC 6749, section 3.3).
+/// A set of OAuth scopes, in the order in which they were added (RFC 6749, section 3.3).
 ///
-/// It has at most [`Scopes::MAX`] scopes of at most [`Scopes::MAX_LENGTH`] bytes. More scopes, longer ones, and texts that
-/// are not scopes are left out. Serialization writes one string, with spaces between the scopes.
+/// A set contains at most [`Scopes::MAX`] scopes of at most [`Scopes::MAX_LENGTH`] bytes. Further, longer and invalid
+/// scopes are ignored, which bounds the memory for the lists of servers. The serialized form is one string with spaces
+/// between the scopes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scopes(Vec<String>);
 
 impl Scopes {
-    /// Maximum number of scopes in a set.
+    /// Maximum number of scopes in a set. Further scopes are ignored.
     pub const MAX: usize = 256;
-    /// Maximum number of bytes of one scope.
+    /// Maximum length of one scope in bytes. Longer scopes are ignored.
     pub const MAX_LENGTH: usize = 512;
 
-    /// The scope that asks for a refresh token that works while the user is away (OpenID Connect Core, section 11).
+    /// The scope that requests a refresh token for use while the user is absent (OpenID Connect Core, section 11).
     pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 
     /// Creates an empty set.
@@ -27,12 +28,12 @@ impl Scopes {
         Scopes(Vec::new())
     }
 
-    /// Reads scopes with spaces between them.
+    /// Parses scopes that are separated by spaces, as in the parameter `scope`. Invalid scopes are ignored.
     pub fn parse(text: &str) -> Self {
         text.split(' ').collect()
     }
 
-    /// Adds a scope. Returns whether the set contains it then.
+    /// Adds a scope. Returns whether the set now contains it: `false` if the scope is invalid or the set is full.
     pub fn insert(&mut self, scope: &str) -> bool {
         let is_valid = (1..=Scopes::MAX_LENGTH).contains(&scope.len())
             && scope.bytes().all(|byte| matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~'));
@@ -46,32 +47,32 @@ impl Scopes {
         self.0.iter().any(|other| other == scope)
     }
 
-    /// Returns whether the set contains all scopes of another.
+    /// Returns whether the set contains all scopes of `other`.
     pub fn is_superset(&self, other: &Scopes) -> bool {
         other.iter().all(|scope| self.contains(scope))
     }
 
-    /// Returns the scopes of both sets.
+    /// Returns the set of all scopes that are in this set or in `other`.
     pub fn union(&self, other: &Scopes) -> Scopes {
         self.iter().chain(other.iter()).collect()
     }
 
-    /// Returns the value of the parameter `scope`, or `None` for an empty set, which sends no parameter.
+    /// Returns the value of the parameter `scope`. `None` for an empty set, for which the parameter is omitted.
     pub(crate) fn parameter(&self) -> Option<String> {
         (!self.is_empty()).then(|| self.to_string())
     }
 
-    /// Returns whether the set is empty.
+    /// Returns whether the set contains no scopes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the number of scopes.
+    /// Returns the number of scopes in the set.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns the scopes, in their order.
+    /// Iterates over the scopes in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

@@ -1,4 +1,4 @@
-//! Values that nobody else may know: [`Secret`], text that must not appear in logs, and [`Entropy`], their source.
+//! Secret values: [`Secret`], a text that must not appear in logs, and [`Entropy`], a source of unpredictable values.
 
 use alloc::string::String;
 use core::fmt;
@@ -9,20 +9,21 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::encoding::base64url;
 
-/// A token, password or key. `Debug` does not show it, and there is no `Display`. It is erased from memory when it is dropped.
+/// A token, password or key. It is erased from memory when it is dropped.
 ///
-/// Serialization writes the value itself, for the store of the program.
+/// `Debug` does not show the value, and there is no `Display`. Serialization writes the value itself, because the
+/// program must store it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a secret value.
+    /// Creates a secret from its value.
     pub fn new(value: impl Into<String>) -> Self {
         Secret(value.into())
     }
 
-    /// Returns the value, for the place that sends or stores it.
+    /// Returns the value. Use it only to send or store the secret.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -48,27 +49,28 @@ impl Drop for Secret {
     }
 }
 
-/// Source of the unpredictable values of one flow: PKCE verifiers, `state` values and identifiers of JWTs.
+/// A source of unpredictable values for one flow: PKCE verifiers, `state` values and identifiers of JWTs.
 ///
 /// The program seeds it with 32 bytes from the random number generator of the operating system. Each value is the
-/// SHA-256 hash of the seed and a counter, so nobody who sees values can predict others.
+/// SHA-256 hash of the seed and a counter. So nobody can predict further values from known ones.
 pub struct Entropy {
     seed: [u8; 32],
     used: u64,
 }
 
 impl Entropy {
-    /// Creates a source from 32 bytes of the operating system's random number generator. Use each seed once.
+    /// Creates a source from 32 random bytes of the operating system. Use each seed only once, because equal seeds
+    /// produce equal values.
     pub const fn new(seed: [u8; 32]) -> Self {
         Entropy { seed, used: 0 }
     }
 
-    /// Returns the next value: 32 bytes as 43 characters of base64url, which every parameter of OAuth can contain.
+    /// Returns the next value: 32 bytes as 43 characters of base64url, which every OAuth parameter may contain.
     pub(crate) fn next_text(&mut self) -> String {
         base64url(self.next_bytes())
     }
 
-    /// Creates the source of a flow inside of another.
+    /// Creates an independent source for an inner flow.
     pub(crate) fn split(&mut self) -> Self {
         Entropy::new(self.next_bytes())
     }

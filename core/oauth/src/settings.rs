@@ -1,4 +1,4 @@
-//! [`OAuthSettings`]: what a user or program can set for one server.
+//! [`OAuthSettings`]: the settings of the OAuth flows for one server.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -9,7 +9,8 @@ use crate::encoding::hex;
 use crate::error::quoted;
 use crate::{AuthMethod, Error, ErrorKind, Scopes, Secret, Setting, Step};
 
-/// Settings of the OAuth flows of one server: the client, and what to do about servers that deviate from the specification.
+/// Settings of the OAuth flows for one server: the client's identity, and exceptions for servers that deviate from the
+/// specification.
 #[derive(Clone, Debug)]
 #[must_use = "settings have no effect until they are used"]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
@@ -26,7 +27,7 @@ pub struct OAuthSettings {
     pub(crate) scopes: Option<Scopes>,
     pub(crate) device_grant: bool,
     pub(crate) dpop_bound_tokens: bool,
-    // Deviations from the specification, because a server deviates.
+    // Exceptions for servers that deviate from the specification.
     pub(crate) omit_resource: bool,
     pub(crate) assume_pkce: bool,
     pub(crate) lenient_issuer: bool,
@@ -34,8 +35,10 @@ pub struct OAuthSettings {
 }
 
 impl OAuthSettings {
-    /// Creates settings for a client that people know as `client_name`, and that receives the results of logins at
-    /// `redirect_uri`: an `https` URL, or an `http` URL of this machine such as `http://127.0.0.1:49152/callback`.
+    /// Creates settings for a client that authorization servers display as `client_name`.
+    ///
+    /// Authorization servers redirect the browser to `redirect_uri` after a login. It must be an `https` URL, or an
+    /// `http` URL of this machine such as `http://127.0.0.1:49152/callback`.
     pub fn new(client_name: impl Into<String>, redirect_uri: impl Into<String>) -> Self {
         OAuthSettings {
             client_name: client_name.into(),
@@ -57,73 +60,75 @@ impl OAuthSettings {
         }
     }
 
-    /// Replaces the redirect URI, for programs that know it only when they listen.
+    /// Replaces the redirect URI, for programs that know their port only after they listen on it.
     pub fn redirect_uri(mut self, redirect_uri: impl Into<String>) -> Self {
         self.redirect_uri = redirect_uri.into();
         self
     }
 
-    /// Sets the identifier of a client that is registered already. Then the client neither registers itself nor uses a
-    /// metadata document.
+    /// Sets the identifier of a client that is already registered. The client then neither registers itself nor uses a
+    /// metadata document. Default: none.
     pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
         self.client_id = Some(client_id.into());
         self
     }
 
-    /// Sets the secret of the client that is registered already. It requires [`client_issuer`](Self::client_issuer).
+    /// Sets the secret of the registered client. It requires [`client_issuer`](Self::client_issuer), unless the client
+    /// was already used at its authorization server or [`trust_first_issuer`](Self::trust_first_issuer) is set.
     pub fn client_secret(mut self, secret: Secret) -> Self {
         self.client_secret = Some(secret);
         self
     }
 
-    /// Sets how the client authenticates, for authorization servers that accept only the method that they have registered.
+    /// Sets the method by which the client authenticates, for authorization servers that accept only one method for a
+    /// client.
     ///
-    /// Default: for a client that registers itself, the method of its registration. For a client with a secret, the first
-    /// method that the authorization server lists.
+    /// Default: for a client that registers itself, the method in its registration. For a client with a secret, the
+    /// first suitable method that the authorization server lists.
     pub fn auth_method(mut self, method: AuthMethod) -> Self {
         self.auth_method = Some(method);
         self
     }
 
-    /// Returns how the client authenticates, if that is set.
+    /// Returns the value of [`auth_method`](Self::auth_method), or `None` if no method is set.
     pub const fn auth_method_of_client(&self) -> Option<AuthMethod> {
         self.auth_method
     }
 
-    /// Sets the issuer of the authorization server at which the client is registered. If a server names other authorization
-    /// servers, the login fails.
+    /// Sets the issuer of the authorization server at which the client is registered. A login at any other
+    /// authorization server fails. Default: none.
     pub fn client_issuer(mut self, issuer: impl Into<String>) -> Self {
         self.client_issuer = Some(issuer.into());
         self
     }
 
-    /// Sets whether the secret of the client may be sent to the first authorization server that the MCP server names, if no
-    /// [`client_issuer`](Self::client_issuer) is set. Default: `false`. A malicious MCP server could name its own
-    /// authorization server, and get the secret.
+    /// Sets whether the client's secret may be sent to the first authorization server that the MCP server names. This
+    /// applies only if [`client_issuer`](Self::client_issuer) is not set. Default: `false`, because a malicious MCP
+    /// server could name its own authorization server and get the secret.
     pub fn trust_first_issuer(mut self, trusted: bool) -> Self {
         self.trusts_first_issuer = trusted;
         self
     }
 
-    /// Sets the `https` URL of the client's metadata document (Client ID Metadata Document), which is its identifier at
-    /// authorization servers that support it.
+    /// Sets the `https` URL of the client's metadata document (Client ID Metadata Document). Authorization servers that
+    /// support such documents accept this URL as the client's identifier. Default: none.
     pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
         self.metadata_url = Some(url.into());
         self
     }
 
-    /// Sets the URL of the client's home page, for registrations.
+    /// Sets the URL of the client's home page, which authorization servers may show to users. Default: none.
     pub fn client_uri(mut self, url: impl Into<String>) -> Self {
         self.client_uri = Some(url.into());
         self
     }
 
-    /// Returns a hash of the settings, to find out whether a login was begun with the same ones. It does not depend on the values of
-    /// secrets.
+    /// Returns a hash of the settings, to detect whether a pending login was begun with other settings. The values of
+    /// secrets do not affect the hash.
     ///
-    /// A setting with its default value is left out, so that the hash stays the same when a later version has more settings.
+    /// Settings with their default value are not hashed. So the hash stays the same if a later version adds settings.
     pub fn fingerprint(&self) -> String {
-        // All fields are named, so that a new one cannot be forgotten.
+        // All fields are listed, so that the compiler reports a new field.
         let OAuthSettings {
             client_name,
             redirect_uri,
@@ -171,74 +176,80 @@ impl OAuthSettings {
         hex(&hash.finalize())
     }
 
-    /// Sets the scopes to ask for instead of those that the server names. The scopes of challenges are asked for, too.
+    /// Sets the scopes to request, instead of the scopes that the server names. The scopes of challenges are requested
+    /// in addition.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.scopes = Some(scopes);
         self
     }
 
-    /// Sets whether the client registers for the device grant (RFC 8628), too. Programs without a browser need it.
+    /// Sets whether the client also registers for the device grant (RFC 8628), which programs without a browser need.
+    /// Default: `false`.
     pub fn device_grant(mut self, wanted: bool) -> Self {
         self.device_grant = wanted;
         self
     }
 
-    /// Sets whether the client registers as one that uses only tokens with DPoP proofs (RFC 9449, section 5.2).
+    /// Sets whether the client's registration says that it uses only tokens that are bound to a DPoP key (RFC 9449,
+    /// section 5.2). Default: `false`.
     pub fn dpop_bound_tokens(mut self, bound: bool) -> Self {
         self.dpop_bound_tokens = bound;
         self
     }
 
-    /// Sets whether the parameter `resource` is left out. Some authorization servers, Microsoft Entra among them, refuse it.
-    /// Default: it is sent, as the specification demands.
+    /// Sets whether requests omit the parameter `resource`, because some authorization servers, such as Microsoft
+    /// Entra, refuse it. Default: `false`, because the specification requires the parameter.
     pub fn omit_resource(mut self, omitted: bool) -> Self {
         self.omit_resource = omitted;
         self
     }
 
-    /// Sets whether authorization servers whose metadata does not mention PKCE are used. Amazon Cognito and Microsoft Entra
-    /// support PKCE without saying so. Default: they are refused, as the specification demands.
+    /// Sets whether to use authorization servers whose metadata does not mention PKCE. Amazon Cognito and Microsoft
+    /// Entra support PKCE without saying so. Default: `false`, because the specification requires such servers to be
+    /// refused.
     pub fn assume_pkce(mut self, assumed: bool) -> Self {
         self.assume_pkce = assumed;
         self
     }
 
-    /// Sets whether the metadata of an authorization server may leave out its issuer, or differ by a slash at its end.
-    /// Default: it must be identical, as the specification demands.
+    /// Sets whether the issuer in the metadata of an authorization server may be missing, or differ by a slash at its
+    /// end. Default: `false`, because the specification requires an identical issuer.
     pub fn lenient_issuer(mut self, lenient: bool) -> Self {
         self.lenient_issuer = lenient;
         self
     }
 
-    /// Sets whether the metadata of a server may be about a parent of its URL, such as its origin, wherever it is published. Then
-    /// its tokens may be valid at the other servers below that parent.
+    /// Sets whether the metadata of an MCP server may always describe a parent of its URL, such as the origin. Tokens
+    /// may then be valid at all servers below that parent.
     ///
-    /// Default: it may only at the well-known place of that parent.
+    /// Default: `false`. Metadata about a parent is then accepted only from the well-known URL of that parent.
     pub fn accept_parent_resource(mut self, accepted: bool) -> Self {
         self.accept_parent_resource = accepted;
         self
     }
 
-    /// Returns the identifier of the client that is registered already, and whether it has a secret.
+    /// Returns the identifier of the registered client, and whether the client has a secret. `None` if
+    /// [`client_id`](Self::client_id) is not set.
     pub fn configured_client(&self) -> Option<(&str, bool)> {
         Some((self.client_id.as_deref()?, self.client_secret.is_some()))
     }
 
-    /// Returns the issuer of [`client_issuer`](OAuthSettings::client_issuer).
+    /// Returns the issuer that [`client_issuer`](OAuthSettings::client_issuer) set, or `None` if it is not set.
     pub fn issuer_of_client(&self) -> Option<&str> {
         self.client_issuer.as_deref()
     }
 
-    /// Checks that the credentials of a client that somebody has registered may be sent to the authorization server `issuer`
+    /// Checks that the credentials of a registered client may be sent to the authorization server `issuer`
     /// (basic/authorization/client-registration, "Authorization Server Binding").
     ///
-    /// The client belongs to the issuer of the settings. Without one, it belongs to `used_before`, the issuer at which the client
-    /// was used before. `has_secret` says whether the client authenticates with a secret, which the authorization server learns.
+    /// The client belongs to the issuer in the settings, or else to `used_before`, the issuer at which the client was
+    /// used before. `has_secret` says whether the client authenticates with a secret, which would be revealed to the
+    /// authorization server.
     ///
     /// # Errors
-    /// If the client belongs to another authorization server. If it has a secret and its authorization server is not known, with
-    /// the kind [`ErrorKind::ClientIssuerRequired`], unless the settings
-    /// [trust the first issuer](OAuthSettings::trust_first_issuer).
+    /// Fails if the client belongs to another authorization server. Fails with [`ErrorKind::ClientIssuerRequired`] if
+    /// the client has a secret and no known issuer, unless the settings [trust the first
+    /// issuer](OAuthSettings::trust_first_issuer).
     pub fn check_client_issuer(
         &self,
         client_id: &str,

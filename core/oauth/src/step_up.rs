@@ -1,14 +1,15 @@
-//! [`StepUpLimit`]: ends loops in which a server asks for more and more scopes.
+//! [`StepUpLimit`]: limits repeated logins for a server that keeps asking for more scopes.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// Counts the authorization requests of each operation on each resource (basic/authorization, "Step-Up Authorization Flow").
+/// Counts the authorization requests for each operation of each server (basic/authorization, "Step-Up Authorization
+/// Flow").
 ///
-/// A server that refuses an operation again and again makes a user log in at most [`StepUpLimit::MAX_REQUESTS`] times.
+/// If a server refuses an operation repeatedly, the user has to log in at most [`StepUpLimit::MAX_REQUESTS`] times.
 #[derive(Clone, Debug, Default)]
 pub struct StepUpLimit {
-    /// The oldest entry is first. At most [`StepUpLimit::MAX_OPERATIONS`].
+    /// The counted operations, oldest first. At most [`StepUpLimit::MAX_OPERATIONS`].
     entries: Vec<Entry>,
 }
 
@@ -20,18 +21,18 @@ struct Entry {
 }
 
 impl StepUpLimit {
-    /// Maximum number of authorization requests for one operation until it succeeds, the first login included.
+    /// Maximum number of authorization requests for one operation until it succeeds, including the first login.
     pub const MAX_REQUESTS: u8 = 3;
-    /// Maximum number of operations that are counted. Then the oldest is forgotten.
+    /// Maximum number of operations that are counted. If there are more, the oldest count is removed.
     pub const MAX_OPERATIONS: usize = 256;
 
-    /// Creates a counter without entries.
+    /// Creates a counter without any counted operations.
     pub const fn new() -> Self {
         StepUpLimit { entries: Vec::new() }
     }
 
-    /// Counts an authorization request. Returns `false` if the operation has had [`StepUpLimit::MAX_REQUESTS`] already: its
-    /// refusal is permanent.
+    /// Counts an authorization request for an operation. Returns `false` if the operation already had
+    /// [`StepUpLimit::MAX_REQUESTS`] requests. Its refusal is then permanent.
     pub fn try_request(&mut self, resource: &str, operation: &str) -> bool {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.is_for(resource, operation)) {
             let is_allowed = entry.requests < StepUpLimit::MAX_REQUESTS;
@@ -45,7 +46,7 @@ impl StepUpLimit {
         true
     }
 
-    /// Forgets the requests of an operation that has succeeded.
+    /// Removes the count of an operation, because the operation succeeded.
     pub fn succeeded(&mut self, resource: &str, operation: &str) {
         self.entries.retain(|entry| !entry.is_for(resource, operation));
     }

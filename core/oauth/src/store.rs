@@ -1,4 +1,4 @@
-//! [`StoredToken`]: the document that a program stores for each token, and [`TokenKey`], its name.
+//! [`StoredToken`]: the document that a program stores for each token, and [`TokenKey`], the key of that document.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,25 +11,25 @@ use sha2::{Digest, Sha256};
 use crate::encoding::hex;
 use crate::{Scopes, Secret, TokenEndpoint, TokenResponse, TokenType, UnixTime};
 
-/// The version of the format of [`StoredToken`].
+/// The format version that [`StoredToken`] writes.
 const VERSION: u32 = 1;
 
-/// Names a stored token: the server, and the account of the user there.
+/// The key of a stored token: the MCP server, and the user's account at that server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenKey {
-    /// The resource, as the metadata of the server spells it, or the URL of the server.
+    /// The resource as the metadata of the server spells it, or else the URL of the server.
     pub resource: String,
-    /// The name that the user gives to the account. Empty for the only one.
+    /// The name that the user chose for the account. Empty if there is only one account.
     pub account: String,
 }
 
 impl TokenKey {
-    /// Creates the name of the token of an account on a server.
+    /// Creates the key for an account at a server.
     pub fn new(resource: impl Into<String>, account: impl Into<String>) -> Self {
         TokenKey { resource: resource.into(), account: account.into() }
     }
 
-    /// Returns a file name: 64 hexadecimal digits, which differ for different keys.
+    /// Returns a file name for the stored token: 64 hexadecimal digits, which are different for different keys.
     pub fn file_name(&self) -> String {
         let length = (self.resource.len() as u64).to_be_bytes();
         let hash = Sha256::new().chain_update(length).chain_update(&self.resource).chain_update(&self.account);
@@ -37,55 +37,59 @@ impl TokenKey {
     }
 }
 
-/// A token with the data that a refresh needs.
+/// A token, with all data that is necessary to refresh it.
 ///
 /// `Debug` shows no secrets. The document that [`to_bytes`](Self::to_bytes) writes contains them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StoredToken {
     version: u32,
-    /// Grows by one each time that the document is written. A process that finds a greater number than it knows adopts the
-    /// token instead of refreshing its own.
+    /// Number of times that the document was written. If a process finds a higher number in the store than it knows, it
+    /// uses the stored token instead of refreshing its own.
     pub generation: u64,
-    /// The token endpoint that has issued the token. The refresh token is sent to no other.
+    /// The token endpoint that issued the token. The refresh token is sent to no other issuer.
     pub endpoint: TokenEndpoint,
-    /// The resource for which the token was requested.
+    /// The resource, usually the MCP server, for which the token was requested.
     pub resource: String,
-    /// The identifier of the client that requested the token. Refresh tokens are bound to it.
+    /// The identifier of the client that requested the token, to which refresh tokens are bound. `None` for a client
+    /// without an identifier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// The scopes that were requested.
+    /// The scopes that the client requested.
     #[serde(default, skip_serializing_if = "Scopes::is_empty")]
     pub scopes_requested: Scopes,
-    /// The scopes that the authorization server has granted, if it said so.
+    /// The scopes that the authorization server granted. `None` if it did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes_granted: Option<Scopes>,
     /// The access token.
     pub access_token: Secret,
-    /// The way in which a client presents the access token.
+    /// How the client presents the access token to the MCP server.
     pub token_type: TokenType,
     /// When the access token was issued.
     pub obtained_at: UnixTime,
-    /// When the access token expires, if the authorization server said so.
+    /// When the access token expires. `None` if the authorization server did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<UnixTime>,
-    /// The refresh token, or `None` if the authorization server has issued none.
+    /// The refresh token, or `None` if the authorization server issued none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<Secret>,
-    /// The thumbprint of the key to which the token is bound.
+    /// The thumbprint of the DPoP key to which the token is bound. `None` if the token is not bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dpop_key: Option<String>,
-    /// Whether the authorization server refuses refreshes that name the resource.
+    /// Whether the authorization server refused a refresh with the parameter `resource`. Later refreshes omit the
+    /// parameter.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub no_resource_on_refresh: bool,
-    /// Names the login that the token is of. `None` in the documents of earlier versions. See [`StoredToken::login`].
+    /// Identifies the login that produced the token. `None` in documents of earlier versions: see
+    /// [`StoredToken::login`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     login: Option<String>,
     #[serde(flatten)]
     other: UnknownMembers,
 }
 
-/// Members that other versions of this crate have written. They are kept, and may be secrets: `Debug` shows their names.
+/// Members that another version of this crate wrote. They are preserved. `Debug` shows only their names, because they
+/// may be secrets.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 struct UnknownMembers(Map<String, Value>);
@@ -97,9 +101,10 @@ impl fmt::Debug for UnknownMembers {
 }
 
 impl StoredToken {
-    /// Creates the document of a token that was just issued.
+    /// Creates the document for a newly issued token.
     ///
-    /// `previous` is the document that it replaces, for example that of an earlier login.
+    /// `previous` is the document that it replaces, for example from an earlier login, or `None`. The new document has
+    /// a higher generation.
     pub fn new(
         endpoint: TokenEndpoint,
         resource: impl Into<String>,
@@ -129,7 +134,8 @@ impl StoredToken {
         }
     }
 
-    /// Returns the document after a refresh. A refresh token or scopes that the response does not name stay as they are.
+    /// Returns the new document after a refresh. The refresh token and the scopes stay the same if the response does
+    /// not contain them.
     pub(crate) fn refreshed(&self, response: TokenResponse) -> Self {
         StoredToken {
             generation: self.generation.saturating_add(1),
@@ -144,9 +150,9 @@ impl StoredToken {
         }
     }
 
-    /// Reads a stored document. Fails if it is damaged, or of a later version.
+    /// Parses a stored document. Fails if the document is damaged, or was written by a later version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StoreError> {
-        /// The version alone, because a later version may have other members.
+        /// Only the version, because the other members may differ in later versions.
         #[derive(Deserialize)]
         struct Header {
             version: u32,
@@ -160,47 +166,49 @@ impl StoredToken {
         serde_json::from_slice(bytes).map_err(damaged)
     }
 
-    /// Writes the document as JSON. It contains secrets.
+    /// Returns the document as JSON, to store it. It contains secrets.
     pub fn to_bytes(&self) -> Vec<u8> {
-        // All members are text, numbers and JSON values: they can always be written.
+        // The document consists of text, numbers and JSON values, so the serialization cannot fail.
         serde_json::to_vec_pretty(self).unwrap_or_default()
     }
 
-    /// Returns whether this token may be sent to a server whose resource and authorization server are these. Both are
-    /// compared byte by byte.
+    /// Returns whether the token was requested for `resource` and issued by the authorization server `issuer`. Only
+    /// then may it be sent to that server. Both are compared byte by byte.
     pub fn belongs_to(&self, resource: &str, issuer: &str) -> bool {
         self.resource == resource && self.endpoint.issuer == issuer
     }
 
-    /// Returns a text that names the login, or the grant without a user, that the token is of. It stays the same when the token
-    /// is refreshed.
+    /// Returns an identifier of the login, or of the grant without a user, that produced the token. A refresh does not
+    /// change it.
     ///
-    /// Earlier versions have not stored it. For their documents, it is the same until one of them refreshes the token.
+    /// Earlier versions did not store the identifier. For their documents it is derived from the access token, so it
+    /// changes if such a version refreshes the token.
     fn login(&self) -> String {
         self.login.clone().unwrap_or_else(|| login_of(&self.access_token))
     }
 
-    /// Returns whether the token gives the same access as `other`: it is of the same login, and has the same scopes.
+    /// Returns whether the token gives the same access as `other`: both come from the same login and have the same
+    /// scopes.
     ///
-    /// An authorization server may return the same access token with other scopes.
+    /// The scopes are compared because an authorization server may return the same access token with other scopes.
     pub fn has_access_of(&self, other: &StoredToken) -> bool {
         let is_same_login = self.access_token == other.access_token || self.login() == other.login();
         let (scopes, others) = (self.scopes(), other.scopes());
         is_same_login && scopes.is_superset(others) && others.is_superset(scopes)
     }
 
-    /// Returns the scopes of the token: the granted ones, or those that were requested if the server did not say.
+    /// Returns the granted scopes, or the requested scopes if the authorization server did not say which it granted.
     pub fn scopes(&self) -> &Scopes {
         self.scopes_granted.as_ref().unwrap_or(&self.scopes_requested)
     }
 
-    /// Returns whether the access token has expired.
+    /// Returns whether the access token has expired. `false` if its expiry time is not known.
     pub fn is_expired(&self, now: UnixTime) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// Returns the time to refresh the token: a tenth of its life before it expires, but at most a minute. `None` if the token
-    /// does not expire.
+    /// Returns the time at which to refresh the token, so that it does not expire in use. This is a tenth of its
+    /// lifetime before it expires, but at most one minute. `None` if the expiry time is not known.
     pub fn refresh_at(&self) -> Option<UnixTime> {
         let expires_at = self.expires_at?;
         let life = expires_at.duration_since(self.obtained_at);
@@ -209,7 +217,7 @@ impl StoredToken {
     }
 }
 
-/// Returns the name of the login whose first access token this is: 128 bits of its hash.
+/// Derives the identifier of a login from its first access token: the first 128 bits of the SHA-256 hash.
 fn login_of(first_token: &Secret) -> String {
     hex(&Sha256::digest(first_token.expose())[..16])
 }
@@ -218,10 +226,10 @@ fn login_of(first_token: &Secret) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The document is not one that this crate has written.
+    /// This crate did not write the document, or the document was damaged.
     #[error("the stored token is damaged; log in again")]
     Damaged,
-    /// A later version of this crate has written the document.
+    /// A later version of this crate wrote the document. Contains the format version.
     #[error("the stored token has format {0}, which this version does not know; update the program, or log in again")]
     LaterVersion(u32),
 }

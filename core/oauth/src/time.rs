@@ -1,4 +1,4 @@
-//! Points in time of the wall clock. Tokens are stored with the time at which they expire, so the time must mean the same
+//! [`UnixTime`]: points in time of the wall clock. Expiry times of tokens are stored, so they must keep their meaning
 //! after a restart.
 
 use core::ops::Add;
@@ -22,13 +22,13 @@ impl UnixTime {
         self.0
     }
 
-    /// Returns the time from `earlier` until this point, or zero if `earlier` is later.
+    /// Returns the time from `earlier` to this point in time, or zero if `earlier` is later.
     pub const fn duration_since(self, earlier: UnixTime) -> Duration {
         Duration::from_secs(self.0.saturating_sub(earlier.0))
     }
 
-    /// Reads the value of a header `Date`, such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7). Returns `None` for
-    /// the formats that servers must no longer send.
+    /// Parses the value of a `Date` header, such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7). Returns
+    /// `None` for invalid dates and for obsolete formats, which servers must not send.
     pub(crate) fn from_http_date(date: &str) -> Option<Self> {
         const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
         let (_, rest) = date.trim().split_once(", ")?;
@@ -41,13 +41,14 @@ impl UnixTime {
         let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
         let (day, year) = (number(day, 2, 31)?.checked_sub(1)?, number(year, 4, 9999)?);
         let mut parts = clock.split(':');
-        // 60 is a leap second.
+        // The second 60 is a leap second.
         let (hour, minute, second) =
             (number(parts.next()?, 2, 23)?, number(parts.next()?, 2, 59)?, number(parts.next()?, 2, 60)?);
         if words.next().is_some() || parts.next().is_some() || year < 1970 {
             return None;
         }
-        // Years begin in March, so that a leap day is the last day of a year. 719,468 days are between 0000-03-01 and 1970.
+        // The year starts in March here, so that a leap day is its last day. There are 719,468 days from 0000-03-01 to
+        // 1970-01-01.
         let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
         let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 719_468;
         Some(UnixTime(days * 86_400 + hour * 3600 + minute * 60 + second))

@@ -1,4 +1,4 @@
-//! [`TokenEndpoint`]: the part of an authorization server's metadata that token requests need, and [`AuthMethod`], how clients
+//! [`TokenEndpoint`]: the token endpoint of an authorization server, and [`AuthMethod`], the methods by which clients
 //! authenticate there (RFC 6749, section 2.3, and RFC 7523).
 
 use alloc::string::String;
@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-/// The token endpoint of an authorization server. It is stored with each token: a refresh token is sent only to the endpoint
-/// that has issued it.
+/// The token endpoint of an authorization server. It is stored with each token, because a refresh token must only be
+/// sent to its own authorization server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TokenEndpoint {
@@ -15,41 +15,42 @@ pub struct TokenEndpoint {
     pub issuer: String,
     /// The URL of the token endpoint.
     pub url: String,
-    /// `token_endpoint_auth_methods_supported`, if the metadata has it.
+    /// The authentication methods that the endpoint supports, `token_endpoint_auth_methods_supported`. `None` if the
+    /// metadata does not list them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_methods: Option<Vec<String>>,
 }
 
 impl TokenEndpoint {
-    /// Creates the description of an endpoint from its issuer and URL.
+    /// Creates the description of an endpoint, without a list of authentication methods.
     pub fn new(issuer: impl Into<String>, url: impl Into<String>) -> Self {
         TokenEndpoint { issuer: issuer.into(), url: url.into(), auth_methods: None }
     }
 
-    /// Sets the methods of client authentication that the endpoint supports. `None` if the metadata does not list them.
+    /// Sets the authentication methods that the endpoint supports. `None` if the metadata does not list them.
     pub fn auth_methods(mut self, methods: Option<Vec<String>>) -> Self {
         self.auth_methods = methods;
         self
     }
 }
 
-/// A method by which clients authenticate, as metadata and registrations name it.
+/// A method by which clients authenticate at an endpoint, as listed in metadata and registrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AuthMethod {
-    /// The client is public and has no secret.
+    /// The client is public and sends no secret.
     None,
-    /// HTTP Basic with identifier and secret.
+    /// The client sends identifier and secret in the `Authorization` header (HTTP Basic).
     ClientSecretBasic,
-    /// Identifier and secret in the body.
+    /// The client sends identifier and secret in the body of the request.
     ClientSecretPost,
-    /// A JWT that the client signs.
+    /// The client sends a JWT that it signs with its private key.
     PrivateKeyJwt,
 }
 
 impl AuthMethod {
-    /// Returns the name in OAuth, for example `client_secret_basic`.
+    /// Returns the name of the method in metadata, for example `client_secret_basic`.
     pub const fn name(self) -> &'static str {
         match self {
             AuthMethod::None => "none",
@@ -59,15 +60,15 @@ impl AuthMethod {
         }
     }
 
-    /// Returns the method of this name, or `None` if the crate does not support it.
+    /// Returns the method with this name in metadata, or `None` if this crate does not support the method.
     pub fn from_name(name: &str) -> Option<Self> {
         [AuthMethod::None, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::PrivateKeyJwt]
             .into_iter()
             .find(|method| method.name() == name)
     }
 
-    /// Returns the method by which a client sends its secret: the first in the list of the authorization server. Without a
-    /// list, RFC 8414 says `client_secret_basic`.
+    /// Returns the method by which a client sends its secret: the first such method in `supported`. Without a list,
+    /// this is `client_secret_basic` (RFC 8414). `None` if the list has no such method.
     pub(crate) fn of_secret(supported: Option<&[String]>) -> Option<Self> {
         let Some(names) = supported else { return Some(AuthMethod::ClientSecretBasic) };
         let mut known = names.iter().filter_map(|name| AuthMethod::from_name(name));

@@ -1,4 +1,4 @@
-//! [`TokenRequest`]: the flow of one request at a token endpoint.
+//! [`TokenRequest`]: the flow that requests one token at a token endpoint.
 
 use alloc::string::String;
 use core::mem;
@@ -12,20 +12,21 @@ use crate::{
 
 /// A [`Flow`] that exchanges a [`Grant`] for an access token.
 ///
-/// It signs what must be signed, sends one request, and repeats it once if the server wants a DPoP nonce. It does not
-/// repeat a request for any other reason: most grants can be used only once.
+/// The flow sends one request. It repeats the request once if the server asks for a DPoP proof with a nonce or another
+/// time. It never repeats the request for another reason, because most grants can be used only once.
 #[derive(Debug)]
 pub struct TokenRequest {
-    /// Its form contains the grant. The other parameters are added at the start.
+    /// The request with the parameters of the grant. The other parameters are added when the flow starts.
     request: ClientRequest,
     resource: Option<String>,
     scopes: Scopes,
-    /// Whether the token is for another authorization server (RFC 8693), so that its type does not matter.
+    /// Whether the grant is a token exchange (RFC 8693). The issued token is for another authorization server, so its
+    /// type is not checked.
     is_exchange: bool,
 }
 
 impl TokenRequest {
-    /// Creates a request. `entropy` gives assertions and proofs their identifiers.
+    /// Creates a request. `entropy` is the source of the random identifiers in client assertions and DPoP proofs.
     pub fn new(endpoint: TokenEndpoint, client: ClientAuthentication, grant: &Grant, entropy: Entropy) -> Self {
         let form = grant.to_form();
         let request = ClientRequest::new(grant.step(), endpoint, client, form, grant.secrets(), entropy);
@@ -33,31 +34,34 @@ impl TokenRequest {
         TokenRequest { request, resource: None, scopes: Scopes::new(), is_exchange }
     }
 
-    /// Sets the server for which the token is (RFC 8707), which the specification requires. `None` leaves it out.
+    /// Sets the MCP server for which the token is requested (RFC 8707), as the specification requires. `None` omits the
+    /// parameter.
     pub fn resource(mut self, resource: Option<String>) -> Self {
         self.resource = resource;
         self
     }
 
-    /// Sets the scopes to ask for. An empty set sends no `scope` parameter.
+    /// Sets the scopes to request. With an empty set, the default, the request has no `scope` parameter.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.scopes = scopes;
         self
     }
 
-    /// Removes a secret that is not part of the request, but that the server knows, from its errors.
+    /// Removes a further secret from error messages. It is not part of the request, but the server knows it and may
+    /// quote it.
     pub(crate) fn redacting(mut self, secret: &Secret) -> Self {
         self.request.secrets.push(secret.clone());
         self
     }
 
-    /// Binds the token to a key. The flow then fails if the server issues a token that is not bound. `None` binds no key.
+    /// Sets the DPoP key to which the token will be bound. The flow fails if the server issues a token that is not
+    /// bound. `None`, the default, asks for a token that is not bound.
     pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
         self.request.dpop = dpop;
         self
     }
 
-    /// Returns the DPoP state with the nonces of the responses, or `None` if the token is not bound.
+    /// Returns the DPoP key with the nonces from the responses, for later requests. `None` if no key was set.
     pub fn into_dpop(self) -> Option<Dpop> {
         self.request.dpop
     }
@@ -78,7 +82,7 @@ impl TokenRequest {
         })
     }
 
-    /// Fails unless the type of the token is the one that was asked for. Notes the key of a bound token.
+    /// Fails unless the token has the requested type. Adds the thumbprint of the key to a bound token.
     fn check_type(&self, mut response: TokenResponse) -> Result<TokenResponse, Error> {
         let reason = match (&response.token_type, &self.request.dpop) {
             (TokenType::Bearer, None) => return Ok(response),

@@ -1,4 +1,4 @@
-//! [`TokenResponse`]: reads the responses of token endpoints, and classifies their errors.
+//! [`TokenResponse`]: a token from a token endpoint. This module also classifies the errors of token endpoints.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,22 +10,23 @@ use zeroize::Zeroize;
 
 use crate::{Error, ErrorKind, FetchError, Request, Response, Scopes, Secret, Setting, Step, UnixTime};
 
-/// Maximum length of a token in bytes. Tokens are sent in a header.
+/// Maximum length of an access token in bytes. The token must fit into the header of a request.
 const MAX_TOKEN: usize = 16 * 1024;
 
-/// The longest time that a server can make a client wait: one hour.
+/// Maximum delay that a server can request with `Retry-After`, in seconds. Longer delays are shortened to one hour.
 const MAX_RETRY_AFTER: u64 = 60 * 60;
 
-/// The way in which a client presents an access token.
+/// How a client presents an access token to the MCP server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum TokenType {
-    /// Whoever has the token can use it (RFC 6750).
+    /// A bearer token, which anybody who has it can use (RFC 6750).
     Bearer,
-    /// The token is bound to a key (RFC 9449).
+    /// A token that is bound to a DPoP key (RFC 9449). Requests need a proof.
     #[serde(rename = "DPoP")]
     Dpop,
-    /// A type that cannot be sent to an MCP server, for example `N_A` of an ID-JAG.
+    /// A token that cannot be sent to an MCP server, such as an ID-JAG with the type `N_A`. Contains the name of the
+    /// type.
     #[serde(untagged)]
     Other(String),
 }
@@ -42,31 +43,31 @@ impl TokenType {
     }
 }
 
-/// A token that an authorization server has issued (RFC 6749, section 5.1).
+/// The successful response of a token endpoint, with the issued token (RFC 6749, section 5.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenResponse {
-    /// The access token: visible ASCII characters.
+    /// The access token. It consists of visible ASCII characters.
     pub access_token: Secret,
-    /// The way in which the client presents the token. `Bearer` if the server does not say.
+    /// How the client presents the token to the MCP server. `Bearer` if the response does not say.
     pub token_type: TokenType,
-    /// When the response came.
+    /// When the response arrived.
     pub obtained_at: UnixTime,
-    /// When the token expires, if the server says so.
+    /// When the token expires. `None` if the server did not say.
     pub expires_at: Option<UnixTime>,
-    /// The refresh token. Many servers issue none.
+    /// The refresh token. `None` if the server issued none.
     pub refresh_token: Option<Secret>,
-    /// The scopes of the token. `None`: those that were requested.
+    /// The granted scopes. `None` if they are the requested scopes.
     pub scopes: Option<Scopes>,
-    /// The ID token of OpenID Connect. It is not verified.
+    /// The ID token of OpenID Connect, without verification. `None` if the server issued none.
     pub id_token: Option<Secret>,
-    /// The type of the token that a token exchange has issued (RFC 8693).
+    /// The type of the token that a token exchange issued (RFC 8693). `None` for other grants.
     pub issued_token_type: Option<String>,
-    /// The thumbprint of the key to which the token is bound.
+    /// The thumbprint of the DPoP key to which the token is bound. `None` if the token is not bound.
     pub dpop_key: Option<String>,
 }
 
-/// Reads the response of a token endpoint. Members that are optional and of a wrong type count as absent.
+/// Parses the response of a token endpoint. Optional members of a wrong type count as absent.
 pub(crate) fn read(response: &Response, step: Step, url: &str, now: UnixTime) -> Result<TokenResponse, Error> {
     let body = read_object(response, step, url)?;
     let text = |name| body.text(name);
@@ -82,7 +83,8 @@ pub(crate) fn read(response: &Response, step: Step, url: &str, now: UnixTime) ->
         access_token: Secret::new(token),
         token_type: text("token_type").map_or(TokenType::Bearer, TokenType::from_name),
         obtained_at: now,
-        // A token that expires at once would be renewed for ever. Servers that say so mean that they do not know.
+        // Some servers send a lifetime of 0 if they do not know it. It is ignored, because the token would be renewed
+        // without end.
         expires_at: body.seconds("expires_in").filter(|life| life.as_secs() > 0).map(|life| now + life),
         refresh_token: secret("refresh_token"),
         scopes: text("scope").map(Scopes::parse),
@@ -92,17 +94,17 @@ pub(crate) fn read(response: &Response, step: Step, url: &str, now: UnixTime) ->
     })
 }
 
-/// Returns whether a header can contain the token.
+/// Returns whether a token consists only of characters that a header may contain.
 pub(crate) fn can_be_sent(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The members of a response. Their texts are erased from memory when it is dropped.
+/// The members of a JSON response. Their strings are erased from memory when this value is dropped.
 #[derive(Default)]
 pub(crate) struct ResponseObject(Map<String, Value>);
 
 impl ResponseObject {
-    /// Reads the body of a response. Returns `None` if it is too large, or not a JSON object.
+    /// Parses the body of a response. Returns `None` if the body is too large, or is not a JSON object.
     pub(crate) fn read(response: &Response) -> Option<Self> {
         let is_small = response.body.len() <= Request::MAX_RESPONSE;
         is_small.then(|| serde_json::from_slice(&response.body).ok()).flatten().map(ResponseObject)
@@ -113,22 +115,22 @@ impl ResponseObject {
         self.0.get(name)
     }
 
-    /// Returns a member that is a text. `None` if the member is missing, empty or of another type.
+    /// Returns a string member. `None` if the member is missing, empty or of another type.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// Returns the error code (RFC 6749, section 5.2). `None` if the response has none.
+    /// Returns the error code, the member `error` (RFC 6749, section 5.2). `None` if it is missing.
     pub(crate) fn code(&self) -> Option<&str> {
         self.get("error")?.as_str()
     }
 
-    /// Returns the explanation of the error code. `None` if the response has none.
+    /// Returns the server's explanation of the error, the member `error_description`. `None` if it is missing.
     pub(crate) fn description(&self) -> Option<&str> {
         self.get("error_description")?.as_str()
     }
 
-    /// Returns a member that is a number of seconds. `None` if the member is missing or of another type.
+    /// Returns a member that is a number of seconds. `None` if it is missing or not a number.
     pub(crate) fn seconds(&self, name: &str) -> Option<Duration> {
         self.get(name).and_then(seconds)
     }
@@ -144,11 +146,11 @@ impl Drop for ResponseObject {
     }
 }
 
-/// Reads the JSON object of a successful response of an authorization server, or the error.
+/// Returns the JSON object of a successful response of an authorization server, or the error that the response reports.
 pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<ResponseObject, Error> {
     let status = response.status;
     let body = match status {
-        // An error of the server itself says nothing about the grant, whatever its body says.
+        // The status of an overloaded or broken server says nothing about the grant, whatever the body contains.
         408 | 429 | 500.. => Err("the authorization server cannot answer now"),
         300..400 => Err("the authorization server redirects, and redirects are not followed"),
         _ => ResponseObject::read(response).ok_or("the response cannot be read"),
@@ -159,17 +161,17 @@ pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<
     if succeeded { Ok(body) } else { Err(refusal(&body, step, url, response)) }
 }
 
-/// The reason why a server refuses a DPoP proof.
+/// The reason why a server refused a DPoP proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProofRefusal {
-    /// The server wants another nonce (RFC 9449, section 8).
+    /// The proof must contain a nonce of the server (RFC 9449, section 8).
     Nonce,
-    /// The proof is wrong, for example because of its time.
+    /// The server considers the proof invalid, for example because of its time.
     Invalid,
 }
 
 impl ProofRefusal {
-    /// Returns the reason that an error code of a server names. `None` if the code is not about the proof.
+    /// Returns the reason for an error code of a server. `None` if the code does not concern the proof.
     pub(crate) fn from_code(code: Option<&str>) -> Option<Self> {
         match code {
             Some("use_dpop_nonce") => Some(ProofRefusal::Nonce),
@@ -178,13 +180,14 @@ impl ProofRefusal {
         }
     }
 
-    /// Returns the reason that the response of a token endpoint names. `None` if the response is not about the proof.
+    /// Returns the reason that the response of a token endpoint reports. `None` if the response does not concern the
+    /// proof.
     pub(crate) fn from_response(response: &Response) -> Option<Self> {
         Self::from_code(read_object(response, Step::Token, "").err()?.code())
     }
 }
 
-/// Returns the error that a refusal (RFC 6749, section 5.2) means.
+/// Converts an error response (RFC 6749, section 5.2) to an error, whose kind depends on the error code.
 fn refusal(body: &ResponseObject, step: Step, url: &str, response: &Response) -> Error {
     let Some(code) = body.code() else {
         return temporary(step, "the response contains no error code", url, response);
@@ -210,7 +213,7 @@ fn refusal(body: &ResponseObject, step: Step, url: &str, response: &Response) ->
         "invalid_dpop_proof" => {
             error(ErrorKind::Misconfigured, "does not accept the proof").with_advice("check the clock of this machine")
         }
-        // Some servers have codes of their own for a refresh token that they do not accept.
+        // Some servers have their own error codes for a refresh token that they do not accept.
         _ if step == Step::Refresh => refused.with_advice("log in again if this goes on"),
         _ => refused,
     }
@@ -224,7 +227,7 @@ fn temporary(step: Step, reason: &str, url: &str, response: &Response) -> Error 
         .with_retry_after(delay.map(|delay| Duration::from_secs(delay.min(MAX_RETRY_AFTER))))
 }
 
-/// Returns the error that a request without a response means.
+/// Converts the failure of a request that got no response to an error of the flow.
 pub(crate) fn fetch_failed(error: FetchError, step: Step, url: &str) -> Error {
     match error {
         FetchError::Failed(reason) => Error::new(ErrorKind::Temporary, step, reason),
@@ -239,14 +242,15 @@ pub(crate) fn fetch_failed(error: FetchError, step: Step, url: &str) -> Error {
     .at(url)
 }
 
-/// Reads a number of seconds. `None` if the value is no number. Some servers write it as text, or with a fraction.
+/// Reads a number of seconds, also from a string or with a fraction, as some servers send it. `None` if the value is
+/// not such a number.
 pub(crate) fn seconds(value: &Value) -> Option<Duration> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
-    // Longer times than 136 years are cut.
+    // Longer times are shortened to 136 years (`u32::MAX` seconds), so that the conversion cannot overflow.
     let max = f64::from(u32::MAX);
     number.filter(|seconds| *seconds >= 0.0).map(|seconds| Duration::from_secs_f64(seconds.min(max)))
 }

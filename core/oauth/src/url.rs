@@ -1,6 +1,7 @@
-//! Which URLs a client may ask or open, and the URLs that it derives from others.
+//! Checks which URLs a client may request or open, and derives URLs from others.
 //!
-//! A derived URL contains the other URL's bytes as they are. Only [`canonical_resource`] changes the case of letters.
+//! A derived URL contains the bytes of the original URL unchanged. Only [`canonical_resource`] changes the case of
+//! letters.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -8,10 +9,10 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use mcpwire_text::url::{host, is_address, same_origin, split_origin, without_fragment, without_query};
 
-/// Maximum length of a URL that a server names: 4 KiB.
+/// Maximum length of a URL that a server names, in bytes. Longer URLs are refused.
 pub(crate) const MAX_URL: usize = 4096;
 
-/// Returns whether the host of an HTTP URL is this machine: `localhost`, `127.0.0.0/8` or `[::1]`.
+/// Returns whether the host of a URL is this machine: `localhost`, `127.0.0.0/8` or `[::1]`.
 pub(crate) fn is_loopback(url: &str) -> bool {
     let Some(host) = host(url) else { return false };
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
@@ -20,21 +21,22 @@ pub(crate) fn is_loopback(url: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(|address: Ipv4Addr| address.is_loopback())
 }
 
-/// Returns whether the scheme is `https`.
+/// Returns whether the scheme of a URL is `https`.
 pub(crate) fn is_https(url: &str) -> bool {
     url.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
 }
 
-/// Returns whether a client may send OAuth requests to `url`, or a browser open it (security best practices,
+/// Returns whether a client may send OAuth requests to `url`, or open it in a browser (security best practices,
 /// "Authorization URL Validation").
 ///
-/// The URL must be a plain address of at most [`MAX_URL`] bytes, with `https`, or with `http` if its host is this machine.
+/// The URL must be a valid address of at most [`MAX_URL`] bytes. Its scheme must be `https`, or `http` if its host is
+/// this machine.
 pub(crate) fn is_secure(url: &str) -> bool {
     url.len() <= MAX_URL && is_address(url) && has_plain_host(url) && (is_https(url) || is_loopback(url))
 }
 
-/// Returns whether all programs read the host in the same way: a name of letters, digits, `-`, `.` and `_`, or an IPv6 address in
-/// brackets. Browsers decode `%` in hosts, and programs differ in what they do with other characters.
+/// Returns whether all programs parse the host of a URL alike: a name of letters, digits, `-`, `.` and `_`, or an IPv6
+/// address in brackets. Browsers decode `%` in hosts, and programs handle other characters differently.
 fn has_plain_host(url: &str) -> bool {
     let Some(host) = host(url) else { return false };
     match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
@@ -43,19 +45,20 @@ fn has_plain_host(url: &str) -> bool {
     }
 }
 
-/// Returns whether a client may use `url` for the server at `server_url`: [`is_secure`], and `http` only if the server is on
-/// this machine, too. So a remote server cannot point a client at programs that listen without TLS.
+/// Returns whether a client may use `url` for the MCP server at `server_url`. The URL must pass [`is_secure`], and may
+/// use `http` only if the MCP server is also on this machine. So a remote server cannot direct a client to local
+/// programs that listen without TLS.
 pub(crate) fn is_secure_for(url: &str, server_url: &str) -> bool {
     is_secure(url) && (is_https(url) || is_loopback(server_url))
 }
 
-/// Returns whether `url` can be a redirect URI: `https`, or `http` to this machine, without a fragment.
+/// Returns whether `url` is valid as a redirect URI: `https`, or `http` to this machine, without a fragment.
 pub(crate) fn is_redirect_uri(url: &str) -> bool {
     is_secure(url) && !url.contains('#')
 }
 
-/// Returns the URL of a well-known document of `url`, with the path and query of `url` after the name (RFC 8414, section
-/// 3.1, and RFC 9728, section 3.1). Removes one slash at the end of the path.
+/// Returns the well-known URL `name` for `url`: the path and query of `url` follow the name (RFC 8414, section 3.1, and
+/// RFC 9728, section 3.1). One slash at the end of the path is removed. `None` if `url` is invalid.
 pub(crate) fn well_known(url: &str, name: &str) -> Option<String> {
     let (origin, rest) = split_origin(without_fragment(url))?;
     let (path, query) = split_query(rest);
@@ -63,14 +66,15 @@ pub(crate) fn well_known(url: &str, name: &str) -> Option<String> {
     Some(format!("{origin}/.well-known/{name}{path}{query}"))
 }
 
-/// Returns the URL of a well-known document that is below the path of `url` (OpenID Connect Discovery, section 4).
+/// Returns the well-known URL `name` below the path of `url` (OpenID Connect Discovery, section 4). `None` if `url` is
+/// invalid.
 pub(crate) fn well_known_below(url: &str, name: &str) -> Option<String> {
     let (origin, path) = split_origin(without_query(url))?;
     let path = path.strip_suffix('/').unwrap_or(path);
     Some(format!("{origin}{path}/.well-known/{name}"))
 }
 
-/// Returns the scheme and authority of `url`.
+/// Returns the scheme, host and port of `url`. `None` if `url` is invalid.
 pub(crate) fn origin(url: &str) -> Option<&str> {
     split_origin(url).map(|(origin, _)| origin)
 }
@@ -80,27 +84,30 @@ pub(crate) fn has_path(url: &str) -> bool {
     split_origin(without_query(url)).is_some_and(|(_, path)| !matches!(path, "" | "/"))
 }
 
-/// Returns the canonical URI of a server (basic/authorization, "Canonical Server URI"): scheme and host in lower case,
-/// without query and fragment, and without the slash of an empty path.
+/// Returns the canonical URI of a server (basic/authorization, "Canonical Server URI"). Scheme and host are in lower
+/// case. Query, fragment and the slash of an empty path are removed. `None` if the URL is invalid.
 ///
-/// The query is left out because it often contains a key. RFC 8707 advises against it, too.
+/// The query is removed because it often contains a key. RFC 8707 also advises against a query.
 pub(crate) fn canonical_resource(server_url: &str) -> Option<String> {
     let (origin, path) = split_origin(without_query(server_url))?;
     let path = if path == "/" { "" } else { path };
     Some(origin.to_ascii_lowercase() + path)
 }
 
-/// Returns whether a resource includes a server: same origin, and its path is that of the server or a parent of it.
+/// Returns whether a resource includes a server: both have the same origin, and the path of the resource is that of the
+/// server or a parent.
 pub(crate) fn covers(resource: &str, server_url: &str) -> bool {
     path_below(resource, server_url).is_some()
 }
 
-/// Returns whether a resource is a server: same origin and same path, whatever the slash at its end (RFC 9728, section 3.3).
+/// Returns whether a resource is exactly a server: same origin and path, ignoring a slash at the end (RFC 9728, section
+/// 3.3).
 pub(crate) fn is_resource_of(resource: &str, server_url: &str) -> bool {
     path_below(resource, server_url).is_some_and(|below| matches!(below, "" | "/"))
 }
 
-/// Returns the part of the server's path that is below the path of the resource. `None` if the server is not below it.
+/// Returns the part of the server's path below the path of the resource. `None` if the resource does not include the
+/// server.
 fn path_below<'a>(resource: &str, server_url: &'a str) -> Option<&'a str> {
     let ((_, resource_rest), (_, server_rest)) = (split_origin(resource)?, split_origin(server_url)?);
     let (resource_path, query) = split_query(resource_rest);
@@ -114,7 +121,7 @@ fn path_below<'a>(resource: &str, server_url: &'a str) -> Option<&'a str> {
     is_covered.then_some(below)
 }
 
-/// Adds parameters to the query of a URL.
+/// Adds form-encoded parameters to the query of a URL. A fragment is removed.
 pub(crate) fn with_query(url: &str, parameters: &str) -> String {
     let url = without_fragment(url);
     let separator = match url.bytes().last() {

@@ -20,27 +20,30 @@ use crate::{Action, BearerChallenge, Error, ErrorKind, Flow, Input, OAuthSetting
 use search::Search;
 use server::IssuerCheck;
 
-/// Maximum number of authorization servers of one server that are tried.
+/// Maximum number of authorization servers that are tried for one MCP server. Further ones in its metadata are ignored.
 const MAX_SERVERS: usize = 8;
 
-/// A server and its authorization server, as [`Discovery`] finds them. The program can store it, and use it until a
-/// challenge names other metadata or a request to the authorization server fails.
+/// An MCP server and its authorization server, as found by [`Discovery`].
+///
+/// The program can store this value. Discover again if a challenge names another metadata URL, or if a request to the
+/// authorization server fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Discovered {
     /// The URL of the MCP server.
     pub server_url: String,
-    /// The resource that tokens are requested for: that of the metadata, or the canonical URI of the server.
+    /// The resource for which tokens are requested: the `resource` of the server's metadata, or else the canonical URI
+    /// of the server.
     pub resource: String,
-    /// The metadata of the server. `None` for servers of protocol revision 2025-03-26.
+    /// The metadata of the MCP server. `None` for a server of protocol revision 2025-03-26, which has none.
     pub resource_metadata: Option<ProtectedResourceMetadata>,
     /// The metadata of the authorization server.
     pub metadata: AuthorizationServerMetadata,
 }
 
 impl Discovered {
-    /// Returns whether nothing was found: the endpoints are those that protocol revision 2025-03-26 assumes of servers that publish no
-    /// metadata.
+    /// Returns whether neither the MCP server nor the authorization server published metadata. The endpoints are then
+    /// the default paths of protocol revision 2025-03-26.
     pub fn is_assumed(&self) -> bool {
         self.resource_metadata.is_none() && self.metadata == AuthorizationServerMetadata::assumed(&self.metadata.issuer)
     }
@@ -48,9 +51,9 @@ impl Discovered {
 
 /// The flow that finds the authorization server of an MCP server.
 ///
-/// It asks for the metadata of the server at the URL of the challenge and at the well-known places, and then for the metadata
-/// of the authorization servers that it names. The first authorization server whose metadata can be used is taken. A server
-/// without metadata is one of protocol revision 2025-03-26, and its own authorization server.
+/// The flow reads the metadata of the MCP server, from the URL in the challenge or from the well-known URLs. It then
+/// reads the metadata of each authorization server that is named there, and takes the first that can be used. An MCP
+/// server without metadata counts as a server of protocol revision 2025-03-26, which is its own authorization server.
 #[derive(Debug)]
 pub struct Discovery {
     server_url: String,
@@ -69,20 +72,22 @@ enum State {
     Ended,
 }
 
-/// The search for the metadata of one authorization server after another.
+/// The search for the first authorization server with usable metadata.
 #[derive(Debug)]
 struct ServerSearch {
     resource: Option<ProtectedResourceMetadata>,
-    /// The issuer that is asked now.
+    /// The issuer whose metadata is being requested.
     issuer: String,
     search: Search,
     remaining: vec::IntoIter<String>,
-    /// Whether the issuer is the server itself, which may have no metadata.
+    /// Whether the issuer is the origin of the MCP server, as protocol revision 2025-03-26 assumes. It may have no
+    /// metadata.
     is_assumed: bool,
 }
 
 impl Discovery {
-    /// Creates a flow for the server at `server_url`. `challenge` is that of the refused request, if there was one.
+    /// Creates a flow for the MCP server at `server_url`. `challenge` is the challenge of the refused request, or
+    /// `None` if no request was refused.
     pub fn new(server_url: &str, challenge: Option<&BearerChallenge>, settings: &OAuthSettings) -> Self {
         Discovery {
             server_url: server_url.to_string(),
@@ -94,7 +99,8 @@ impl Discovery {
         }
     }
 
-    /// Tries this authorization server first, if the server names it: that of a stored registration or token.
+    /// Sets the authorization server to try first, for example the issuer of a stored token. Has no effect if the MCP
+    /// server does not name it.
     pub fn prefer_issuer(mut self, issuer: &str) -> Self {
         self.preferred_issuer = Some(issuer.to_string());
         self
@@ -183,7 +189,7 @@ impl Flow for Discovery {
                 if let Some((body, url)) = search.receive(input)? {
                     match resource::read(&body, &url, &self.server_url)? {
                         Some(found) => match found.check_parent(&url, &self.server_url) {
-                            // Another place may have the document of the server itself.
+                            // Another URL may have a metadata document that describes exactly this server.
                             Err(error) if !self.accepts_parent => search.failed(error),
                             _ => return self.resource_found(Some(found)),
                         },

@@ -1,4 +1,4 @@
-//! [`Search`]: asks for a document at one place after another, and remembers why it was not found.
+//! [`Search`]: requests a metadata document from several URLs in turn, and keeps the error to report if no URL has it.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -10,13 +10,13 @@ use mcpwire_text::url::same_origin;
 use crate::token_response::fetch_failed;
 use crate::{Error, ErrorKind, FetchError, Input, Request, Response, Step};
 
-/// The places where a document can be, and the most important failure so far.
+/// The URLs at which a metadata document may be, and the most important error of the requests so far.
 #[derive(Debug)]
 pub(super) struct Search {
     step: Step,
     asked: String,
     remaining: vec::IntoIter<String>,
-    /// Origins that could not be reached.
+    /// URLs whose server could not be reached. Further URLs of the same origins are skipped.
     unreachable: Vec<String>,
     failure: Option<Error>,
 }
@@ -26,19 +26,20 @@ impl Search {
         Search { step, asked: String::new(), remaining: places.into_iter(), unreachable: Vec::new(), failure: None }
     }
 
-    /// Replaces the places, and keeps the failure.
+    /// Replaces the URLs that remain to be tried. The errors so far stay.
     pub(super) fn extend(&mut self, places: Vec<String>) {
         self.remaining = places.into_iter();
     }
 
-    /// Returns the request to the next place. Places of a server that could not be reached are left out.
+    /// Returns the request for the next URL, or `None` if no URL is left. URLs of unreachable origins are skipped.
     pub(super) fn next(&mut self) -> Option<Request> {
         let unreachable = &self.unreachable;
         self.asked = self.remaining.find(|place| !unreachable.iter().any(|other| same_origin(place, other)))?;
         Some(Request::get(self.step, &self.asked))
     }
 
-    /// Takes the result of a request. Returns the document and its URL, or `None` if the place has none.
+    /// Handles the result of a request. Returns the document and its URL, or `None` if the request returned no
+    /// document.
     pub(super) fn receive(&mut self, input: Input) -> Result<Option<(Vec<u8>, String)>, Error> {
         let error = |kind, reason: String| Error::new(kind, self.step, reason).at(&self.asked);
         let failure = match input {
@@ -68,13 +69,13 @@ impl Search {
         Ok(None)
     }
 
-    /// Remembers that a place has something else than the document.
+    /// Records that the response from `url` is not a metadata document.
     pub(super) fn unreadable(&mut self, url: &str) {
         self.failed(Error::new(ErrorKind::Misconfigured, self.step, "the response is not a metadata document").at(url));
     }
 
-    /// Remembers a failure, if it is more important than the one before: what an attacker may have sent, then what may work
-    /// later, then the first one.
+    /// Records an error. Only the most important error is kept: first those that may be an attack, then temporary ones,
+    /// then all others. Of equally important errors, the first is kept.
     pub(super) fn failed(&mut self, error: Error) {
         let rank = |error: &Error| match error.kind() {
             ErrorKind::Untrusted => 2,
@@ -86,12 +87,13 @@ impl Search {
         }
     }
 
-    /// Returns whether no place has the document: each has answered, and none with a document that was refused.
+    /// Returns whether the document does not exist: all servers could be asked, and no document was refused as
+    /// untrusted.
     pub(super) fn is_all_missing(&self) -> bool {
         self.failure.as_ref().is_none_or(|failure| failure.kind() == ErrorKind::Misconfigured)
     }
 
-    /// Returns the most important failure.
+    /// Returns the most important error of all requests.
     pub(super) fn into_error(self) -> Error {
         self.failure
             .unwrap_or_else(|| Error::new(ErrorKind::Misconfigured, self.step, "there is no place to ask for it"))

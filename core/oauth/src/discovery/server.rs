@@ -1,4 +1,4 @@
-//! [`AuthorizationServerMetadata`]: the endpoints and abilities of an authorization server (RFC 8414).
+//! [`AuthorizationServerMetadata`]: the endpoints and supported features of an authorization server (RFC 8414).
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -11,66 +11,70 @@ use crate::lenient;
 use crate::url::{has_path, is_secure_for, well_known, well_known_below};
 use crate::{Error, ErrorKind, Scopes, Setting, Step};
 
-/// The metadata of an authorization server (RFC 8414, section 2, and OpenID Connect Discovery, section 3).
+/// The metadata of an authorization server: its endpoints and supported features (RFC 8414, section 2, and OpenID
+/// Connect Discovery, section 3).
 ///
-/// [`Discovery`](crate::Discovery) returns only metadata whose issuer and endpoints it has checked.
+/// [`Discovery`](crate::Discovery) checks the issuer and the endpoints before it returns the metadata.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(default)]
 pub struct AuthorizationServerMetadata {
-    /// The identifier of the authorization server. Compare it byte by byte.
+    /// The issuer, which identifies the authorization server. Compare it byte by byte.
     #[serde(deserialize_with = "lenient::or_default")]
     pub issuer: String,
-    /// The URL at which users log in.
+    /// The URL at which users log in. `None` if the authorization server has no logins in a browser.
     #[serde(deserialize_with = "lenient::or_default", skip_serializing_if = "Option::is_none")]
     pub authorization_endpoint: Option<String>,
     /// The URL at which tokens are requested.
     #[serde(deserialize_with = "lenient::or_default")]
     pub token_endpoint: String,
-    /// The URL at which clients register (RFC 7591).
+    /// The URL at which clients register (RFC 7591). `None` if clients cannot register themselves.
     #[serde(deserialize_with = "lenient::or_default", skip_serializing_if = "Option::is_none")]
     pub registration_endpoint: Option<String>,
-    /// The URL at which device codes are requested (RFC 8628).
+    /// The URL at which device codes are requested (RFC 8628). `None` if there are no device logins.
     #[serde(deserialize_with = "lenient::or_default", skip_serializing_if = "Option::is_none")]
     pub device_authorization_endpoint: Option<String>,
-    /// The URL at which tokens are revoked (RFC 7009).
+    /// The URL at which tokens are revoked (RFC 7009). `None` if tokens cannot be revoked.
     #[serde(deserialize_with = "lenient::or_default", skip_serializing_if = "Option::is_none")]
     pub revocation_endpoint: Option<String>,
-    /// The scopes that the authorization server knows.
+    /// The scopes that the authorization server supports. `None` if it does not list them.
     #[serde(deserialize_with = "lenient::scopes", skip_serializing_if = "Option::is_none")]
     pub scopes_supported: Option<Scopes>,
-    /// The grant types that the authorization server supports.
+    /// The grant types that the authorization server supports. `None` if it does not list them.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub grant_types_supported: Option<Vec<String>>,
-    /// The methods by which clients authenticate at the token endpoint.
+    /// The methods by which clients can authenticate at the token endpoint. `None` if they are not listed.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
-    /// The methods by which clients authenticate at the revocation endpoint. Missing if they are those of the token endpoint.
+    /// The methods by which clients can authenticate at the revocation endpoint. `None` means those of the token endpoint.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub revocation_endpoint_auth_methods_supported: Option<Vec<String>>,
-    /// The algorithms of the assertions by which clients authenticate.
+    /// The signature algorithms that are accepted for client assertions. `None` if they are not listed.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_signing_alg_values_supported: Option<Vec<String>>,
-    /// The PKCE methods. Missing if the authorization server does not say that it supports PKCE.
+    /// The PKCE methods that are supported. `None` if the metadata does not mention PKCE: see
+    /// [`assume_pkce`](crate::OAuthSettings::assume_pkce).
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub code_challenge_methods_supported: Option<Vec<String>>,
-    /// The algorithms of DPoP proofs (RFC 9449, section 5.1).
+    /// The signature algorithms that are accepted for DPoP proofs (RFC 9449, section 5.1). `None` if they are not
+    /// listed.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub dpop_signing_alg_values_supported: Option<Vec<String>>,
-    /// The profiles of grants, for example `urn:ietf:params:oauth:grant-profile:id-jag`.
+    /// The supported grant profiles, for example `urn:ietf:params:oauth:grant-profile:id-jag`. `None` if they are not
+    /// listed.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub authorization_grant_profiles_supported: Option<Vec<String>>,
-    /// Whether the identifier of a client can be the URL of its metadata document.
+    /// Whether a client can use the URL of its metadata document as its identifier.
     #[serde(deserialize_with = "lenient::or_default")]
     pub client_id_metadata_document_supported: bool,
-    /// Whether authorization responses contain `iss` (RFC 9207).
+    /// Whether authorization responses contain the parameter `iss`, the issuer (RFC 9207).
     #[serde(deserialize_with = "lenient::or_default")]
     pub authorization_response_iss_parameter_supported: bool,
 }
 
 impl AuthorizationServerMetadata {
-    /// Returns the metadata that protocol revision 2025-03-26 assumes of servers without any: fixed paths at the root of the
-    /// server, and PKCE.
+    /// Returns the default metadata of a server that publishes none, as in protocol revision 2025-03-26: endpoints at
+    /// fixed paths of the origin, and PKCE.
     pub(super) fn assumed(origin: &str) -> Self {
         AuthorizationServerMetadata {
             issuer: origin.to_string(),
@@ -82,14 +86,14 @@ impl AuthorizationServerMetadata {
         }
     }
 
-    /// Returns whether the metadata lists a grant type as supported.
+    /// Returns whether the metadata lists `grant` among the supported grant types.
     pub(crate) fn lists_grant(&self, grant: &str) -> bool {
         self.grant_types_supported.iter().flatten().any(|other| other == grant)
     }
 }
 
-/// Returns where the metadata of an issuer can be, in the order in which to ask (basic/authorization/authorization-server-discovery,
-/// "Authorization Server Metadata Discovery").
+/// Returns the URLs at which to request the metadata of an issuer, in this order
+/// (basic/authorization/authorization-server-discovery, "Authorization Server Metadata Discovery").
 pub(super) fn places(issuer: &str) -> Vec<String> {
     let oauth = well_known(issuer, "oauth-authorization-server");
     let openid = well_known(issuer, "openid-configuration");
@@ -97,20 +101,20 @@ pub(super) fn places(issuer: &str) -> Vec<String> {
     [oauth, openid, below].into_iter().flatten().collect()
 }
 
-/// Returns whether an issuer can be asked for its metadata (RFC 8414, section 2).
+/// Returns whether `issuer` is a valid issuer whose metadata may be requested (RFC 8414, section 2).
 pub(super) fn is_issuer(issuer: &str, server_url: &str) -> bool {
     is_secure_for(issuer, server_url) && !issuer.contains(['?', '#'])
 }
 
-/// Whether an issuer may differ from the one that was asked.
+/// How exactly the issuer in the metadata must equal the issuer whose metadata was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IssuerCheck {
-    /// Both are the same bytes.
+    /// Both issuers must be the same bytes.
     Identical,
-    /// The issuer that was asked is the origin of the MCP server, a guess of the client. RFC 8414, section 3.1, gives an origin
-    /// with and without a slash the same metadata, so the published issuer may have one.
+    /// The requested issuer is the origin of the MCP server, which the client assumes as the issuer. The published
+    /// issuer may have a slash at its end, because RFC 8414, section 3.1, gives both forms the same metadata URL.
     GuessedOrigin,
-    /// One may have a slash at its end that the other has not, or the document may name no issuer.
+    /// The issuers may differ by a slash at the end, and the metadata may contain no issuer.
     Lenient,
 }
 
@@ -125,7 +129,7 @@ impl IssuerCheck {
     }
 }
 
-/// Reads and checks the metadata of an authorization server. Returns `None` if the document is no metadata.
+/// Parses and checks the metadata of an authorization server. Returns `None` if the document is not such metadata.
 pub(super) fn read(
     body: &[u8],
     url: &str,
@@ -155,7 +159,7 @@ pub(super) fn read(
         let reason = format!("its endpoint `{}` is not an https URL", quoted(endpoint));
         return Err(error(ErrorKind::Untrusted, reason));
     }
-    // Logging in works without these endpoints.
+    // A login does not need these endpoints. So an insecure URL is dropped instead of failing the login.
     for endpoint in [
         &mut document.registration_endpoint,
         &mut document.device_authorization_endpoint,

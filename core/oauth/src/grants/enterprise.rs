@@ -1,4 +1,5 @@
-//! Enterprise-managed authorization: the extension `io.modelcontextprotocol/enterprise-managed-authorization`.
+//! Enterprise-managed authorization, where the user logs in only at the identity provider of an enterprise: the
+//! extension `io.modelcontextprotocol/enterprise-managed-authorization`.
 
 use alloc::string::String;
 
@@ -8,11 +9,11 @@ use crate::{
     Secret, Step, SubjectToken, TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
 };
 
-/// The profile by which an authorization server says that it takes an ID-JAG.
+/// The grant profile in the metadata of an authorization server that accepts an ID-JAG.
 const PROFILE: &str = "urn:ietf:params:oauth:grant-profile:id-jag";
 
 impl AuthorizationServerMetadata {
-    /// Returns whether the authorization server says that it takes an [`IdJag`].
+    /// Returns whether the metadata says that the authorization server accepts an [`IdJag`].
     pub fn supports_id_jag(&self) -> bool {
         self.authorization_grant_profiles_supported.as_ref().is_some_and(|all| all.iter().any(|one| one == PROFILE))
     }
@@ -20,7 +21,7 @@ impl AuthorizationServerMetadata {
 
 /// The flow that gets an [`IdJag`] for a user who has logged in at the identity provider of an enterprise.
 ///
-/// The identity provider exchanges the user's ID token or refresh token for the ID-JAG. The user sees nothing of it.
+/// The identity provider exchanges the user's ID token or refresh token for the ID-JAG. The user need not do anything.
 #[derive(Debug)]
 pub struct IdJagRequest {
     request: TokenRequest,
@@ -28,7 +29,8 @@ pub struct IdJagRequest {
     scopes: Scopes,
 }
 
-/// An Identity Assertion JWT Authorization Grant: the identity provider's statement that the user may use the MCP server.
+/// An Identity Assertion JWT Authorization Grant: a JWT in which the identity provider allows the user to use an MCP
+/// server.
 ///
 /// `Debug` shows no secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,14 +39,14 @@ pub struct IdJag {
     assertion: Secret,
     resource: String,
     scopes: Scopes,
-    /// The refresh token of the identity provider that replaces the one that was sent, if it has issued another. The one that
-    /// was sent may be invalid now, so store this one before anything else.
+    /// The new refresh token of the identity provider, if it replaces the one that was sent. Store it at once, because
+    /// the old one may be invalid. `None` if the old one stays valid.
     pub replaced_subject: Option<Secret>,
 }
 
 impl IdJagRequest {
-    /// Creates a flow. The endpoint and the client are those of the user's login at the identity provider. `issuer` is the
-    /// authorization server of the MCP server, and `resource` the MCP server.
+    /// Creates a flow. `identity_provider` and `client` are those of the user's login at the identity provider.
+    /// `issuer` is the authorization server of the MCP server, and `resource` is the MCP server.
     pub fn new(
         identity_provider: TokenEndpoint,
         client: ClientAuthentication,
@@ -58,7 +60,7 @@ impl IdJagRequest {
         IdJagRequest { request, resource, scopes: Scopes::new() }
     }
 
-    /// Sets the scopes to ask for. An empty set sends no `scope` parameter.
+    /// Sets the scopes to request. With an empty set, the default, the request has no `scope` parameter.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.request = self.request.scopes(scopes.clone());
         self.scopes = scopes;
@@ -73,7 +75,7 @@ impl IdJagRequest {
         Ok(IdJag {
             assertion: issued.access_token,
             resource: self.resource.clone(),
-            // More scopes than those of the ID-JAG would be refused.
+            // The authorization server would refuse scopes that the ID-JAG does not contain.
             scopes: issued.scopes.unwrap_or_else(|| self.scopes.clone()),
             replaced_subject: issued.refresh_token,
         })
@@ -93,8 +95,8 @@ impl Flow for IdJagRequest {
 }
 
 impl IdJag {
-    /// Returns the flow that exchanges the ID-JAG for an access token at the authorization server of the MCP server, where `client`
-    /// is registered. It asks for the scopes of the ID-JAG.
+    /// Returns the flow that exchanges the ID-JAG for an access token. `endpoint` and `client` are those at the
+    /// authorization server of the MCP server. The request asks for the scopes of the ID-JAG.
     pub fn token_request(
         &self,
         endpoint: TokenEndpoint,

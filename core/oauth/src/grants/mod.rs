@@ -1,4 +1,4 @@
-//! Grants for programs that act without a user's login in a browser: the extensions of the specification.
+//! Grants for programs that get a token without a login in a browser, as defined by extensions of the specification.
 //!
 //! Client credentials are the extension `io.modelcontextprotocol/oauth-client-credentials`.
 
@@ -15,9 +15,9 @@ use crate::{
 };
 
 impl TokenRequest {
-    /// Creates the request of a program that acts for itself, with a client that somebody has registered for it.
+    /// Creates the token request of a program that acts without a user, with the credentials of a registered client.
     ///
-    /// The client must authenticate, best by `private_key_jwt`. Fails for a public client.
+    /// The client must authenticate, preferably by `private_key_jwt`. Fails for a public client.
     pub fn client_credentials(
         endpoint: TokenEndpoint,
         client: ClientAuthentication,

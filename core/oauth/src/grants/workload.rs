@@ -1,4 +1,5 @@
-//! Workload identity federation: the extension `io.modelcontextprotocol/auth/wif`.
+//! Workload identity federation, where a program authenticates with a JWT of its platform: the extension
+//! `io.modelcontextprotocol/auth/wif`.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -15,18 +16,19 @@ use crate::{
 
 /// The flow that exchanges the JWT of a platform, for example of Kubernetes or SPIFFE, for an access token.
 ///
-/// There is neither a client identifier nor a registration. The JWT must be for the authorization server: a JWT for anybody
-/// else is not sent to it. A refusal ends the flow: it does not try another grant.
+/// The program needs no client identifier and no registration. The flow fails without sending the JWT if its audience
+/// is not the authorization server. If the authorization server refuses the JWT, the flow tries no other grant.
 #[derive(Debug)]
 pub struct WorkloadGrant {
     jwt: Secret,
-    /// The audiences that the JWT may have.
+    /// The accepted audiences of the JWT. The JWT must name at least one of them.
     audiences: Vec<String>,
     request: TokenRequest,
 }
 
 impl WorkloadGrant {
-    /// Creates a flow. The audience of `jwt` must be the URL of the token endpoint, or the issuer.
+    /// Creates a flow. The audience of `jwt` must be the URL of the token endpoint or the issuer: see
+    /// [`audience`](Self::audience). `resource` is the MCP server, or `None` to omit the parameter.
     pub fn new(endpoint: TokenEndpoint, jwt: Secret, resource: Option<String>, entropy: Entropy) -> Self {
         let issuer = endpoint.issuer.strip_suffix('/').unwrap_or(&endpoint.issuer);
         let audiences = [endpoint.url.clone(), issuer.to_string(), issuer.to_string() + "/"].into();
@@ -36,25 +38,26 @@ impl WorkloadGrant {
         WorkloadGrant { jwt, audiences, request }
     }
 
-    /// Accepts a JWT for this audience, too: some authorization servers want one that is not their URL.
+    /// Also accepts a JWT for this audience, because some authorization servers require an audience other than their
+    /// URL.
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audiences.push(audience.into());
         self
     }
 
-    /// Sets the scopes to ask for. An empty set sends no `scope` parameter.
+    /// Sets the scopes to request. With an empty set, the default, the request has no `scope` parameter.
     pub fn scopes(mut self, scopes: Scopes) -> Self {
         self.request = self.request.scopes(scopes);
         self
     }
 
-    /// Binds the token to a key. `None`, the default, asks for a token that is not bound.
+    /// Sets the DPoP key to which the token will be bound. `None`, the default, asks for a token that is not bound.
     pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
         self.request = self.request.dpop(dpop);
         self
     }
 
-    /// Fails if the JWT cannot be accepted, or must not be sent.
+    /// Fails if the JWT is malformed, has expired or is for another audience. Such a JWT must not be sent.
     fn check(&self, now: UnixTime) -> Result<(), Error> {
         let error = |reason| {
             Err(Error::new(ErrorKind::Misconfigured, Step::Token, reason)
@@ -73,7 +76,7 @@ impl WorkloadGrant {
         if !has_audience {
             return error("the JWT of the platform is for another audience");
         }
-        // A JWT without a time of expiry is refused by the authorization server.
+        // A JWT without an expiry time is sent, because the authorization server refuses it if required.
         if claims.get("exp").and_then(token_response::seconds).is_some_and(|at| at.as_secs() <= now.as_secs()) {
             return error("the JWT of the platform has expired");
         }
@@ -81,7 +84,8 @@ impl WorkloadGrant {
     }
 }
 
-/// Reads the claims of a JWT. The signature is not verified: that is up to the authorization server.
+/// Parses the claims of a JWT without verifying the signature, which the authorization server does. `None` if the JWT
+/// is malformed.
 fn claims(jwt: &str) -> Option<Map<String, Value>> {
     let parts: Vec<&str> = jwt.split('.').collect();
     let [_, claims, _] = parts[..] else { return None };

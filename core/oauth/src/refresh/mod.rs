@@ -1,4 +1,4 @@
-//! [`Refresh`]: renews a token that several tasks and processes share, without losing it.
+//! [`Refresh`]: renews a token that several tasks and processes share, without losing the token.
 
 #[cfg(test)]
 mod races;
@@ -15,14 +15,16 @@ use crate::{
     StoredToken, TokenEndpoint, TokenRequest, TokenResponse, UnixTime,
 };
 
-/// Renews a token by its refresh token (RFC 6749, section 6), as a transaction on the store.
+/// Renews a token with its refresh token (RFC 6749, section 6), as a transaction on the token store.
 ///
-/// Many authorization servers accept a refresh token once, and revoke all tokens of the user if it comes again. So the
-/// transaction takes a lock that all processes share, and loads the token again. If another process has renewed it, it
-/// adopts that token. Otherwise it asks for a new token, and writes it before anybody uses it.
+/// Many authorization servers accept a refresh token only once, and revoke all tokens of the user if it is sent again.
+/// So the transaction takes a lock that all processes share, and loads the stored token. If another process has already
+/// renewed the token, the transaction returns that token. Otherwise it requests a new token, and stores it before
+/// anybody uses it.
 ///
-/// Run the transaction in a task of its own: it must go on when the caller that needed the token gives up. Only
-/// `invalid_grant` deletes the token, and only if no other process has written another one.
+/// Run the transaction in a separate task, so that it continues if the caller that needed the token gives up. A token
+/// is deleted only after `invalid_grant`, or if the authorization server no longer knows a dynamically registered
+/// client. A newer token of another process is never deleted.
 ///
 /// ```
 /// # mod mcpwire { pub mod oauth { pub mod oauth { pub use mcpwire_oauth::{Error, Input, Refresh, RefreshAction,
@@ -87,9 +89,9 @@ pub struct Refresh {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefreshAction {
-    /// Take the lock of the token, and resume with [`RefreshInput::Done`].
+    /// Take the lock of the stored token, and resume with [`RefreshInput::Done`].
     Lock,
-    /// Load the token, and resume with [`RefreshInput::Loaded`].
+    /// Load the stored token, and resume with [`RefreshInput::Loaded`].
     Load,
     /// Send this request, and resume with [`RefreshInput::Network`].
     Fetch(Request),
@@ -100,14 +102,15 @@ pub enum RefreshAction {
         /// The bytes that the signature covers.
         bytes: Vec<u8>,
     },
-    /// Write the token so that it survives a crash, and resume with [`RefreshInput::Done`].
+    /// Write the token to durable storage, so that it survives a crash, and resume with [`RefreshInput::Done`].
     Store(Box<StoredToken>),
-    /// Delete the token if the stored one has this generation, and resume with [`RefreshInput::Done`].
+    /// Delete the stored token if it still has this generation, and resume with [`RefreshInput::Done`].
     Delete {
-        /// The generation of the token that the authorization server has refused.
+        /// The generation of the token that the authorization server refused.
         generation: u64,
     },
-    /// Delete the registration of the client, and resume with [`RefreshInput::Done`].
+    /// Delete the stored registration of the client, which the authorization server no longer knows. Resume with
+    /// [`RefreshInput::Done`].
     DeleteRegistration,
     /// Release the lock. The transaction has ended with this result.
     Done(Result<Box<Refreshed>, Error>),
@@ -117,36 +120,38 @@ pub enum RefreshAction {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RefreshInput {
-    /// The action succeeded.
+    /// The action succeeded and has no result.
     Done,
-    /// The stored token, or `None` if there is none.
+    /// The stored token, or `None` if no token is stored.
     Loaded(Option<Box<StoredToken>>),
-    /// The result of a request or signature.
+    /// The result of [`RefreshAction::Fetch`] or [`RefreshAction::Sign`].
     Network(Input),
-    /// The lock or the store failed, for this reason.
+    /// The action failed, for example because the lock was not free or the store cannot be written. Contains the
+    /// reason.
     Failed(String),
 }
 
-/// A token that is fresh.
+/// The result of a [`Refresh`]: a renewed token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refreshed {
-    /// The fresh token.
+    /// The renewed token, which can be sent to the MCP server.
     pub token: StoredToken,
-    /// The source of the token.
+    /// How the token was obtained, and whether it is stored.
     pub source: RefreshSource,
 }
 
-/// The source of a fresh token.
+/// How a [`Refresh`] obtained the renewed token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefreshSource {
-    /// Another task or process had renewed the token.
+    /// Another task or process had already renewed the token. It was loaded from the store.
     Adopted,
-    /// The authorization server has issued the token, and the token is stored.
+    /// The authorization server issued the token, and the token was stored.
     Issued,
-    /// The authorization server has issued the token, which could not be stored, for this reason. The token works until
-    /// the program ends. The next refresh tries to store it again.
+    /// The authorization server issued the token, but the token could not be stored. Contains the reason.
+    ///
+    /// The token works until the program ends. The next refresh tries to store it again.
     Unsaved(String),
 }
 
@@ -163,12 +168,13 @@ enum State {
         new: Box<StoredToken>,
         old: Box<StoredToken>,
     },
-    /// The new token could not be written. The old one is being written again.
+    /// The new token could not be stored. The old token is being written again, so that the store stays valid.
     Restoring {
         new: Box<StoredToken>,
         reason: String,
     },
-    /// The authorization server has refused the token. It may be that another process was faster.
+    /// The authorization server refused the refresh token. The stored token is loaded again, because another process
+    /// may have renewed it.
     LoadingAgain {
         base: Box<StoredToken>,
         refusal: Error,
@@ -184,34 +190,35 @@ enum State {
 }
 
 impl Refresh {
-    /// Creates a transaction for `known`, the token that expires or was refused.
+    /// Creates a transaction that renews `known`, the token that expires or was refused.
     ///
-    /// `client` must be the client that has requested the token, as it is registered at the token's issuer.
+    /// `client` must be the client that requested the token, with its authentication at the issuer of the token.
     pub const fn new(known: StoredToken, client: ClientAuthentication, entropy: Entropy) -> Self {
         Refresh { known, client, client_is_dynamic: false, dpop: None, moved_to: None, entropy, state: State::New }
     }
 
-    /// Says that the client has registered dynamically. If the authorization server no longer knows it, registration and
-    /// token are deleted, so that the next login registers again.
+    /// Sets whether the client was registered dynamically. If so, and the authorization server no longer knows the
+    /// client, the registration and the token are deleted. The next login then registers again.
     pub const fn client_is_dynamic(mut self, is_dynamic: bool) -> Self {
         self.client_is_dynamic = is_dynamic;
         self
     }
 
-    /// Passes the state of the key to which the token is bound.
+    /// Sets the DPoP key to which the token is bound, with the nonces of the servers. `None`, the default, for a token
+    /// that is not bound.
     pub fn dpop(mut self, dpop: Option<Dpop>) -> Self {
         self.dpop = dpop;
         self
     }
 
-    /// Sends the request to this endpoint, because the authorization server has moved. An endpoint of another issuer is ignored:
-    /// tokens are never sent to another authorization server.
+    /// Sets another token endpoint of the same authorization server, because its metadata has changed. An endpoint of
+    /// another issuer is ignored, so that the refresh token is never sent to another authorization server.
     pub fn moved_to(mut self, endpoint: TokenEndpoint) -> Self {
         self.moved_to = Some(endpoint);
         self
     }
 
-    /// Returns the first action.
+    /// Starts the transaction, and returns the first action to perform. Call this function once.
     pub fn start(&mut self) -> RefreshAction {
         match mem::replace(&mut self.state, State::Finished) {
             State::New => self.enter(State::Locking, RefreshAction::Lock),
@@ -219,7 +226,7 @@ impl Refresh {
         }
     }
 
-    /// Takes the result of the last action, and returns the next one.
+    /// Continues the transaction with the result of the last action, and returns the next action to perform.
     pub fn resume(&mut self, input: RefreshInput, now: UnixTime) -> RefreshAction {
         let state = mem::replace(&mut self.state, State::Finished);
         self.advance(state, input, now).unwrap_or_else(|error| RefreshAction::Done(Err(error)))
@@ -254,13 +261,13 @@ impl Refresh {
         action
     }
 
-    /// Adopts the stored token if another process has renewed it. Otherwise asks for a new one.
+    /// Returns the stored token if another process has renewed it. Otherwise requests a new token.
     fn begin(&mut self, stored: Option<Box<StoredToken>>, now: UnixTime) -> Result<RefreshAction, Error> {
         let stored = stored.ok_or_else(|| Error::login_required("the token is not stored any more"))?;
         if stored.generation > self.known.generation && stored.refresh_at().is_none_or(|at| at > now) {
             return Ok(finished(stored, RefreshSource::Adopted));
         }
-        // The known token is newer if it could not be stored.
+        // The known token is newer than the stored one if an earlier refresh could not store it.
         let base = if stored.generation < self.known.generation { Box::new(self.known.clone()) } else { stored };
         self.request(base, now)
     }
@@ -280,7 +287,8 @@ impl Refresh {
         if let Some(endpoint) = self.moved_to.take_if(|endpoint| endpoint.issuer == base.endpoint.issuer) {
             base.endpoint = endpoint;
         }
-        // Without scopes: the token keeps those that it has, and some servers refuse others (RFC 6749, section 6).
+        // Without the parameter `scope`, the token keeps its scopes (RFC 6749, section 6). Some servers refuse the
+        // parameter.
         let grant = Grant::RefreshToken(refresh_token);
         let mut request = TokenRequest::new(base.endpoint.clone(), self.client.clone(), &grant, self.entropy.split())
             .resource((!base.no_resource_on_refresh).then(|| base.resource.clone()))
@@ -317,7 +325,8 @@ impl Refresh {
         if matches!(error.code(), Some("invalid_grant" | "invalid_client")) {
             return Ok(self.enter(State::LoadingAgain { base, refusal: error }, RefreshAction::Load));
         }
-        // Some authorization servers do not accept the resource. Such a refusal does not use up the refresh token.
+        // Some authorization servers refuse the parameter `resource`. That refusal does not use up the refresh token,
+        // so the request is repeated without the parameter.
         let is_refusal =
             error.http_status() == Some(400) && error.code().is_some() && error.kind() != ErrorKind::Temporary;
         if !is_refusal || base.no_resource_on_refresh {
@@ -328,7 +337,7 @@ impl Refresh {
         self.request(base, now)
     }
 
-    /// Adopts the token of another process that was faster, or deletes the refused one.
+    /// Handles a refused refresh token: returns the newer token of another process, or else deletes the refused token.
     fn lost(
         &mut self,
         base: &StoredToken,

@@ -1,4 +1,4 @@
-//! Two engines, one store, and an authorization server that accepts each refresh token once.
+//! Tests with two engines, one shared store, and an authorization server that accepts each refresh token once.
 
 use super::*;
 use crate::Response;
@@ -6,7 +6,8 @@ use crate::testing::{NOW, entropy, parameters, public_client, response, stored};
 use alloc::format;
 use std::collections::BTreeSet;
 
-/// An authorization server that rotates refresh tokens, and revokes the family if one comes twice.
+/// An authorization server that issues a new refresh token at each refresh. It revokes all tokens if an old refresh
+/// token is sent again.
 struct RotatingServer {
     valid: Option<u64>,
     requests: u32,
@@ -54,11 +55,11 @@ impl Engine {
     }
 }
 
-/// The store that the engines share.
+/// The store and the server that the engines share.
 struct World {
     stored: Option<StoredToken>,
     server: RotatingServer,
-    /// `false`: a file system where locks do nothing.
+    /// Whether locks exclude other engines. `false` simulates a file system without working locks.
     locks_work: bool,
     lock_is_taken: bool,
 }
@@ -103,14 +104,14 @@ impl World {
         }
     }
 
-    /// Releases the lock, as the end of a process does, too.
+    /// Releases the lock of an engine, as the operating system does when a process ends.
     fn release(&mut self, engine: &mut Engine) {
         if mem::take(&mut engine.has_lock) {
             self.lock_is_taken = false;
         }
     }
 
-    /// Lets two engines run, in the order of the bits of `schedule`.
+    /// Runs two engines in the order that `schedule` defines: each bit says which engine performs the next step.
     fn race(&mut self, schedule: u32) -> [Engine; 2] {
         let mut engines = [Engine::new(), Engine::new()];
         for turn in 0.. {
@@ -124,7 +125,7 @@ impl World {
     }
 }
 
-/// All orders of two engines, which have at most ten steps together.
+/// All possible orders of the steps of two engines, which have at most ten steps together.
 const SCHEDULES: core::ops::Range<u32> = 0..1 << 10;
 
 #[test]
@@ -144,7 +145,7 @@ fn o1_of_two_processes_one_refreshes_and_the_other_adopts_in_every_order() {
 
 #[test]
 fn o1_without_a_lock_the_slower_process_never_deletes_the_token_of_the_faster_one() {
-    // The server may revoke the token all the same. Against that, nothing helps but a lock.
+    // The server may still revoke the token. Only a working lock prevents that.
     let mut outcomes = BTreeSet::new();
     for schedule in SCHEDULES {
         let mut world = World::new(false);
@@ -178,7 +179,7 @@ fn o1_a_process_that_ends_in_any_step_does_not_stop_the_others() {
         }
         let result = second.result().unwrap();
         if was_answered && !was_stored {
-            // The new token was lost with the process. A server that revokes the family wants a new login.
+            // The new token was lost with the process. The server revoked all tokens, so the user must log in again.
             assert_eq!(result.as_ref().unwrap_err().kind(), ErrorKind::LoginRequired);
         } else {
             assert_eq!(result.as_ref().unwrap().token.generation, 2, "ended after {killed_after} steps");
@@ -188,7 +189,7 @@ fn o1_a_process_that_ends_in_any_step_does_not_stop_the_others() {
 
 #[test]
 fn o2_a_refresh_whose_caller_has_given_up_ends_and_saves_the_token() {
-    // Nothing of the transaction belongs to a caller: whoever drives it goes on.
+    // The transaction does not depend on its caller, so anybody can continue it.
     let mut world = World::new(true);
     let mut engine = Engine::new();
     while world.can_step(&engine) {
