@@ -1,4 +1,4 @@
-//! [`HubError`]: the error of the hub, for users and for programs.
+//! [`HubError`]: the error of a hub, with a message for users and a kind for programs.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -12,13 +12,13 @@ use mcpwire_core::{ErrorKind, RpcError, printable};
 
 use crate::{ErrorCode, ServerId};
 
-/// The error of a hub: what went wrong, a message for the user, and the configuration field that caused it.
+/// The error of a hub: its kind, a message for the user, and the configuration field that caused it.
 ///
-/// `{}` shows the name of the server, if one is concerned, and the message. Errors contain no secret values. Clones are cheap and
-/// share the content. Programs act on [`kind`](Self::kind).
+/// `Display` shows the name of the server, if the error concerns one, and the message. Errors contain no secret values.
+/// Clones are cheap, because they share the content. Programs decide by [`kind`](Self::kind).
 ///
-/// The serialized form is `{"code", "message", "field"}`. All three members are always present, and each is a string. An error
-/// that was deserialized has a kind that is derived from its code and field, and no further details.
+/// The serialized form is `{"code", "message", "field"}`. All three members are always present, and each is a string.
+/// The kind of a deserialized error is derived from its code and field, and it has no further details.
 ///
 /// ```
 /// # mod mcpwire { pub use mcpwire_core::ErrorKind; pub mod types { pub use mcpwire_core::Json; } pub mod hub { pub use
@@ -44,9 +44,10 @@ struct Content {
     code: ErrorCode,
     is_retryable: bool,
     message: String,
-    /// Whether the message contains the text of the client's error, which a chain of sources would repeat.
+    /// Whether the message contains the text of the client's error. If so, the client's error is no source, to avoid
+    /// repetition.
     has_client_text: bool,
-    /// Empty if no field caused the error.
+    /// The path of the configuration field that caused the error. Empty if no field caused it.
     field: String,
     server: Option<Box<str>>,
     tool: Option<Box<str>>,
@@ -59,13 +60,14 @@ struct Content {
 impl HubError {
     /// Creates an error that no configuration field caused. Its [`field`](Self::field) is empty.
     ///
-    /// It is [retryable](Self::is_retryable) if its kind is [`ErrorKind::RateLimited`] or [`ErrorKind::Starting`]. Other kinds do
-    /// not say whether the operation had an effect: see [`with_retryable`](Self::with_retryable).
+    /// The error is [retryable](Self::is_retryable) if its kind is [`ErrorKind::RateLimited`] or
+    /// [`ErrorKind::Starting`]. For other kinds, set this with [`with_retryable`](Self::with_retryable), because the
+    /// kind does not say whether the operation had an effect.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         HubError(Arc::new(Content {
             kind,
             code: kind.into(),
-            // Only of these kinds does each error say both: the operation had no effect, and time alone can help.
+            // For these kinds, the operation never had an effect, and can succeed later without a change.
             is_retryable: matches!(kind, ErrorKind::RateLimited | ErrorKind::Starting),
             message: message.into(),
             has_client_text: false,
@@ -79,12 +81,12 @@ impl HubError {
         }))
     }
 
-    /// Returns the kind of the error, for programs that act on it. The clients report the same kind for the same failure.
+    /// Returns the kind of the error, from which a program decides how to react. The clients use the same kinds.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Returns the category of the error, as in its JSON form.
+    /// Returns the category of the error, which its JSON form contains as `code`.
     pub fn code(&self) -> ErrorCode {
         self.0.code
     }
@@ -100,57 +102,61 @@ impl HubError {
         &self.0.field
     }
 
-    /// Returns the name of the server that the error concerns. `None` if it concerns no server, or if the error was deserialized.
+    /// Returns the name of the server that the error concerns. `None` if it concerns no server, or if the error was
+    /// deserialized.
     ///
-    /// A hub has many servers, and some of its errors are about none of them, such as those of its files or of an unknown tool. The
-    /// error of a client always has a server, and returns its name without an `Option`.
+    /// Some errors of a hub concern no server, such as those of its files or of an unknown tool. The error of a client
+    /// always concerns a server, so its method returns no `Option`.
     pub fn server(&self) -> Option<&str> {
         self.0.server.as_deref()
     }
 
-    /// Returns the name of the tool whose call failed, as the server calls it. `None` if no call failed.
+    /// Returns the name of the tool whose call failed, as the server names it. `None` if no tool call failed.
     pub fn tool(&self) -> Option<&str> {
         self.0.tool.as_deref()
     }
 
-    /// Returns the JSON-RPC error with which the server answered: its code, message and data, without secrets. `None` for other
-    /// causes.
+    /// Returns the JSON-RPC error with which the server responded: its code, message and data, without secrets. `None`
+    /// if the server sent no JSON-RPC error.
     pub fn rpc_error(&self) -> Option<&RpcError> {
         self.0.rpc_error.as_deref()
     }
 
-    /// Returns the delay after which the operation may succeed, or `None` if it is not known.
+    /// Returns the time to wait before the operation can succeed, or `None` if it is not known.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// Returns the scopes that the server wants a login with, for [`ErrorKind::LoginRequired`]. Empty if it named none.
+    /// Returns the scopes that the server requires, to pass to a login after [`ErrorKind::LoginRequired`]. Empty if the
+    /// server named no scopes.
     pub fn scopes(&self) -> &[String] {
         &self.0.scopes
     }
 
-    /// Returns the client's error, if a call or the start of a server failed, for example to downcast it to `mcpwire::Error`. For a
-    /// call to a server that [does not run](ErrorKind::NotRunning), it is the error of the start.
+    /// Returns the client's error if a call or the start of a server failed, for example to downcast it to
+    /// `mcpwire::Error`. If a call fails because the server [does not run](ErrorKind::NotRunning), this is the error of
+    /// the start.
     ///
-    /// `None` if no client failed, or if the client's error contains a secret, which the message does not. It is the
-    /// [`source`](Error::source) unless the message contains its text: see [`with_client_message`](Self::with_client_message).
+    /// `None` if no client failed, or if the client's error contains a secret. The client's error is also the
+    /// [`source`](Error::source), unless the message already contains its text: see
+    /// [`with_client_message`](Self::with_client_message).
     pub fn client_error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.0.client_error.as_deref()
     }
 
-    /// Returns whether the operation can be repeated: it may succeed later without an action of the user, and cannot take effect
-    /// twice.
+    /// Returns whether a program may repeat the operation: it may succeed later without an action of the user, and
+    /// cannot take effect twice.
     ///
     /// `true` in these cases only:
-    /// - The hub did not send the call, for a reason that passes: its rate limit, a server that is still starting or is restarted
-    ///   after a delay, or too many calls that wait for a server.
-    /// - A server did not start in time. Then repeat the start, or the call that waited for it.
-    /// - The client's error is retryable, for example because the server cannot be reached or its response has a `Retry-After`
-    ///   header. The hub and the clients agree about the same failure.
-    /// - The token of a login cannot be obtained now.
+    /// - The hub did not send the call, for a temporary reason: its rate limit, a server that is still starting or
+    /// waits for a restart, or too many calls that wait for a server.
+    /// - A server did not start in time. Repeat the start, or the call that waited for the start.
+    /// - The client's error is retryable. For example, the server cannot be reached, or its response has a
+    /// `Retry-After` header.
+    /// - The token for the server cannot be obtained at the moment.
     ///
-    /// A tool call that timed out, lost its connection or whose server ended is not retryable, because the tool may have run. An
-    /// error that was deserialized is not retryable, because its JSON form does not say.
+    /// A tool call is not retryable if it timed out, lost its connection or its server ended, because the tool may have
+    /// run. A deserialized error is not retryable, because the JSON form does not contain this information.
     pub fn is_retryable(&self) -> bool {
         self.0.is_retryable
     }
@@ -166,36 +172,38 @@ impl HubError {
         self
     }
 
-    /// Replaces the kind. The [`code`](Self::code) and [`is_retryable`](Self::is_retryable) stay.
+    /// Replaces the kind. [`code`](Self::code) and [`is_retryable`](Self::is_retryable) do not change.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.content().kind = kind;
         self
     }
 
-    /// Replaces the code, which otherwise follows from the kind.
+    /// Replaces the code. By default, the code is derived from the kind.
     #[must_use]
     pub fn with_code(mut self, code: ErrorCode) -> Self {
         self.content().code = code;
         self
     }
 
-    /// Replaces the message. It must contain no secret values.
+    /// Replaces the message for the user. It must contain no secret values.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.content().message = message.into();
         self
     }
 
-    /// Replaces the message with one that contains the text of the client's error, which is then no [`source`](Error::source):
-    /// programs that print a chain of sources print each text once. It must contain no secret values.
+    /// Replaces the message with one that contains the text of the client's error. The client's error is then not the
+    /// [`source`](Error::source), so that programs that print all sources do not repeat the text. The message must
+    /// contain no secret values.
     #[must_use]
     pub fn with_client_message(mut self, message: impl Into<String>) -> Self {
         self.content().has_client_text = true;
         self.with_message(message)
     }
 
-    /// Sets the name of the server that the error concerns, unless it is set. `Display` shows it before the message.
+    /// Sets the name of the server that the error concerns, unless a name is already set. `Display` shows it before the
+    /// message.
     #[must_use]
     pub fn with_server(mut self, name: &str) -> Self {
         if self.0.server.is_none() {
@@ -204,22 +212,23 @@ impl HubError {
         self
     }
 
-    /// Sets the name of the tool whose call failed. The message should contain it.
+    /// Sets the name of the tool whose call failed. The message should contain the name.
     #[must_use]
     pub fn with_tool(mut self, name: &str) -> Self {
         self.content().tool = Some(name.into());
         self
     }
 
-    /// Sets the JSON-RPC error with which the server answered. It must contain no secret values.
+    /// Sets the JSON-RPC error with which the server responded. It must contain no secret values.
     #[must_use]
     pub fn with_rpc_error(mut self, error: impl Into<Option<RpcError>>) -> Self {
         self.content().rpc_error = error.into().map(Box::new);
         self
     }
 
-    /// Sets the delay after which the operation may succeed. An error with a delay is [retryable](Self::is_retryable), unless
-    /// [`with_retryable`](Self::with_retryable) says otherwise afterwards. `None` does not change that.
+    /// Sets the time to wait before the operation can succeed. With a delay, the error becomes
+    /// [retryable](Self::is_retryable). Call [`with_retryable`](Self::with_retryable) afterwards to change that. `None`
+    /// leaves it as it is.
     #[must_use]
     pub fn with_retry_after(mut self, delay: impl Into<Option<Duration>>) -> Self {
         let content = self.content();
@@ -228,21 +237,21 @@ impl HubError {
         self
     }
 
-    /// Sets whether the operation can be repeated: it may succeed later, and cannot take effect twice.
+    /// Sets whether a program may repeat the operation: it may succeed later, and cannot take effect twice.
     #[must_use]
     pub fn with_retryable(mut self, is_retryable: bool) -> Self {
         self.content().is_retryable = is_retryable;
         self
     }
 
-    /// Sets the scopes that the server wants a login with.
+    /// Sets the scopes that the server requires for a login.
     #[must_use]
     pub fn with_scopes(mut self, scopes: Vec<String>) -> Self {
         self.content().scopes = scopes;
         self
     }
 
-    /// Sets the client's error that this error reports. Neither its texts nor its parts may contain secret values.
+    /// Sets the client's error that caused this error. It must contain no secret values, including its sources.
     #[must_use]
     pub fn with_client_error(mut self, error: impl Error + Send + Sync + 'static) -> Self {
         self.content().client_error = Some(Arc::new(error));
@@ -299,8 +308,8 @@ impl HubError {
         HubError::new(ErrorKind::Disabled, "MCP is disabled").at("enabled")
     }
 
-    /// Creates the error of a call to a server that does not run because of this error. Its message begins with `what`, and it
-    /// names the same configuration field and client's error.
+    /// Creates the error of a tool call that fails because this error keeps the server from running. The message is
+    /// `what`, a colon and this message. The configuration field and the client's error stay the same.
     pub(crate) fn to_not_running(&self, what: &str) -> Self {
         let message = alloc::format!("{what}: {}", self.message());
         let mut error = HubError::new(ErrorKind::NotRunning, message).at(self.field());
@@ -309,7 +318,7 @@ impl HubError {
         error
     }
 
-    /// Creates the error for a request that did not get its answer in time.
+    /// Creates the error for a request that was not answered in time.
     pub(crate) fn timeout(message: impl Into<String>) -> Self {
         HubError::new(ErrorKind::Timeout, message).at("timeout")
     }
@@ -325,7 +334,7 @@ impl fmt::Display for HubError {
 }
 
 impl fmt::Debug for HubError {
-    /// Begins with the message, because a program whose `main` returns the error prints `{:?}`.
+    /// Writes the message first, because a program prints `{:?}` if its `main` returns the error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("HubError");
         fields
@@ -346,8 +355,8 @@ impl fmt::Debug for HubError {
 }
 
 impl Error for HubError {
-    /// Returns the client's error, unless the message contains its text already: programs that print a chain of sources print
-    /// each text once. [`HubError::client_error`] returns it in both cases.
+    /// Returns the client's error, unless the message already contains its text. [`HubError::client_error`] returns the
+    /// client's error in both cases.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         if self.0.has_client_text { None } else { Some(self.0.client_error.as_deref()?) }
     }

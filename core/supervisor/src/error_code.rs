@@ -1,17 +1,18 @@
-//! [`ErrorCode`]: the categories of errors in the JSON form of a [`HubError`](crate::HubError).
+//! [`ErrorCode`]: the category of an error in the JSON form of a [`HubError`](crate::HubError).
 
 use core::fmt;
 
 use mcpwire_core::ErrorKind;
 use serde::{Deserialize, Serialize};
 
-/// The category of an error. In JSON, a category is written in upper case, for example `NOT_FOUND`.
+/// The category of an error, the member `code` of its JSON form. In JSON it is written in upper case, for example
+/// `NOT_FOUND`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
     /// The server, tool, package or program does not exist.
     NotFound,
-    /// The user's input is missing or invalid, or the user has to log in.
+    /// The user's input is missing or invalid, or the user must log in.
     ValidationError,
     /// The operation conflicts with the current state. For example, the server is disabled, the name is in use or the
     /// configuration has changed.
@@ -23,7 +24,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// All error categories.
+    /// All error categories, for example to document or validate the JSON form.
     pub const ALL: [ErrorCode; 5] = [
         ErrorCode::NotFound,
         ErrorCode::ValidationError,
@@ -51,8 +52,8 @@ impl fmt::Display for ErrorCode {
 }
 
 impl From<ErrorKind> for ErrorCode {
-    /// Returns the category of a kind. A [`HubError`](crate::HubError) may have another one, which says more: for example, a
-    /// program that cannot be started because it does not exist has [`ErrorCode::NotFound`].
+    /// Returns the default category of a kind. A [`HubError`](crate::HubError) may have a more precise category. For
+    /// example, a program that cannot be started because it does not exist has [`ErrorCode::NotFound`].
     fn from(kind: ErrorKind) -> Self {
         use ErrorKind as Kind;
         match kind {

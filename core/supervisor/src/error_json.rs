@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{ErrorCode, ErrorKind, HubError};
 
-/// The serialized form of a [`HubError`].
+/// The serialized form of a [`HubError`], which is a contract with other programs.
 #[derive(Serialize, Deserialize)]
 struct Contract<'a> {
     code: ErrorCode,
@@ -29,7 +29,8 @@ impl<'de> Deserialize<'de> for HubError {
     }
 }
 
-/// Derives the kind from the members `code` and `field` of a serialized error, which do not distinguish all kinds.
+/// Derives the kind of a deserialized error from its `code` and `field`. Several kinds can have the same code and field,
+/// so the result may differ from the kind of the original error.
 fn kind_of_contract(code: ErrorCode, field: &str) -> ErrorKind {
     match (code, field) {
         (ErrorCode::NotFound, "mcp_id") => ErrorKind::ServerNotFound,

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use crate::{ErrorCode, ErrorKind, HubError};
 
-/// The condition under which a failed server can be started again, or a failed tool call can be repeated, with success.
+/// The condition under which a failed server start or tool call can succeed if it is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Retry {
@@ -23,7 +23,8 @@ pub enum Retry {
 }
 
 impl Retry {
-    /// Returns whether a retry can succeed after a delay, without an action of the user.
+    /// Returns whether a retry can succeed after a delay, without an action of the user. The supervisor then restarts
+    /// the server.
     pub const fn is_automatic(self) -> bool {
         matches!(self, Retry::Backoff | Retry::After(_))
     }
@@ -50,7 +51,7 @@ impl Failure {
         Failure::new(HubError::new(kind, text).at(field), retry)
     }
 
-    /// Replaces the code of the error, which otherwise follows from its kind.
+    /// Replaces the code of the error. By default, the code is derived from its kind.
     pub(crate) fn with_code(self, code: ErrorCode) -> Self {
         Failure { error: self.error.with_code(code), ..self }
     }

@@ -1,4 +1,4 @@
-//! Permanent identifiers of configured servers.
+//! [`ServerId`]: the permanent identifier of a configured server.
 
 use alloc::string::String;
 use core::fmt;
@@ -25,7 +25,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct ServerId(u128);
 
 impl ServerId {
-    /// Creates an id from the 128 bits of a UUID. The most significant bits of `bits` come first in the text form.
+    /// Creates an id from the 128 bits of a UUID, for example a stored one. The most significant bits come first in the
+    /// text form.
     pub const fn from_u128(bits: u128) -> Self {
         ServerId(bits)
     }
@@ -35,7 +36,7 @@ impl ServerId {
         ServerId((bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62))
     }
 
-    /// Returns the 128 bits of the UUID.
+    /// Returns the 128 bits of the UUID. The most significant bits come first in the text form.
     pub const fn as_u128(self) -> u128 {
         self.0
     }

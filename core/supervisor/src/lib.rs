@@ -1,9 +1,9 @@
 //! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `hub`; its API may change in any release.
 //!
-//! Manages many MCP servers: lifecycles, restarts, a common tool catalogue, and error messages for users.
+//! Manages many MCP servers: their lifecycles and restarts, a common tool catalogue, and error messages for users.
 //!
-//! The crate performs no I/O: it starts no process, writes no file and reads no clock. The embedder performs the
-//! effects that the state machines request, and reports their outcomes as events.
+//! The crate performs no I/O: it starts no process, writes no file and reads no clock. The embedder (the program that
+//! uses the crate) performs the effects that the state machines request, and reports the outcomes as events.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

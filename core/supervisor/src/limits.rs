@@ -6,9 +6,9 @@ use alloc::string::String;
 use mcpwire_core::Json;
 use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 
-/// Limits the size of tool results.
+/// Limits the size of tool results, so that a large result does not fill the context of the language model.
 ///
-/// A larger result is truncated. A note in its text informs the language model that the result is not complete.
+/// A larger result is truncated. A note in its text informs the language model that the result is incomplete.
 ///
 /// ```
 /// # mod mcpwire { pub mod hub { pub mod supervisor { pub use mcpwire_supervisor::ResultLimits; } } pub mod types { pub use
@@ -115,7 +115,7 @@ impl ResultLimits {
         Some(Truncation { bytes: before, kept: size(result) })
     }
 
-    /// Truncates a text to the limits and appends a note. A text within the limits is returned unchanged.
+    /// Truncates a text to the limits and appends a note. Returns a text within the limits unchanged.
     pub fn cut_text(&self, text: String) -> String {
         if self.allows(text.len(), || estimate_tokens(&text)) { text } else { self.truncate_with_note(&text) }
     }

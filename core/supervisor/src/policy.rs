@@ -1,4 +1,4 @@
-//! Policies: timeouts, restarts and health checks of a server.
+//! [`Policy`]: the timeouts, restarts and health checks of a server.
 
 use core::time::Duration;
 
@@ -26,7 +26,7 @@ impl PackageKind {
     }
 }
 
-/// Whether a failed server is restarted automatically.
+/// Whether the supervisor restarts a server automatically after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Restart {
@@ -113,8 +113,8 @@ pub struct Policy {
     /// Maximum time to load the complete tool list. 30 s by default.
     pub list_timeout: Duration,
     /// Maximum time from [`Effect::Stop`](crate::Effect::Stop) until the server is killed
-    /// ([`Effect::Kill`](crate::Effect::Kill)). 7 s by default, one second more than the steps of a
-    /// shutdown take by default.
+    /// ([`Effect::Kill`](crate::Effect::Kill)). 7 s by default, which is one second longer than the default duration of
+    /// the graceful shutdown.
     pub stop_timeout: Duration,
     /// Whether the server is restarted automatically after a failure.
     pub restart: Restart,

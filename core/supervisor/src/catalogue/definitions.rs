@@ -1,8 +1,9 @@
-//! Detects tools whose definition changed.
+//! Detects tools whose definition changed, so that the user can review the change.
 //!
 //! A malicious server may replace a tool after the user approved it (a "rug pull"). Most changes, however, are updates.
 //!
-//! Only keyed hashes of the fields of each tool definition are stored, not the texts. Servers do not know the key.
+//! Only keyed hashes of the fields of each tool definition are stored, not the texts. Servers do not know the key, so
+//! they cannot search for a definition with the same hash.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -21,11 +22,11 @@ use mcpwire_text::json::read::{Reader, Result as ReadResult};
 /// only counted.
 const MAX_CHANGES: usize = 100;
 
-/// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition. The limit
-/// bounds the memory use.
+/// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition. Beyond
+/// that, the tools that were removed first are forgotten.
 const MAX_REMOVED: usize = 1_000;
 
-/// A field of a tool definition. The supervisor reports changes of these fields.
+/// A field of a tool definition, such as the description. The supervisor reports which fields of a tool changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -57,7 +58,7 @@ impl fmt::Display for ToolPart {
     }
 }
 
-/// A tool whose definition the server has changed, with the changed fields.
+/// A tool whose definition the server has changed, with the changed fields. Shown to the user for review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolChange {
@@ -95,13 +96,13 @@ impl ToolChanges {
     }
 }
 
-/// Returns the hasher of tool definitions, of which each hash takes a copy. Without `seed`, nobody can construct a
-/// collision.
+/// Returns the hasher for tool definitions, whose key is derived from `seed`. A server that does not know `seed` cannot
+/// construct a collision.
 pub(super) fn keyed_hasher(seed: u64) -> SipHasher24 {
     SipHasher24::new_with_keys(seed, seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15)
 }
 
-/// The last known tool definitions of one server, stored as hashes.
+/// The last known tool definitions of one server, stored as hashes to compare later definitions with.
 #[derive(Default)]
 pub(super) struct Definitions {
     /// The known tools by the hash of their name. `None` before the first tool list.
@@ -150,7 +151,7 @@ impl Definitions {
             changes.tools.push(ToolChange { tool: tool.name.clone(), parts });
         }
         let mut removed: Vec<_> = before.into_iter().filter(|(name, _)| !known.contains_key(name)).collect();
-        // If too many tools were removed, those removed earlier are forgotten first.
+        // If too many tools were removed, the tools that were removed earlier are forgotten first.
         removed.sort_by_key(|(_, tool)| !tool.is_listed);
         removed.truncate(MAX_REMOVED);
         known.extend(removed.into_iter().map(|(name, tool)| (name, KnownTool { is_listed: false, ..tool })));
@@ -192,7 +193,7 @@ fn shorten(hash: u64) -> u32 {
 }
 
 /// Returns the keyed hash of a JSON value. Whitespace, escapes and the order of object members do not affect the hash,
-/// because some servers send the members in another order in each response.
+/// because some servers send the members in a different order in each response.
 fn hash_value(key: SipHasher24, json: &Json) -> u64 {
     // Invalid JSON is hashed as plain text.
     hash_next(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.hash(json.get().as_bytes()))

@@ -1,4 +1,4 @@
-//! Filters that select the tools of a server.
+//! [`Filter`]: selects the tools of a server that clients can see and call.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -40,7 +40,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-    // The first match of each part suffices. There is no backtracking, so the running time is bounded.
+    // For each part, the first match suffices. There is no backtracking, so the running time is bounded.
     for part in middle.split('*').filter(|part| !part.is_empty()) {
         match text.find(part) {
             Some(at) => text = &text[at + part.len()..],

@@ -20,14 +20,13 @@ use self::names::NameLimit;
 use super::ServerId;
 use mcpwire_core::{Tool, ToolList};
 
-/// Default maximum length of exposed tool names, in characters. Common language model APIs reject longer names.
+/// Default maximum length of exposed tool names, in characters. The APIs of common language models reject longer names.
 const DEFAULT_NAME_LIMIT: usize = 64;
 
 /// An immutable snapshot of the tools that all servers offer, with unique names.
 ///
-/// The tools are sorted by the slug of their server (a short form of its name), then by tool name.
-///
-/// When the tools of a server change, [`CatalogueBuilder`] creates a new snapshot.
+/// The tools are sorted by the slug of their server (a short form of its name), then by tool name. When the tools of a
+/// server change, [`CatalogueBuilder`] creates a new snapshot.
 #[derive(Default)]
 pub struct Catalogue {
     sections: Vec<Arc<ServerSection>>,
@@ -35,7 +34,7 @@ pub struct Catalogue {
     version: u64,
 }
 
-/// The section of a [`Catalogue`] with the tools that one server offers.
+/// The part of a [`Catalogue`] with the tools of one server. Snapshots share the sections of unchanged servers.
 struct ServerSection {
     server: ServerId,
     slug: String,
@@ -132,7 +131,7 @@ impl fmt::Debug for Catalogue {
 impl ServerSection {
     fn new(server: ServerId, slug: &str, tools: &Arc<ToolList>, filter: &Filter, limit: NameLimit) -> Self {
         let tool_names: Vec<&str> = tools.listed().items.iter().map(|tool| tool.name.as_str()).collect();
-        // Names are assigned before filtering, so that a change of the filter does not rename tools.
+        // Names are assigned before the filter is applied, so that a change of the filter does not rename tools.
         let names = names::exposed_names(server, slug, &tool_names, limit);
         let mut entries: Vec<ExposedTool> = (0..)
             .zip(names)
@@ -361,12 +360,12 @@ impl CatalogueBuilder {
         tools.is_some_and(|tools| tools.get(tool).is_some()) && self.permits(server, tool)
     }
 
-    /// Returns whether the filter of `server` allows the tool `tool`. An unknown server allows none.
+    /// Returns whether the filter of `server` allows the tool `tool`. `false` if the server is unknown.
     pub(crate) fn permits(&self, server: ServerId, tool: &str) -> bool {
         self.members.get(&server).is_some_and(|member| member.filter.permits(tool))
     }
 
-    /// Assigns the slugs again if the name of a server has changed.
+    /// Derives the slugs of all servers again if a name has changed or a server was added or removed.
     fn assign_slugs(&mut self) {
         if !mem::take(&mut self.slugs_outdated) {
             return;

@@ -1,4 +1,4 @@
-//! The exposed names: the names under which language models see the tools.
+//! The exposed names, under which language models see and call the tools.
 //!
 //! The APIs of language models accept up to 64 letters, digits, `_` and `-`. An exposed name is `<slug>__<tool>`. A
 //! slug contains no `__` and does not end in `_`. So the first `__` of a name ends the slug, and tools of different
@@ -19,10 +19,10 @@ const SEPARATOR: &str = "__";
 /// start of the tool name and a hash.
 const MIN_LIMIT: usize = 40;
 
-/// Length of the hash that distinguishes similar tool names of one server, in hexadecimal digits.
+/// Length of the hash that makes an exposed tool name unique within its server, in hexadecimal digits.
 const TOOL_DIGITS: usize = 10;
 
-/// Length of the hash that distinguishes the slugs of servers with similar names, in hexadecimal digits.
+/// Length of the hash that makes the slug of a server unique, in hexadecimal digits.
 const SLUG_DIGITS: usize = 6;
 
 /// Length limit of exposed tool names, in bytes. Exposed names are ASCII, so a byte is a character.
@@ -39,9 +39,9 @@ impl NameLimit {
     }
 }
 
-/// Returns the part of an exposed tool name before the separator, or `None` without a separator.
+/// Returns the slug of an exposed tool name: the part before the separator. `None` if the name has no separator.
 pub(super) fn slug_of(exposed: &str) -> Option<&str> {
-    // For two bytes, this is faster than a search for a string.
+    // For a separator of two bytes, this is faster than a string search.
     let end = exposed.as_bytes().windows(SEPARATOR.len()).position(|pair| pair == SEPARATOR.as_bytes())?;
     exposed.get(..end)
 }
@@ -139,7 +139,7 @@ pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], lim
     names
 }
 
-/// Returns the first of the names `<stem>_<hash>` that is free. The hash has this number of hexadecimal digits.
+/// Returns the first free name of the form `<stem>_<hash>`. The hash has `digits` hexadecimal digits.
 fn with_hash(stem: &str, id: ServerId, tool: &str, digits: usize, is_free: impl Fn(&str) -> bool) -> String {
     let mut salt = 0;
     loop {

@@ -1,4 +1,4 @@
-//! [`Cause`]: what a client observes of a failure, and [`Stage`]: when.
+//! [`Cause`]: the cause of a server failure as the client observed it, and [`Stage`]: the operation that failed.
 
 use alloc::borrow::Cow;
 use core::time::Duration;
@@ -27,7 +27,8 @@ impl Stage {
 
 /// The cause of a server failure, as the client observed it.
 ///
-/// Neither a program that cannot be started nor a tool that reports an error is a failure of a server.
+/// Two errors are not server failures: a program that cannot be started, and a tool that reports an error in its
+/// result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause<'a> {
@@ -49,7 +50,7 @@ pub enum Cause<'a> {
         /// The delay that the server requested in the `Retry-After` header, or `None` without that header.
         retry_after: Option<Duration>,
     },
-    /// The connection could not be opened, or broke. Contains the error message.
+    /// The connection could not be opened, or was lost. Contains the error message.
     Network(Cow<'a, str>),
     /// The server responded with a JSON-RPC error.
     Rpc {

@@ -1,6 +1,6 @@
-//! Known error messages of package managers and interpreters, and the failures that they mean.
+//! Known error messages of package managers and interpreters, and the failures that they indicate.
 //!
-//! The messages come from npm 11, uv and docker 28, and include the spellings of older versions.
+//! The messages come from npm 11, uv and docker 28, and include the wording of older versions.
 
 use alloc::format;
 
@@ -8,13 +8,13 @@ use super::stderr::quote;
 use crate::ErrorKind::{InvalidConfiguration, Network, PackageNotFound, RateLimited, Start, Unauthorized, Unavailable};
 use crate::{ErrorCode, ErrorKind, Failure, PackageKind, Retry};
 
-/// The configuration field with the name of the package, program or image, or the address of the server.
+/// The configuration field with the name of the package, program or image, or with the address of the server.
 pub(super) const IDENTIFIER: &str = "package.identifier";
 
-/// The configuration field that determines the program that starts the package.
+/// The configuration field with the kind of the package, which determines the program that starts it.
 const RUNNER: &str = "package.package_type";
 
-/// The failure that an error message means.
+/// The failure that a known error message indicates.
 struct KnownFailure {
     kind: ErrorKind,
     field: &'static str,
@@ -23,8 +23,8 @@ struct KnownFailure {
     retry: Retry,
 }
 
-/// Substrings of a message in lower case, and the failure that the message means. The rule matches a line that contains
-/// all substrings, ignoring case.
+/// Substrings of an error message in lower case, and the failure that the message indicates. A rule matches a line of
+/// output that contains all substrings, ignoring case.
 type Rule = (&'static [&'static str], KnownFailure);
 
 const fn permanent(kind: ErrorKind, field: &'static str, text: &'static str) -> KnownFailure {
@@ -153,10 +153,10 @@ const BINARY: &[Rule] = &[
     (&["no module named"], NO_PACKAGE),
 ];
 
-/// Rules for messages that servers of every kind write.
+/// Rules for messages that servers of every package kind write.
 const COMMON: &[Rule] = &[(&["eaddrinuse"], PORT_IN_USE), (&["address already in use"], PORT_IN_USE)];
 
-/// Searches `stderr` for the known error messages of this kind of package. Returns the failure of the first rule that
+/// Searches `stderr` for the known error messages of this package kind. Returns the failure of the first rule that
 /// matches a line, or `None` if no rule matches.
 pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
     let rules = match kind {
@@ -167,14 +167,14 @@ pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
         PackageKind::Http => &[],
     };
     let lower = stderr.to_ascii_lowercase();
-    // Rules for causes come before rules for their consequences, so the order of the lines does not matter.
+    // Rules for causes precede rules for their consequences, so the order of the lines does not matter.
     rules.iter().chain(COMMON).find_map(|(contains, known)| {
-        // Conversion to ASCII lower case keeps the line structure.
+        // Conversion to ASCII lower case preserves the lines.
         let line =
             lower.lines().zip(stderr.lines()).find(|(line, _)| contains.iter().all(|part| line.contains(part)))?.1;
         let text = format!("{}: {}", known.text, quote(line));
         let failure = Failure::at_field(known.kind, known.field, text, known.retry);
-        // Package managers report that they do not find the program that the package needs.
+        // Package managers use these messages if a program that the package needs does not exist.
         Some(if known.kind == Start { failure.with_code(ErrorCode::NotFound) } else { failure })
     })
 }

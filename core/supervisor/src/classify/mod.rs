@@ -1,4 +1,4 @@
-//! Classifies failures: derives the error for the user and the retry decision from the evidence.
+//! [`Evidence`]: derives the error for the user, and whether a retry can help, from what is known about a failure.
 
 mod cause;
 mod known_messages;
@@ -80,22 +80,23 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Changes the kind of an error to that of the client, which reports that the connection could not be opened.
+    /// Sets the kind to [`ErrorKind::Connect`] if the failure occurred while the connection was being opened, as the
+    /// clients do.
     fn opening(&self, failure: Failure) -> Failure {
         let is_opening = matches!(self.stage, Stage::Launch | Stage::Negotiate);
         let kind = if is_opening { ErrorKind::Connect } else { failure.error.kind() };
         Failure { error: failure.error.with_kind(kind), ..failure }
     }
 
-    /// Returns a failure whose message contains the text of the client. The client's error says more if it shows the output of a
-    /// process.
+    /// Returns a failure whose message contains the text of the client's error. The client's error remains its source
+    /// if the server wrote to standard error, because that error then contains more than the message.
     fn quoting(&self, error: HubError, message: String) -> Failure {
         let is_all = self.stderr.is_empty();
         let error = if is_all { error.with_client_message(message) } else { error.with_message(message) };
         self.opening(Failure::new(error, Retry::Backoff))
     }
 
-    /// Returns the failure that the output of a server on standard error explains, or `None` if it explains none.
+    /// Returns the failure that the server's standard error explains, or `None` if it contains no known explanation.
     fn stderr_failure(&self) -> Option<Failure> {
         known_messages::find_failure(self.kind, self.stderr)
             .or_else(|| stderr::missing_credential(self.stderr).map(|name| Failure::missing_credentials([name])))
@@ -114,7 +115,7 @@ impl<'a> Evidence<'a> {
         let output = error_line(self.stderr).map_or_else(|| "no stderr captured".into(), quote);
         let text = format!("{what}: {output}");
         match self.cause {
-            // The codes with which shells report a program that does not exist, or cannot be executed.
+            // Shells exit with 127 if a program does not exist, and with 126 if it cannot be executed.
             Cause::Exit { code: Some(127), .. } if self.stage.is_start() => Failure::at_field(
                 ErrorKind::PackageNotFound,
                 IDENTIFIER,
@@ -137,13 +138,13 @@ impl<'a> Evidence<'a> {
             Stage::Call => "Tool call timed out",
         };
         let mut text = format!("{what} after {}s", after.as_secs_f32());
-        // A package manager without network access reports the problem on standard error long before it exits.
+        // A package manager without network access writes an error to standard error long before it exits.
         if self.stage.is_start()
             && let Some(line) = error_line(self.stderr)
         {
             text = format!("{text}: {}", quote(line));
         }
-        // A start, or a request of the tool list, has no effect that a second one could repeat. A tool call may have one.
+        // A repeated start or tool list request has no further effect, but a repeated tool call may have one.
         Failure::new(HubError::timeout(text).with_retryable(self.stage.is_start()), Retry::Backoff)
     }
 
@@ -189,7 +190,7 @@ impl<'a> Evidence<'a> {
                 let when = retry_after.map(|wait| format!("; it asks to try again after {} s", wait.as_secs()));
                 let text = format!("the MCP server is not available (HTTP {status}){}", when.unwrap_or_default());
                 let kind = if status == 429 { ErrorKind::RateLimited } else { ErrorKind::Unavailable };
-                // The server did not process the request, except perhaps with another status from 500 to 599.
+                // A response with these statuses or `Retry-After` means that the server did not process the request.
                 let is_unprocessed = retry_after.is_some() || matches!(status, 408 | 425 | 429 | 503);
                 let error = HubError::new(kind, text)
                     .with_retry_after(retry_after)

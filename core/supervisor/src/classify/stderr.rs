@@ -1,4 +1,4 @@
-//! Extracts error lines and the names of missing variables from standard error, and quotes text of servers.
+//! Finds error lines and the names of missing variables in the standard error of servers, and quotes text of servers.
 
 use alloc::string::{String, ToString};
 
@@ -21,11 +21,11 @@ pub(super) fn quote(text: &str) -> String {
     out
 }
 
-/// Returns the last line of `stderr` that looks like an error message, or else the last line outside a stack trace, or
-/// else the last line.
+/// Returns the line of `stderr` that best explains a failure: the last line that looks like an error message, or else
+/// the last line outside a stack trace, or else the last line.
 ///
-/// The error is often not the last line: a stack trace or the advice of a package manager may follow. Returns `None` if
-/// all lines are blank.
+/// The error is often not the last line, because a stack trace or the advice of a package manager may follow. Returns
+/// `None` if all lines are blank.
 pub(super) fn error_line(stderr: &str) -> Option<&str> {
     let lines = || stderr.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     lines().find(|line| is_error(line)).or_else(|| lines().find(|line| !is_trace(line))).or_else(|| lines().next())
@@ -43,8 +43,8 @@ fn is_trace(line: &str) -> bool {
 
 /// Returns the name of an environment variable that `stderr` reports as missing, or `None` if there is none.
 ///
-/// The name must end like a secret, for example in `TOKEN`, and its line must contain a word such as `required`. A
-/// weaker condition could ask the user for a variable that the server does not need.
+/// The name must end like the name of a secret, for example in `TOKEN`, and its line must contain a word such as
+/// `required`. With a weaker condition, the user could be asked for a variable that the server does not need.
 pub(super) fn missing_credential(stderr: &str) -> Option<&str> {
     const SECRET_SUFFIXES: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "PAT", "AUTH", "API_ID"];
     const MISSING_WORDS: [&str; 11] = [
