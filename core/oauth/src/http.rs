@@ -102,7 +102,7 @@ pub enum FetchError {
     Refused(String),
     /// The request was not sent for another reason. For example, the HTTP client cannot apply a setting of the server.
     NotSent(String),
-    /// The request may have been sent, but no complete response arrived in time.
+    /// The connection failed, or no complete response arrived in time.
     Failed(String),
     /// The body is longer than [`Request::MAX_RESPONSE`].
     TooLarge,

@@ -1,4 +1,4 @@
-//! Rate limiting of calls to a server.
+//! [`RateLimiter`]: limits the rate of tool calls to a server.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -19,7 +19,7 @@ pub struct Rate {
     pub per: Duration,
 }
 
-/// Limits the rate of calls: at most [`Rate::calls`] in each sliding time window.
+/// Limits the rate of calls: admits at most [`Rate::calls`] in each sliding time window of length [`Rate::per`].
 ///
 /// ```
 /// # mod mcpwire { pub mod hub { pub mod protocol { pub use mcpwire_core::Timestamp; } pub mod supervisor { pub use
@@ -42,18 +42,18 @@ pub struct RateLimiter {
     admitted: VecDeque<Timestamp>,
 }
 
-/// The error of a tool call that was rejected because of the rate limit of its server.
+/// The error of a tool call that was rejected because its server has reached its rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_hub_error())]
 pub struct TooManyCalls {
     /// The rate limit that the call exceeded.
     pub rate: Rate,
-    /// Time from the rejected call until the rate limit allows the next call.
+    /// Time to wait, counted from the rejected call, until the rate limit allows the next call.
     pub retry_after: Duration,
 }
 
 impl TooManyCalls {
-    /// Returns the [`HubError`] that reports the exceeded rate limit to the user.
+    /// Converts this error to a [`HubError`], whose message tells the user the rate limit and the time to wait.
     pub fn to_hub_error(&self) -> HubError {
         let Rate { calls, per } = self.rate;
         let wait = self.retry_after.as_millis().div_ceil(1_000);
@@ -88,7 +88,7 @@ impl RateLimiter {
             self.admitted.push_back(now);
             return Ok(());
         }
-        // The next call fits when only `max - 1` calls are left in the window.
+        // The next call is allowed when at most `max - 1` calls are left in the window.
         let blocking = self.admitted.get(self.admitted.len() - max);
         let retry_after = blocking.map_or(rate.per, |at| (*at + rate.per).duration_since(now));
         Err(TooManyCalls { rate, retry_after })

@@ -1,4 +1,4 @@
-//! Keyword search of tools, for hosts that do not present every tool to the model.
+//! Keyword search of tools, for hosts that let the model search for tools instead of listing every tool.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -23,12 +23,13 @@ pub struct ToolMatch<'a> {
     pub score: u32,
 }
 
-/// The scores for the three ways in which a word of a tool field, such as the description, can match a query word.
+/// The scores for the three ways in which a query word can match a word in a field of a tool, such as the description.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Weights {
     /// Score if the word equals the query word.
     exact: u32,
-    /// Score if the word starts with the query word, or lacks only an ending of the query word, such as the plural "s".
+    /// Score if the word starts with the query word, or equals the query word without its ending, such as the plural
+    /// "s".
     prefix: u32,
     /// Score if the word contains the query word after its start. Query words shorter than three bytes do not match in
     /// this way.
@@ -74,7 +75,7 @@ pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> 
     };
     let mut found: Vec<ToolMatch<'a>> =
         matches.into_iter().map(|(offered, scores)| ToolMatch { offered, score: total(scores) }).collect();
-    // The sort is stable, so tools with equal scores remain in catalogue order.
+    // The sort is stable, so tools with equal scores stay in catalogue order.
     found.sort_by_key(|found| Reverse(found.score));
     found.truncate(limit);
     found

@@ -1,4 +1,4 @@
-//! What a server knows of one attempt to run it.
+//! [`Attempt`]: the data of one attempt to run a server.
 
 use alloc::string::String;
 use core::time::Duration;
@@ -8,12 +8,12 @@ use super::refreshes::Refreshes;
 use super::state::{Generation, State};
 use mcpwire_core::Timestamp;
 
-/// Everything that a server forgets when an attempt to run it ends.
+/// The data of one attempt to run a server. It is discarded when the attempt ends.
 #[derive(Debug, Default)]
 pub(super) struct Attempt {
     pub(super) generation: Generation,
     pub(super) process: ProcessState,
-    /// The shutdown in progress. `Some` exactly in [`State::Stopping`], where the server has a process.
+    /// The shutdown in progress. `Some` only in [`State::Stopping`].
     pub(super) stopping: Option<Stopping>,
     /// The process id, or `None` if no local process runs.
     pub(super) pid: Option<u32>,
@@ -40,25 +40,25 @@ pub(super) enum ProcessState {
     Killed,
 }
 
-/// The progress of a shutdown.
+/// The progress of a shutdown, and the state that follows it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stopping {
     pub(super) then: NextState,
     /// Whether a command requested this shutdown, rather than a failure or idleness. If so, a further
     /// [`Command::Stop`](super::Command::Stop) kills the process.
     pub(super) is_requested: bool,
-    /// When the process must be gone because the host shuts down. `None` if the host does not shut down.
+    /// When the process must be gone because the host shuts down. `None` if the host is not shutting down.
     pub(super) deadline: Option<Timestamp>,
 }
 
-/// What follows the end of an attempt to run the server.
+/// What the server does after an attempt to run it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextState {
     Start,
     Backoff(Duration),
-    /// The server enters this resting state, and leaves it only after a command.
+    /// The server enters this resting state, and stays there until a command or a tool call starts it.
     Rest(State),
 }
 
-/// The next state of a lazy server that becomes idle.
+/// What a lazy server does after it was stopped because it was idle.
 pub(super) const SLEEP: NextState = NextState::Rest(State::Sleeping);

@@ -1,4 +1,4 @@
-//! Handles commands, depending on the state of the server.
+//! Handles the commands of the embedder, depending on the state of the server.
 
 use core::mem;
 
@@ -75,7 +75,7 @@ impl Server {
         }
         self.restarts.reset();
         if self.state == State::Resolving {
-            // No process exists yet, so the next generation can resolve the configuration at once.
+            // The configuration is still being resolved, so there is no process to stop first. Resolve again at once.
             self.start(now);
         } else if self.state == State::Running || self.state.is_starting() {
             let error = HubError::new(ErrorKind::Closed, "the MCP server is being restarted");
@@ -92,15 +92,16 @@ impl Server {
                 self.reply(id, Ok(()));
             }
             _ if self.host_closing => self.reply(id, Err(host_closing())),
-            // The call wakes a lazy server that sleeps or goes to sleep.
+            // A tool call starts a lazy server that is sleeping, or that is being stopped because it was idle.
             _ if self.is_dormant => self.wait_until_running(id, Some(by), now),
             state if state.is_starting() && soon > now => self.wait_until_running(id, Some(by.min(soon)), now),
             _ => self.reply(id, Err(self.call_error(now))),
         }
     }
 
-    /// Replies to the command `id` when the server runs, and starts the server if necessary. The command fails at the
-    /// time `by`, or waits without limit if `by` is `None`.
+    /// Registers the command `id`, which gets its reply when the server runs. Starts the server if necessary.
+    ///
+    /// The command fails at the time `by`, or waits without limit if `by` is `None`.
     fn wait_until_running(&mut self, id: CommandId, by: Option<Timestamp>, now: Timestamp) {
         if self.start_waiters.len() >= MAX_START_WAITERS {
             let message = "too many requests are waiting for the MCP server to start; try again later";
@@ -131,8 +132,8 @@ impl Server {
             _ => HubError::new(ErrorKind::Cancelled, "the MCP server is stopped"),
         };
         self.answer_start_waiters(&Err(error.clone()));
-        // `end_attempt` answers the command, possibly before this function returns. Only users and the shutdown of the
-        // host send these commands, so their number needs no limit.
+        // `end_attempt` replies to the command, possibly before this function returns. The number of such commands
+        // needs no limit, because only users and the shutdown of the host send them.
         self.stop_waiters.push(id);
         if self.state.is_resting() {
             let stays_disabled = self.state == State::Disabled && then == STOPPED;
@@ -185,11 +186,11 @@ impl Server {
         }
     }
 
-    /// Returns why a tool call is impossible now.
+    /// Returns the error that tells why a tool call is impossible now.
     fn call_error(&self, now: Timestamp) -> HubError {
         match (self.state, &self.error) {
             (State::Disabled, _) => HubError::disabled(),
-            // The error of the start names the missing value, so it is shown unchanged.
+            // The error of the failed start names the missing value, so users see it unchanged.
             (State::NeedsAuth | State::NeedsLogin | State::NeedsInput, Some(error)) => error.clone(),
             (State::Stopping, Some(error)) if self.requires_login() => error.clone(),
             (State::Backoff, Some(error)) => error

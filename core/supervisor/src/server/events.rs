@@ -1,4 +1,4 @@
-//! Handles events, depending on the state of the server.
+//! Handles the events that the embedder reports, depending on the state of the server.
 
 use super::attempt::ProcessState;
 use super::{Effect, Event, Server, State};
@@ -43,11 +43,11 @@ impl Server {
                     self.enter_running(now);
                 }
             }
-            // While the first list is loaded, the server may have built the list before the change.
+            // The server may have created the first list before this change, so the list is requested again.
             (State::Listing, Event::ListChanged) => self.attempt.refreshes.changed(&self.policy, now),
             (State::Running, event) => self.handle_while_running(&event, now),
             (State::Stopping, event) => self.handle_while_stopping(&event, now),
-            // No launch is in progress, so nothing else would stop the process.
+            // The embedder reports a process although no launch is in progress. Nothing else would stop that process.
             (state, Event::Launched { .. }) if state == State::Resolving || state.is_resting() => {
                 self.effects.push_back(Effect::Kill { generation: self.attempt.generation });
             }

@@ -1,4 +1,4 @@
-//! The inputs and outputs of the [`Server`](super::Server) state machine.
+//! [`Command`], [`Event`] and [`Effect`]: the inputs and outputs of the [`Server`](super::Server) state machine.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -11,14 +11,13 @@ use crate::{Failure, HubError};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// The id of a command, chosen by the embedder. The [`Effect::Reply`] to the command contains the same id.
+/// The id of a command. The embedder chooses it, and finds it again in the [`Effect::Reply`] to the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
 /// A request from the embedder (the program that uses this crate) to the state machine of one server.
 ///
-/// The state machine answers each command with exactly one [`Effect::Reply`], immediately or when the command is
-/// complete.
+/// The state machine answers each command with exactly one [`Effect::Reply`], at once or when the command is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
@@ -26,8 +25,8 @@ pub enum Command {
     ///
     /// This command also starts a server in [`State::Failed`], and resets its failure count.
     Start,
-    /// Start the server when the host program starts. The reply follows when the server runs, sleeps or has failed to
-    /// start.
+    /// Start the server because the host program starts. The reply follows when the server runs, sleeps or has failed
+    /// to start.
     ///
     /// A lazy server ([`Policy::lazy`]) whose tools are already known, for example from
     /// [`Server::remember`](super::Server::remember), is not started. It enters [`State::Sleeping`] instead.
@@ -38,7 +37,7 @@ pub enum Command {
     Stop,
     /// Stop the server and start it again. The reply follows when the server runs or has failed to start.
     Restart,
-    /// Allow a disabled server to be started again. The command does not start the server.
+    /// Allow a disabled server to be started again. This does not start the server.
     Enable,
     /// Stop the server and reject every start until [`Command::Enable`]. The reply follows when the process is gone.
     Disable,
@@ -57,7 +56,7 @@ pub enum Command {
     /// A server in [`State::Sleeping`] is started. If the server is already starting, the command waits for at most
     /// [`Policy::call_wait_start`]. If the server is stopped, disabled or failed, the command fails immediately.
     PrepareCall {
-        /// The command fails at this time if the server still does not run.
+        /// The time at which the command fails if the server still does not run.
         by: Timestamp,
     },
     /// Stop the server because the host program shuts down, and reject every later start. The reply follows when the
@@ -88,8 +87,8 @@ pub enum Event {
     Listed {
         /// The complete tool list of the server.
         tools: Arc<ToolList>,
-        /// Time for which the tool list is fresh (`ttlMs` from protocol revision 2026-07-28), or `None` if the server
-        /// declares none.
+        /// Time for which the tool list is fresh (`ttlMs`, since protocol revision 2026-07-28), or `None` if the server
+        /// does not state a time.
         ///
         /// See [`CacheHints::stale_after`](mcpwire_core::CacheHints::stale_after).
         ttl: Option<Duration>,
@@ -104,7 +103,7 @@ pub enum Event {
     RefreshFailed,
     /// The connection to the server ended unexpectedly: the server process exited, or closed its stdout or stdin.
     Closed(Failure),
-    /// No process, child process, container or connection of this attempt to run the server is left.
+    /// No process, container or connection of this attempt to run the server is left, including child processes.
     Removed,
     /// The server sent `notifications/tools/list_changed`.
     ListChanged,
@@ -188,8 +187,7 @@ pub enum Effect {
         /// The error to return to the callers of the tools.
         error: HubError,
     },
-    /// Stop the server gracefully with the shutdown sequence: close stdin, then terminate and
-    /// at last kill the process.
+    /// Stop the server gracefully: close its stdin, then terminate the process, and kill it as a last resort.
     ///
     /// The embedder reports [`Event::Removed`] when no process of the server is left.
     Stop {
@@ -206,7 +204,7 @@ pub enum Effect {
         /// with [`Event::Removed`].
         generation: Generation,
     },
-    /// Log that the server process could not be stopped. The state machine no longer waits for the process to end.
+    /// Log that the server process could not be stopped. The state machine no longer waits for its end.
     StopFailed {
         /// The number of the attempt to run the server that started the process.
         generation: Generation,

@@ -13,9 +13,9 @@
 //!     └── stop ── Stopping  NeedsLogin, Failed                                    Resolving
 //! ```
 //!
-//! A server that may have a process passes through `Stopping`, and leaves that state when the process is gone. So a
-//! server never has two processes, and has none in a resting state. A launch cannot be interrupted: a stop waits until
-//! the launch has finished, then ends the process.
+//! A server that may have a process enters `Stopping`, and leaves it when the process is gone. So a server never has
+//! two processes, and no process in a resting state. A launch cannot be interrupted: a stop waits until the launch has
+//! finished, and then ends the process.
 
 mod attempt;
 mod commands;
@@ -89,21 +89,21 @@ pub struct Server {
     stop_waiters: Vec<CommandId>,
     /// The current tool list. For a server that does not run, the last known list.
     tools: Option<Arc<ToolList>>,
-    /// Whether the server is lazy, and sleeps or is on its way to or from [`State::Sleeping`]. Clients still see the
-    /// tools of such a server.
+    /// Whether the server is lazy, and is sleeping, falling asleep or waking up ([`State::Sleeping`]). Clients still
+    /// see the tools of such a server.
     is_dormant: bool,
-    /// The tool list that the server offered at the last [`Effect::ToolsChanged`], to detect later changes. `None` if
-    /// the server offered no tools.
+    /// The tool list that clients know from the last [`Effect::ToolsChanged`], to detect changes. `None` if the server
+    /// offered no tools.
     announced: Option<Arc<ToolList>>,
-    /// Whether a version negotiation has succeeded since the program or address last changed. If `false`, the start may
-    /// have to download the package.
+    /// Whether a version negotiation has succeeded since the program or address last changed. If not, the start may
+    /// have to download the package, and has a longer timeout.
     has_negotiated: bool,
     host_closing: bool,
     /// The error of the last failure. `None` if the server has run successfully since that failure, or has never failed.
     error: Option<HubError>,
     /// Number of tool calls since the server was added.
     calls: u64,
-    /// Start of the idle time after which a lazy server is stopped ([`Policy::idle_after`]).
+    /// When the server was last used. After [`Policy::idle_after`] without use, a lazy server is stopped.
     last_used: Timestamp,
     effects: VecDeque<Effect>,
 }
@@ -135,8 +135,8 @@ impl Server {
         }
     }
 
-    /// Starts the generation count at `generation`, so that late events of a deleted server with the same id are not
-    /// mistaken for events of this server.
+    /// Starts the count of generations after `generation`. Late events of a deleted server with the same id are then
+    /// not mistaken for events of this server.
     pub(crate) fn continue_after(&mut self, generation: Generation) {
         self.attempt.generation = generation;
     }
@@ -147,11 +147,11 @@ impl Server {
         self.announce_tools();
     }
 
-    /// Handles an event of one attempt to run the server. `generation` is the number of that attempt, from the
-    /// [`Effect`] that the embedder performed.
+    /// Handles an event that occurred during one attempt to run the server. `generation` is the number of that attempt,
+    /// from the [`Effect`] that the embedder performed.
     ///
-    /// Events of earlier attempts are ignored. The only exception is a late [`Event::Launched`], whose process is
-    /// killed with [`Effect::Kill`].
+    /// Events of earlier attempts are ignored. The only exception is a late [`Event::Launched`]: its process is killed
+    /// with [`Effect::Kill`].
     pub fn event(&mut self, generation: Generation, event: Event, now: Timestamp) {
         if generation == self.attempt.generation {
             self.handle_event(event, now);
@@ -165,7 +165,7 @@ impl Server {
     pub fn poll_effect(&mut self) -> Option<Effect> {
         let effect = self.effects.pop_front();
         if self.effects.is_empty() {
-            // Frees memory after a burst of effects, because a host may have a thousand idle servers.
+            // Free memory after a burst of effects, because a host may have a thousand idle servers.
             self.effects.shrink_to(4);
         }
         effect
@@ -216,8 +216,8 @@ impl Server {
     /// Sets the tool list that the server had in an earlier run, for example from a cache on disk. Has no effect while
     /// the server starts, runs or stops.
     ///
-    /// If the tools of a lazy server are known, [`Command::Boot`] puts the server in [`State::Sleeping`] instead of
-    /// starting it.
+    /// A lazy server with a known tool list need not start at boot: [`Command::Boot`] then puts it in
+    /// [`State::Sleeping`].
     pub fn remember(&mut self, tools: Arc<ToolList>) {
         if self.state.is_resting() && self.state != State::Deleted {
             self.tools = Some(tools);
@@ -225,9 +225,9 @@ impl Server {
         }
     }
 
-    /// Requests the tool list again if it has expired. The embedder calls this function when a client reads the tools.
+    /// Requests the tool list again if it has expired. Call this function when a client reads the tools.
     ///
-    /// Clients see the expired tool list until the new list arrives.
+    /// The expired list stays visible until the new list arrives.
     pub fn touch(&mut self, now: Timestamp) {
         if self.state == State::Running {
             self.attempt.refreshes.refresh_if_expired(&self.policy, now);
@@ -248,9 +248,8 @@ impl Server {
 
     /// Returns the simplified state of the server, to show to users.
     ///
-    /// The status of a running server contains the names of all its tools.
-    /// [`Supervisor::status`](crate::Supervisor::status), in contrast, omits the tools that the server's filter
-    /// excludes.
+    /// The status of a running server contains the names of all its tools. In contrast,
+    /// [`Supervisor::status`](crate::Supervisor::status) omits the tools that the server's filter excludes.
     pub fn status(&self) -> McpStatus {
         match self.state {
             State::Disabled => McpStatus::Disabled,

@@ -13,7 +13,7 @@ const MAX_RETRIES: u32 = 3;
 /// Schedules the refreshes of a running server's tool list.
 ///
 /// At most one request for the tool list is pending. If the server reports a change meanwhile, another request follows,
-/// because the response to the first may contain the old list.
+/// because the response to the pending one may contain the old list.
 #[derive(Debug, Default)]
 pub(super) struct Refreshes {
     state: RefreshState,
@@ -31,16 +31,17 @@ enum RefreshState {
     Idle,
     Scheduled(Timestamp),
     Pending {
-        /// Whether the server reported a change of its tools after this request was sent, so that another request must
-        /// follow.
+        /// Whether the server reported a change of its tools after this request was sent. If so, another request
+        /// follows.
         changed: bool,
-        /// When the request fails. `None` for the first list, whose timeout is that of [`State::Listing`](super::State).
+        /// When the request times out. `None` for the first list, whose timeout is that of
+        /// [`State::Listing`](super::State).
         timeout: Option<Timestamp>,
     },
 }
 
 impl Default for RefreshState {
-    /// Returns the state of a server that starts: `Effect::List` requests the first list.
+    /// Returns the state of a server that starts, for which `Effect::List` requests the first list.
     fn default() -> Self {
         RefreshState::Pending { changed: false, timeout: None }
     }
@@ -69,7 +70,7 @@ impl Refreshes {
 
     /// Records the arrival of a tool list that stays fresh for `ttl`, or without limit if `ttl` is `None`.
     ///
-    /// Returns whether the list was requested. The caller ignores a list that was not requested.
+    /// Returns whether the list was requested. The caller ignores an unrequested list.
     pub(super) fn received(&mut self, ttl: Option<Duration>, policy: &Policy, now: Timestamp) -> bool {
         self.stale_at = ttl.map(|ttl| now + ttl);
         self.failures = 0;
@@ -82,13 +83,13 @@ impl Refreshes {
         true
     }
 
-    /// Schedules another attempt after a failed refresh, unless [`MAX_RETRIES`] retries have failed and the server has
-    /// reported no change meanwhile.
+    /// Schedules a retry after a failed refresh. No retry is scheduled after [`MAX_RETRIES`] failed retries, unless the
+    /// server has reported a change meanwhile.
     pub(super) fn failed(&mut self, policy: &Policy, now: Timestamp) {
         if let RefreshState::Pending { changed, .. } = self.state {
             self.state = RefreshState::Idle;
             self.failures = self.failures.saturating_add(1);
-            // A read of the list causes another refresh after this time, even if no retry is left.
+            // After this time, a read of the list causes another refresh, even if no retry is left.
             self.stale_at = Some(now + policy.longest_backoff);
             if changed || self.failures <= MAX_RETRIES {
                 let delay = exponential(policy.first_backoff, policy.longest_backoff, self.failures.min(5));

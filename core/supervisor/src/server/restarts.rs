@@ -17,12 +17,12 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
-    /// Number of consecutive failures of the server. A failure after a run of at least [`Policy::stable_after`] counts
-    /// as the first.
+    /// Number of failures of the server in a row. A failure after a run of at least [`Policy::stable_after`] counts as
+    /// the first.
     pub(super) failures: u32,
     /// The automatic restarts in the time window of the [`Budget`](crate::Budget).
     recent: RateLimiter,
-    /// Number of automatic restarts that have taken place.
+    /// Number of automatic restarts since the server was added.
     pub(super) total: u64,
     random: XorShift64,
 }
@@ -66,7 +66,7 @@ impl Restarts {
 
     /// Returns the delay before the next automatic restart.
     ///
-    /// The delay doubles with each consecutive failure. It varies randomly by up to 20 %, so that servers that failed
+    /// The delay doubles with each failure in a row. It varies randomly by up to 20 %, so that servers that failed
     /// together do not restart together.
     fn next_delay(&mut self, policy: &Policy) -> Duration {
         let delay = exponential(policy.first_backoff, policy.longest_backoff, self.failures.saturating_sub(1));

@@ -1,4 +1,4 @@
-//! The states of a server: the detailed [`State`], and the [`McpStatus`] that hosts show.
+//! [`State`]: the detailed state of a server, and [`McpStatus`]: the simplified state that hosts show to users.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::HubError;
 use mcpwire_core::Timestamp;
 
-/// The number of an attempt to run a server. Each new attempt has a higher number.
+/// The number of an attempt to run a server, which assigns events to attempts. Each new attempt has a higher number.
 ///
 /// An effect contains the generation of its attempt, and the embedder reports the resulting event with the same
 /// generation. Events of earlier attempts are ignored.
@@ -23,7 +23,7 @@ pub struct Generation(pub u64);
 pub enum State {
     /// The server is disabled: every start is rejected until the server is enabled.
     Disabled,
-    /// The server was stopped or has not been started. A command can start it; a tool call cannot.
+    /// The server was stopped, or was never started. A command can start it; a tool call cannot.
     Stopped,
     /// The launch configuration is being resolved: secrets, variables and environment.
     Resolving,
@@ -35,7 +35,7 @@ pub enum State {
     Listing,
     /// The server accepts tool calls.
     Running,
-    /// The server is lazy ([`Policy::lazy`](crate::Policy::lazy)), and does not run because nobody uses it. A call of
+    /// The server is lazy ([`Policy::lazy`](crate::Policy::lazy)), and is not running because nobody uses it. A call of
     /// one of its tools starts it.
     Sleeping,
     /// The process of the server is being stopped, or its connection is being closed.
@@ -126,7 +126,7 @@ pub struct ServerDetail {
     pub since: Timestamp,
     /// Number of the current attempt to run the server. See [`Server::generation`](crate::Server::generation).
     pub generation: Generation,
-    /// Number of attempts to run the server that failed in a row. A failure after a run of at least
+    /// Number of failed attempts to run the server in a row. A failure after a run of at least
     /// [`Policy::stable_after`](crate::Policy::stable_after) counts as the first again.
     pub attempt: u32,
     /// When the server will be restarted. `Some` only in [`State::Backoff`].
@@ -143,7 +143,6 @@ pub struct ServerDetail {
     pub calls_in_flight: u32,
     /// Number of tool calls sent to the server since it was added to the supervisor.
     pub calls: u64,
-    /// The error of the last failure. `None` if the server has run successfully since that failure, or has never
-    /// failed.
+    /// The error of the last failure. `None` if the server has run successfully since then, or has never failed.
     pub last_error: Option<HubError>,
 }

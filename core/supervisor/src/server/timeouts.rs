@@ -1,4 +1,4 @@
-//! Handles timeouts, depending on the state of the server.
+//! Handles expired timeouts, depending on the state of the server.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -39,7 +39,7 @@ impl Server {
             State::Listing => "Listing tools timed out",
             _ => return,
         };
-        // A start that did not end has had no effect that a second start could repeat.
+        // A start has no lasting effect, so it can be repeated.
         let error = HubError::timeout(format!("{what} after {after:?}")).with_retryable(true);
         self.fail(Failure::new(error, Retry::Backoff), now);
     }

@@ -51,7 +51,7 @@ impl Server {
     /// there is one, and then enters the state `then`.
     pub(super) fn stop_attempt(&mut self, then: NextState, error: &HubError, now: Timestamp) {
         if self.state == State::Running {
-            // The tools may have run, whatever the error says about the server.
+            // A tool may already have run, even if the failure of the server itself is retryable.
             let error = error.clone().with_retryable(false);
             self.effects.push_back(Effect::FailCalls { generation: self.attempt.generation, error });
         }
@@ -67,7 +67,7 @@ impl Server {
         }
     }
 
-    /// Stops the process, gracefully if there is time for that.
+    /// Stops the process: gracefully if there is enough time, otherwise by killing it.
     pub(super) fn terminate(&mut self, stopping: Stopping, now: Timestamp) {
         self.attempt.stopping = Some(stopping);
         let forced = now + self.policy.stop_timeout;
@@ -87,7 +87,8 @@ impl Server {
         self.effects.push_back(Effect::Kill { generation: self.attempt.generation });
     }
 
-    /// Shortens the timeouts of a shutdown in progress, so that the shutdown is complete at the time `by`.
+    /// Shortens the timeouts of a shutdown in progress, so that the shutdown is complete at the time `by` at the
+    /// latest.
     pub(super) fn set_stop_deadline(&mut self, by: Timestamp, now: Timestamp) {
         let Some(stopping) = &mut self.attempt.stopping else { return };
         stopping.deadline = Some(by);
@@ -102,7 +103,7 @@ impl Server {
     pub(super) fn escalate_stop(&mut self, now: Timestamp) {
         match self.attempt.stopping {
             Some(stopping) if self.attempt.process == ProcessState::Terminating => self.kill(stopping, now),
-            // If the embedder reports a process later, `Server::event` requests `Effect::Kill` for it.
+            // If the embedder reports the process later, `Server::event` requests `Effect::Kill` for it.
             _ => {
                 self.effects.push_back(Effect::StopFailed { generation: self.attempt.generation });
                 self.finish_stop(now);
@@ -116,7 +117,7 @@ impl Server {
         }
     }
 
-    /// Ends an attempt to run the server that has no process any more, and enters the state `then`.
+    /// Ends an attempt to run the server whose process is gone, and enters the state `then`.
     pub(super) fn end_attempt(&mut self, then: NextState, now: Timestamp) {
         self.next_attempt();
         for command in mem::take(&mut self.stop_waiters) {
@@ -139,8 +140,8 @@ impl Server {
     }
 }
 
-/// Returns when to kill a process that must be gone at `by`: one second earlier, because a kill takes effect with a
-/// delay.
+/// Returns when to kill a process that must be gone at `by`. This is one second earlier, because a killed process does
+/// not end at once.
 fn kill_time(by: Timestamp) -> Timestamp {
     Timestamp::from_origin(by.since_origin().saturating_sub(Duration::from_secs(1)))
 }

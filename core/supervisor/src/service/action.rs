@@ -27,7 +27,8 @@ pub enum Action {
     },
     /// Save the enabled flag of a server in its stored configuration.
     ///
-    /// The embedder always reports the outcome to [`Supervisor::persisted`](crate::Supervisor::persisted).
+    /// The embedder must report the outcome to [`Supervisor::persisted`](crate::Supervisor::persisted), even if saving
+    /// failed.
     Persist {
         /// The server whose enabled flag changes.
         server: ServerId,
@@ -40,8 +41,8 @@ pub enum Action {
     /// The catalogue of tools has changed. [`Supervisor::catalogue`](crate::Supervisor::catalogue) returns the new
     /// catalogue.
     ///
-    /// This action precedes all other pending actions, and the embedder replaces its copy of the catalogue before it
-    /// performs them.
+    /// This action precedes all other pending actions. The embedder replaces its copy of the catalogue before it
+    /// performs the others.
     CatalogueChanged,
     /// A server has changed the definitions of some of its tools. Users who approved the old definitions should review
     /// the new ones.
@@ -51,8 +52,8 @@ pub enum Action {
         /// The tools whose definitions changed, with the changed fields.
         changes: ToolChanges,
     },
-    /// All servers that [`Supervisor::boot`](crate::Supervisor::boot) started have finished starting, successfully or
-    /// not.
+    /// None of the servers that [`Supervisor::boot`](crate::Supervisor::boot) started is still starting. Some may have
+    /// failed.
     Booted {
         /// Number of servers that run or sleep ([`State::Sleeping`](crate::State::Sleeping)) after the boot.
         ready: usize,

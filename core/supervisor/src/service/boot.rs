@@ -1,4 +1,4 @@
-//! Starts and stops all servers.
+//! Starts all servers when the host starts, and stops them when the host shuts down.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -11,7 +11,7 @@ use mcpwire_core::Timestamp;
 impl Supervisor {
     /// Starts all enabled servers, a few at a time. The failure of one server does not affect the others.
     ///
-    /// [`Action::Booted`] follows when none of these servers is still starting.
+    /// [`Action::Booted`] follows when every one of these servers runs, sleeps or has failed.
     pub fn boot(&mut self, now: Timestamp) {
         let enabled = self.servers.iter().filter(|(_, managed)| managed.enabled);
         let ids: Vec<ServerId> = enabled.map(|(id, _)| *id).collect();
@@ -32,7 +32,8 @@ impl Supervisor {
     }
 
     fn send_to_all(&mut self, ids: &[ServerId], command: &Command, origin: &CommandOrigin, now: Timestamp) {
-        // One pending origin more than servers, because a server may reply before the next one receives its command.
+        // Keep an additional origin until all commands are sent. A server may reply at once, and the operation must not
+        // end then.
         let hold = self.add_origin(origin.clone());
         for id in ids {
             self.send_command(*id, command.clone(), origin.clone(), now);
@@ -40,7 +41,7 @@ impl Supervisor {
         self.origins.remove(&hold);
     }
 
-    /// Reports [`Action::Booted`] if all servers have answered.
+    /// Emits [`Action::Booted`] if no server has a pending reply to the boot any more.
     pub(super) fn finish_boot(&mut self) {
         if !self.is_pending(&CommandOrigin::Boot) {
             let BootCounts { ready, failed, cancelled } = mem::take(&mut self.boot_counts);
@@ -48,7 +49,7 @@ impl Supervisor {
         }
     }
 
-    /// Replies to the shutdown commands if all servers have stopped.
+    /// Replies to the shutdown commands if no server has a pending reply to the shutdown any more.
     pub(super) fn finish_shutdown(&mut self) {
         if !self.is_pending(&CommandOrigin::Shutdown) {
             for command in mem::take(&mut self.shutdown_commands) {

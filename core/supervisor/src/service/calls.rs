@@ -1,4 +1,4 @@
-//! Admits tool calls, and records their end.
+//! Admits or rejects tool calls, and records when they end.
 
 use alloc::string::ToString;
 
@@ -17,12 +17,12 @@ pub enum CallRejection {
     /// The server does not run.
     ///
     /// To wait for the server, send [`Command::PrepareCall`](crate::Command::PrepareCall). If that command succeeds,
-    /// try the tool call again; if it fails, its error contains the reason.
+    /// try the tool call again. If it fails, its error contains the reason.
     NotRunning,
 }
 
 impl CallRejection {
-    /// Returns the error that tells the user why the tool call was not made.
+    /// Returns the error that tells the user why the tool call was rejected.
     pub fn to_hub_error(&self) -> HubError {
         match self {
             CallRejection::Error(error) => error.clone(),
@@ -44,10 +44,11 @@ impl Supervisor {
         let Some(managed) = self.servers.get_mut(&id) else {
             return Err(CallRejection::Error(HubError::unknown_server(id)));
         };
-        // The tools of a stopped server are unknown, so `NotRunning` is the more precise error.
+        // The tools of a server that is not running are usually unknown, so `NotRunning` is more precise than an
+        // unknown tool.
         let Some(tools) = managed.server.tools() else { return Err(CallRejection::NotRunning) };
         if tools.get(tool).is_none() {
-            // The text is that of a client, whose list does not have the tool.
+            // The message is the same as that of a client whose tool list lacks the tool.
             let error = CallError::ToolNotFound { tool: tool.into(), error: None };
             return Err(CallRejection::Error(HubError::unknown_tool(tool).with_message(error.to_string())));
         }

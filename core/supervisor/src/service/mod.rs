@@ -31,8 +31,8 @@ use mcpwire_core::{Timestamp, ToolList};
 
 /// Manages all servers of a host: their lifecycles, their rate limits and the catalogue of their tools.
 ///
-/// Use the supervisor like a [`Server`]: pass commands and events to it, and perform the [actions](Action) that it
-/// returns. The supervisor performs no I/O.
+/// The supervisor performs no I/O. Pass commands and events to it, as to a single [`Server`], and perform the
+/// [actions](Action) that it returns.
 ///
 /// ```
 /// # mod mcpwire { pub mod hub { pub use mcpwire_supervisor::McpStatus; pub mod protocol { pub use mcpwire_core::Timestamp;
@@ -75,18 +75,19 @@ pub struct Supervisor {
     /// The next timeout of each server, as in [`ManagedServer::deadline`], earliest first.
     deadlines: BTreeSet<(Timestamp, ServerId)>,
     start_queue: StartQueue,
-    /// The sender of each command that its server has not answered yet. The ids are internal, because those that the
-    /// embedder chooses may be equal to those of the supervisor's own commands.
+    /// The sender of each command that its server has not answered yet, by an internal id. The ids of the embedder are
+    /// not used, because they may be equal to the ids of the supervisor's own commands.
     origins: BTreeMap<CommandId, CommandOrigin>,
     last_command: u64,
-    /// The highest generation of all deleted servers. New servers start above this generation, so that late events of a
-    /// deleted server with the same id are ignored.
+    /// The highest generation of all deleted servers. New servers start above it, so that late events of a deleted
+    /// server with the same id are ignored.
     last_generation: Generation,
     boot_counts: BootCounts,
-    /// The commands that succeed when no origin is [`CommandOrigin::Shutdown`] any more.
+    /// The shutdown commands of the embedder. They get their replies when no [`CommandOrigin::Shutdown`] is pending any
+    /// more.
     shutdown_commands: Vec<CommandId>,
     is_closing: bool,
-    /// [`Action::CatalogueChanged`] is the first action, if the queue contains it.
+    /// The actions for the embedder. [`Action::CatalogueChanged`] is always first.
     actions: VecDeque<Action>,
 }
 
@@ -96,9 +97,9 @@ struct ManagedServer {
     enabled: bool,
     revision: u64,
     rate: RateLimiter,
-    /// The running [`Supervisor::set_enabled`] of this server, or `None` if none runs.
+    /// The operation of [`Supervisor::set_enabled`] in progress for this server, or `None`.
     enabled_change: Option<EnabledChange>,
-    /// Whether a user or a tool call waits for the server, so that it starts even if the maximum number of servers is
+    /// Whether a user or a tool call waits for the server. If so, it starts even if the maximum number of servers is
     /// already starting.
     is_urgent: bool,
     /// The entry of this server in [`Supervisor::deadlines`], or `None` if no timeout is pending.
@@ -187,7 +188,7 @@ impl Supervisor {
     /// Sets the tool definitions that the host saved in an earlier run. [`Action::ToolsRedefined`] then reports the
     /// definitions that the server has changed since that run.
     ///
-    /// Clients do not see these tools. Has no effect if definitions of the server are already known.
+    /// Clients do not see these definitions. Has no effect if definitions of the server are already known.
     pub fn set_known_tools(&mut self, id: ServerId, tools: &ToolList) {
         self.catalogue.set_known_tools(id, tools);
     }
@@ -197,7 +198,7 @@ impl Supervisor {
         self.catalogue.acknowledge_changes(id);
     }
 
-    /// Reloads the tool list of each server whose list has passed its time to live. Call this when a client reads the
+    /// Requests the tool list of each server whose list has expired again. Call this function when a client reads the
     /// tools.
     pub fn touch(&mut self, now: Timestamp) {
         let ids: Vec<ServerId> = self.ids().collect();
@@ -206,7 +207,7 @@ impl Supervisor {
         }
     }
 
-    /// Passes an input to the state machine of a server, and handles the effects. Returns `false` if the server is
+    /// Passes an input to the state machine of a server, and then handles its effects. Returns `false` if the server is
     /// unknown.
     fn with_server(&mut self, id: ServerId, now: Timestamp, input: impl FnOnce(&mut Server)) -> bool {
         let Some(managed) = self.servers.get_mut(&id) else { return false };
@@ -276,7 +277,8 @@ impl Supervisor {
 
     fn announce_catalogue(&mut self) {
         if self.actions.front() != Some(&Action::CatalogueChanged) {
-            // Another thread may read the tools while the embedder performs the other actions.
+            // The catalogue is announced first, because another thread may read the tools while the embedder performs
+            // the other actions.
             self.actions.push_front(Action::CatalogueChanged);
         }
     }

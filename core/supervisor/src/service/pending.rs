@@ -1,4 +1,4 @@
-//! Operations that have not finished: commands without a reply, changes of enabled flags, and the boot.
+//! Operations in progress: commands without a reply, changes of enabled flags, and the boot.
 
 use crate::{CommandId, ErrorKind, HubError};
 
@@ -16,7 +16,7 @@ pub(super) enum CommandOrigin {
     /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command to start the server.
     Enable,
     /// The command disables a server that [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) could not start.
-    /// After the reply, the embedder's `command` fails with `error`, the error of that start.
+    /// After its reply, the embedder's `command` fails with `error`, the error of the start.
     EnableFailed { command: CommandId, error: HubError },
 }
 
@@ -30,7 +30,7 @@ pub(super) enum CommandOrigin {
 /// ```
 #[derive(Debug)]
 pub(super) struct EnabledChange {
-    /// The command of the embedder, which gets the reply at the end.
+    /// The command of the embedder. It gets its reply when the operation ends.
     pub(super) command: CommandId,
     pub(super) step: EnabledStep,
 }
@@ -65,7 +65,7 @@ impl BootCounts {
     }
 }
 
-/// Returns whether a start ended because another command stopped, disabled or deleted the server.
+/// Returns whether a start ended because another command stopped, disabled or deleted the server, and not by a failure.
 pub(super) fn was_ended_by_command(error: &HubError) -> bool {
     matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Disabled)
 }

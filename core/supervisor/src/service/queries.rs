@@ -1,4 +1,4 @@
-//! Functions that return information about the servers and their tools.
+//! Returns information about the servers and their tools.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -40,7 +40,8 @@ impl Supervisor {
         self.servers.is_empty()
     }
 
-    /// Returns the revision of a server's configuration, or `None` if the server is unknown.
+    /// Returns the revision of a server's stored configuration, which detects concurrent changes. `None` if the server
+    /// is unknown.
     pub fn revision(&self, id: ServerId) -> Option<u64> {
         self.servers.get(&id).map(|managed| managed.revision)
     }
@@ -50,7 +51,7 @@ impl Supervisor {
         self.catalogue.catalogue()
     }
 
-    /// Returns the server to which the exposed tool name `<slug>__<tool>` belongs, even if that server does not run.
+    /// Returns the server to which the exposed tool name `<slug>__<tool>` belongs, even if that server is not running.
     ///
     /// Returns `None` if no server has this slug. See
     /// [`CatalogueBuilder::server_of`](crate::CatalogueBuilder::server_of).

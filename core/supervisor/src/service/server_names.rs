@@ -1,17 +1,18 @@
-//! The names of the configured servers, which must be unique.
+//! [`ServerNames`]: the names of the configured servers, which must be unique.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 
 use crate::{HubError, ServerId};
 
-/// The server of each name, in lower case and without surrounding spaces: names that differ only in these count as the
-/// same. A server has one name.
+/// The names of all servers, in lower case and without surrounding spaces. Two names that differ only in these count as
+/// equal. Each server has one name.
 #[derive(Debug, Default)]
 pub(super) struct ServerNames(BTreeMap<String, ServerId>);
 
 impl ServerNames {
-    /// Sets the names of servers at once, so that servers can exchange their names. Sets no name if it fails.
+    /// Sets the names of several servers at once, so that servers can exchange their names. If it fails, no name
+    /// changes.
     pub(super) fn set(&mut self, names: &[(ServerId, &str)]) -> Result<(), HubError> {
         let is_renamed = |server: &ServerId| names.iter().any(|(renamed, _)| renamed == server);
         let mut changed: BTreeMap<String, ServerId> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Enables and disables servers, in the configuration and at runtime.
+//! Enables and disables servers, both in the stored configuration and at runtime.
 
 use super::Supervisor;
 use super::pending::{CommandOrigin, EnabledChange, EnabledStep, was_ended_by_command};
@@ -6,11 +6,11 @@ use crate::{Action, Command, CommandId, HubError, ServerId};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
-    /// Saves a new value of a server's enabled flag in the configuration, then starts or stops the server. The result
-    /// follows in an [`Action::Reply`] with the id `command`.
+    /// Saves a new value of a server's enabled flag in the stored configuration, then starts or stops the server. The
+    /// result follows in an [`Action::Reply`] with the id `command`.
     ///
     /// If the server fails to start, the flag is set to `false` again, and the command fails with the error of the
-    /// start. A server that only requires a login remains enabled.
+    /// start. A server that only requires a login stays enabled.
     ///
     /// `revision` is the configuration revision that the caller has read. The command fails with a conflict if the
     /// configuration has another revision.
@@ -51,15 +51,16 @@ impl Supervisor {
                 managed.enabled = false;
                 self.send_command(id, Command::Disable, CommandOrigin::EnableFailed { command, error }, now);
             }
-            // The configuration changed meanwhile or cannot be written, so the server stays enabled.
+            // The flag could not be reverted, because the configuration changed meanwhile or cannot be written. So the
+            // server stays enabled.
             (EnabledStep::Reverting { error }, Err(_)) => self.reply(command, Err(error)),
             (_, Err(error)) => self.reply(command, Err(error)),
             (EnabledStep::Starting { .. }, Ok(_)) => {}
         }
     }
 
-    /// Starts or stops a server after its enabled flag was saved. `revision` is that of the saved configuration, or
-    /// `None` if the flag did not have to be saved.
+    /// Starts or stops a server after its enabled flag was saved. `revision` is the revision of the saved
+    /// configuration, or `None` if the flag already had the new value.
     fn enable_or_disable(
         &mut self,
         id: ServerId,
@@ -86,8 +87,8 @@ impl Supervisor {
         let EnabledStep::Starting { revision: saved } = step else { return };
         let revision = managed.revision;
         match result {
-            // The flag stays if a command ended the start, if the user only has to log in, if this operation did not
-            // save the flag, or if the configuration has changed meanwhile.
+            // The flag stays `true` if another command ended the start, if the user only has to log in, if this
+            // operation did not save the flag, or if the configuration has changed meanwhile.
             Err(error)
                 if !was_ended_by_command(&error)
                     && !self.is_closing

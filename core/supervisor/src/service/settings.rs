@@ -19,8 +19,8 @@ pub struct SupervisorSettings {
     ///
     /// Package managers lock their caches, so further starts would only wait for the lock.
     pub max_starts_per_kind: usize,
-    /// Time after which a server that is still starting no longer counts towards `max_starts` and
-    /// `max_starts_per_kind`, so that other servers can start. 10 s by default.
+    /// Maximum time for which a starting server counts towards `max_starts` and `max_starts_per_kind`. After that,
+    /// another server may start. 10 s by default.
     pub slot_timeout: Duration,
     /// Maximum length of the tool names that language models see, in characters. 64 by default; values below 40 count
     /// as 40.
@@ -42,9 +42,10 @@ impl Default for SupervisorSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerSpec {
-    /// The name to display. It must not be blank, and must differ from the names of all other servers, ignoring case.
+    /// The name of the server, to show to users. It must not be blank, and must differ from the names of all other
+    /// servers, ignoring case.
     pub name: String,
-    /// Whether the server may be started.
+    /// Whether the server may be started. `true` by default.
     pub enabled: bool,
     /// The timeouts, restarts, health probes and idle behaviour of the server.
     pub policy: Policy,
@@ -52,14 +53,14 @@ pub struct ServerSpec {
     pub filter: Filter,
     /// Maximum rate of tool calls to the server. `None`, the default, means no limit.
     pub rate: Option<Rate>,
-    /// The revision of the stored configuration, which detects concurrent changes.
-    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) fails if its caller has read another revision.
+    /// The revision of the stored configuration, to detect concurrent changes.
+    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) fails if its caller has read another revision. 0 by
+    /// default.
     pub revision: u64,
 }
 
 impl ServerSpec {
-    /// Creates the configuration of an enabled server with the given name and policy, without a filter and a rate
-    /// limit.
+    /// Creates the configuration of an enabled server, without a tool filter and without a rate limit.
     pub fn new(name: impl Into<String>, policy: Policy) -> Self {
         ServerSpec { name: name.into(), enabled: true, policy, filter: Filter::default(), rate: None, revision: 0 }
     }

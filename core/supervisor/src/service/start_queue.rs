@@ -6,8 +6,8 @@ use super::settings::SupervisorSettings;
 use crate::{Generation, PackageKind, ServerId};
 use mcpwire_core::Timestamp;
 
-/// Limits the number of servers that start at the same time. A starting server occupies a slot; the others wait in a
-/// queue.
+/// Limits the number of servers that start at the same time. Each starting server occupies a slot; further servers wait
+/// in a queue.
 #[derive(Debug)]
 pub(super) struct StartQueue {
     settings: SupervisorSettings,
@@ -38,7 +38,8 @@ impl StartQueue {
         self.waiting.push_back(start);
     }
 
-    /// Removes and returns the first waiting server for which a slot is free, and assigns the slot to that server.
+    /// Removes the first waiting server for which a slot is free from the queue, assigns the slot to the server, and
+    /// returns it. `None` if no server can start.
     pub(super) fn take_next(&mut self, now: Timestamp) -> Option<QueuedStart> {
         if self.waiting.is_empty() {
             return None;
@@ -50,7 +51,8 @@ impl StartQueue {
         Some(start)
     }
 
-    /// Removes a server from the queue without assigning a slot, because the caller starts it regardless of the limits.
+    /// Removes a server from the queue without a slot, because the caller starts it regardless of the limits. `None` if
+    /// the server is not in the queue.
     pub(super) fn take(&mut self, server: ServerId) -> Option<QueuedStart> {
         let place = self.waiting.iter().position(|start| start.server == server)?;
         self.waiting.remove(place)
@@ -61,7 +63,7 @@ impl StartQueue {
         self.waiting.retain(|start| start.server != server);
     }
 
-    /// Returns when the next slot times out, so that a waiting server can start. Returns `None` if no server waits.
+    /// Returns when the next slot times out, so that a waiting server can start. `None` if no server waits.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         if self.waiting.is_empty() { None } else { self.slots.values().map(|slot| slot.until).min() }
     }
