@@ -1,4 +1,4 @@
-//! Tool definitions and tool results in the format of Anthropic's Messages API.
+//! Converts tool definitions and tool results to the format of Anthropic's Messages API.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::text::block_text;
 
-/// An element of `tools` in a request: `{"name":..,"description":..,"input_schema":..}`.
+/// A tool definition, as an element of `tools` in a request: `{"name":..,"description":..,"input_schema":..}`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ToolDefinition<'a> {
     name: &'a str,
@@ -18,13 +18,14 @@ pub struct ToolDefinition<'a> {
 }
 
 impl<'a> ToolDefinition<'a> {
-    /// Converts a tool. `name` is the name that the model sees: see [`ModelTools`](crate::ModelTools).
+    /// Converts an MCP tool to the format of Anthropic's API. `name` is the name that the model sees: see
+    /// [`ModelTools`](crate::ModelTools).
     pub fn new(name: &'a str, tool: &'a Tool) -> Self {
         ToolDefinition { name, description: tool.description.as_deref(), input_schema: &tool.input_schema }
     }
 }
 
-/// A `tool_result` block of a `user` message, which answers a tool call of the model.
+/// The result of a tool call of the model, as a `tool_result` block. Add the block to a `user` message.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename = "tool_result")]
 pub struct ToolResult<'a> {
@@ -49,10 +50,11 @@ struct Source<'a> {
 }
 
 impl<'a> ToolResult<'a> {
-    /// Converts the result of a tool. `tool_use_id` is the `id` of the model's `tool_use` block.
+    /// Converts the result of an MCP tool to the answer to a tool call of the model. `tool_use_id` is the `id` of the
+    /// model's `tool_use` block.
     ///
-    /// Text and embedded text resources become text blocks, images become image blocks. All other blocks become text blocks
-    /// with their URIs and names, without binary data.
+    /// Text and embedded text resources become text blocks, and images become image blocks. All other blocks become
+    /// text blocks with their URIs and names, without binary data.
     pub fn new(tool_use_id: &'a str, result: &'a CallToolResult) -> Self {
         let content = if result.content.is_empty() {
             match result.text() {

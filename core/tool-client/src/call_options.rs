@@ -1,4 +1,4 @@
-//! [`CallOptions`]: the options of one call of a tool.
+//! [`CallOptions`]: the options of one tool call, such as timeouts and cancellation.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -10,10 +10,11 @@ use mcpwire_types::{ErrorKind, Json, Progress};
 
 use crate::{CancelSignal, ToolError};
 
-/// The callback of [`CallOptions::on_progress`].
+/// The callback that [`CallOptions::on_progress`] sets. It receives each progress report of the call.
 pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 
-/// The options of one call of a tool, for [`ToolClient::call_tool_with`](crate::ToolClient::call_tool_with).
+/// The options of one tool call, such as timeouts, progress and cancellation. Pass them to
+/// [`ToolClient::call_tool_with`](crate::ToolClient::call_tool_with).
 ///
 /// ```
 /// # mod mcpwire { pub mod types { pub use mcpwire_tool_client::types::{CallToolResult, Json}; } pub mod tool_client { pub
@@ -33,9 +34,9 @@ pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 ///
 /// # For implementors
 ///
-/// Take the options that the client applies with the `take_` methods, and call [`CallOptions::check_all_taken`] then: it rejects a
-/// call with an option that is left, such as one that a later version of this crate adds. [`unless_cancelled`](crate::unless_cancelled) applies a
-/// cancellation signal to any future.
+/// Take the options that the client supports with the `take_` methods. Then call [`CallOptions::check_all_taken`],
+/// which rejects the call if an option is left, for example an option of a later version of this crate.
+/// [`unless_cancelled`](crate::unless_cancelled) applies a cancellation signal to any call.
 #[derive(Default)]
 #[must_use]
 pub struct CallOptions<'a> {
@@ -47,76 +48,81 @@ pub struct CallOptions<'a> {
 }
 
 impl<'a> CallOptions<'a> {
-    /// Creates options that change nothing: the call has the timeouts of its client, no callback, no cancellation signal and no
-    /// additional metadata.
+    /// Creates options without any effect: the call has the timeouts of its client, no progress callback, no
+    /// cancellation signal and no additional metadata.
     pub fn new() -> Self {
         CallOptions::default()
     }
 
-    /// Sets the maximum time without a response or progress. Default: that of the client.
+    /// Sets the maximum time to wait for a response or a progress report of the server. Default: the timeout of the
+    /// client.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets the maximum total duration of the call, regardless of progress. Default: that of the client.
+    /// Sets the maximum total duration of the call, regardless of progress. Default: the total timeout of the client.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.total_timeout = Some(timeout);
         self
     }
 
-    /// Sets the callback for the progress of the call, and asks the server to report progress. The task that polls the future of
-    /// the call calls it.
+    /// Sets a callback for the progress of the call, and asks the server to report progress. The callback runs in the
+    /// task that polls the future of the call.
     ///
-    /// The callback may never be called: servers need not report progress, and a client may not pass it on.
+    /// The callback may never run, because servers need not report progress and some clients do not pass it on.
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
         self.on_progress = Some(Box::new(f));
         self
     }
 
-    /// Cancels the call when the future `cancel` completes. The call then fails with [`ErrorKind::Cancelled`].
+    /// Sets a future that cancels the call when it completes, for example because the user presses a key. The call then
+    /// fails with [`ErrorKind::Cancelled`].
     ///
-    /// Dropping the future of the call cancels it, too.
+    /// Dropping the future of the call also cancels the call.
     pub fn cancel_when(mut self, cancel: impl Future<Output = ()> + Send + 'a) -> Self {
         self.cancel = Some(Box::pin(cancel));
         self
     }
 
-    /// Adds members to the `_meta` of the request. `meta` must be an object.
+    /// Adds members to the `_meta` of the request, for example for tracing. `meta` must be a JSON object.
     pub fn meta(mut self, meta: impl Into<Json>) -> Self {
         self.meta = Some(meta.into());
         self
     }
 
-    /// Removes and returns the maximum time without a response or progress.
+    /// Removes and returns the maximum time without a response or progress report. `None` if it is not set: use the
+    /// client's timeout.
     pub fn take_timeout(&mut self) -> Option<Duration> {
         self.timeout.take()
     }
 
-    /// Removes and returns the maximum total duration of the call.
+    /// Removes and returns the maximum total duration of the call. `None` if it is not set: use the client's total
+    /// timeout.
     pub fn take_total_timeout(&mut self) -> Option<Duration> {
         self.total_timeout.take()
     }
 
-    /// Removes and returns the callback for progress.
+    /// Removes and returns the progress callback, or `None` if it is not set.
     pub fn take_on_progress(&mut self) -> Option<OnProgress<'a>> {
         self.on_progress.take()
     }
 
-    /// Removes and returns the future that cancels the call.
+    /// Removes and returns the future that cancels the call, or `None` if it is not set.
     pub fn take_cancel(&mut self) -> Option<CancelSignal<'a>> {
         self.cancel.take()
     }
 
-    /// Removes and returns the members for the `_meta` of the request.
+    /// Removes and returns the members to add to the `_meta` of the request, or `None` if it is not set.
     pub fn take_meta(&mut self) -> Option<Json> {
         self.meta.take()
     }
 
-    /// Checks that the client has taken all options of a call of the tool `name`.
+    /// Checks that the client has taken all options of a call of the tool `name`, so that no option is silently
+    /// ignored.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] with the name of an option that is left.
+    /// [`ErrorKind::Usage`] if an option is left. The message names the option.
     pub fn check_all_taken(&self, name: &str) -> Result<(), ToolError> {
         let CallOptions { timeout, total_timeout, meta, on_progress, cancel } = self;
         let left = [

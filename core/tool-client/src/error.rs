@@ -8,10 +8,11 @@ use core::time::Duration;
 
 use mcpwire_types::{CallToolResult, ContentBlock, ErrorKind, RpcError, printable};
 
-/// The error of listing tools, or of a tool call without a result.
+/// The error of a tool list or tool call. A tool that ran and failed is not an error, but has a result.
 ///
-/// The message contains the names of the server and the tool, and can be shown to a user or to the model. The client's error
-/// is available as [`ToolError::client_error`]. It is not the [`Error::source`], because its text is already the message.
+/// The message contains the names of the server and the tool, and can be shown to a user or to the model.
+/// [`ToolError::client_error`] returns the client's error. It is not the [`Error::source`], because its text is already
+/// the message.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
@@ -26,18 +27,19 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// Creates an error. `message` should contain the names of the server and the tool. Use [`ErrorKind::Other`] for a failure
-    /// that no other kind describes.
+    /// Creates an error for implementations of [`ToolClient`](crate::ToolClient). `message` should contain the names of
+    /// the server and the tool. Use [`ErrorKind::Other`] if no other kind describes the failure.
     ///
-    /// It is [retryable](Self::is_retryable) if its kind is [`ErrorKind::RateLimited`] or [`ErrorKind::Starting`]. Other kinds do
-    /// not say whether the tool ran: see [`with_retryable`](Self::with_retryable).
+    /// The error is [retryable](Self::is_retryable) if its kind is [`ErrorKind::RateLimited`] or
+    /// [`ErrorKind::Starting`]. For other kinds, set this with [`with_retryable`](Self::with_retryable), because the
+    /// kind does not say whether the tool ran.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         ToolError {
             kind,
             message: message.into(),
             server: None,
             tool: None,
-            // Only of these kinds does each error say both: the tool did not run, and time alone can help.
+            // For these kinds, the tool never ran, and the call can succeed later without a change.
             is_retryable: matches!(kind, ErrorKind::RateLimited | ErrorKind::Starting),
             retry_after: None,
             rpc_error: None,
@@ -45,14 +47,15 @@ impl ToolError {
         }
     }
 
-    /// Creates an error with the message of a client's error. [`is_retryable`](Self::is_retryable) is as for [`ToolError::new`].
+    /// Converts the error of a client, and uses its text as the message. [`is_retryable`](Self::is_retryable) is as for
+    /// [`ToolError::new`].
     pub fn from_client(kind: ErrorKind, error: impl Error + Send + Sync + 'static) -> Self {
         let message = error.to_string();
         ToolError { client_error: Some(Box::new(error)), ..ToolError::new(kind, message) }
     }
 
-    /// Creates the error of a call of the tool `tool` that has no client's error. The message is `reason`, after the name of the
-    /// server if that is known.
+    /// Creates the error of a call of the tool `tool` that failed without an error of the client, for example because it was
+    /// cancelled. The message is `reason`, preceded by the name of the server if it is known.
     pub(crate) fn of_tool(kind: ErrorKind, server: Option<&str>, tool: &str, reason: &str) -> Self {
         let message = match server {
             Some(server) => format!("server `{}`: {reason}", printable(server)),
@@ -61,29 +64,29 @@ impl ToolError {
         ToolError::new(kind, message).with_server(server).with_tool(tool)
     }
 
-    /// Sets the name of the server. The message should contain it.
+    /// Sets the name of the server that the error concerns. The message should contain the name.
     #[must_use]
     pub fn with_server<'n>(mut self, name: impl Into<Option<&'n str>>) -> Self {
         self.server = name.into().map(Box::from);
         self
     }
 
-    /// Sets the name of the tool whose call failed. The message should contain it.
+    /// Sets the name of the tool whose call failed. The message should contain the name.
     #[must_use]
     pub fn with_tool<'n>(mut self, name: impl Into<Option<&'n str>>) -> Self {
         self.tool = name.into().map(Box::from);
         self
     }
 
-    /// Sets whether the call can be repeated: it may succeed later, and cannot take effect twice.
+    /// Sets whether a program may repeat the call: it may succeed later, and cannot take effect twice.
     #[must_use]
     pub fn with_retryable(mut self, is_retryable: bool) -> Self {
         self.is_retryable = is_retryable;
         self
     }
 
-    /// Sets how long to wait before another attempt. An error with a delay is [retryable](Self::is_retryable), unless
-    /// [`with_retryable`](Self::with_retryable) says otherwise afterwards. `None` does not change that.
+    /// Sets the time to wait before another attempt. With a delay, the error becomes [retryable](Self::is_retryable).
+    /// Call [`with_retryable`](Self::with_retryable) afterwards to change that. `None` leaves it as it is.
     #[must_use]
     pub fn with_retry_after(mut self, after: Option<Duration>) -> Self {
         self.retry_after = after;
@@ -91,51 +94,53 @@ impl ToolError {
         self
     }
 
-    /// Sets the JSON-RPC error with which the server answered.
+    /// Sets the JSON-RPC error with which the server responded. `None` if the server sent no JSON-RPC error.
     #[must_use]
     pub fn with_rpc_error(mut self, error: Option<RpcError>) -> Self {
         self.rpc_error = error.map(Box::new);
         self
     }
 
-    /// Returns the kind of the error, for programs that act on it. A client or hub reports the same kind for the same failure.
+    /// Returns the kind of the error, from which a program decides how to react. All clients and the hub use the same
+    /// kinds.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Returns the name of the server. `None` if the client does not know which server the error concerns.
+    /// Returns the name of the server that the error concerns, or `None` if the name is not known.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }
 
-    /// Returns the name of the tool whose call failed. `None` if no call failed.
+    /// Returns the name of the tool whose call failed. `None` if no tool call failed.
     ///
-    /// The clients and the hub return the name that the server uses, which is not the name of the call if a
-    /// [`Renamed`](crate::Renamed) or the hub has given the tool another one.
+    /// The clients and the hub return the name that the server uses. This differs from the name in the call if a
+    /// [`Renamed`](crate::Renamed) client or the hub has renamed the tool.
     pub fn tool(&self) -> Option<&str> {
         self.tool.as_deref()
     }
 
-    /// Returns whether the call can be repeated: it may succeed later, and cannot take effect twice.
+    /// Returns whether a program may repeat the call: it may succeed later, and cannot take effect twice.
     ///
-    /// It has the same meaning as `Error::is_retryable` of the clients and `HubError::is_retryable`. A call that timed out or lost
-    /// its connection is not retryable, because the tool may have run.
+    /// `Error::is_retryable` of the clients and `HubError::is_retryable` have the same meaning. A call that timed out
+    /// or lost its connection is not retryable, because the tool may have run.
     pub fn is_retryable(&self) -> bool {
         self.is_retryable
     }
 
-    /// Returns how long to wait before another attempt, or `None` if this is unknown.
+    /// Returns the time to wait before another attempt, or `None` if it is not known.
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// Returns the JSON-RPC error with which the server answered: its code, message and data. `None` if the server answered with
-    /// no error.
+    /// Returns the JSON-RPC error with which the server responded: its code, message and data. `None` if the server
+    /// sent no JSON-RPC error.
     pub fn rpc_error(&self) -> Option<&RpcError> {
         self.rpc_error.as_deref()
     }
 
-    /// Converts the error to the result of a failed tool. Its text is the message, so that the model can react to the error.
+    /// Converts the error to the result of a failed tool, with the message as its text. Return the result to the model,
+    /// so that the model can react to the error.
     pub fn to_result(&self) -> CallToolResult {
         let mut result = CallToolResult::default();
         result.content.push(ContentBlock::from(&*self.message));
@@ -143,7 +148,7 @@ impl ToolError {
         result
     }
 
-    /// Returns the client's error, for example to downcast it. `None` if there is none.
+    /// Returns the error of the client that made the call, for example to downcast it. `None` if no client failed.
     pub fn client_error(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.client_error.as_deref()
     }

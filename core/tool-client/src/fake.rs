@@ -12,11 +12,11 @@ use mcpwire_types::{CallToolResult, Json, Tool};
 
 use crate::{BoxFuture, ToolClient, ToolError};
 
-/// A client whose tools return their names. The description of a tool is its name.
+/// A client for tests. Each of its tools returns its own name, which is also its description.
 pub(crate) struct FakeClient {
     tools: Vec<Tool>,
     called: Mutex<Vec<String>>,
-    /// Whether no request ever ends.
+    /// Whether requests never complete, to test their cancellation.
     pub(crate) is_slow: bool,
     pub(crate) server: Option<&'static str>,
 }
@@ -27,7 +27,7 @@ impl FakeClient {
         FakeClient { tools, called: Mutex::default(), is_slow: false, server: None }
     }
 
-    /// Returns the names of the tools that were called.
+    /// Returns the names of all tools that were called, in order.
     pub(crate) fn called(&self) -> Vec<String> {
         self.called.lock().unwrap().clone()
     }
@@ -50,7 +50,7 @@ impl ToolClient for FakeClient {
     }
 }
 
-/// Returns the output of a future that never waits for another thread.
+/// Polls a future without a runtime, and returns its output. Panics if the future is still pending after 100 polls.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     for _ in 0..100 {

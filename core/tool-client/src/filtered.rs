@@ -1,4 +1,4 @@
-//! [`Filtered`]: offers some of the tools of another client.
+//! [`Filtered`]: a client that offers only some of the tools of another client.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -9,7 +9,8 @@ use mcpwire_types::{CallToolResult, ErrorKind, Json, Tool, printable};
 
 use crate::{BoxFuture, CallOptions, ToolClient, ToolError};
 
-/// A client that offers some of the tools of another client. Calls of all others fail with [`ErrorKind::ToolNotFound`].
+/// A client that offers only some of the tools of another client, for example those that only read. Calls of other
+/// tools fail with [`ErrorKind::ToolNotFound`].
 ///
 /// ```
 /// # mod mcpwire { pub mod tool_client { pub use mcpwire_tool_client::{Filtered, ToolClient}; } }
@@ -34,21 +35,21 @@ enum Filter {
 }
 
 impl<C> Filtered<C> {
-    /// Offers the tools for which `filter` returns `true`.
+    /// Creates a client that offers the tools for which `filter` returns `true`.
     ///
-    /// Each call lists the tools before it is sent, so that the filter sees the definition that the tool has now. Clients answer
-    /// from a cache if they can. [`Filtered::by_name`] needs no list.
+    /// Each call first lists the tools, so that the filter sees the current definition of the tool. Most clients answer
+    /// this from a cache. [`Filtered::by_name`] does not list the tools.
     pub fn new(client: C, filter: impl Fn(&Tool) -> bool + Send + Sync + 'static) -> Self {
         Filtered { client, filter: Filter::Tool(Box::new(filter)) }
     }
 
-    /// Offers the tools for whose names `filter` returns `true`.
+    /// Creates a client that offers the tools for whose names `filter` returns `true`.
     #[must_use]
     pub fn by_name(client: C, filter: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Filtered { client, filter: Filter::Name(Box::new(filter)) }
     }
 
-    /// Returns the client that offers all tools.
+    /// Returns the wrapped client, which offers all tools.
     pub fn into_inner(self) -> C {
         self.client
     }
@@ -62,7 +63,8 @@ impl<C> Filtered<C> {
 }
 
 impl<C: ToolClient> Filtered<C> {
-    /// Returns an error if the filter does not accept the tool `name`, or if the client has no such tool.
+    /// Returns an error if the filter excludes the tool `name`. With a filter for definitions, also if the client has
+    /// no such tool.
     async fn check(&self, name: &str) -> Result<(), ToolError> {
         let is_offered = match &self.filter {
             Filter::Name(filter) => filter(name),
@@ -74,7 +76,7 @@ impl<C: ToolClient> Filtered<C> {
     }
 }
 
-/// Returns the error of a call of a tool that a client does not offer, although the server may have it.
+/// Returns the error for a call of a tool that a [`Filtered`] or [`Renamed`](crate::Renamed) client does not offer.
 pub(crate) fn not_found(server: Option<&str>, tool: &str) -> ToolError {
     let reason = format!("tool not found: `{}`", printable(tool));
     ToolError::of_tool(ErrorKind::ToolNotFound, server, tool, &reason)
@@ -100,7 +102,8 @@ impl<C: ToolClient> ToolClient for Filtered<C> {
         })
     }
 
-    /// The timeouts of the options do not apply to the list of tools that [`Filtered::new`] needs; its cancellation does.
+    /// Calls the tool. The timeouts in `options` do not apply to the tool list that [`Filtered::new`] needs, but the
+    /// cancellation does.
     fn call_tool_with<'a>(
         &'a self,
         name: &'a str,

@@ -1,4 +1,4 @@
-//! The futures of calls and of their cancellation.
+//! The boxed futures of tool calls, and their cancellation.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -10,18 +10,20 @@ use mcpwire_types::{CallToolResult, ErrorKind, printable};
 
 use crate::ToolError;
 
-/// A boxed future, as returned by the methods of [`ToolClient`](crate::ToolClient).
+/// The boxed future that the methods of [`ToolClient`](crate::ToolClient) return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The future of [`CallOptions::cancel_when`](crate::CallOptions::cancel_when).
+/// A future that cancels a tool call when it completes. [`CallOptions::cancel_when`](crate::CallOptions::cancel_when)
+/// sets it.
 pub type CancelSignal<'a> = BoxFuture<'a, ()>;
 
-/// Returns the future of a call of the tool `name` that ends early, with [`ErrorKind::Cancelled`], when `cancel` completes.
+/// Makes a tool call cancellable: the returned future ends with [`ErrorKind::Cancelled`] when `cancel` completes.
+/// Implementations of [`ToolClient`](crate::ToolClient) use this function. Without `cancel`, it returns `call`.
 ///
-/// `server` is the name of the server, if the client knows it: see [`ToolClient::server_name`](crate::ToolClient::server_name). The
-/// error names both.
+/// The error names the tool `name`, and `server` if the client knows it: see
+/// [`ToolClient::server_name`](crate::ToolClient::server_name).
 ///
-/// Both futures are polled together, and `cancel` first: a call whose signal has already completed is not sent.
+/// `cancel` is always polled before `call`. If the signal has already completed, the call is never started.
 pub fn unless_cancelled<'a>(
     server: Option<&'a str>,
     name: &'a str,
@@ -29,7 +31,7 @@ pub fn unless_cancelled<'a>(
     call: BoxFuture<'a, Result<CallToolResult, ToolError>>,
 ) -> BoxFuture<'a, Result<CallToolResult, ToolError>> {
     let Some(mut cancel) = cancel else { return call };
-    // Dropped at once when cancelled, and not with the whole future, which its owner may keep.
+    // The call is dropped as soon as it is cancelled, because the caller may keep the returned future for longer.
     let mut call = Some(call);
     Box::pin(poll_fn(move |cx| {
         let Some(running) = &mut call else { return Poll::Pending };

@@ -1,10 +1,11 @@
 //! A trait to list and call the tools of [Model Context Protocol](https://modelcontextprotocol.io) servers.
 //!
-//! An agent framework uses a `dyn` [`ToolClient`] and depends only on this crate. All clients of mcpwire implement the trait, as
-//! does the hub, which combines the tools of several servers.
+//! An agent framework uses a `dyn` [`ToolClient`], and depends only on this crate. All clients of mcpwire implement the
+//! trait. The hub, which combines the tools of several servers, implements it, too.
 //!
-//! The library `mcpwire` re-exports this crate as `mcpwire::tool_client`, and the examples use that name. A framework that depends on
-//! this crate alone writes `mcpwire_tool_client`, and `mcpwire_tool_client::types` for `mcpwire::types`.
+//! The library `mcpwire` re-exports this crate as `mcpwire::tool_client`, and the examples use that name. A framework
+//! that depends on this crate alone writes `mcpwire_tool_client`, and `mcpwire_tool_client::types` for
+//! `mcpwire::types`.
 //!
 //! ```
 //! # mod mcpwire { pub mod tool_client { pub use mcpwire_tool_client::{ModelTools, ToolClient, ToolError}; } pub mod types

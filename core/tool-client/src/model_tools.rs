@@ -1,4 +1,4 @@
-//! [`ModelTools`]: renames tools for the APIs of language models.
+//! [`ModelTools`]: gives tools names that the APIs of language models accept.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -9,14 +9,15 @@ use mcpwire_types::Tool;
 
 use crate::{anthropic, openai};
 
-/// Maximum length of a tool's name in OpenAI's API, in characters.
+/// Maximum length of a tool name in the APIs of language models, in characters.
 const MAX_NAME: usize = 64;
 
-/// Tools with unique names that the APIs of language models accept.
+/// Tools with unique names that the APIs of language models accept. It translates between these names and the tools'
+/// own names.
 ///
-/// These names have 1 to 64 characters of `A`-`Z`, `a`-`z`, `0`-`9`, `_` and `-`. A tool keeps its own name if the name is
-/// valid. Other characters are replaced with `_`, long names are truncated, and a number is appended to duplicate names. The names
-/// depend only on the tools and their order.
+/// The names have 1 to 64 characters of `A`-`Z`, `a`-`z`, `0`-`9`, `_` and `-`. A tool keeps its own name if the name
+/// is valid and unique. Otherwise, invalid characters are replaced with `_`, long names are truncated, and a number is
+/// appended to duplicates. The names depend only on the tools and their order.
 ///
 /// ```
 /// # mod mcpwire { pub mod tool_client { pub use mcpwire_tool_client::ModelTools; } pub mod types { pub use
@@ -35,40 +36,42 @@ pub struct ModelTools {
 }
 
 impl ModelTools {
-    /// Assigns to each tool the name that the model sees.
+    /// Assigns to each tool a unique name for the model.
     pub fn new(tools: impl IntoIterator<Item = Tool>) -> Self {
         let mut taken = BTreeSet::new();
         let tools = tools.into_iter().map(|tool| (unique_name(&tool.name, &mut taken), tool)).collect();
         ModelTools { tools }
     }
 
-    /// Returns the tool's own name for a name that the model sees. `None` if there is no such tool.
+    /// Returns the own name of a tool, with which to call it, for the name that the model used. `None` if there is no
+    /// such tool.
     pub fn name(&self, model_name: &str) -> Option<&str> {
         self.get(model_name).map(|tool| &*tool.name)
     }
 
-    /// Returns the tool for a name that the model sees. `None` if there is no such tool.
+    /// Returns the definition of a tool for the name that the model used. `None` if there is no such tool.
     pub fn get(&self, model_name: &str) -> Option<&Tool> {
         self.tools.iter().find(|(name, _)| name == model_name).map(|(_, tool)| tool)
     }
 
-    /// Returns the tools, each with the name that the model sees.
+    /// Iterates over the tools, each with the name that the model sees.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tool)> {
         self.tools.iter().map(|(name, tool)| (&**name, tool))
     }
 
-    /// Converts the tools for OpenAI's Chat Completions API. Serialize the result as `tools` of the request.
+    /// Converts the tools to the format of OpenAI's Chat Completions API. Serialize the result as `tools` of the
+    /// request.
     pub fn openai(&self) -> Vec<openai::FunctionTool<'_>> {
         self.iter().map(|(name, tool)| openai::FunctionTool::new(name, tool)).collect()
     }
 
-    /// Converts the tools for Anthropic's Messages API. Serialize the result as `tools` of the request.
+    /// Converts the tools to the format of Anthropic's Messages API. Serialize the result as `tools` of the request.
     pub fn anthropic(&self) -> Vec<anthropic::ToolDefinition<'_>> {
         self.iter().map(|(name, tool)| anthropic::ToolDefinition::new(name, tool)).collect()
     }
 }
 
-/// Returns a valid name that is not in `taken`, and adds the name to `taken`.
+/// Derives a valid name from `name` that is not in `taken`, and adds it to `taken`.
 fn unique_name(name: &str, taken: &mut BTreeSet<String>) -> String {
     let is_accepted = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut base: String = name.chars().map(|c| if is_accepted(c) { c } else { '_' }).take(MAX_NAME).collect();

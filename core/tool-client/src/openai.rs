@@ -1,4 +1,5 @@
-//! Tool definitions and tool results in the format of OpenAI's Chat Completions API, which many other APIs accept.
+//! Converts tool definitions and tool results to the format of OpenAI's Chat Completions API, which many other APIs
+//! also accept.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,7 +10,8 @@ use serde::Serialize;
 
 use crate::text::block_text;
 
-/// An element of `tools` in a request: `{"type":"function","function":{"name":..,"description":..,"parameters":..}}`.
+/// A tool definition, as an element of `tools` in a request:
+/// `{"type":"function","function":{"name":..,"description":..,"parameters":..}}`.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionTool<'a> {
     r#type: &'static str,
@@ -25,54 +27,56 @@ struct Function<'a> {
 }
 
 impl<'a> FunctionTool<'a> {
-    /// Converts a tool. `name` is the name that the model sees: see [`ModelTools`](crate::ModelTools).
+    /// Converts an MCP tool to the format of OpenAI's API. `name` is the name that the model sees: see
+    /// [`ModelTools`](crate::ModelTools).
     pub fn new(name: &'a str, tool: &'a Tool) -> Self {
         let description = tool.description.as_deref();
         FunctionTool { r#type: "function", function: Function { name, description, parameters: &tool.input_schema } }
     }
 }
 
-/// An element of `messages` in a request.
+/// A message that returns a tool result to the model, as an element of `messages` in a request.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum Message<'a> {
-    /// The text of a tool's result: `{"role":"tool","tool_call_id":..,"content":..}`.
+    /// The text of a tool result: `{"role":"tool","tool_call_id":..,"content":..}`.
     Tool {
         /// Always `tool`.
         role: &'static str,
-        /// The `id` of the model's tool call.
+        /// The `id` of the model's tool call that this message answers.
         tool_call_id: &'a str,
-        /// The text of the result.
+        /// The text of the tool result.
         content: String,
     },
-    /// The images of a tool's result, in a message of the role `user`: messages of the role `tool` can contain only text.
+    /// The images of a tool result. They need a message with the role `user`, because messages with the role `tool` can
+    /// contain only text.
     User {
         /// Always `user`.
         role: &'static str,
-        /// A text with the id of the tool call, and the images.
+        /// A text with the id of the tool call, followed by the images.
         content: Vec<Part>,
     },
 }
 
-/// A part of a message's content.
+/// A part of the content of a [`Message::User`]: a text or an image.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Part {
-    /// Text.
+    /// A text, for example with the id of the tool call.
     Text {
         /// The text.
         text: String,
     },
-    /// An image as a `data:` URL.
+    /// An image, whose data is in a `data:` URL.
     ImageUrl {
-        /// The URL.
+        /// The `data:` URL of the image.
         image_url: ImageUrl,
     },
 }
 
-/// The URL of an image.
+/// The URL of an image. It is a `data:` URL that contains the image.
 #[derive(Clone, Debug, Serialize)]
 pub struct ImageUrl {
     url: String,
@@ -84,11 +88,11 @@ impl ImageUrl {
     }
 }
 
-/// Converts the result of a tool to the messages that answer the tool call `tool_call_id` of the model.
+/// Converts the result of an MCP tool to the messages that answer the model's tool call `tool_call_id`.
 ///
-/// Returns a message of the role `tool` with the text, and a message of the role `user` if there are images. If the model has made
-/// several tool calls in a turn, add all `tool` messages before the `user` messages: the API requires the `tool` messages to
-/// directly follow the model's message.
+/// Returns a message with the role `tool` for the text and, if there are images, a message with the role `user`. If the
+/// model made several tool calls in one turn, add all `tool` messages before the `user` messages. The API requires the
+/// `tool` messages directly after the model's message.
 pub fn messages<'a>(tool_call_id: &'a str, result: &CallToolResult) -> Vec<Message<'a>> {
     let text = if result.content.is_empty() {
         result.text().into_string()

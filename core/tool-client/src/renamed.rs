@@ -1,4 +1,4 @@
-//! [`Renamed`]: offers the tools of another client under other names.
+//! [`Renamed`]: a client that offers the tools of another client under other names.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -12,9 +12,10 @@ use mcpwire_types::{CallToolResult, Json, Tool};
 use crate::filtered::not_found;
 use crate::{BoxFuture, CallOptions, ToolClient, ToolError};
 
-/// A client that offers the tools of another client under other names.
+/// A client that offers the tools of another client under other names, for example to avoid equal names of several
+/// servers.
 ///
-/// Calls of the old names fail with [`ErrorKind::ToolNotFound`]. The errors of the other client contain its own names.
+/// Calls with the old names fail with [`ErrorKind::ToolNotFound`]. Errors of the other client contain the old names.
 ///
 /// ```
 /// # mod mcpwire { pub mod tool_client { pub use mcpwire_tool_client::{Renamed, ToolClient}; } }
@@ -36,32 +37,33 @@ pub struct Renamed<C> {
 #[derive(Debug)]
 enum Renaming {
     Prefix(String),
-    /// Pairs of the tool's own name and its new name.
+    /// The renamed tools, as pairs of the tool's own name and its new name. Other tools keep their names.
     Names(Vec<(String, String)>),
 }
 
 impl<C> Renamed<C> {
-    /// Puts `prefix` before the name of each tool.
+    /// Creates a client that adds `prefix` to the start of each tool name.
     pub fn with_prefix(client: C, prefix: impl Into<String>) -> Self {
         Renamed { client, renaming: Renaming::Prefix(prefix.into()) }
     }
 
-    /// Renames some tools. The pairs are the tool's own name and its new name. All other tools keep their names.
+    /// Creates a client that renames some tools. `names` contains pairs of a tool's own name and its new name. All
+    /// other tools keep their names.
     ///
-    /// If a new name is also the own name of another tool that is not renamed, the other tool is not offered.
+    /// If a new name equals the own name of a tool that keeps its name, that tool is not offered.
     pub fn with_names<N: Into<String>, M: Into<String>>(client: C, names: impl IntoIterator<Item = (N, M)>) -> Self {
         let names = names.into_iter().map(|(own, new)| (own.into(), new.into())).collect();
         Renamed { client, renaming: Renaming::Names(names) }
     }
 
-    /// Returns the client that offers the tools under their own names.
+    /// Returns the wrapped client, which offers the tools under their own names.
     pub fn into_inner(self) -> C {
         self.client
     }
 }
 
 impl Renaming {
-    /// Returns the new name of a tool, or `None` if the tool is not offered.
+    /// Returns the new name of the tool `own`, or `None` if the tool is not offered because another tool has its name.
     fn new_name(&self, own: &str) -> Option<String> {
         match self {
             Renaming::Prefix(prefix) => Some(format!("{prefix}{own}")),
@@ -72,7 +74,7 @@ impl Renaming {
         }
     }
 
-    /// Returns the tool's own name for a new name, or `None` if no tool can have the new name.
+    /// Returns the own name of the tool with the new name `new`, or `None` if no tool can have this name.
     fn own_name<'n>(&'n self, new: &'n str) -> Option<&'n str> {
         match self {
             Renaming::Prefix(prefix) => new.strip_prefix(&**prefix),
@@ -85,10 +87,10 @@ impl Renaming {
 }
 
 impl<C: ToolClient> Renamed<C> {
-    /// Returns the tool's own name for a new name.
+    /// Returns the own name of the tool with the new name `new`.
     ///
     /// # Errors
-    /// [`ErrorKind::ToolNotFound`] if no tool can have the new name.
+    /// [`ErrorKind::ToolNotFound`] if no tool can have this name.
     fn own_name<'n>(&'n self, new: &'n str) -> Result<&'n str, ToolError> {
         self.renaming.own_name(new).ok_or_else(|| not_found(self.client.server_name(), new))
     }

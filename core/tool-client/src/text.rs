@@ -1,4 +1,4 @@
-//! Converts content blocks to text for language models.
+//! Converts content blocks of tool results to text for language models.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -7,8 +7,8 @@ use mcpwire_types::{ContentBlock, Json};
 
 /// Returns the text of a content block, or `None` for an image.
 ///
-/// The text of audio and of binary resources is their type and URI, without the data. The text of any other block is
-/// its JSON, which contains URIs and names.
+/// Audio and binary resources become a short text with their type or URI, without their data. All other blocks become
+/// JSON, which contains their URIs and names.
 pub(crate) fn block_text(block: &ContentBlock) -> Option<Cow<'_, str>> {
     Some(match block {
         ContentBlock::Image(_) => return None,

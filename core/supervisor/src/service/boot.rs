@@ -11,7 +11,7 @@ use mcpwire_core::Timestamp;
 impl Supervisor {
     /// Starts all enabled servers, a few at a time. The failure of one server does not affect the others.
     ///
-    /// [`Action::Booted`] follows when every one of these servers runs, sleeps or has failed.
+    /// [`Action::Booted`] follows when none of these servers is still starting: each runs, sleeps, has failed or was stopped.
     pub fn boot(&mut self, now: Timestamp) {
         let enabled = self.servers.iter().filter(|(_, managed)| managed.enabled);
         let ids: Vec<ServerId> = enabled.map(|(id, _)| *id).collect();
