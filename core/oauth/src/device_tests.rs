@@ -21,11 +21,11 @@ fn code() -> Value {
         "verification_uri_complete": "https://auth.example.com/d?c=WDJB-MJHT", "expires_in": 600, "interval": 5})
 }
 
-/// What happened in a login, on a clock that only waits move.
+/// The result of a simulated login. Its clock moves only when the login waits.
 struct Run {
     result: Result<TokenResponse, Error>,
     shown: Option<DeviceCode>,
-    /// The seconds between the requests.
+    /// The times between the token requests, in seconds.
     waits: Vec<u64>,
     requests: Vec<Request>,
 }

@@ -244,7 +244,7 @@ mod tests {
         assert!(!dpop.take_date(MCP, DATE, NOW), "known already");
         assert!(dpop.take_nonce(MCP, "two"));
         assert_eq!(claims(&dpop, MCP)["iat"], date.as_secs(), "a nonce changes no clock");
-        // The clock of this machine is set right.
+        // The user corrects the clock of this machine.
         assert!(dpop.take_date(MCP, DATE, date));
         assert_eq!(claims(&dpop, MCP)["iat"], NOW.as_secs());
     }

@@ -131,7 +131,7 @@ pub(crate) mod tests {
         BASE64_URL_SAFE_NO_PAD.decode(text).unwrap().try_into().unwrap()
     }
 
-    /// The key of the examples of RFC 9449.
+    /// The public key in the examples of RFC 9449.
     fn rfc9449_key() -> PublicKey {
         PublicKey::P256 {
             x: decode("l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs"),
@@ -172,7 +172,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Returns header, claims and signature of a token.
+    /// Decodes a JSON Web Token. Returns its header, claims and signature.
     pub(crate) fn read(token: &str) -> (Value, Value, Vec<u8>) {
         let parts: Vec<_> = token.split('.').map(|part| BASE64_URL_SAFE_NO_PAD.decode(part).unwrap()).collect();
         assert_eq!(parts.len(), 3, "{token}");

@@ -36,7 +36,7 @@ fn code() -> Secret {
     Secret::new("c0de")
 }
 
-/// Returns the kind and the text of the error.
+/// Returns the kind and the text of the error that the login must fail with.
 fn failure(result: Result<Secret, Error>) -> (ErrorKind, String) {
     let error = result.unwrap_err();
     println!("{error}");

@@ -19,7 +19,7 @@ fn settings() -> OAuthSettings {
     OAuthSettings::new("Test", REDIRECT)
 }
 
-/// A server and an authorization server. `metadata` is added to that of the authorization server.
+/// Simulates an MCP server and its authorization server, to whose metadata the members of `metadata` are added.
 fn web(metadata: &Value) -> Web {
     let resource =
         json!({"resource": SERVER, "authorization_servers": [ISSUER], "scopes_supported": ["read", "write"]});
@@ -324,7 +324,8 @@ fn a_program_without_a_user_asks_for_the_scopes_of_the_settings_the_challenge_or
     assert_eq!(select(&discovered, None, None), "");
 }
 
-/// Returns the scopes that a login asks for. Each source names some or none (`""`).
+/// Returns the scopes that a login requests. Each argument is a source of scopes; `""` means that the source names
+/// none.
 fn scopes_to_request(configured: &str, challenged: &str, before: &str, server: &str, known: &str) -> String {
     let scopes = |text: &str| Some(Scopes::parse(text)).filter(|scopes| !scopes.is_empty());
     let mut discovered = discover(&mut web(&json!({})), &settings());

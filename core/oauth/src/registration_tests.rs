@@ -31,14 +31,14 @@ fn register(web: &mut Web, settings: &OAuthSettings, metadata: &Value) -> Result
     web.drive(&mut Registration::new(&discovered(metadata), settings, None))
 }
 
-/// Registers at a server that accepts the client. Returns the document with which the client registered.
+/// Registers at a server that accepts the client. Returns the document that the client sent.
 fn registered_document(settings: &OAuthSettings, metadata: &Value) -> Value {
     let mut web = Web::new().with_status(REGISTER, 201, r#"{"client_id":"a"}"#);
     register(&mut web, settings, metadata).unwrap();
     json(&web.asked[0])
 }
 
-/// Registers with a stored registration. Returns the client and the number of requests.
+/// Registers although an earlier registration is stored. Returns the client and the number of registration requests.
 fn register_again(stored: ClientInformation, settings: &OAuthSettings) -> (Result<ClientInformation, Error>, usize) {
     let mut web = Web::new().with_status(REGISTER, 201, r#"{"client_id":"new"}"#);
     let client = web.drive(&mut Registration::new(&discovered(&json!({})), settings, Some(stored)));
@@ -136,7 +136,7 @@ fn r7_the_client_registers_and_keeps_the_answer() {
     let headers: Vec<_> = web.asked[0].headers.iter().map(|(name, value)| (&**name, &**value)).collect();
     assert_eq!(headers, [("accept", "application/json"), ("content-type", "application/json")]);
 
-    // o10: everything is still there after a restart.
+    // o10: the registration is complete after it was stored and loaded again.
     let stored: ClientInformation = serde_json::from_str(&serde_json::to_string(&client).unwrap()).unwrap();
     assert_eq!(stored, client);
     assert_eq!(stored.client_secret, Some(Secret::new("s3cret")));
@@ -185,7 +185,7 @@ fn r11_a_client_of_another_authorization_server_is_an_error() {
     assert!(text.contains("https://old.example") && text.contains(ISSUER), "{text}");
     assert!(register(&mut Web::new(), &settings.clone().client_issuer(ISSUER), &json!({})).is_ok());
 
-    // Without a setting, the authorization server of the first login counts.
+    // Without that setting, the client belongs to the authorization server of its first login.
     let mut used = ClientInformation::new(ClientSource::PreRegistered, "mine", "https://old.example", REDIRECT, NOW);
     assert_eq!(failure(register_again(used.clone(), &settings).0).0, ErrorKind::Misconfigured);
     used.client_id = "another".to_string();
@@ -303,7 +303,8 @@ fn r9_a_registration_that_wants_too_much_is_repeated_once_with_less() {
     assert_eq!(web.asked.len(), 1, "there is nothing to leave out");
 }
 
-/// Returns what a client registers as at a server that lists these methods and refuses each of the first `refused` requests.
+/// Returns the registration methods that a client tries in turn. The server lists the methods `supported`, and refuses
+/// the first `refused` requests.
 fn registered_methods(supported: &Value, settings: &OAuthSettings, refused: usize) -> Vec<String> {
     let mut web = Web::new();
     for _ in 0..refused {

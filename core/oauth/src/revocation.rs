@@ -123,7 +123,7 @@ mod tests {
 
     const URL: &str = "https://auth.example.com/revoke";
 
-    /// Revokes a token at a server with these answers, the last of which is repeated. Returns the requests, too.
+    /// Revokes a token at a server with these responses; the last one is repeated. Returns the result and the requests.
     fn revoke(token: &StoredToken, answers: &[(u16, &str)]) -> (Result<RevokedTokens, Error>, Vec<Request>) {
         let mut flow = Revocation::new(URL, token, public_client(), entropy());
         assert!(!format!("{flow:?}").contains("refresh-1") && !format!("{flow:?}").contains("access-1"));

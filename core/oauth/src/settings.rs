@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(secret("a"), secret("b"));
     }
 
-    /// Logins that wait for the user are stored with it.
+    /// Pending logins are stored with the fingerprint, so it must never change.
     #[test]
     fn the_fingerprint_is_the_same_in_all_versions() {
         let settings = settings().client_id("client-1").scopes(Scopes::parse("a b")).assume_pkce(true);

@@ -1,4 +1,4 @@
-//! What the tests share: responses, a program that signs, readers of requests, and a web of scripted documents.
+//! Common parts of the tests: scripted responses, fake signatures, functions that read requests, and simulated servers.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -39,13 +39,13 @@ pub(crate) fn response(status: u16, body: &str) -> Response {
     Response { status, headers: Vec::new(), body: body.as_bytes().to_vec() }
 }
 
-/// A response with a `DPoP-Nonce`.
+/// Adds a `DPoP-Nonce` header to a response.
 pub(crate) fn with_nonce(mut response: Response, nonce: &str) -> Response {
     response.headers.push(("dpop-nonce".into(), nonce.into()));
     response
 }
 
-/// Returns the parameters of a form. Fails if one is there twice.
+/// Returns the parameters of a form request. Panics if a parameter occurs twice.
 pub(crate) fn parameters(request: &Request) -> BTreeMap<String, String> {
     let body = core::str::from_utf8(request.body.as_ref().expect("a POST request")).unwrap();
     let pairs: Vec<_> = encoding::decode(body).collect();
@@ -54,7 +54,7 @@ pub(crate) fn parameters(request: &Request) -> BTreeMap<String, String> {
     map
 }
 
-/// Returns a map to compare [`parameters`] with.
+/// Returns the pairs as a map, to compare it with the result of [`parameters`].
 pub(crate) fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
@@ -66,7 +66,7 @@ pub(crate) fn header<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
     first
 }
 
-/// Drives a flow until it ends: signs with a fake signature, and lets `server` answer the requests.
+/// Runs a flow until it ends. Signs with a fake signature, and passes each request to `server` for a response.
 pub(crate) fn run<F: Flow>(
     flow: &mut F,
     now: UnixTime,
@@ -83,7 +83,7 @@ pub(crate) fn run<F: Flow>(
     }
 }
 
-/// A signature that shows which key has signed.
+/// Returns a fake signature that shows which key was used.
 pub(crate) const fn signature(key: KeyUse) -> [u8; 64] {
     match key {
         KeyUse::ClientAssertion => [1; 64],
@@ -91,13 +91,13 @@ pub(crate) const fn signature(key: KeyUse) -> [u8; 64] {
     }
 }
 
-/// A response with this access token, and nothing else.
+/// Returns a token response that contains only this access token.
 pub(crate) fn issued(access_token: &str) -> TokenResponse {
     let body = serde_json::json!({ "access_token": access_token }).to_string();
     crate::token_response::read(&response(200, &body), Step::Token, TOKEN_URL, NOW).unwrap()
 }
 
-/// A token of one hour, of this generation, with a refresh token.
+/// Returns a token with a refresh token and a lifetime of one hour, whose document has this generation.
 pub(crate) fn stored(generation: u64) -> StoredToken {
     let mut response = issued(&std::format!("access-{generation}"));
     response.refresh_token = Some(Secret::new(std::format!("refresh-{generation}")));
@@ -107,7 +107,7 @@ pub(crate) fn stored(generation: u64) -> StoredToken {
     token
 }
 
-/// A token of this generation that is bound to the key of [`dpop`].
+/// Returns a token like [`stored`] that is bound to the key of [`dpop`].
 pub(crate) fn bound(generation: u64) -> StoredToken {
     let mut token = stored(generation);
     token.token_type = TokenType::Dpop;
@@ -115,7 +115,8 @@ pub(crate) fn bound(generation: u64) -> StoredToken {
     token
 }
 
-/// A web of documents by URL. URLs that it does not have are not found.
+/// Simulated servers with scripted responses by URL. All other URLs have the status 404. Requests are recorded in
+/// `asked`.
 #[derive(Default)]
 pub(crate) struct Web {
     pages: Vec<(String, Page)>,
@@ -147,7 +148,7 @@ impl Web {
         self
     }
 
-    /// Drives a flow to its end.
+    /// Runs a flow until it ends, with the responses of these servers.
     pub(crate) fn drive<F: Flow>(&mut self, flow: &mut F) -> Result<F::Output, Error> {
         run(flow, NOW, |request| {
             let input = self.answer(&request);
@@ -156,8 +157,8 @@ impl Web {
         })
     }
 
-    /// Answers with the first page for the URL. A page that is there twice is used up, so that the next request gets the
-    /// second.
+    /// Returns the first response for the URL. If there are several, the response is removed, so that the next request
+    /// gets the next one.
     fn answer(&mut self, request: &Request) -> Input {
         let mut same =
             self.pages.iter().enumerate().filter(|(_, (url, _))| *url == request.url).map(|(index, _)| index);
@@ -180,7 +181,7 @@ impl Web {
     }
 }
 
-/// Returns the body of a request as JSON.
+/// Parses the body of a request as JSON.
 pub(crate) fn json(request: &Request) -> serde_json::Value {
     serde_json::from_slice(request.body.as_ref().expect("a POST request")).unwrap()
 }

@@ -22,7 +22,7 @@ fn secret(text: &str) -> Secret {
     Secret::new(text)
 }
 
-/// Runs a request that is answered by `bodies` in turn, and returns what was sent.
+/// Runs a token request with these responses in turn. Returns the result and the requests that were sent.
 fn sent(mut flow: TokenRequest, responses: Vec<Response>) -> (Result<TokenResponse, Error>, Vec<Request>) {
     let (mut responses, mut requests) = (responses.into_iter(), Vec::new());
     let result = run(&mut flow, NOW, |request| {

@@ -164,7 +164,7 @@ mod tests {
     use crate::ToolClient;
     use crate::fake::{FakeClient, block_on};
 
-    /// Calls a tool through the default implementation of `call_tool_with`.
+    /// Calls a tool with the default implementation of `call_tool_with`.
     fn call(client: &FakeClient, options: CallOptions<'_>) -> Result<CallToolResult, ToolError> {
         let client: &dyn ToolClient = client;
         block_on(client.call_tool_with("t", &Json::default(), options))

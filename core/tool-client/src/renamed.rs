@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::fake::{FakeClient, block_on, names};
 
-    /// Asserts that a call of each name in the list runs the tool with the own name at the same place in `own`.
+    /// Asserts that each listed name calls a tool. Its own name is at the same position in `own`.
     fn assert_calls(client: &Renamed<FakeClient>, own: &[&str]) {
         for (name, own) in names(client).iter().zip(own) {
             let (arguments, options) = (Json::default(), CallOptions::new());

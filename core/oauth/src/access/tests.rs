@@ -13,7 +13,8 @@ fn access(token: StoredToken) -> Access {
     access
 }
 
-/// A token that expires so many seconds from now, and has lived for an hour.
+/// Returns a token with a lifetime of one hour that expires in `seconds` seconds, or has expired if `seconds` is
+/// negative.
 fn expiring_in(seconds: i64) -> StoredToken {
     let mut token = stored(1);
     let at = NOW.as_secs().saturating_add_signed(seconds);
@@ -33,7 +34,8 @@ fn later(seconds: u64) -> UnixTime {
     NOW + Duration::from_secs(seconds)
 }
 
-/// Returns the header and identifier that a request gets, and whether it starts a renewal.
+/// Asserts that a request can be sent. Returns the identifier and header of its token, and whether a renewal must be
+/// started.
 fn send(access: &mut Access, now: UnixTime) -> (TokenId, String, bool) {
     match access.authorize(now) {
         Authorization::Send { credential, start_renewal } => {
@@ -64,7 +66,7 @@ fn failure(kind: ErrorKind) -> Error {
     Error::new(kind, Step::Refresh, "no connection")
 }
 
-/// Passes the result of the running renewal.
+/// Ends the running renewal with `result`, and asserts that the result is used.
 fn pass_result(access: &mut Access, result: Result<StoredToken, Error>, now: UnixTime) {
     let renewal = access.running_renewal().expect("a renewal runs");
     assert!(access.renewed(renewal, result, now));
@@ -142,7 +144,7 @@ fn o1_a_thousand_tasks_with_an_expired_token_share_one_renewal() {
 fn o2_a_renewal_that_no_caller_waits_for_any_more_is_used_all_the_same() {
     let mut access = access(expiring_in(-1));
     assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
-    // The caller is gone. Nothing tells the state, and nothing needs to.
+    // The caller that waited is gone. The state does not learn this, and still uses the result.
     pass_result(&mut access, Ok(stored(2)), NOW);
     assert_eq!(send(&mut access, NOW).1, "Bearer access-2");
 }
@@ -164,7 +166,7 @@ fn a_late_renewal_does_not_replace_the_token_of_a_newer_login() {
     let mut access = access(expiring_in(-1));
     assert_eq!(access.authorize(NOW), Authorization::Wait { start_renewal: true });
     let late = access.running_renewal().unwrap();
-    // The user logs in again, and that token is soon refused, so that another renewal runs.
+    // The user logs in again. The server soon refuses the new token, so a second renewal runs.
     let mut login = expiring_in(3600);
     login.access_token = Secret::new("login");
     access.replace(login).unwrap();
@@ -369,12 +371,12 @@ fn o17_a_401_that_names_more_scopes_is_a_step_up() {
     let step_up = Decision::StepUp { scopes: Scopes::parse("a b") };
     assert_eq!(refuse(&mut valid, 401, wider, Some(id), 0), step_up);
 
-    // Scopes that were requested and not granted would not be granted the next time.
+    // The scope `b` was already requested and not granted, so another login would not help.
     let mut partly = access(scoped("a b", "a"));
     let (id, ..) = send(&mut partly, NOW);
     assert_eq!(refuse(&mut partly, 401, wider, Some(id), 0), renewing(true));
 
-    // The server says that the token is invalid: first try a new one.
+    // The server says that the token is invalid, so a renewal is tried first.
     let invalid = r#"Bearer error="invalid_token", scope="a b""#;
     let mut unclear = access(scoped("a", "a"));
     let (id, ..) = send(&mut unclear, NOW);
@@ -385,7 +387,7 @@ fn o17_a_401_that_names_more_scopes_is_a_step_up() {
     let (id, ..) = send(&mut unclear, NOW);
     assert_eq!(refuse(&mut unclear, 401, invalid, Some(id), 1), step_up);
 
-    // Nobody knows which scopes this token has.
+    // It is not known which scopes this token has.
     let mut unknown = access(stored(1));
     let (id, ..) = send(&mut unknown, NOW);
     assert_eq!(refuse(&mut unknown, 401, wider, Some(id), 0), renewing(true));
@@ -520,11 +522,11 @@ fn a_token_is_ready_while_it_needs_no_renewal_and_was_not_refused() {
 
 #[test]
 fn o5_a_clock_that_jumps_costs_no_token() {
-    // Set back: the token seems to be from the future, and is valid.
+    // The clock was set back: the token seems to come from the future, and is still sent.
     let mut set_back = access(expiring_in(3600));
     let long_ago = UnixTime::from_secs(NOW.as_secs() - 1_000_000);
     assert!(!send(&mut set_back, long_ago).2);
-    // Set forward: the token seems to have expired. It is renewed, or sent if nobody can renew it.
+    // The clock was set forward: the token seems to have expired. It is renewed, or sent if it cannot be renewed.
     let year = later(365 * 24 * 3600);
     assert_eq!(access(expiring_in(3600)).authorize(year), Authorization::Wait { start_renewal: true });
     let mut token = expiring_in(3600);
@@ -535,7 +537,7 @@ fn o5_a_clock_that_jumps_costs_no_token() {
     assert!(is_login(&refuse(&mut set_forward, 401, "Bearer error=\"invalid_token\"", Some(id), 0)));
 }
 
-/// The token of a login after another refresh.
+/// Returns the token of the same login after a refresh.
 fn refreshed(token: &StoredToken, access_token: &str) -> StoredToken {
     token.refreshed(crate::testing::issued(access_token))
 }
@@ -549,7 +551,7 @@ fn a_refresh_of_the_same_login_is_the_same_authorization() {
     let renewal = access.running_renewal().expect("the token has expired");
     let second = refreshed(&first, "b");
     assert!(access.renewed(renewal, Ok(second.clone()), NOW));
-    // Another process has refreshed it, too.
+    // Another process has also refreshed the token.
     let read = StoredToken::from_bytes(&second.to_bytes()).unwrap();
     access.replace(refreshed(&read, "c")).unwrap();
     access.replace(second).unwrap();

@@ -39,7 +39,7 @@ fn challenge(metadata: &str) -> BearerChallenge {
     BearerChallenge::parse([&*format!("Bearer resource_metadata=\"{metadata}\"")]).unwrap()
 }
 
-/// Returns the kind and the text of the error.
+/// Returns the kind and the text of the error that the flow must fail with.
 fn failure(result: Result<Discovered, Error>) -> (ErrorKind, String) {
     let error = result.unwrap_err();
     println!("{error}");
@@ -169,7 +169,7 @@ fn a11_the_authorization_server_of_a_registration_is_preferred() {
         web.drive(&mut flow).unwrap();
         assert_eq!(web.asked_urls(), [AT_PATH, OAUTH]);
     }
-    // An issuer that the server does not name is not asked.
+    // A preferred issuer that the server does not name is never asked.
     let mut web = Web::new().with(AT_PATH, &page);
     web.drive(&mut Discovery::new(SERVER, None, &settings()).prefer_issuer("https://evil.example")).unwrap_err();
     assert!(web.asked_urls().iter().all(|url| !url.contains("evil")));
@@ -409,13 +409,13 @@ fn the_published_issuer_of_an_origin_that_was_guessed_may_end_with_a_slash() {
         let mut web = Web::new().with(own, &server(other));
         assert_eq!(failure(discover(&mut web)).0, ErrorKind::Untrusted, "{other}");
     }
-    // An issuer that the server names is no guess.
+    // If the server names the issuer, the client does not guess it, so both must be identical.
     let named = "https://mcp.example";
     let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[named])).with(own, &server("https://mcp.example/"));
     assert_eq!(failure(discover(&mut web)).0, ErrorKind::Untrusted);
 }
 
-/// Looks for the metadata of `server`, to which a challenge of this server points.
+/// Discovers the authorization server of `server`, starting with a challenge that names the URL `metadata`.
 fn challenged(server: &str, metadata: &str, web: &mut Web, settings: &OAuthSettings) -> Result<Discovered, Error> {
     web.drive(&mut Discovery::new(server, Some(&challenge(metadata)), settings))
 }

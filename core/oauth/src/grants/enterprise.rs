@@ -144,7 +144,7 @@ mod tests {
         SubjectToken::IdToken(secret("i.d.t"))
     }
 
-    /// Runs a flow with one response, and returns its request, too.
+    /// Runs a flow with one response. Returns the result and the request that the flow sent.
     fn send<F: Flow>(flow: &mut F, response: Response) -> (Result<F::Output, Error>, Request) {
         let (mut response, mut sent) = (Some(response), None);
         let result = run(flow, NOW, |request| {

@@ -11,7 +11,7 @@ use core::time::Duration;
 
 const ISSUED: &str = r#"{"access_token":"new","token_type":"Bearer","expires_in":3600,"refresh_token":"refresh-new"}"#;
 
-/// A store with one token, and a record of all that is asked of the program.
+/// A store with one token and scripted responses. It logs all actions of the transaction.
 struct World {
     stored: Option<StoredToken>,
     store_fails: bool,
@@ -19,7 +19,7 @@ struct World {
     responses: Vec<Input>,
     log: Vec<&'static str>,
     requests: Vec<Request>,
-    /// What another process writes while the request is under way.
+    /// The token that another process writes while the refresh request is in flight. `None` if no process writes one.
     written_meanwhile: Option<StoredToken>,
 }
 
@@ -126,7 +126,7 @@ fn o1_the_old_token_is_put_back_if_the_new_one_cannot_be_written() {
     assert_eq!(refreshed.source, RefreshSource::Unsaved("the disk is full".into()), "the program can go on with it");
     assert_eq!(refreshed.token.generation, 2);
 
-    // The next refresh knows a newer token than the store, and saves its successor.
+    // The next refresh starts from the token that could not be stored, and stores the token after it.
     let mut world = World::answering(200, ISSUED);
     let next = world.run(&mut Refresh::new(refreshed.token, public_client(), entropy())).unwrap();
     assert_eq!(parameters(&world.requests[0])["refresh_token"], "refresh-new");
