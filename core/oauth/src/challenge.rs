@@ -1,4 +1,4 @@
-//! `WWW-Authenticate`: the challenges with which a server refuses a request (RFC 9110, section 11.6.1).
+//! Parses `WWW-Authenticate` headers, whose challenges tell why a server refuses a request (RFC 9110, section 11.6.1).
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -128,9 +128,9 @@ fn is_token(byte: u8) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BearerChallenge {
-    /// Whether the server accepts Bearer tokens.
+    /// Whether the server accepts bearer tokens: it sent a `Bearer` challenge.
     pub bearer: bool,
-    /// Whether the server accepts tokens with DPoP proofs.
+    /// Whether the server accepts tokens with DPoP proofs: it sent a `DPoP` challenge.
     pub dpop: bool,
     /// The URL of the server's metadata document. It is untrusted; the flows check it before they use it. `None` if the
     /// challenge names none.

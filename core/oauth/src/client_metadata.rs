@@ -33,7 +33,8 @@ pub(crate) fn check_metadata_url(url: &str) -> Result<(), Error> {
     Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason))
 }
 
-/// The metadata of a client (RFC 7591, section 2).
+/// The metadata that a client publishes or registers: its name, redirect URIs and supported methods (RFC 7591, section
+/// 2).
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct ClientMetadata<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -47,7 +47,7 @@ pub struct DeviceLogin {
     state: State,
 }
 
-/// An operation that a program performs for a [`DeviceLogin`].
+/// An operation that a [`DeviceLogin`] asks the program to perform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceAction {
@@ -55,9 +55,9 @@ pub enum DeviceAction {
     Fetch(Request),
     /// Sign `bytes` with `key`, and resume with [`DeviceInput::Network`].
     Sign {
-        /// The key that signs.
+        /// The private key with which to sign.
         key: KeyUse,
-        /// The bytes that the signature covers.
+        /// The bytes to sign.
         bytes: Vec<u8>,
     },
     /// Show the address and the code to the user, and resume with [`DeviceInput::Done`] without waiting for the user.
@@ -68,7 +68,7 @@ pub enum DeviceAction {
     Done(TokenResponse),
 }
 
-/// The result of a [`DeviceAction`].
+/// The result of a [`DeviceAction`], with which the program resumes a [`DeviceLogin`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DeviceInput {
@@ -89,7 +89,7 @@ pub struct DeviceCode {
     pub verification_uri: String,
     /// The URL with the code in it, for example for a QR code. `None` if the server sent no such URL.
     pub verification_uri_complete: Option<String>,
-    /// When the code expires.
+    /// When the code expires. The login then fails.
     pub expires_at: UnixTime,
 }
 
@@ -146,7 +146,7 @@ impl DeviceLogin {
         self.authorizing(request, action, now)
     }
 
-    /// Takes the result of the last action, and returns the next one.
+    /// Continues the login with the result of the last action, and returns the next action to perform.
     pub fn resume(&mut self, input: DeviceInput, now: UnixTime) -> Result<DeviceAction, Error> {
         match (mem::replace(&mut self.state, State::Finished), input) {
             (State::Authorizing(mut request), DeviceInput::Network(input)) => {

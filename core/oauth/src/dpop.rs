@@ -140,7 +140,7 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Returns the bytes to sign with the private key.
+    /// Returns the bytes to sign with the private key. Pass the signature to [`finish`](Self::finish).
     pub fn signing_input(&self) -> &[u8] {
         self.signing_input.as_bytes()
     }

@@ -34,7 +34,7 @@ impl Form {
         Form::default()
     }
 
-    /// Adds a parameter, and returns the form.
+    /// Encodes and adds a parameter, and returns the form.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         // Each byte needs up to three characters. The separators `&` and `=` need two.
         let bytes = 3 * (name.len() + value.len()) + 2;

@@ -12,19 +12,19 @@ use mcpwire_types::printable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Step {
-    /// Reading the metadata of the server (RFC 9728).
+    /// Requesting the metadata of the MCP server (RFC 9728).
     ResourceMetadata,
-    /// Reading the metadata of the authorization server (RFC 8414 or OpenID Connect Discovery).
+    /// Requesting the metadata of the authorization server (RFC 8414 or OpenID Connect Discovery).
     ServerMetadata,
     /// Registering the client (RFC 7591).
     Registration,
     /// Asking the user to log in, with the URL of the authorization endpoint.
     Authorization,
-    /// Asking for a device code (RFC 8628).
+    /// Requesting a code for a login on another device (RFC 8628).
     DeviceAuthorization,
     /// Exchanging a grant, such as an authorization code, for a token.
     Token,
-    /// Refreshing a token.
+    /// Exchanging a refresh token for a new access token.
     Refresh,
     /// Revoking a token (RFC 7009).
     Revocation,

@@ -19,16 +19,16 @@ pub trait Flow {
     fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<Self::Output>, Error>;
 }
 
-/// An operation that a program performs for a [`Flow`].
+/// An operation that a [`Flow`] asks the program to perform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action<T> {
     /// Send this request, and resume with [`Input::Response`] or [`Input::FetchFailed`].
     Fetch(Request),
     /// Sign `bytes` with `key`, and resume with [`Input::Signature`].
     Sign {
-        /// The key that signs.
+        /// The private key with which to sign.
         key: KeyUse,
-        /// The bytes that the signature covers.
+        /// The bytes to sign.
         bytes: Vec<u8>,
     },
     /// The flow has ended with this result.
@@ -52,7 +52,7 @@ impl<T> Action<T> {
 pub enum KeyUse {
     /// The key with which the client authenticates at the authorization server (`private_key_jwt`).
     ClientAssertion,
-    /// The key to which access tokens are bound (DPoP).
+    /// The key to which access tokens are bound, for DPoP proofs.
     DpopProof,
 }
 

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::encoding::Form;
 use crate::{Secret, Step};
 
-/// The credential that a client exchanges for an access token.
+/// The credential that a client exchanges for an access token, as the grant types of OAuth define it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Grant {

@@ -30,7 +30,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Maximum size of the body of a response: 64 KiB.
+    /// Maximum size of the body of a response, in bytes (64 KiB). Report a longer body as [`FetchError::TooLarge`].
     pub const MAX_RESPONSE: usize = 64 * 1024;
 
     /// Creates a `GET` request for a JSON document. It names the protocol revision, because servers of revision
@@ -104,7 +104,7 @@ pub enum FetchError {
     NotSent(String),
     /// The connection failed, or no complete response arrived in time.
     Failed(String),
-    /// The body is longer than [`Request::MAX_RESPONSE`].
+    /// The body of the response is longer than [`Request::MAX_RESPONSE`].
     TooLarge,
 }
 

@@ -50,7 +50,7 @@ pub struct LoginAttempt {
     pub scopes: Scopes,
     /// The URI to which the authorization server redirects the browser with the response.
     pub redirect_uri: String,
-    /// The client that logs in. Store it for the next login.
+    /// The client that logs in, which may be newly registered. Store it for the next login.
     pub client: ClientInformation,
     /// When the login began, for example to discard an old login.
     pub made_at: UnixTime,

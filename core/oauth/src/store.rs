@@ -61,7 +61,7 @@ pub struct StoredToken {
     /// The scopes that the authorization server granted. `None` if it did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes_granted: Option<Scopes>,
-    /// The access token.
+    /// The access token, which requests to the MCP server contain.
     pub access_token: Secret,
     /// How the client presents the access token to the MCP server.
     pub token_type: TokenType,
@@ -222,7 +222,7 @@ fn login_of(first_token: &Secret) -> String {
     hex(&Sha256::digest(first_token.expose())[..16])
 }
 
-/// The reason why a stored document cannot be used.
+/// The reason why a stored token cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

@@ -110,7 +110,7 @@ impl ResponseObject {
         is_small.then(|| serde_json::from_slice(&response.body).ok()).flatten().map(ResponseObject)
     }
 
-    /// Returns a member, or `None` if it is missing.
+    /// Returns a member of any type, or `None` if it is missing.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
@@ -156,7 +156,7 @@ pub(crate) fn read_object(response: &Response, step: Step, url: &str) -> Result<
         _ => ResponseObject::read(response).ok_or("the response cannot be read"),
     };
     let body = body.map_err(|reason| temporary(step, reason, url, response))?;
-    // Some servers report errors with status 200.
+    // Some servers report errors with a success status, so the members decide.
     let succeeded = (200..300).contains(&status) && (body.get("access_token").is_some() || body.get("error").is_none());
     if succeeded { Ok(body) } else { Err(refusal(&body, step, url, response)) }
 }

@@ -363,7 +363,7 @@ impl Error for HubError {
 }
 
 impl PartialEq for HubError {
-    /// Compares all parts except the client's error.
+    /// Compares all parts except the client's error, which cannot be compared.
     fn eq(&self, other: &Self) -> bool {
         let parts = |error: &HubError| (error.kind(), error.code(), error.is_retryable(), error.retry_after());
         parts(self) == parts(other)

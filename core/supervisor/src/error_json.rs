@@ -1,4 +1,4 @@
-//! The JSON form of a [`HubError`].
+//! The JSON form of a [`HubError`]: how an error is serialized and deserialized.
 
 use alloc::borrow::Cow;
 

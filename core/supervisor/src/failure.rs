@@ -12,7 +12,7 @@ use crate::{ErrorCode, ErrorKind, HubError};
 pub enum Retry {
     /// No retry can succeed until the configuration or the machine changes. For example, the package does not exist.
     Never,
-    /// A retry can succeed after a delay that the client chooses.
+    /// A retry can succeed after a delay that the supervisor chooses.
     Backoff,
     /// A retry can succeed after the delay that the server requested.
     After(Duration),

@@ -1,4 +1,4 @@
-//! Size limits of tool results.
+//! [`ResultLimits`]: size limits of tool results.
 
 use alloc::format;
 use alloc::string::String;
@@ -41,7 +41,7 @@ impl Default for ResultLimits {
     }
 }
 
-/// The sizes of a tool result before and after its truncation.
+/// The sizes of a tool result before and after its truncation, for example to log them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Truncation {

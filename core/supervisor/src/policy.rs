@@ -149,7 +149,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns the default policy for a server that is packaged as `kind`.
+    /// Creates the default policy for a server of this package kind.
     pub fn new(kind: PackageKind) -> Self {
         let secs = Duration::from_secs;
         let every = (kind == PackageKind::Http).then(|| secs(60));

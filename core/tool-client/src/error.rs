@@ -1,4 +1,4 @@
-//! [`ToolError`]: the error of the methods of [`ToolClient`](crate::ToolClient).
+//! [`ToolError`]: the error of a tool list or tool call through a [`ToolClient`](crate::ToolClient).
 
 use alloc::boxed::Box;
 use alloc::format;

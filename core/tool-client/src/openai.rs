@@ -42,7 +42,7 @@ impl<'a> FunctionTool<'a> {
 pub enum Message<'a> {
     /// The text of a tool result: `{"role":"tool","tool_call_id":..,"content":..}`.
     Tool {
-        /// Always `tool`.
+        /// The role of the message, always `tool`.
         role: &'static str,
         /// The `id` of the model's tool call that this message answers.
         tool_call_id: &'a str,
@@ -52,7 +52,7 @@ pub enum Message<'a> {
     /// The images of a tool result. They need a message with the role `user`, because messages with the role `tool` can
     /// contain only text.
     User {
-        /// Always `user`.
+        /// The role of the message, always `user`.
         role: &'static str,
         /// A text with the id of the tool call, followed by the images.
         content: Vec<Part>,
@@ -66,7 +66,7 @@ pub enum Message<'a> {
 pub enum Part {
     /// A text, for example with the id of the tool call.
     Text {
-        /// The text.
+        /// The text of this part.
         text: String,
     },
     /// An image, whose data is in a `data:` URL.

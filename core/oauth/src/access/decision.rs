@@ -13,7 +13,7 @@ const MAX_REPEATS: u32 = 3;
 /// A response with which the server refuses a request. [`Access::refused`] decides from it what to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal<'a> {
-    /// The status code: 401 or 403.
+    /// The HTTP status code, 401 or 403.
     pub status: u16,
     /// The challenge of the `WWW-Authenticate` headers, or `None` if the response has no such challenge.
     pub challenge: Option<&'a BearerChallenge>,
@@ -44,7 +44,7 @@ pub enum Decision {
     Repeat,
     /// Wait until the renewal of the token has ended, then repeat the request.
     Renew {
-        /// Whether the caller must start the renewal.
+        /// Whether the caller must start the renewal. If not, another caller has already started it.
         start_renewal: bool,
     },
     /// The token lacks scopes. Let the user log in and ask for `scopes`; a renewal of the token does not help.

@@ -100,7 +100,7 @@ pub enum Authorization<'a> {
     Anonymous,
     /// Send the request with this access token.
     Send {
-        /// The token to send.
+        /// The access token to send, with the value of its header.
         credential: Credential<'a>,
         /// Whether the caller must start a renewal of the token. Do not delay the request until the renewal ends.
         start_renewal: bool,

@@ -30,14 +30,14 @@ const MAX_SERVERS: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Discovered {
-    /// The URL of the MCP server.
+    /// The URL of the MCP server, as it was passed to [`Discovery::new`].
     pub server_url: String,
     /// The resource for which tokens are requested: the `resource` of the server's metadata, or else the canonical URI
     /// of the server.
     pub resource: String,
     /// The metadata of the MCP server. `None` for a server of protocol revision 2025-03-26, which has none.
     pub resource_metadata: Option<ProtectedResourceMetadata>,
-    /// The metadata of the authorization server.
+    /// The metadata of the authorization server, which issues the tokens for the MCP server.
     pub metadata: AuthorizationServerMetadata,
 }
 

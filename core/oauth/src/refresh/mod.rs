@@ -85,7 +85,7 @@ pub struct Refresh {
     state: State,
 }
 
-/// An operation that a program performs for a [`Refresh`].
+/// An operation that a [`Refresh`] asks the program to perform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefreshAction {
@@ -97,9 +97,9 @@ pub enum RefreshAction {
     Fetch(Request),
     /// Sign `bytes` with `key`, and resume with [`RefreshInput::Network`].
     Sign {
-        /// The key that signs.
+        /// The private key with which to sign.
         key: KeyUse,
-        /// The bytes that the signature covers.
+        /// The bytes to sign.
         bytes: Vec<u8>,
     },
     /// Write the token to durable storage, so that it survives a crash, and resume with [`RefreshInput::Done`].
@@ -116,7 +116,7 @@ pub enum RefreshAction {
     Done(Result<Box<Refreshed>, Error>),
 }
 
-/// The result of a [`RefreshAction`].
+/// The result of a [`RefreshAction`], with which the program resumes a [`Refresh`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RefreshInput {

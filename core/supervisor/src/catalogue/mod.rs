@@ -234,7 +234,8 @@ impl CatalogueBuilder {
         CatalogueBuilder::with_longest_name(DEFAULT_NAME_LIMIT)
     }
 
-    /// Creates a builder that limits exposed tool names to `longest` characters.
+    /// Creates a builder that limits exposed tool names to `longest` characters, for language models with other limits
+    /// than 64.
     ///
     /// Values below 40 count as 40, because a shorter name has no room for the hash that makes it unique.
     pub fn with_longest_name(longest: usize) -> Self {
@@ -270,7 +271,7 @@ impl CatalogueBuilder {
         self.rename(server, name);
     }
 
-    /// Changes the name of a server. Has no effect if the server is unknown.
+    /// Changes the name of a server, from which its slug is derived. Has no effect if the server is unknown.
     pub(crate) fn rename(&mut self, server: ServerId, name: &str) {
         let Some(member) = self.members.get_mut(&server) else { return };
         if member.name != name || member.slug.is_empty() {
@@ -291,8 +292,8 @@ impl CatalogueBuilder {
     /// Replaces the tool list of a server. `None` means that the server offers no tools. Has no effect if the server is
     /// unknown.
     ///
-    /// Returns the tools whose definitions differ from the last known ones, even if the server was restarted in
-    /// between.
+    /// Returns the tools whose definitions differ from the last known definitions, even if the server was restarted
+    /// since.
     pub fn set_tools(&mut self, server: ServerId, tools: Option<Arc<ToolList>>) -> ToolChanges {
         let Some(member) = self.members.get_mut(&server) else { return ToolChanges::default() };
         let changes = tools.as_ref().map(|tools| member.definitions.compare(self.hasher, tools, &member.filter));

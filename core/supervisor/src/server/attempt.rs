@@ -25,13 +25,12 @@ pub(super) struct Attempt {
     pub(super) probes: Probes,
 }
 
-/// The process or connection of the server.
+/// The state of the process of a server, or of its connection if it has no process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ProcessState {
     #[default]
     None,
-    /// The state machine has requested [`Effect::Launch`](super::Effect::Launch), and the embedder has not reported the
-    /// outcome yet.
+    /// [`Effect::Launch`](super::Effect::Launch) was requested, and the embedder has not reported the outcome yet.
     Launching,
     Running,
     /// [`Effect::Stop`](super::Effect::Stop) was requested, and the process has not ended yet.

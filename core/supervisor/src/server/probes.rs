@@ -1,4 +1,4 @@
-//! Health probes of a running server.
+//! Health probes, which check that a running server still responds.
 
 use crate::Policy;
 use mcpwire_core::Timestamp;

@@ -1,4 +1,4 @@
-//! Refreshes of a running server's tool list.
+//! Refreshes of the tool list of a running server, after a change notification or when the list has expired.
 
 use core::time::Duration;
 

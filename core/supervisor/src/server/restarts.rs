@@ -20,7 +20,7 @@ pub(super) struct Restarts {
     /// Number of failures of the server in a row. A failure after a run of at least [`Policy::stable_after`] counts as
     /// the first.
     pub(super) failures: u32,
-    /// The automatic restarts in the time window of the [`Budget`](crate::Budget).
+    /// Counts the automatic restarts in the time window of the [`Budget`](crate::Budget).
     recent: RateLimiter,
     /// Number of automatic restarts since the server was added.
     pub(super) total: u64,

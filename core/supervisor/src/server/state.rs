@@ -16,7 +16,7 @@ use mcpwire_core::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Generation(pub u64);
 
-/// The detailed state of a server's lifecycle.
+/// The detailed state of a server's lifecycle. [`McpStatus`] is the simplified form for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -120,7 +120,7 @@ pub enum McpStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerDetail {
-    /// The current state of the server.
+    /// The current state of the server's lifecycle.
     pub state: State,
     /// When the server entered its current state.
     pub since: Timestamp,

@@ -72,7 +72,7 @@ pub struct Supervisor {
     servers: BTreeMap<ServerId, ManagedServer>,
     names: ServerNames,
     catalogue: CatalogueBuilder,
-    /// The next timeout of each server, as in [`ManagedServer::deadline`], earliest first.
+    /// The next timeout of each server, equal to [`ManagedServer::deadline`]. The earliest timeout is first.
     deadlines: BTreeSet<(Timestamp, ServerId)>,
     start_queue: StartQueue,
     /// The sender of each command that its server has not answered yet, by an internal id. The ids of the embedder are
@@ -132,7 +132,7 @@ impl Supervisor {
     /// Sends a command to a server. The result follows in an [`Action::Reply`] with the same `command_id`.
     ///
     /// The command fails if the server is unknown. [`Command::Enable`] and [`Command::Disable`] do not change the
-    /// stored configuration; [`set_enabled`](Self::set_enabled) changes it too.
+    /// stored configuration. Use [`set_enabled`](Self::set_enabled) to change both.
     pub fn command(&mut self, id: ServerId, command_id: CommandId, command: Command, now: Timestamp) {
         if self.servers.contains_key(&id) {
             self.send_command(id, command, CommandOrigin::Embedder(command_id), now);

@@ -33,9 +33,10 @@ impl Supervisor {
         self.actions.push_back(Action::Persist { server: id, enabled, revision });
     }
 
-    /// Handles the outcome of [`Action::Persist`] for the server `id`.
+    /// Completes an [`Action::Persist`] of the server `id`. The embedder calls this function when it has saved the
+    /// enabled flag.
     ///
-    /// `result` is the new revision of the saved configuration, or the error with which the save failed.
+    /// `result` is the new revision of the saved configuration, or the error with which saving failed.
     pub fn persisted(&mut self, id: ServerId, result: Result<u64, HubError>, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         let is_saving = |change: &mut EnabledChange| !matches!(change.step, EnabledStep::Starting { .. });

@@ -38,7 +38,7 @@ impl Default for SupervisorSettings {
     }
 }
 
-/// The part of a server's configuration that the supervisor requires.
+/// The settings of one server that the supervisor needs: its name, policy, tool filter and rate limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerSpec {

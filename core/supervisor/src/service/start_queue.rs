@@ -25,7 +25,7 @@ pub(super) struct QueuedStart {
 #[derive(Debug)]
 struct StartSlot {
     kind: PackageKind,
-    /// When the slot becomes free, even if the server is still starting.
+    /// When the slot becomes free, even if the server is still starting by then.
     until: Timestamp,
 }
 
