@@ -211,8 +211,8 @@ impl ClientAuthentication {
             Credential::None => form.with_optional("client_id", client_id),
             Credential::Basic(_) => {
                 headers.extend(self.basic().map(|basic| ("authorization".into(), "Basic ".to_string() + &basic)));
-                // RFC 6749 does not require `client_id` here. Some servers, such as those of the Python SDK, need it to
-                // find the client.
+                // RFC 6749 does not require `client_id` here. Some servers, such as servers with the Python SDK, need
+                // it to find the client.
                 form.with_optional("client_id", client_id)
             }
             Credential::Post(secret) => {

@@ -64,7 +64,7 @@ impl Login {
         self
     }
 
-    /// Sets the scopes that the last login requested, not those that were granted. The new login requests them, too.
+    /// Sets the scopes that the last login requested, even if they were not granted. The new login requests them, too.
     pub fn requested_before(mut self, scopes: Option<Scopes>) -> Self {
         self.requested_before = scopes;
         self
@@ -115,9 +115,9 @@ impl Discovered {
         challenged: Option<&Scopes>,
         requested_before: Option<&Scopes>,
     ) -> Scopes {
-        // The scopes of the challenge and those of the last login are always requested (basic/authorization, "Step-Up
-        // Authorization Flow"). At a first login, the scopes of the settings are requested, or else those of the
-        // challenge, or else all scopes of the server ("Scope Selection Strategy").
+        // The scopes of the challenge and of the last login are always requested (basic/authorization, "Step-Up
+        // Authorization Flow"). A first login requests the scopes of the settings, or else of the challenge, or else
+        // all scopes of the server ("Scope Selection Strategy").
         let initial = settings.scopes.as_ref().or(challenged).or(self.resource_scopes());
         let (first, then) = match requested_before {
             Some(before) => (Some(before), challenged.or(initial)),
@@ -132,9 +132,9 @@ impl Discovered {
         scopes
     }
 
-    /// Returns the scopes that a program without a user requests: the configured ones, or else those of the challenge,
-    /// or else all scopes of the server ("Scope Selection Strategy"). If the set is empty, the request has no `scope`
-    /// parameter.
+    /// Returns the scopes that a program without a user requests. These are the configured scopes, or else the scopes
+    /// of the challenge, or else all scopes of the server ("Scope Selection Strategy"). If the set is empty, the
+    /// request has no `scope` parameter.
     ///
     /// `offline_access` is removed from the scopes of the server, because it concerns only users.
     pub fn scopes_without_user(&self, configured: Option<&Scopes>, challenged: Option<&Scopes>) -> Scopes {

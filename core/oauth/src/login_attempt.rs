@@ -35,8 +35,8 @@ const MAX_CALLBACK: usize = 16 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LoginAttempt {
-    /// The token endpoint at which the authorization code is exchanged. If the response names an issuer, it must be
-    /// that of this endpoint.
+    /// The token endpoint at which the authorization code is exchanged. If the response names an issuer, it must be the
+    /// issuer of this endpoint.
     pub endpoint: TokenEndpoint,
     /// Whether the response must contain `iss`, the issuer (RFC 9207).
     pub requires_iss: bool,
@@ -120,8 +120,8 @@ impl LoginAttempt {
 
     /// Creates the token document to store after a login, from the response to the token request.
     ///
-    /// `resource` is that of [`Discovered`](crate::Discovered). `previous` is the document that is currently stored, or
-    /// `None`.
+    /// `resource` is [`Discovered::resource`](crate::Discovered::resource). `previous` is the document that is
+    /// currently stored, or `None`.
     pub fn stored_token(
         &self,
         resource: impl Into<String>,

@@ -52,7 +52,7 @@ impl Drop for Secret {
 /// A source of unpredictable values for one flow: PKCE verifiers, `state` values and identifiers of JWTs.
 ///
 /// The program seeds it with 32 bytes from the random number generator of the operating system. Each value is the
-/// SHA-256 hash of the seed and a counter. So nobody can predict further values from known ones.
+/// SHA-256 hash of the seed and a counter. Known values therefore do not reveal further values.
 pub struct Entropy {
     seed: [u8; 32],
     used: u64,

@@ -126,7 +126,8 @@ impl OAuthSettings {
     /// Returns a hash of the settings, to detect whether a pending login was begun with other settings. The values of
     /// secrets do not affect the hash.
     ///
-    /// Settings with their default value are not hashed. So the hash stays the same if a later version adds settings.
+    /// Settings with their default value are not hashed, so that the hash stays the same if a later version adds
+    /// settings.
     pub fn fingerprint(&self) -> String {
         // All fields are listed, so that the compiler reports a new field.
         let OAuthSettings {

@@ -35,8 +35,8 @@ pub(crate) fn is_secure(url: &str) -> bool {
     url.len() <= MAX_URL && is_address(url) && has_plain_host(url) && (is_https(url) || is_loopback(url))
 }
 
-/// Returns whether all programs parse the host of a URL alike: a name of letters, digits, `-`, `.` and `_`, or an IPv6
-/// address in brackets. Browsers decode `%` in hosts, and programs handle other characters differently.
+/// Returns whether all programs parse the host of a URL in the same way: it is a name of letters, digits, `-`, `.` and
+/// `_`, or an IPv6 address in brackets. Browsers decode `%` in hosts, and programs handle other characters differently.
 fn has_plain_host(url: &str) -> bool {
     let Some(host) = host(url) else { return false };
     match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
@@ -46,8 +46,8 @@ fn has_plain_host(url: &str) -> bool {
 }
 
 /// Returns whether a client may use `url` for the MCP server at `server_url`. The URL must pass [`is_secure`], and may
-/// use `http` only if the MCP server is also on this machine. So a remote server cannot direct a client to local
-/// programs that listen without TLS.
+/// use `http` only if the MCP server is also on this machine. This prevents a remote server from directing a client to
+/// local programs that listen without TLS.
 pub(crate) fn is_secure_for(url: &str, server_url: &str) -> bool {
     is_secure(url) && (is_https(url) || is_loopback(server_url))
 }
@@ -94,8 +94,8 @@ pub(crate) fn canonical_resource(server_url: &str) -> Option<String> {
     Some(origin.to_ascii_lowercase() + path)
 }
 
-/// Returns whether a resource includes a server: both have the same origin, and the path of the resource is that of the
-/// server or a parent.
+/// Returns whether a resource includes a server: both have the same origin, and the resource has the path of the server
+/// or of a parent.
 pub(crate) fn covers(resource: &str, server_url: &str) -> bool {
     path_below(resource, server_url).is_some()
 }

@@ -105,8 +105,8 @@ impl HubError {
     /// Returns the name of the server that the error concerns. `None` if it concerns no server, or if the error was
     /// deserialized.
     ///
-    /// Some errors of a hub concern no server, such as those of its files or of an unknown tool. The error of a client
-    /// always concerns a server, so its method returns no `Option`.
+    /// Some errors of a hub concern no server, for example an unknown tool or an unreadable file of the hub. The error
+    /// of a client always concerns a server, so its method returns no `Option`.
     pub fn server(&self) -> Option<&str> {
         self.0.server.as_deref()
     }

@@ -9,8 +9,8 @@ use mcpwire_types::{CallToolResult, ErrorKind, Json, Tool, printable};
 
 use crate::{BoxFuture, CallOptions, ToolClient, ToolError};
 
-/// A client that offers only some of the tools of another client, for example those that only read. Calls of other
-/// tools fail with [`ErrorKind::ToolNotFound`].
+/// A client that offers only some of the tools of another client, for example the read-only tools. Calls of
+/// other tools fail with [`ErrorKind::ToolNotFound`].
 ///
 /// ```
 /// # mod mcpwire { pub mod tool_client { pub use mcpwire_tool_client::{Filtered, ToolClient}; } }

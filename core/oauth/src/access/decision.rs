@@ -129,7 +129,8 @@ impl Access {
         if self.may_log_in(operation) { decision } else { Decision::GiveUp }
     }
 
-    /// Returns whether to log in for the operation: a login is already pending, or [`StepUpLimit`] allows another one.
+    /// Returns whether to log in for the operation: a login is already pending, or [`StepUpLimit`] allows a further
+    /// login.
     fn may_log_in(&mut self, operation: &str) -> bool {
         if self.waiting_for_login.iter().any(|waiting| waiting == operation) {
             return true;

@@ -45,7 +45,7 @@ pub struct ProtectedResourceMetadata {
 pub(super) fn places(server_url: &str, challenged: Option<&str>) -> Vec<String> {
     // An insecure challenge URL is skipped, because servers behind proxies often name themselves by `http`.
     let challenged = challenged.filter(|url| is_secure_for(url, server_url)).map(String::from);
-    // RFC 9728 keeps a slash at the end of the path, but many servers do not. So both forms are tried.
+    // RFC 9728 keeps a slash at the end of the path, but many servers expect the URL without it. Both forms are tried.
     let exact = split_origin(without_fragment(server_url))
         .filter(|(_, rest)| has_path(server_url) && without_query(rest).ends_with('/'))
         .map(|(origin, rest)| format!("{origin}/.well-known/{NAME}{rest}"));

@@ -74,8 +74,8 @@ impl Search {
         self.failed(Error::new(ErrorKind::Misconfigured, self.step, "the response is not a metadata document").at(url));
     }
 
-    /// Records an error. Only the most important error is kept: first those that may be an attack, then temporary ones,
-    /// then all others. Of equally important errors, the first is kept.
+    /// Records an error, and keeps only the most important one. Errors that may be an attack are most important, then
+    /// temporary errors, then all others. Of equally important errors, the first is kept.
     pub(super) fn failed(&mut self, error: Error) {
         let rank = |error: &Error| match error.kind() {
             ErrorKind::Untrusted => 2,

@@ -46,7 +46,8 @@ pub struct AuthorizationServerMetadata {
     /// The methods by which clients can authenticate at the token endpoint. `None` if they are not listed.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
-    /// The methods by which clients can authenticate at the revocation endpoint. `None` means those of the token endpoint.
+    /// The methods by which clients can authenticate at the revocation endpoint. `None` means the same as at the token
+    /// endpoint.
     #[serde(deserialize_with = "lenient::strings", skip_serializing_if = "Option::is_none")]
     pub revocation_endpoint_auth_methods_supported: Option<Vec<String>>,
     /// The signature algorithms that are accepted for client assertions. `None` if they are not listed.
@@ -159,7 +160,7 @@ pub(super) fn read(
         let reason = format!("its endpoint `{}` is not an https URL", quoted(endpoint));
         return Err(error(ErrorKind::Untrusted, reason));
     }
-    // A login does not need these endpoints. So an insecure URL is dropped instead of failing the login.
+    // A login does not need these endpoints, so an insecure URL is removed without an error.
     for endpoint in [
         &mut document.registration_endpoint,
         &mut document.device_authorization_endpoint,

@@ -39,14 +39,15 @@ pub struct IdJag {
     assertion: Secret,
     resource: String,
     scopes: Scopes,
-    /// The new refresh token of the identity provider, if it replaces the one that was sent. Store it at once, because
-    /// the old one may be invalid. `None` if the old one stays valid.
+    /// The new refresh token of the identity provider, if it replaces the old one. Store it at once, because the old
+    /// one may be invalid. `None` if the old one stays valid.
     pub replaced_subject: Option<Secret>,
 }
 
 impl IdJagRequest {
-    /// Creates a flow. `identity_provider` and `client` are those of the user's login at the identity provider.
-    /// `issuer` is the authorization server of the MCP server, and `resource` is the MCP server.
+    /// Creates a flow. `identity_provider` and `client` are the token endpoint and the client with which the user
+    /// logged in at the identity provider. `issuer` is the authorization server of the MCP server, and `resource` is
+    /// the MCP server.
     pub fn new(
         identity_provider: TokenEndpoint,
         client: ClientAuthentication,

@@ -18,9 +18,9 @@ use crate::{
 /// Renews a token with its refresh token (RFC 6749, section 6), as a transaction on the token store.
 ///
 /// Many authorization servers accept a refresh token only once, and revoke all tokens of the user if it is sent again.
-/// So the transaction takes a lock that all processes share, and loads the stored token. If another process has already
-/// renewed the token, the transaction returns that token. Otherwise it requests a new token, and stores it before
-/// anybody uses it.
+/// The transaction therefore takes a lock that all processes share, and loads the stored token. If another process has
+/// already renewed the token, the transaction returns that token. Otherwise it requests a new token, and stores the new
+/// token before the program uses it.
 ///
 /// Run the transaction in a separate task, so that it continues if the caller that needed the token gives up. A token
 /// is deleted only after `invalid_grant`, or if the authorization server no longer knows a dynamically registered

@@ -1,8 +1,8 @@
 //! The exposed names, under which language models see and call the tools.
 //!
 //! The APIs of language models accept up to 64 letters, digits, `_` and `-`. An exposed name is `<slug>__<tool>`. A
-//! slug contains no `__` and does not end in `_`. So the first `__` of a name ends the slug, and tools of different
-//! servers never share a name.
+//! slug contains no `__` and does not end in `_`. The first `__` of a name therefore ends the slug, and tools of
+//! different servers never share a name.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;

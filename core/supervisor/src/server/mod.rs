@@ -13,9 +13,9 @@
 //!     └── stop ── Stopping  NeedsLogin, Failed                                    Resolving
 //! ```
 //!
-//! A server that may have a process enters `Stopping`, and leaves it when the process is gone. So a server never has
-//! two processes, and no process in a resting state. A launch cannot be interrupted: a stop waits until the launch has
-//! finished, and then ends the process.
+//! A server that may have a process enters `Stopping`, and leaves it when the process is gone. A server therefore
+//! never has two processes, and no process in a resting state. A launch cannot be interrupted: a stop waits until the
+//! launch has finished, and then ends the process.
 
 mod attempt;
 mod commands;

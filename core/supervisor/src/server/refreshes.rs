@@ -34,8 +34,8 @@ enum RefreshState {
         /// Whether the server reported a change of its tools after this request was sent. If so, another request
         /// follows.
         changed: bool,
-        /// When the request times out. `None` for the first list, whose timeout is that of
-        /// [`State::Listing`](super::State).
+        /// When the request times out. `None` for the first list, to which the timeout of
+        /// [`State::Listing`](super::State) applies.
         timeout: Option<Timestamp>,
     },
 }

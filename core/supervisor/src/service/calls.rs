@@ -48,7 +48,7 @@ impl Supervisor {
         // unknown tool.
         let Some(tools) = managed.server.tools() else { return Err(CallRejection::NotRunning) };
         if tools.get(tool).is_none() {
-            // The message is the same as that of a client whose tool list lacks the tool.
+            // A client whose tool list lacks the tool reports the same message.
             let error = CallError::ToolNotFound { tool: tool.into(), error: None };
             return Err(CallRejection::Error(HubError::unknown_tool(tool).with_message(error.to_string())));
         }

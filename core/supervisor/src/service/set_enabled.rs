@@ -52,8 +52,7 @@ impl Supervisor {
                 managed.enabled = false;
                 self.send_command(id, Command::Disable, CommandOrigin::EnableFailed { command, error }, now);
             }
-            // The flag could not be reverted, because the configuration changed meanwhile or cannot be written. So the
-            // server stays enabled.
+            // The server stays enabled, because the configuration changed meanwhile or cannot be written.
             (EnabledStep::Reverting { error }, Err(_)) => self.reply(command, Err(error)),
             (_, Err(error)) => self.reply(command, Err(error)),
             (EnabledStep::Starting { .. }, Ok(_)) => {}
