@@ -13,7 +13,8 @@ use mcpwire_driver::protocol::Timestamp;
 
 use crate::lock;
 
-/// Maximum number of polls while the time stands still, to detect tasks that wake each other forever. 10 million: some seconds.
+/// Maximum number of polls while the time does not advance, to detect tasks that wake each other forever. 10 million polls take
+/// some seconds.
 const MAX_POLLS: usize = 10_000_000;
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -31,14 +32,14 @@ struct Task {
     waker: Arc<TaskWaker>,
 }
 
-/// The ids of the tasks that were woken, each once.
+/// The ids of the tasks that were woken and not yet polled. Each id occurs at most once.
 #[derive(Default)]
 struct ReadyQueue {
     queue: VecDeque<u64>,
     last_id: u64,
 }
 
-/// Wakes one task.
+/// The waker of one task. Waking a task adds its id to the ready queue.
 struct TaskWaker {
     id: u64,
     is_woken: AtomicBool,
@@ -69,7 +70,7 @@ impl Tasks {
                 (Some(id), Some(running)) if id == waker.id => {
                     if let Poll::Ready(ready) = waker.poll(running.as_mut()) {
                         value = Some(ready);
-                        // Dropping the future may wake tasks, such as that of the other end of a connection.
+                        // Dropping the future may wake tasks, such as the task at the other end of a connection.
                         future = None;
                     }
                 }
@@ -91,7 +92,8 @@ impl Tasks {
     }
 
     fn poll(&self, id: u64) {
-        // Taken out of the map, because the task may spawn others. A waker may outlive its task.
+        // The task is removed from the map while it is polled, because it may spawn tasks. If the map has no task with this id,
+        // the task has ended.
         let Some(mut task) = lock(&self.spawned).remove(&id) else { return };
         if task.waker.poll(task.work.as_mut()).is_pending() {
             lock(&self.spawned).insert(id, task);
@@ -110,7 +112,7 @@ impl Tasks {
 }
 
 impl TaskWaker {
-    /// Polls the future of the task.
+    /// Polls the future of the task with this waker, and allows the waker to add the task to the ready queue again.
     fn poll<F: Future + ?Sized>(self: &Arc<Self>, future: Pin<&mut F>) -> Poll<F::Output> {
         self.is_woken.store(false, Ordering::Release);
         future.poll(&mut Context::from_waker(&Waker::from(Arc::clone(self))))
@@ -129,7 +131,7 @@ impl Wake for TaskWaker {
     }
 }
 
-/// Marks `run` as running until dropped, also by a panic.
+/// Clears the mark that `run` is running when dropped, even if the test panics.
 struct RunGuard<'r>(&'r AtomicBool);
 
 impl Drop for RunGuard<'_> {
@@ -138,14 +140,14 @@ impl Drop for RunGuard<'_> {
     }
 }
 
-/// The current time, and the wakers of the timers.
+/// The virtual clock: the current time, and the timers that have not fired.
 #[derive(Default)]
 pub(crate) struct Timeline(Mutex<TimelineState>);
 
 #[derive(Default)]
 pub(crate) struct TimelineState {
     pub(crate) now: Timestamp,
-    /// By deadline and timer id: timers with the same deadline fire in the order of their creation.
+    /// The wakers of the timers, by deadline and timer id. Timers with the same deadline fire in the order of their creation.
     pub(crate) timers: BTreeMap<(Timestamp, u64), Waker>,
     last_id: u64,
 }
@@ -163,7 +165,8 @@ impl Timeline {
         Clock::from_fn(move || timeline.now())
     }
 
-    /// Advances the time to the next timer, and wakes its task. Returns `false` if no timer is set.
+    /// Advances the time to the next timer, and wakes the tasks of all timers with this deadline. Returns `false` if no timer is
+    /// set.
     fn advance_to_next_timer(&self) -> bool {
         let mut times = self.lock();
         let Some(&(at, _)) = times.timers.keys().next().filter(|(at, _)| *at < NEVER) else { return false };

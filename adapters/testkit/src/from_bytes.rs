@@ -1,4 +1,4 @@
-//! The strategies for fuzzers: values from bytes (feature `arbitrary`).
+//! Generates values of strategies, and scripts, from the bytes of a fuzzer (feature `arbitrary`).
 
 use arbitrary::{Arbitrary, Error, Result, Unstructured};
 use mcpwire_driver::protocol::{Json, ProtocolVersion, Tool};
@@ -7,13 +7,14 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::simulation::{Asks, ClientScript, MAX_STEPS, Script, ask, client_step, script_of, step, writes};
 
-/// Number of bytes from which a step of a script is generated. 8: enough to tell all steps apart that a fuzzer can try.
+/// Number of input bytes that determine one step of a script. 8 bytes are enough: a fuzzer cannot try all their values.
 const STEP_BYTES: usize = 8;
 
-/// Generates the value of a strategy from bytes. The same bytes generate the same value.
+/// Generates a value of a strategy from the input bytes of a fuzz target. The same bytes generate the same value.
 ///
-/// The bytes are the seed of the strategy: a change of one byte changes the whole value. The scripts of this crate implement
-/// [`Arbitrary`](https://docs.rs/arbitrary/latest/arbitrary/trait.Arbitrary.html) step by step instead, so that a fuzzer can change, add and remove single steps.
+/// The bytes are only a seed: a change of one byte changes the whole value. The scripts of this crate instead implement
+/// [`Arbitrary`](https://docs.rs/arbitrary/latest/arbitrary/trait.Arbitrary.html) and generate each step from its own bytes. A
+/// fuzzer can therefore change, add and remove single steps.
 ///
 /// ```
 /// # mod mcpwire { pub mod types { pub use mcpwire_testkit::ProtocolVersion; } pub mod testkit { pub use
@@ -28,9 +29,11 @@ const STEP_BYTES: usize = 8;
 /// ```
 ///
 /// # Errors
-/// [`Error::IncorrectFormat`](https://docs.rs/arbitrary/latest/arbitrary/enum.Error.html#variant.IncorrectFormat) if the strategy rejects its values too often, as one with a filter may do.
+/// [`Error::IncorrectFormat`](https://docs.rs/arbitrary/latest/arbitrary/enum.Error.html#variant.IncorrectFormat) if the strategy
+/// rejects too many values, for example because of a filter.
 pub fn from_bytes<S: Strategy>(strategy: &S, bytes: &[u8]) -> Result<S::Value> {
-    // Not `RngAlgorithm::PassThrough`: at the end of the bytes, its zeros let the generator of ranges try again forever.
+    // `RngAlgorithm::PassThrough` is not used: after the last byte, it returns zeros, and the generator of ranges rejects zeros
+    // forever.
     let mut seed = [0_u8; 32];
     for (at, byte) in bytes.iter().enumerate() {
         let place = &mut seed[at % 32];
@@ -42,13 +45,13 @@ pub fn from_bytes<S: Strategy>(strategy: &S, bytes: &[u8]) -> Result<S::Value> {
     Ok(tree.current())
 }
 
-/// Generates each step of a script from its own bytes.
+/// Generates the steps of a script from the remaining input, each from its own [`STEP_BYTES`]. Stops after [`MAX_STEPS`] steps.
 fn steps<S: Strategy>(strategy: &S, u: &mut Unstructured<'_>) -> Result<Vec<S::Value>> {
     u.bytes(u.len())?.chunks(STEP_BYTES).take(MAX_STEPS).map(|bytes| from_bytes(strategy, bytes)).collect()
 }
 
 impl<'a> Arbitrary<'a> for Script {
-    /// Generates the script of a server with the tools `a` and `b`. Set [`Script::tools`] for others.
+    /// Generates the script of a server with the tools `a` and `b`. To test other tools, set [`Script::tools`] afterwards.
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
         let version = *u.choose(&ProtocolVersion::ALL)?;
         let tools = ["a", "b"].map(|name| Tool::new(name, Json::default())).into();
@@ -66,7 +69,7 @@ impl<'a> Arbitrary<'a> for Asks {
 }
 
 impl<'a> Arbitrary<'a> for ClientScript {
-    /// Generates the script of a client that knows no tools, but calls some.
+    /// Generates the script of a client that does not know the server's tools, and calls tools with arbitrary names.
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
         let writes = from_bytes(&writes(), &u16::arbitrary(u)?.to_le_bytes())?;
         let steps = steps(&client_step(Vec::new()), u)?;

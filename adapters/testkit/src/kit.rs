@@ -1,4 +1,4 @@
-//! [`Testkit`]: a scripted server and its clients, in virtual time.
+//! [`Testkit`]: runs a test with a scripted server and its clients, in virtual time.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use crate::server::PIPE_CAPACITY;
 use crate::server::ScriptedServer;
 use crate::time::VirtualTime;
 
-/// A scripted server and its clients, in virtual time.
+/// A test environment: a [`ScriptedServer`] and clients that are connected to it, in virtual time.
 ///
 /// ```
 /// # mod mcpwire { pub use mcpwire_driver::ErrorKind; pub mod testkit { pub use mcpwire_testkit::{ScriptedResponse,
@@ -31,8 +31,9 @@ use crate::time::VirtualTime;
 /// assert_eq!(kit.server().cancellations().len(), 1);
 /// ```
 ///
-/// `R` is the runtime in the type of the client that the tested program expects ([`Testkit::for_runtime`]). The test does not run
-/// on that runtime, so code that uses it, such as `tokio::time::sleep`, panics. Test such code with [`ScriptedServer::connect`].
+/// `R` is only the runtime parameter of the client type, because the code under test may expect the client of a runtime such as
+/// tokio ([`Testkit::for_runtime`]). The test itself runs in virtual time, so code that uses the runtime `R`, such as
+/// `tokio::time::sleep`, panics. Test such code with [`ScriptedServer::connect`].
 pub struct Testkit<R = VirtualTime> {
     server: ScriptedServer,
     time: VirtualTime,
@@ -44,14 +45,15 @@ pub struct Testkit<R = VirtualTime> {
 }
 
 impl Testkit {
-    /// Creates a kit for code that is generic over the runtime of the client.
+    /// Creates a test kit whose clients have the type `McpClient<VirtualTime>`. Use it if the code under test is generic over the
+    /// runtime of the client.
     pub fn new(server: ScriptedServer) -> Self {
         Testkit::for_runtime(server)
     }
 }
 
 impl<R> Testkit<R> {
-    /// Creates a kit for code that takes a client of the runtime `R`.
+    /// Creates a test kit whose clients have the type `McpClient<R>`, for code that takes a client of one runtime, such as tokio.
     ///
     /// ```
     /// # mod mcpwire {
@@ -87,19 +89,22 @@ impl<R> Testkit<R> {
         }
     }
 
-    /// Sets the configuration of the clients, such as name, revisions and limits.
+    /// Sets the configuration of new clients, such as their name, protocol revisions and limits. The default is
+    /// [`Config::default`].
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Sets the number of bytes that the pipe holds each way. The default is 64 KiB.
+    /// Sets the number of unread bytes that the pipe between client and server holds in each direction. The default is 64 KiB.
+    /// With a small pipe, messages arrive in parts.
     pub fn capacity(mut self, bytes: usize) -> Self {
         self.capacity = bytes;
         self
     }
 
-    /// Connects clients over HTTP instead of streams. The function sets how the server answers requests.
+    /// Connects clients over simulated HTTP instead of pipes. `script` configures the HTTP server, for example to turn sessions
+    /// off.
     ///
     /// ```
     /// # use mcpwire_testkit::{ScriptedServer, Testkit};
@@ -115,20 +120,23 @@ impl<R> Testkit<R> {
         self
     }
 
-    /// Returns the server over HTTP, or `None` if [`Testkit::over_http`] was not called.
+    /// Returns the simulated HTTP server, for example to read the requests that it has received. `None` if [`Testkit::over_http`]
+    /// was not called.
     #[cfg(feature = "http")]
     pub fn http(&self) -> Option<&crate::http::ScriptedHttp> {
         self.http.as_ref()
     }
 
-    /// Runs `f` with a client that is connected as by `connect_and_initialize`: the connection is open, and the tools are
-    /// listed if there are any.
+    /// Runs a test in virtual time: calls `f` with a client whose connection is open. If the server has tools, the client has
+    /// already listed them, as after `connect_and_initialize`.
     ///
-    /// When this returns, the server has received all messages. If all clients were dropped, the connection is closed.
+    /// When `run` returns, the server has received all messages of the client. If all clones of the client were dropped, the
+    /// connection is closed.
     ///
     /// # Panics
     ///
-    /// If the connection does not open, and in the cases of [`VirtualTime::run`]. Use [`Testkit::connect`] to test the opening.
+    /// If the connection does not open, and in the cases of [`VirtualTime::run`]. Use [`Testkit::connect`] to test connections
+    /// that do not open.
     #[track_caller]
     pub fn run<T>(&self, f: impl AsyncFnOnce(McpClient<R>) -> T) -> T {
         self.time.run(async {
@@ -140,7 +148,8 @@ impl<R> Testkit<R> {
         })
     }
 
-    /// Connects a client that is not open yet, for use within [`VirtualTime::run`] of [`Testkit::time`].
+    /// Creates a client of the server without opening the connection, for example to test `initialize`. Use the client within
+    /// [`VirtualTime::run`] of [`Testkit::time`].
     ///
     /// ```
     /// # use mcpwire_testkit::{ScriptedServer, Testkit};
@@ -153,7 +162,8 @@ impl<R> Testkit<R> {
         self.connect_with(ConnectOptions::new(self.config.clone()))
     }
 
-    /// Connects a client with these options, like [`Testkit::connect`]. Over HTTP, their `http` has no effect: use
+    /// Creates a client as [`Testkit::connect`] does, but with these options. Over HTTP, the `http` of the options is ignored. To
+    /// set it, use
     #[cfg_attr(feature = "http", doc = "[`ScriptedHttp::client_on`](crate::ScriptedHttp::client_on).")]
     #[cfg_attr(not(feature = "http"), doc = "`ScriptedHttp::client_on`.")]
     ///
@@ -172,17 +182,17 @@ impl<R> Testkit<R> {
         self.server.connect_on(self.time.runtime(), self.capacity, options)
     }
 
-    /// Returns the server.
+    /// Returns the scripted server, for example to change its script or to read the messages that it has received.
     pub fn server(&self) -> &ScriptedServer {
         &self.server
     }
 
-    /// Returns the virtual time.
+    /// Returns the virtual time in which the clients and the server run.
     pub fn time(&self) -> &VirtualTime {
         &self.time
     }
 
-    /// Returns all messages that the server has received, in order.
+    /// Returns all messages that the server has received from all clients, in order of arrival.
     pub fn recorded(&self) -> Vec<RecordedMessage> {
         self.server.recorded()
     }

@@ -1,4 +1,5 @@
-//! Tests of programs that use mcpwire, without a process, a network or a clock.
+//! A test kit for programs that use mcpwire: a scripted MCP server in memory, and virtual time. Tests need no process, no network
+//! and no real clock.
 //!
 //! ```
 //! # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::{ScriptedServer, Testkit}; } }
@@ -11,8 +12,8 @@
 //! assert_eq!(kit.server().calls("echo")[0].get(), r#"{"message":"hi"}"#);
 //! ```
 //!
-//! The client is the real one, including deadlines, cancellation, ordering and both eras of the protocol. Only the server is
-//! scripted, and the time is virtual: a test of a timeout of an hour takes no time, and every run of a test is the same.
+//! Tests use the real client with its deadlines, cancellation, message order and both eras of the protocol. Only the server is
+//! scripted. Time is virtual: a test of a one-hour timeout takes no real time, and all runs of a test are identical.
 //!
 //! The library `mcpwire` re-exports this crate as `mcpwire::testkit`, and the examples use that name. A program that depends on this
 //! crate itself writes `mcpwire_testkit`.
@@ -30,8 +31,8 @@
 //! | [`VirtualTime`] | a clock, timers and tasks; the time advances only while all tasks wait |
 //! | [`duplex`], [`pipe`] | streams in memory |
 //!
-//! To run on another runtime, in its time, connect a client with [`ScriptedServer::connect`]. Code that sleeps on tokio needs
-//! this. [`ScriptedServer::serve`] serves a client over any other streams.
+//! Code that sleeps on tokio must run on tokio. For such code, connect a client with [`ScriptedServer::connect`], which uses the
+//! runtime and the time of the caller. [`ScriptedServer::serve`] serves a client over any other pair of streams.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -72,7 +73,7 @@ pub use serve::ServeFuture;
 pub use server::ScriptedServer;
 pub use time::{Sleep, VirtualTime, VirtualTimer};
 
-/// Locks a mutex, also after a handler of a test has panicked.
+/// Locks a mutex, even if it is poisoned because a handler of a test has panicked.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! [`Outbox`]: the planned output of one connection, and [`Alarm`], which wakes the task that sends it.
+//! [`Outbox`]: the planned output of one connection. [`Alarm`]: a timer that wakes the task that sends the output.
 
 use std::collections::BTreeMap;
 use std::task::{Context, Poll, Waker};
@@ -15,37 +15,39 @@ pub(crate) struct Outbox {
     clock: Clock,
     due: BTreeMap<(Timestamp, u64), Planned>,
     planned: u64,
-    /// The requests to the client that it has not answered yet, by id.
+    /// The unanswered requests of the server to the client, each with its id.
     questions: Vec<(Json, Question)>,
-    /// The number of the client at the other end. Request ids are unique among the connections of one client.
+    /// The number of the client. The connections of a client share its number, because a response may arrive over another
+    /// connection than its request.
     pub(crate) client: usize,
-    /// Whether this connection is for messages that belong to no request.
+    /// Whether the connection carries messages that belong to no request, such as notifications to all clients.
     pub(crate) is_general: bool,
-    /// Wakes the task that sends the output. `None` until the task has run.
+    /// Wakes the task that sends the output of this connection. `None` until the task has run.
     pub(crate) waker: Option<Waker>,
 }
 
 struct Planned {
     output: Output,
-    /// The id of the request that is answered. `None` if the output belongs to no request.
+    /// The id of the client's request that this output belongs to; a cancellation removes both. `None` if the output belongs to
+    /// no request.
     request: Option<Json>,
 }
 
-/// An answer that waits for the client's response to a request, and then continues.
+/// The rest of an answer, which waits until the client has responded to a request of the server.
 pub(crate) struct Question {
     info: RequestInfo,
     pub(crate) then: Then,
     rest: Vec<Step>,
 }
 
-/// The request or notification that is answered.
+/// The properties of a client's request or notification that determine how to answer it.
 #[derive(Clone)]
 pub(crate) struct RequestInfo {
-    /// `None` for a notification.
+    /// The id of the request. `None` for a notification.
     pub(crate) id: Option<Json>,
-    /// Whether the request contains its revision, as requests of the modern era do.
+    /// Whether the request states its protocol revision in `_meta`, as requests of the modern era do.
     pub(crate) modern: bool,
-    /// The progress token, or `None` if the request has none.
+    /// The token that progress reports must contain. `None` if the client has not asked for progress reports.
     pub(crate) progress_token: Option<Json>,
 }
 
@@ -54,12 +56,13 @@ impl Outbox {
         Outbox { clock, due: BTreeMap::new(), planned: 0, questions: Vec::new(), client, is_general, waker: None }
     }
 
-    /// Plans output that belongs to no request, for the current time.
+    /// Plans output that belongs to no request. It is due at once.
     pub(crate) fn send(&mut self, output: Output) {
         self.plan(self.clock.now(), output, None);
     }
 
-    /// Plans the steps of an answer, starting after `latency`. `last_id` is the id of the last request to a client.
+    /// Plans the steps of an answer, which starts after `latency`. The steps after a request to the client wait for its response.
+    /// `last_id` is the number in the id of the last request to any client.
     pub(crate) fn answer(&mut self, info: &RequestInfo, steps: Vec<Step>, latency: Duration, last_id: &mut u64) {
         let mut at = self.clock.now() + latency;
         let mut steps = steps.into_iter();
@@ -81,26 +84,28 @@ impl Outbox {
         }
     }
 
-    /// Removes the request to the client with this id. Returns the answer that waits for its response, or `None` if the id is unknown.
+    /// Removes a request to the client by its id. Returns the answer that waits for the client's response, or `None` if the id is
+    /// unknown.
     pub(crate) fn take_question(&mut self, id: &Json) -> Option<Question> {
         let index = self.questions.iter().position(|(other, _)| other == id)?;
         Some(self.questions.remove(index).1)
     }
 
-    /// Plans the steps that depend on the client's response, and then the remaining steps of the answer.
+    /// Continues an answer after the client's response: plans the steps that depend on the response, and then the remaining
+    /// steps.
     pub(crate) fn go_on(&mut self, mut question: Question, answer: ScriptedResponse, last_id: &mut u64) {
         let mut steps = answer.steps;
         steps.append(&mut question.rest);
         self.answer(&question.info, steps, Duration::ZERO, last_id);
     }
 
-    /// Removes the planned output of a request, and its requests to the client.
+    /// Drops the answer to a cancelled request: removes its planned output, and its requests to the client.
     pub(crate) fn forget(&mut self, request: &Json) {
         self.due.retain(|_, planned| planned.request.as_ref() != Some(request));
         self.questions.retain(|(_, question)| question.info.id.as_ref() != Some(request));
     }
 
-    /// Returns the next output that is due, or `None` if nothing is due.
+    /// Removes and returns the next output that is due at `now`, or returns `None` if none is due.
     pub(crate) fn pop(&mut self, now: Timestamp) -> Option<Output> {
         let first = self.due.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove().output)
@@ -111,8 +116,8 @@ impl Outbox {
         self.due.keys().next().map(|(at, _)| *at)
     }
 
-    /// Returns the only planned output with its time, or `None` if it is not a response or there are others. A single response can
-    /// be sent over HTTP as JSON instead of an event stream.
+    /// Returns the time and the text of the planned response if no other output is planned, or else `None`. Over HTTP, a single
+    /// response can be sent as JSON instead of an event stream.
     #[cfg(feature = "http")]
     pub(crate) fn only_response(&self) -> Option<(Timestamp, &str)> {
         match self.due.first_key_value()? {
@@ -121,7 +126,8 @@ impl Outbox {
         }
     }
 
-    /// Returns whether no output is planned, and no answer waits for the client.
+    /// Returns whether no output is planned and no answer waits for the client. An event stream whose request was answered then
+    /// ends.
     #[cfg(feature = "http")]
     pub(crate) fn is_idle(&self) -> bool {
         self.due.is_empty() && self.questions.is_empty()
@@ -152,7 +158,7 @@ impl RequestInfo {
     }
 }
 
-/// The clock and the timer of a task.
+/// A timer with its clock. It wakes a task when the next output is due.
 pub(crate) struct Alarm {
     clock: Clock,
     timer: Box<dyn Timer>,
@@ -173,7 +179,7 @@ impl Alarm {
         self.clock.now()
     }
 
-    /// Polls the timer for this time.
+    /// Returns `Ready` if the time `at` has come. Otherwise, sets the timer to wake the task at this time.
     pub(crate) fn poll_until(&mut self, at: Timestamp, cx: &mut Context<'_>) -> Poll<()> {
         let now = self.now();
         if at <= now {

@@ -1,4 +1,4 @@
-//! Handles the messages that a scripted server receives, and has its default answers.
+//! Handles the messages that a [`ScriptedServer`] receives, and defines its default answers to the methods of the protocol.
 
 use mcpwire_driver::protocol::{Json, ProtocolVersion, RpcError, Timestamp};
 
@@ -9,20 +9,21 @@ use crate::response::ScriptedResponse;
 use crate::server::{Handler, ScriptedServer, State};
 use crate::wire::{json, trusted};
 
-/// The way to answer a request. The handler is called later, while the lock is not held.
+/// How to answer a request: with a given response, or by calling a handler of the test. The lock of the server is not held during
+/// the call.
 pub(crate) enum Plan {
     Respond(ScriptedResponse),
     Call(Handler, Json),
 }
 
-/// The key in `_meta` with the revision of a request (2026-07-28, basic/index, "Per-request protocol fields").
+/// The key in `_meta` for the protocol revision of a request (2026-07-28, basic/index, "Per-request protocol fields").
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// The first revision of the modern era. Revisions are dates, which sort as text.
 const MODERN: &str = ProtocolVersion::V2026_07_28.as_str();
 
 impl ScriptedServer {
-    /// Handles a message that arrived over a connection, and plans the answer.
+    /// Records a message that arrived over a connection, handles it, and plans the answer.
     pub(crate) fn receive(&self, connection: usize, now: Timestamp, line: &str) {
         let message = RecordedMessage::new(now.since_origin(), connection, line);
         let mut state = self.lock();
@@ -62,8 +63,8 @@ impl ScriptedServer {
         outbox.answer(&info, answer.steps, *latency, last_request_id);
     }
 
-    /// Continues the answer that waits for this response of the client. The response may arrive over any connection of the
-    /// client.
+    /// Handles a client's response to a request of the server: continues the answer that waits for the response. The response may
+    /// arrive over any connection of the client.
     fn answered(&self, connection: usize, message: &RecordedMessage) {
         let Some(id) = &message.id else { return };
         let mut state = self.lock();
@@ -86,7 +87,8 @@ impl ScriptedServer {
 }
 
 impl State {
-    /// Decides how to answer a request. `version` is the modern revision in the request, if any.
+    /// Decides how to answer a request. `version` is the protocol revision in the `_meta` of the request, or `None` for a legacy
+    /// request.
     pub(crate) fn plan(&self, method: &str, params: &Json, version: Option<&str>) -> Plan {
         if let Some(handler) = self.methods.get(method) {
             return Plan::Call(handler.clone(), params.clone());

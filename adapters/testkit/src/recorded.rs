@@ -5,15 +5,15 @@ use std::time::Duration;
 use mcpwire_driver::protocol::{Json, RpcError};
 use serde::de::DeserializeOwned;
 
-/// A message that a scripted server has received.
+/// A message that a [`ScriptedServer`](crate::ScriptedServer) has received from a client.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RecordedMessage {
-    /// The time of arrival, by the clock of the connection. In virtual time, this is the elapsed time.
+    /// The time of arrival, by the clock of the server's runtime. In virtual time, this is the elapsed time.
     pub at: Duration,
-    /// The number of the connection, starting at 0. Over HTTP, each request is a connection.
+    /// The number of the connection over which the message arrived, starting at 0. Over HTTP, each request is a connection.
     pub connection: usize,
-    /// The method. It is empty for responses to requests of the server, and for invalid lines.
+    /// The method of the request or notification. Empty for responses to requests of the server, and for invalid lines.
     pub method: String,
     /// The id of a request or response. `None` for notifications and invalid lines.
     pub id: Option<Json>,
@@ -37,18 +37,18 @@ impl RecordedMessage {
         }
     }
 
-    /// Returns whether this is a request.
+    /// Returns whether this message is a request: it has a method and an id.
     pub fn is_request(&self) -> bool {
         !self.method.is_empty() && self.id.is_some()
     }
 
-    /// Returns whether this is a notification.
+    /// Returns whether this message is a notification: it has a method and no id.
     pub fn is_notification(&self) -> bool {
         !self.method.is_empty() && self.id.is_none()
     }
 
-    /// Returns whether this is a response to a request of the server. [`RecordedMessage::message`] contains its `result` or
-    /// `error`.
+    /// Returns whether this message is a response to a request of the server. [`RecordedMessage::message`] contains its `result`
+    /// or `error`.
     pub fn is_answer(&self) -> bool {
         self.method.is_empty() && self.id.is_some()
     }
@@ -72,15 +72,15 @@ impl RecordedMessage {
     }
 }
 
-/// A cancellation of a request: the request timed out, or its future was dropped.
+/// A notification by which a client cancels a request, because the request timed out or its future was dropped.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Cancellation {
-    /// The time of arrival, by the clock of the connection.
+    /// The time of arrival, by the clock of the server's runtime.
     pub at: Duration,
-    /// The id of the request. [`ScriptedServer::requests`](crate::ScriptedServer::requests) contains the request.
+    /// The id of the cancelled request. [`ScriptedServer::requests`](crate::ScriptedServer::requests) contains the request.
     pub id: Json,
-    /// The reason of the client. `None` if the client gave none.
+    /// The reason that the client gave. `None` if it gave no reason.
     pub reason: Option<String>,
 }
 

@@ -11,8 +11,8 @@ use crate::wire;
 
 /// The steps in which a [`ScriptedServer`](crate::ScriptedServer) answers a request, in order.
 ///
-/// Texts, [`RpcError`]s, and `Result`s whose error implements `Display` convert to a response. Without a step that answers, as in
-/// [`ScriptedResponse::new`], the request is never answered. After a cancellation, the remaining steps are skipped.
+/// A text, an [`RpcError`], or a `Result` whose error implements `Display` converts to a response. Without a step that answers,
+/// as in [`ScriptedResponse::new`], the request is never answered. After a cancellation, the remaining steps are skipped.
 ///
 /// ```
 /// # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::{ScriptedResponse, ScriptedServer}; } }
@@ -44,32 +44,32 @@ pub(crate) enum Step {
         total: Option<f64>,
         message: Option<String>,
     },
-    /// A result, which gets a `resultType` in the modern era.
+    /// Answers with this result. In the modern era, `resultType: "complete"` is added.
     Complete(Json),
-    /// A result that is sent unchanged.
+    /// Answers with this result, unchanged.
     Result(Json),
     Refuse(RpcError),
-    /// A request to the client, and the steps after its response.
+    /// Sends a request to the client. `then` gets the client's response, and returns the next steps.
     Ask {
         method: String,
         params: Json,
         then: Then,
     },
-    /// Output that does not answer the request.
+    /// Sends output that does not answer the request, such as a notification.
     Send(Output),
 }
 
-/// The output of a connection.
+/// One piece of the output of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Output {
     Line(String),
-    /// The response to a request. It is the last line of a response over HTTP.
+    /// A line with the response to a request. Over HTTP, it is the last event of the stream.
     Response(String),
     Raw(Vec<u8>),
     Close,
 }
 
-/// A function that returns the steps after the client's response to a request.
+/// A function that gets the client's response to a request of the server, and returns the next steps of the answer.
 #[derive(Clone)]
 pub(crate) struct Then(pub(crate) Arc<dyn Fn(Result<Json, RpcError>) -> ScriptedResponse + Send + Sync>);
 
@@ -91,27 +91,27 @@ impl ScriptedResponse {
         ScriptedResponse::default()
     }
 
-    /// Waits before the next step.
+    /// Adds a pause before the next step, for example to make the client time out.
     pub fn wait(self, duration: Duration) -> Self {
         self.then(Step::Wait(duration))
     }
 
-    /// Reports progress with a total, if the request has a progress token.
+    /// Reports progress and its total. Has no effect if the request has no progress token.
     pub fn progress(self, progress: impl Into<f64>, total: impl Into<f64>) -> Self {
         self.then(Step::Progress { progress: progress.into(), total: Some(total.into()), message: None })
     }
 
-    /// Reports progress with a message and without a total, if the request has a progress token.
+    /// Reports progress with a message and without a total. Has no effect if the request has no progress token.
     pub fn progress_message(self, progress: impl Into<f64>, message: impl Into<String>) -> Self {
         self.then(Step::Progress { progress: progress.into(), total: None, message: Some(message.into()) })
     }
 
-    /// Answers with one block of text, as tools do.
+    /// Answers with a tool result that consists of one text block.
     pub fn text(self, text: impl AsRef<str>) -> Self {
         self.then(Step::Complete(wire::text_result(text.as_ref(), false)))
     }
 
-    /// Answers with a tool error (`isError`) and one block of text.
+    /// Answers with a tool error: a result with `isError` and one text block.
     pub fn error(self, text: impl AsRef<str>) -> Self {
         self.then(Step::Complete(wire::text_result(text.as_ref(), true)))
     }
@@ -125,10 +125,10 @@ impl ScriptedResponse {
         self.then(Step::Result(wire::json(&result)))
     }
 
-    /// Answers with an `input_required` result (2026-07-28, basic/patterns/mrtr). `input_requests` is an object of requests by
-    /// key, and may be empty.
+    /// Answers with an `input_required` result, to ask for input in the modern era (2026-07-28, basic/patterns/mrtr).
+    /// `input_requests` is an object of requests by key, and may be empty.
     ///
-    /// The client sends the request again with the answers and the state. A handler of its method
+    /// The client repeats its request, with its answers and the state. A handler of the request's method
     /// ([`ScriptedServer::on`](crate::ScriptedServer::on)) finds them as `inputResponses` and `requestState` in the parameters.
     ///
     /// ```
@@ -149,10 +149,10 @@ impl ScriptedResponse {
     }
 
     /// Sends a request to the client before the answer, as legacy servers do: `elicitation/create`, `sampling/createMessage`,
-    /// `roots/list`, `ping` or any other method. `()` stands for no parameters.
+    /// `roots/list`, `ping` or any other method. Pass `()` to send no parameters.
     ///
-    /// After the client's response, the server takes the steps that `then` returns, and then the steps after this one. Over HTTP,
-    /// the request is an event in the response. Clients do not answer requests of modern servers; use
+    /// `then` gets the client's response. The server takes the steps that `then` returns, and then the steps after this one. Over
+    /// HTTP, the request is an event in the response. Clients do not respond to requests of modern servers; use
     /// [`ScriptedResponse::input_required`] there.
     ///
     /// ```
@@ -186,12 +186,12 @@ impl ScriptedResponse {
         self.then(Step::Ask { method: method.into(), params: wire::json(&params), then })
     }
 
-    /// Answers with a JSON-RPC error.
+    /// Answers with a JSON-RPC error, so that the request fails. For a tool that fails, use [`ScriptedResponse::error`].
     pub fn refuse(self, error: RpcError) -> Self {
         self.then(Step::Refuse(error))
     }
 
-    /// Sends a notification. `()` stands for no parameters.
+    /// Sends a notification to the client that made the request. Pass `()` to send no parameters.
     ///
     /// # Panics
     ///
@@ -200,17 +200,17 @@ impl ScriptedResponse {
         self.then(Step::Send(Output::Line(wire::notification(method, &wire::json(&params)))))
     }
 
-    /// Sends a line of any text.
+    /// Sends any text as a line, for example an invalid message.
     pub fn line(self, line: impl Into<String>) -> Self {
         self.then(Step::Send(Output::Line(line.into())))
     }
 
-    /// Sends bytes unchanged and without a line end.
+    /// Sends bytes unchanged and without a line end, for example the beginning of a message.
     pub fn raw(self, bytes: impl Into<Vec<u8>>) -> Self {
         self.then(Step::Send(Output::Raw(bytes.into())))
     }
 
-    /// Closes the connection.
+    /// Closes the connection after the output of the earlier steps.
     pub fn close(self) -> Self {
         self.then(Step::Send(Output::Close))
     }
@@ -244,7 +244,7 @@ impl From<RpcError> for ScriptedResponse {
 }
 
 impl<T: Into<ScriptedResponse>, E: Display> From<Result<T, E>> for ScriptedResponse {
-    /// Converts the error to a tool error (`isError`).
+    /// Converts an `Err` to a tool error (`isError`) with the text of the error, and an `Ok` as its value converts.
     fn from(result: Result<T, E>) -> Self {
         match result {
             Ok(answer) => answer.into(),

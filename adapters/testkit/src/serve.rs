@@ -17,10 +17,11 @@ use crate::response::Output;
 use crate::server::{PIPE_CAPACITY, ScriptedServer};
 
 impl ScriptedServer {
-    /// Connects a new client to this server in memory, on the current runtime. The connection is not open yet.
+    /// Creates a client that is connected to this server in memory, on the current runtime. Call `initialize` to open the
+    /// connection.
     ///
-    /// The time is that of the runtime. Use this for code that sleeps on tokio, because a [`Testkit`](crate::Testkit) runs
-    /// outside of tokio. With `#[tokio::test(start_paused = true)]`, the time is virtual too.
+    /// Delays and timeouts use the time of the runtime. Use `connect` for code that sleeps on tokio, because a
+    /// [`Testkit`](crate::Testkit) runs outside of tokio. With `#[tokio::test(start_paused = true)]`, the time is virtual too.
     ///
     /// ```
     /// # mod mcpwire { pub use mcpwire_driver::{ConnectOptions, Error}; pub mod testkit { pub use
@@ -40,12 +41,12 @@ impl ScriptedServer {
     /// ```
     ///
     /// # Panics
-    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
+    /// If `R` needs a runtime, as tokio does, and this is called outside of one.
     pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> McpClient<R> {
         self.connect_on(R::current(), PIPE_CAPACITY, options)
     }
 
-    /// Connects a new client to this server on a runtime, over streams that hold `capacity` bytes each way.
+    /// Creates a client that is connected to this server on `runtime`, over streams that hold `capacity` bytes in each direction.
     pub(crate) fn connect_on<R>(
         &self,
         runtime: Arc<dyn Runtime>,
@@ -57,12 +58,12 @@ impl ScriptedServer {
         McpClient::over_on(runtime, ours.reader, ours.writer, options)
     }
 
-    /// Serves a client over any pair of streams, in the time of the current runtime.
+    /// Returns a future that serves one client over any pair of streams. Delays use the time of the current runtime.
     ///
-    /// Spawn the future on this runtime. It ends with the connection, and dropping it closes the connection.
+    /// Spawn the future on this runtime. It ends when the connection is closed. Dropping the future closes the connection.
     ///
     /// # Panics
-    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
+    /// If `R` needs a runtime, as tokio does, and this is called outside of one.
     pub fn serve<R: CurrentRuntime>(
         &self,
         reader: impl AsyncRead + Send + 'static,
@@ -71,7 +72,7 @@ impl ScriptedServer {
         self.serve_on(&*R::current(), reader, writer)
     }
 
-    /// Serves a client as [`ScriptedServer::serve`] does, in the time of this runtime.
+    /// Returns a future that serves one client as [`ScriptedServer::serve`] does. Delays use the time of `runtime`.
     pub fn serve_on(
         &self,
         runtime: &dyn Runtime,
@@ -92,7 +93,7 @@ impl ScriptedServer {
         }
     }
 
-    /// Opens a connection of a client. `None` stands for a new client. Returns the number of the connection.
+    /// Registers a new connection, and returns its number. `client` is the number of a known client, or `None` for a new client.
     pub(crate) fn open(&self, clock: &Clock, client: Option<usize>, is_general: bool) -> usize {
         let mut state = self.lock();
         let connection = state.connections;
@@ -101,23 +102,23 @@ impl ScriptedServer {
         connection
     }
 
-    /// Removes a connection.
+    /// Removes a connection and its planned output.
     pub(crate) fn disconnect(&self, connection: usize) {
         let outbox = self.lock().outboxes.remove(&connection);
         // The lock is not held here: dropping a waker may drop its task, which may use the server.
         drop(outbox);
     }
 
-    /// Stores the waker of the task that sends the output of a connection. It is woken when another task plans output.
+    /// Stores the waker of the task that sends the output of a connection. Other tasks wake it when they plan output.
     pub(crate) fn set_waker(&self, connection: usize, cx: &Context<'_>) {
         let former =
             self.lock().outboxes.get_mut(&connection).and_then(|outbox| outbox.waker.replace(cx.waker().clone()));
-        // The lock is not held here, either.
+        // The lock is not held here: dropping a waker may drop its task, which may use the server.
         drop(former);
     }
 }
 
-/// The future that serves one connection. [`ScriptedServer::serve`] creates it; spawn it on a runtime.
+/// The future that serves one connection of a [`ScriptedServer`]. Created by [`ScriptedServer::serve`]; spawn it on a runtime.
 ///
 /// It ends when either side has closed the connection.
 #[must_use = "a server answers only while it is polled"]
@@ -127,9 +128,9 @@ pub struct ServeFuture {
     reader: Reader,
     writer: Writer,
     alarm: Alarm,
-    /// The beginning of a line whose end has not arrived.
+    /// The bytes of a line whose end has not arrived yet.
     input: Vec<u8>,
-    /// The bytes to write.
+    /// The bytes that are due and not yet written to the client.
     output: VecDeque<u8>,
     /// Whether to close the connection after `output` is written.
     is_closing: bool,
@@ -137,7 +138,7 @@ pub struct ServeFuture {
 }
 
 impl ServeFuture {
-    /// Reads and handles the messages in the pipe. Returns whether there were any.
+    /// Reads bytes from the client, and handles the complete messages. Returns whether it made progress.
     fn read(&mut self, cx: &mut Context<'_>) -> bool {
         if !self.server.lock().reads {
             return false;
@@ -165,7 +166,7 @@ impl ServeFuture {
         self.input.extend_from_slice(chunk);
     }
 
-    /// Moves the output that is due to `output`. Returns whether there was any.
+    /// Moves the planned output that is due to the buffer `output`. Returns whether it made progress.
     fn collect_output(&mut self) -> bool {
         let before = (self.output.len(), self.is_closing);
         let mut state = self.server.lock();
@@ -185,7 +186,7 @@ impl ServeFuture {
         before != (self.output.len(), self.is_closing)
     }
 
-    /// Writes as much as the pipe takes. Returns whether it took anything.
+    /// Writes as many bytes of `output` as the pipe accepts. Returns whether it made progress.
     fn write(&mut self, cx: &mut Context<'_>) -> bool {
         let mut any = false;
         while !self.is_over && !self.output.is_empty() {
@@ -200,7 +201,7 @@ impl ServeFuture {
         any
     }
 
-    /// Polls the timer for the next output. Returns whether the timer has fired.
+    /// Sets the timer for the next planned output. Returns whether this output is due now.
     fn poll_timer(&mut self, cx: &mut Context<'_>) -> bool {
         let next = self.server.lock().outboxes.get(&self.connection).and_then(Outbox::next);
         next.is_some_and(|next| !self.is_closing && self.alarm.poll_until(next, cx).is_ready())

@@ -16,13 +16,14 @@ use crate::recorded::{Cancellation, RecordedMessage};
 use crate::response::{Output, ScriptedResponse};
 use crate::wire;
 
-/// The default capacity of a pipe, in bytes: that of a pipe on Linux.
+/// The default capacity of a pipe between client and server, in bytes. 64 KiB: the capacity of a pipe on Linux.
 pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;
 
-/// A server that follows a script and records what it receives.
+/// An MCP server for tests. It answers requests as a script says, and records all messages that it receives.
 ///
-/// Without a script, it supports both eras (`server/discover` and `initialize`), has no tools, answers `ping`, and rejects
-/// unknown methods. Clones share the server. Any number of clients can connect, and the script can change at any time.
+/// Without a script, the server supports both eras (`server/discover` and `initialize`), has no tools, answers `ping`, and
+/// rejects unknown methods. Clones refer to the same server. Any number of clients can connect, and the script can change at any
+/// time.
 ///
 /// A [`Testkit`](crate::Testkit) runs it in virtual time. [`ScriptedServer::serve`] runs it on any runtime:
 ///
@@ -47,7 +48,7 @@ pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;
 #[derive(Clone)]
 pub struct ScriptedServer(Arc<Mutex<State>>);
 
-/// A handler of requests. Gets the parameters of a request, or the arguments of a tool.
+/// A function of the test that answers a request. It gets the parameters of the request or, for a tool call, the arguments.
 pub(crate) type Handler = Arc<Mutex<dyn FnMut(&Json) -> ScriptedResponse + Send>>;
 
 #[derive(Default)]
@@ -56,7 +57,7 @@ pub(crate) struct State {
     pub(crate) version: String,
     pub(crate) versions: Vec<String>,
     pub(crate) capabilities: Json,
-    /// The instructions. `None` if the server sends none.
+    /// The text that the server sends to clients as `instructions`. `None` if the server sends no instructions.
     pub(crate) instructions: Option<String>,
     /// The name, the definition and the handler of each tool, in the order in which they were added.
     pub(crate) tools: Vec<(String, Json, Handler)>,
@@ -66,15 +67,15 @@ pub(crate) struct State {
     pub(crate) ignores_cancellations: bool,
     pub(crate) reads: bool,
     pub(crate) recorded: Vec<RecordedMessage>,
-    /// The output of each open connection.
+    /// The planned output of each open connection, by the number of the connection.
     pub(crate) outboxes: BTreeMap<usize, Outbox>,
     pub(crate) connections: usize,
-    /// The id of the last request to a client.
+    /// The number in the id of the last request that the server has sent to any client. 0 before the first request.
     pub(crate) last_request_id: u64,
 }
 
 impl ScriptedServer {
-    /// Creates a server without tools that speaks all revisions of the protocol.
+    /// Creates a server without tools that supports all revisions of the protocol.
     pub fn new() -> Self {
         ScriptedServer(Arc::new(Mutex::new(State {
             name: "scripted".into(),
@@ -87,18 +88,19 @@ impl ScriptedServer {
         })))
     }
 
-    /// Sets the name and the version of the server.
+    /// Sets the name and the version that the server reports as `serverInfo`. The default is `scripted`, version 1.0.0.
     pub fn server_info(self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.change(|state| (state.name, state.version) = (name.into(), version.into()))
     }
 
-    /// Limits the server to one era.
+    /// Limits the server to the protocol revisions of one era, for example to test a client against a legacy server.
     pub fn era(self, era: Era) -> Self {
         let versions = ProtocolVersion::ALL.into_iter().filter(|version| version.era() == era);
         self.versions(versions.map(|version| version.to_string()))
     }
 
-    /// Sets the revisions of the protocol that the server supports. They may be unknown to this library.
+    /// Sets the protocol revisions that the server supports, such as `2025-11-25`. Revisions that this library does not know are
+    /// allowed. The default is all revisions of this library.
     pub fn versions(self, versions: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.change(|state| state.versions = versions.into_iter().map(Into::into).collect())
     }
@@ -112,12 +114,13 @@ impl ScriptedServer {
         self.change(|state| state.capabilities = wire::json(&capabilities))
     }
 
-    /// Sets the `instructions` of the server.
+    /// Sets the `instructions` that the server sends to each client that connects. By default, it sends none.
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         self.change(|state| state.instructions = Some(instructions.into()))
     }
 
-    /// Adds a tool that takes any arguments, and answers with what `handler` returns. Replaces a tool of the same name.
+    /// Adds a tool that accepts any arguments. For each call, `handler` gets the arguments and returns the answer. Replaces a
+    /// tool of the same name.
     ///
     /// ```
     /// # use mcpwire_testkit::ScriptedServer;
@@ -138,7 +141,7 @@ impl ScriptedServer {
         self.tool_with(definition, handler)
     }
 
-    /// Adds a tool with this definition, which `tools/list` returns unchanged. See [`ScriptedServer::tool`].
+    /// Adds a tool as [`ScriptedServer::tool`] does, but with this definition. `tools/list` returns the definition unchanged.
     ///
     /// ```
     /// # use mcpwire_testkit::ScriptedServer;
@@ -164,10 +167,10 @@ impl ScriptedServer {
         })
     }
 
-    /// Sets the handler of a method, which replaces the default. Any method is allowed, including `server/discover` and
-    /// `initialize`.
+    /// Sets the handler of a method, in place of the server's default answer. Any method is allowed, including `server/discover`,
+    /// `initialize` and notifications.
     ///
-    /// For a notification, steps that answer a request have no effect.
+    /// The handler of a notification can send messages. Its steps that answer a request have no effect.
     ///
     /// ```
     /// # use mcpwire_testkit::{ScriptedResponse, ScriptedServer};
@@ -184,33 +187,36 @@ impl ScriptedServer {
         self.change(|state| drop(state.methods.insert(method.into(), shared(handler))))
     }
 
-    /// Sets the number of tools on a page of the list. By default, one page has all of them.
+    /// Sets the maximum number of tools on a page of `tools/list`, at least 1. By default, one page has all tools.
     pub fn page_size(self, tools: usize) -> Self {
         self.change(|state| state.page_size = tools.max(1))
     }
 
-    /// Sets the delay before the first step of each answer. The default is zero.
+    /// Sets the delay between a request and the first step of its answer, for all requests. The default is zero.
     pub fn latency(self, latency: Duration) -> Self {
         self.change(|state| state.latency = latency)
     }
 
-    /// Lets the server answer cancelled requests, as a server does that receives the cancellation too late.
+    /// Makes the server answer requests even if the client has cancelled them. This simulates a cancellation that arrives too
+    /// late.
     pub fn ignore_cancellations(self) -> Self {
         self.change(|state| state.ignores_cancellations = true)
     }
 
-    /// Removes a tool. Clients are not notified; use [`ScriptedServer::notify`] for that.
+    /// Removes a tool. Clients are not notified: send `notifications/tools/list_changed` with [`ScriptedServer::notify`] if they
+    /// are to know.
     pub fn remove_tool(&self, name: &str) {
         self.lock().tools.retain(|(known, ..)| known != name);
     }
 
-    /// Sets whether the server reads. While it does not, messages of clients stay in the pipe.
+    /// Sets whether the server reads messages. While it does not read, messages of clients stay in the pipe. The default is
+    /// `true`.
     pub fn set_reading(&self, reads: bool) {
         self.lock().reads = reads;
         self.wake();
     }
 
-    /// Sends a notification to all connected clients. `()` stands for no parameters.
+    /// Sends a notification to all connected clients. Pass `()` to send no parameters.
     ///
     /// # Panics
     ///
@@ -219,10 +225,11 @@ impl ScriptedServer {
         self.send(&Output::Line(wire::notification(method, &wire::json(&params))));
     }
 
-    /// Sends a request to all connected clients. Returns its id; the recorded messages contain the responses with this id.
+    /// Sends a request to all connected clients, and returns its id. [`ScriptedServer::recorded`] contains the clients' responses
+    /// with this id.
     ///
-    /// [`ScriptedResponse::ask`] asks in the middle of a call instead. Clients do not answer servers of the modern era, which may
-    /// not send requests.
+    /// To send a request in the middle of a tool call, use [`ScriptedResponse::ask`]. Clients of a modern server do not respond,
+    /// because modern servers must not send requests.
     ///
     /// # Panics
     ///
@@ -233,12 +240,13 @@ impl ScriptedServer {
         id
     }
 
-    /// Sends a line of any text to all connected clients.
+    /// Sends any text as a line to all connected clients, for example an invalid message.
     pub fn line(&self, line: impl Into<String>) {
         self.send(&Output::Line(line.into()));
     }
 
-    /// Closes all connections, after the output that is due was sent. Over HTTP, closes the streams that belong to no request.
+    /// Closes all connections, after sending the output that is already due. Over HTTP, closes only the streams that belong to no
+    /// request.
     pub fn close(&self) {
         self.send(&Output::Close);
     }
@@ -248,27 +256,28 @@ impl ScriptedServer {
         self.lock().outboxes.len()
     }
 
-    /// Returns all messages that the server has received, in order.
+    /// Returns all messages that the server has received from all clients, in order of arrival.
     pub fn recorded(&self) -> Vec<RecordedMessage> {
         self.lock().recorded.clone()
     }
 
-    /// Returns all messages that the server has received, and removes them.
+    /// Returns all messages that the server has received, and clears the record. The next call returns only later messages.
     pub fn take_recorded(&self) -> Vec<RecordedMessage> {
         mem::take(&mut self.lock().recorded)
     }
 
-    /// Returns the requests that the server has received.
+    /// Returns the requests that the server has received, in order of arrival.
     pub fn requests(&self) -> Vec<RecordedMessage> {
         self.select(RecordedMessage::is_request)
     }
 
-    /// Returns the notifications that the server has received.
+    /// Returns the notifications that the server has received, in order of arrival.
     pub fn notifications(&self) -> Vec<RecordedMessage> {
         self.select(RecordedMessage::is_notification)
     }
 
-    /// Returns the arguments of each call of a tool.
+    /// Returns the arguments of each call of the tool with this name, in order of arrival. A call without arguments counts as
+    /// `null`.
     pub fn calls(&self, tool: &str) -> Vec<Json> {
         let state = self.lock();
         let calls = state.recorded.iter().filter(|message| message.is_request() && message.method == "tools/call");
@@ -276,7 +285,8 @@ impl ScriptedServer {
         calls.map(|call| call.param("arguments").unwrap_or_default()).collect()
     }
 
-    /// Returns the requests that clients have cancelled.
+    /// Returns the cancellations that clients have sent, in order of arrival. A client cancels a request that timed out or whose
+    /// future was dropped.
     pub fn cancellations(&self) -> Vec<Cancellation> {
         self.lock().recorded.iter().filter_map(Cancellation::of).collect()
     }
@@ -309,7 +319,8 @@ impl ScriptedServer {
 
 #[cfg(feature = "http")]
 impl State {
-    /// Returns the connection for a client's messages that belong to no request, or `None` if the client has none.
+    /// Returns the number of the connection that is open for a client's messages that belong to no request, such as its HTTP GET
+    /// stream. `None` if the client has no such connection.
     pub(crate) fn general_connection(&self, client: Option<usize>) -> Option<usize> {
         let is_general = |outbox: &Outbox| outbox.is_general && Some(outbox.client) == client;
         self.outboxes.iter().find(|(_, outbox)| is_general(outbox)).map(|(connection, _)| *connection)

@@ -15,13 +15,13 @@ use mcpwire_driver::{Clock, CurrentRuntime, Runtime, Streams, TaskFuture, Timer}
 
 use crate::executor::{Tasks, Timeline};
 
-/// A deterministic runtime on one thread whose time advances when no task can run.
+/// A deterministic, single-threaded runtime with a virtual clock. When no task can run, the time advances to the next timer.
 ///
-/// [`VirtualTime::run`] polls a future and the spawned tasks in the order in which they were woken. When none of them can run,
-/// the time advances to the next timer. The runtime has no other threads, processes or sockets: `run` panics if the future waits
-/// for one of them.
+/// [`VirtualTime::run`] polls a future and the spawned tasks in the order in which they were woken. When all of them wait, the
+/// time advances to the next timer. The runtime has no other threads, processes or sockets: `run` panics if the future waits for
+/// one of them.
 ///
-/// Clones share one time. [`VirtualTime::runtime`] returns the [`Runtime`] for programs that take one.
+/// Clones share the time and the tasks. [`VirtualTime::runtime`] returns the [`Runtime`] for programs that take one.
 ///
 /// ```
 /// # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::VirtualTime; } }
@@ -41,7 +41,8 @@ pub struct VirtualTime {
 }
 
 impl VirtualTime {
-    /// The time at which virtual time begins, since the beginning of 1970 (UTC): the beginning of 2026.
+    /// The date at which virtual time begins, as the time since the Unix epoch: 2026-01-01 00:00 UTC. Code that asks the runtime
+    /// for the date gets this date plus the elapsed time.
     pub const UNIX_START: Duration = Duration::from_secs(1_767_225_600);
 
     /// Creates a runtime without tasks, whose time is zero.
@@ -54,19 +55,19 @@ impl VirtualTime {
         self.timeline.now().since_origin()
     }
 
-    /// Returns the clock of this time, for a client or a server.
+    /// Returns a clock that reads the virtual time, for a client or a server.
     pub fn clock(&self) -> Clock {
         self.timeline.clock()
     }
 
-    /// Creates a timer of this time, for a client or a server.
+    /// Creates a timer that fires in virtual time, for a client or a server.
     pub fn timer(&self) -> VirtualTimer {
         VirtualTimer::new(&self.timeline)
     }
 
     /// Returns the [`Runtime`], for [`McpClient::over_on`](mcpwire_driver::McpClient::over_on) and other functions that take one.
     ///
-    /// Its tasks are dropped with the last clone of this `VirtualTime`.
+    /// The tasks are dropped with the last clone of this `VirtualTime`, even if the returned runtime still exists.
     pub fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(VirtualRuntime { timeline: Arc::clone(&self.timeline), tasks: Arc::downgrade(&self.tasks) })
     }
@@ -85,8 +86,8 @@ impl VirtualTime {
 
     /// Runs a future to its end, together with the spawned tasks.
     ///
-    /// After the end of the future, the tasks run until none is ready, so that the other side has also received a cancellation or
-    /// the end of a connection. The time does not advance for this.
+    /// After the end of the future, the tasks run until none is ready, without advancing the time. The other side of a connection
+    /// has then received the last messages, such as a cancellation, or the end of the connection.
     ///
     /// # Panics
     /// If the future waits and neither a task nor a timer can wake it; if tasks wake each other forever while the time stands
@@ -97,10 +98,11 @@ impl VirtualTime {
         self.tasks.run(future, &self.timeline)
     }
 
-    /// Advances the time by `duration`, and runs the tasks. Within [`VirtualTime::run`], await [`VirtualTime::sleep`] instead.
+    /// Advances the time by `duration`, and runs the tasks meanwhile. Within [`VirtualTime::run`], await [`VirtualTime::sleep`]
+    /// instead.
     ///
     /// # Panics
-    /// As [`VirtualTime::run`].
+    /// In the cases of [`VirtualTime::run`].
     #[track_caller]
     pub fn advance(&self, duration: Duration) {
         self.run(self.sleep(duration));
@@ -117,13 +119,14 @@ impl CurrentRuntime for VirtualTime {
     /// Returns the runtime whose [`VirtualTime::run`] runs on this thread.
     ///
     /// # Panics
-    /// If this thread runs no virtual time.
+    /// If it is called outside of [`VirtualTime::run`].
     fn current() -> Arc<dyn Runtime> {
         CurrentGuard::get().runtime()
     }
 }
 
-/// The [`Runtime`] of a [`VirtualTime`]. Holds the tasks weakly, because they hold the runtime.
+/// The [`Runtime`] of a [`VirtualTime`]. Refers to the tasks weakly, because tasks may own the runtime and would otherwise never
+/// be dropped.
 struct VirtualRuntime {
     timeline: Arc<Timeline>,
     tasks: Weak<Tasks>,
@@ -136,7 +139,7 @@ impl Runtime for VirtualRuntime {
         }
     }
 
-    /// Runs the function in a task. It must not wait, because there is one thread.
+    /// Runs the function in a task. The function must not block, because all tasks share one thread.
     #[cfg(feature = "http")]
     fn spawn_blocking(&self, task: mcpwire_driver::BlockingTask) {
         self.spawn(Box::pin(async move { task() }));
@@ -164,7 +167,7 @@ thread_local! {
     static CURRENT: RefCell<Option<VirtualTime>> = const { RefCell::new(None) };
 }
 
-/// Makes a [`VirtualTime`] the current one of the thread until dropped.
+/// Makes a [`VirtualTime`] the current one of this thread. When the guard is dropped, restores the previous one.
 struct CurrentGuard(Option<VirtualTime>);
 
 impl CurrentGuard {
@@ -185,7 +188,7 @@ impl Drop for CurrentGuard {
     }
 }
 
-/// A timer in virtual time. Returned by [`VirtualTime::timer`].
+/// A timer that fires in virtual time. Created by [`VirtualTime::timer`].
 pub struct VirtualTimer {
     timeline: Arc<Timeline>,
     id: u64,
@@ -200,7 +203,7 @@ impl VirtualTimer {
 
     fn remove_waker(&self) {
         let waker = self.at.and_then(|at| self.timeline.lock().timers.remove(&(at, self.id)));
-        // The lock is not held here: dropping a waker may drop its task, with other timers.
+        // The lock is not held here: dropping a waker may drop its task and the timers of the task.
         drop(waker);
     }
 }
@@ -235,7 +238,7 @@ impl fmt::Debug for VirtualTimer {
     }
 }
 
-/// A future that ends after a duration of virtual time. Returned by [`VirtualTime::sleep`].
+/// A future that ends after a duration of virtual time. Created by [`VirtualTime::sleep`].
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Sleep(VirtualTimer);

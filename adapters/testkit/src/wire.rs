@@ -1,9 +1,9 @@
-//! Writes JSON-RPC messages.
+//! Functions that write the JSON-RPC messages of a scripted server as text.
 
 use mcpwire_driver::protocol::{Json, RpcError};
 use serde::Serialize;
 
-/// Serializes a value of a test as JSON on one line.
+/// Serializes a value as JSON without line breaks, because each message must be one line.
 ///
 /// # Panics
 ///
@@ -17,7 +17,7 @@ pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> Json {
     }
 }
 
-/// Returns the id of the next request to a client. `last` is the number of the last request.
+/// Returns the id of the next request to a client, such as `server-1`. Increments `last`, the number of the last request.
 pub(crate) fn next_request_id(last: &mut u64) -> Json {
     *last += 1;
     json(&format!("server-{last}"))
@@ -27,7 +27,7 @@ pub(crate) fn result(id: &Json, result: &Json) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-/// Writes a result with `resultType: "complete"` (2026-07-28, basic/index, "Result Responses").
+/// Writes a response whose result has `resultType: "complete"` (2026-07-28, basic/index, "Result Responses").
 pub(crate) fn complete_result(id: &Json, object: &Json) -> String {
     let members = object.get().strip_prefix('{').unwrap_or_default();
     let comma = if members.starts_with('}') { "" } else { "," };
@@ -40,12 +40,12 @@ pub(crate) fn error(id: &Json, error: &RpcError) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}{data}}}}}"#)
 }
 
-/// Writes a notification. `null` stands for no parameters.
+/// Writes a notification. If `params` is `null`, the message has no member `params`.
 pub(crate) fn notification(method: &str, params: &Json) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":{}{}}}"#, json(method), params_member(params))
 }
 
-/// Writes a request. `null` stands for no parameters.
+/// Writes a request. If `params` is `null`, the message has no member `params`.
 pub(crate) fn request(id: &Json, method: &str, params: &Json) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{}{}}}"#, json(method), params_member(params))
 }
@@ -61,14 +61,14 @@ pub(crate) fn text_result(text: &str, is_error: bool) -> Json {
     trusted(format!(r#"{{"content":[{{"type":"text","text":{}}}],"isError":{is_error}}}"#, json(text)))
 }
 
-/// Writes an `input_required` result. Without requests or a state, the result does not have their member.
+/// Writes an `input_required` result. Omits `inputRequests` if there are no requests, and `requestState` if there is no state.
 pub(crate) fn input_required(requests: &Json, state: Option<&str>) -> Json {
     let requests = if requests.get() == "{}" { String::new() } else { format!(r#","inputRequests":{requests}"#) };
     let state = state.map(|state| format!(r#","requestState":{}"#, json(state))).unwrap_or_default();
     trusted(format!(r#"{{"resultType":"input_required"{requests}{state}}}"#))
 }
 
-/// Converts a text to [`Json`]. Callers pass only valid JSON.
+/// Converts a text that is known to be valid JSON to [`Json`].
 pub(crate) fn trusted(text: String) -> Json {
     Json::parse(text).unwrap_or_default()
 }

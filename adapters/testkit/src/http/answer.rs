@@ -1,4 +1,4 @@
-//! [`HttpAnswer`]: a scripted HTTP response, in place of one of the scripted server.
+//! [`HttpAnswer`]: an HTTP response that a test scripts, in place of the server's response.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +10,8 @@ use crate::wire;
 
 /// A scripted HTTP response: its status, its headers, and its body part by part.
 ///
-/// A status code converts to an answer. [`HttpAnswer::wait`] before the first part of the body delays the whole response.
+/// A `u16` converts to a response with this status. [`HttpAnswer::wait`] before the first part of the body delays the whole
+/// response.
 ///
 /// ```
 /// # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::HttpAnswer; } }
@@ -31,12 +32,12 @@ use crate::wire;
 pub struct HttpAnswer {
     pub(super) status: u16,
     pub(crate) headers: Vec<(String, Vec<u8>)>,
-    /// The delay of the head.
+    /// The delay of the status and the headers.
     pub(crate) delay: Duration,
-    /// The body, each part with the time since the head.
+    /// The parts of the body, each with its delay after the headers.
     pub(super) parts: Vec<(Duration, Part)>,
     elapsed: Duration,
-    /// The reason for which the request fails without a response. `None` if there is a response.
+    /// The kind and the text of the error, if the request fails without a response. `None` if there is a response.
     pub(super) failure: Option<(FailureKind, String)>,
 }
 
@@ -47,7 +48,7 @@ pub(super) enum Part {
 }
 
 impl HttpAnswer {
-    /// Creates a response with this status, without headers and body.
+    /// Creates a response with this status code, without headers and body.
     pub fn status(status: u16) -> Self {
         HttpAnswer {
             status,
@@ -59,7 +60,7 @@ impl HttpAnswer {
         }
     }
 
-    /// Creates a response with this value as JSON.
+    /// Creates a response with this status and a JSON body.
     ///
     /// # Panics
     ///
@@ -69,12 +70,13 @@ impl HttpAnswer {
         answer.body(wire::json(&value).get())
     }
 
-    /// Creates a response with an event stream.
+    /// Creates a response with status 200 whose body is a stream of server-sent events. Add the events with
+    /// [`HttpAnswer::event`].
     pub fn events() -> Self {
         HttpAnswer::status(200).header("Content-Type", "text/event-stream")
     }
 
-    /// Creates a failure without a response: the server cannot be reached, or the connection is lost.
+    /// Makes the request fail without a response, for example because the server cannot be reached or the connection is lost.
     pub fn failure(kind: FailureKind, detail: impl Into<String>) -> Self {
         HttpAnswer { failure: Some((kind, detail.into())), ..HttpAnswer::status(0) }
     }
@@ -90,7 +92,7 @@ impl HttpAnswer {
         found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
     }
 
-    /// Returns the whole body. Invalid UTF-8 is replaced.
+    /// Returns all parts of the body as one text. Invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         let bytes = self.parts.iter().filter_map(|(_, part)| match part {
             Part::Bytes(bytes) => Some(bytes.as_slice()),
@@ -99,13 +101,14 @@ impl HttpAnswer {
         String::from_utf8_lossy(&bytes.collect::<Vec<_>>().concat()).into_owned()
     }
 
-    /// Adds a header.
+    /// Adds a header to the response. Earlier headers of the same name stay.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into().into_bytes()));
         self
     }
 
-    /// Waits before the next part of the body. Before the first part, this delays the head, except for an event stream.
+    /// Adds a pause before the next part of the body. A pause before the first part also delays the status and the headers,
+    /// except for an event stream.
     pub fn wait(mut self, duration: Duration) -> Self {
         let is_stream = self.headers.iter().any(|(_, value)| value == b"text/event-stream");
         let waits = if self.parts.is_empty() && !is_stream { &mut self.delay } else { &mut self.elapsed };
@@ -113,13 +116,13 @@ impl HttpAnswer {
         self
     }
 
-    /// Adds bytes to the body.
+    /// Adds bytes to the end of the body.
     pub fn body(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.parts.push((self.elapsed, Part::Bytes(bytes.into())));
         self
     }
 
-    /// Adds an event with a message.
+    /// Adds a server-sent event with this JSON-RPC message to the body.
     ///
     /// # Panics
     ///
@@ -128,7 +131,7 @@ impl HttpAnswer {
         self.body(format!("data: {}\n\n", wire::json(&message)))
     }
 
-    /// Breaks the connection before the end of the body.
+    /// Ends the body with a connection reset, as when the connection is lost.
     pub fn cut(mut self) -> Self {
         self.parts.push((self.elapsed, Part::Cut(io::ErrorKind::ConnectionReset)));
         self

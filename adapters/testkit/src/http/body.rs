@@ -17,14 +17,14 @@ use crate::outbox::Alarm;
 use crate::response::Output;
 use crate::server::ScriptedServer;
 
-/// The source of a body.
+/// The source of the bytes of a response body.
 pub(super) enum Source {
-    /// The parts of a scripted response, each with its time.
+    /// The parts of a scripted response, each with the time at which it arrives.
     Parts(VecDeque<(Timestamp, Part)>),
     Events(Events),
 }
 
-/// The output of a connection of the scripted server, which is sent as events.
+/// The output of one connection of the scripted server. Each message becomes a server-sent event.
 pub(crate) struct Events {
     pub(super) server: ScriptedServer,
     pub(super) connection: usize,
@@ -32,12 +32,12 @@ pub(crate) struct Events {
     pub(super) has_answered: bool,
 }
 
-/// The result of reading from a source.
+/// The result of reading from the source of a body.
 enum Next {
     Bytes(Vec<u8>),
-    /// The end of the body, or the error of a connection that broke.
+    /// The end of the body, or the error if the connection was lost.
     End(io::Result<()>),
-    /// There is nothing until this time, or until the task is woken.
+    /// There are no bytes until this time. `None`: until the task is woken.
     Wait(Option<Timestamp>),
 }
 
@@ -78,10 +78,10 @@ impl Events {
     }
 }
 
-/// The requests whose responses the client has dropped before their end.
+/// The requests whose response the client has dropped before its end.
 pub(crate) type Aborted = Arc<Mutex<Vec<HttpRequest>>>;
 
-/// The body of a response. If it is dropped before its end, its request is recorded as aborted.
+/// The body of a simulated HTTP response. If the client drops it before its end, the request is recorded as aborted.
 pub(super) struct Body {
     source: Source,
     pub(super) alarm: Alarm,

@@ -22,13 +22,14 @@ use crate::lock;
 use crate::protocol::VERSION;
 use crate::server::ScriptedServer;
 
-/// A [`ScriptedServer`] over Streamable HTTP, which can also return any other HTTP response.
+/// A simulated HTTP server that serves a [`ScriptedServer`] over Streamable HTTP. It can also return any other HTTP response.
 ///
-/// It replaces the HTTP client, so there is no network, and the time may be virtual. Legacy clients get a session, with a stream
-/// for messages that belong to no request.
+/// It takes the place of the HTTP client, so tests need no network, and the time may be virtual. Legacy clients get a session,
+/// and a stream for messages that belong to no request.
 ///
-/// An answer of one message is JSON. An answer that sends several messages, such as progress or
-/// [`ScriptedResponse::ask`](crate::ScriptedResponse::ask), is an event stream, which ends with the response to the request.
+/// An answer of one message is sent as JSON. An answer of several messages, such as progress or
+/// [`ScriptedResponse::ask`](crate::ScriptedResponse::ask), is sent as an event stream, which ends with the response to the
+/// request.
 ///
 /// [`ScriptedHttp::on_request`] sets a handler that answers in place of the server, for example with a redirect or a broken
 /// stream.
@@ -64,37 +65,37 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// The numbers of the clients with a session, by session id.
+    /// The number of the client of each open session, by session id.
     sessions: BTreeMap<String, usize>,
     last_session: u64,
     is_stateless: bool,
     streams_always: bool,
 }
 
-/// An HTTP client that reaches the scripted server instead of a network, created by [`ScriptedHttp::client_on`].
+/// An HTTP client that sends requests to a [`ScriptedHttp`] instead of a network. Created by [`ScriptedHttp::client_on`].
 pub struct ScriptedHttpClient {
     http: ScriptedHttp,
     runtime: Arc<dyn Runtime>,
 }
 
 impl ScriptedHttp {
-    /// The URL at which clients reach the server. It is never looked up.
+    /// The URL of the server for clients. Its host is never resolved.
     pub const URL: &str = "http://scripted.test/mcp";
 
-    /// Serves a scripted server over HTTP.
+    /// Creates an HTTP server for a scripted server. Connect clients with [`ScriptedHttp::connect`].
     pub fn new(server: ScriptedServer) -> Self {
         let (requests, aborted, state) = (Requests::default(), Aborted::default(), Mutex::default());
         ScriptedHttp(Arc::new(Shared { server, requests, aborted, state }))
     }
 
-    /// Sets a handler that answers requests in place of the server. If it returns `None`, the server answers.
+    /// Sets a handler that gets each HTTP request first. It returns the response, or `None` to let the server answer.
     pub fn on_request(self, script: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) -> Self {
         self.0.requests.set_handler(script);
         self
     }
 
-    /// Turns off sessions for legacy clients, as in stateless servers. Such a server has no stream for messages that belong to no
-    /// request, and gets no answers to its requests.
+    /// Turns off sessions for legacy clients, as in stateless servers. Clients then get no stream for messages that belong to no
+    /// request, and their answers to requests of the server are lost.
     pub fn without_sessions(self) -> Self {
         self.lock().is_stateless = true;
         self
@@ -111,31 +112,34 @@ impl ScriptedHttp {
         &self.0.server
     }
 
-    /// Returns all HTTP requests so far.
+    /// Returns all HTTP requests that the server has received so far, in order of arrival.
     pub fn requests(&self) -> Vec<HttpRequest> {
         self.0.requests.all()
     }
 
-    /// Returns the requests whose response the client has closed before its end. In the modern era, this cancels a request.
+    /// Returns the requests whose response the client has closed before its end. In the modern era, a client cancels a request
+    /// this way.
     pub fn aborted(&self) -> Vec<HttpRequest> {
         lock(&self.0.aborted).clone()
     }
 
-    /// Ends all sessions and their streams, as a restart of the server does. Requests with their ids are answered with 404.
+    /// Ends all sessions and their streams, as a restart of the server does. Later requests with the id of an ended session get
+    /// the status 404.
     pub fn expire_sessions(&self) {
         self.lock().sessions.clear();
         self.0.server.close();
     }
 
-    /// Returns an HTTP client for [`HttpOptions::client`] that reaches this server. The time is that of the runtime.
+    /// Returns an HTTP client that sends its requests to this server, for [`HttpOptions::client`]. Delays use the time of
+    /// `runtime`.
     pub fn client_on(&self, runtime: Arc<dyn Runtime>) -> ScriptedHttpClient {
         ScriptedHttpClient { http: self.clone(), runtime }
     }
 
-    /// Connects a new client on the current runtime of the program. The connection is not open yet.
+    /// Creates an MCP client of this server on the current runtime of the program. Call `initialize` to open the connection.
     ///
     /// # Panics
-    /// If this is called outside of a runtime, and `R` needs one, as tokio does.
+    /// If `R` needs a runtime, as tokio does, and this is called outside of one.
     pub fn connect<R: CurrentRuntime>(&self, options: ConnectOptions) -> Result<McpClient<R>, Error> {
         self.connect_on(R::current(), options)
     }
@@ -150,8 +154,8 @@ impl ScriptedHttp {
         McpClient::connect_on(runtime, &McpServerDef::http(ScriptedHttp::URL), options)
     }
 
-    /// Answers a request, by the handler of the test or else by the server. If the body is the output of a connection, returns
-    /// its number, too.
+    /// Returns the response to an HTTP request, from the handler of the test or else from the server. For an event stream, also
+    /// returns the number of the connection whose output is the body.
     fn answer(&self, request: &HttpRequest, clock: &Clock) -> (HttpAnswer, Option<usize>) {
         if let Some(scripted) = self.0.requests.receive(request) {
             return (scripted, None);
@@ -174,7 +178,8 @@ impl ScriptedHttp {
         }
     }
 
-    /// Returns the client of a request, or `None` for a client without a session. The error is an HTTP status.
+    /// Returns the number of the client to which a request's session id belongs, or `None` if the request needs no session. The
+    /// error is an HTTP status.
     fn client(&self, request: &HttpRequest, is_modern: bool) -> Result<Option<usize>, u16> {
         let state = self.lock();
         if is_modern || state.is_stateless || request.method() == "initialize" {
@@ -221,7 +226,7 @@ impl ScriptedHttp {
         }
     }
 
-    /// Opens a session. The number of the client is that of the connection that opened the session.
+    /// Opens a session, and returns its id. The client of the session gets the number of the connection that sent `initialize`.
     fn add_session(&self, connection: usize) -> String {
         let mut state = self.lock();
         state.last_session += 1;
@@ -237,7 +242,7 @@ impl ScriptedHttp {
 
 const SESSION: &str = "Mcp-Session-Id";
 
-/// Returns whether a request is of the modern era, by its header or its body.
+/// Returns whether a request is of the modern era, by the protocol revision in its body or else in its header.
 fn is_modern(request: &HttpRequest) -> bool {
     let meta = request.message.member::<Json>("params").and_then(|params| params.member::<Json>("_meta"));
     let version = meta.and_then(|meta| meta.member::<String>(VERSION));
@@ -256,7 +261,8 @@ impl HttpClient for ScriptedHttpClient {
     }
 }
 
-/// Responds to a request with a scripted answer, whose body are these events if there are any. The time is that of the runtime.
+/// Converts a scripted response to the future that an HTTP client returns. The body is `events`, or else the parts of the
+/// response. Delays use the time of `runtime`.
 pub(crate) fn respond(
     answer: HttpAnswer,
     events: Option<Events>,

@@ -1,4 +1,4 @@
-//! [`HttpRequest`]: an HTTP request that a client made.
+//! [`HttpRequest`]: an HTTP request that a simulated server has received.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use mcpwire_driver::protocol::http::{Exchange, Verb};
 use super::answer::HttpAnswer;
 use crate::lock;
 
-/// An HTTP request that a client made.
+/// An HTTP request that a simulated server has received from a client.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct HttpRequest {
@@ -17,13 +17,13 @@ pub struct HttpRequest {
     pub at: Duration,
     /// The HTTP method.
     pub verb: Verb,
-    /// The URL.
+    /// The full URL of the request.
     pub url: String,
-    /// The names and values of the headers.
+    /// The names and values of the headers, in order.
     pub headers: Vec<(String, String)>,
-    /// The body. Invalid UTF-8 is replaced.
+    /// The body as text. Invalid UTF-8 is replaced.
     pub body: String,
-    /// The message in the body, or `null` if the body is not JSON.
+    /// The body as JSON, which is usually a JSON-RPC message. `null` if the body is not JSON.
     pub message: Json,
 }
 
@@ -48,7 +48,7 @@ impl HttpRequest {
         HttpRequest { at: Duration::ZERO, verb: Verb::Post, url, headers: Vec::new(), body, message }
     }
 
-    /// Adds a header.
+    /// Adds a header to the request.
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
@@ -59,7 +59,8 @@ impl HttpRequest {
         self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the method of the message in the body. It is empty for responses, and without a message.
+    /// Returns the method of the JSON-RPC message in the body, such as `tools/call`. Empty if the body is a response or no
+    /// message.
     pub fn method(&self) -> String {
         self.message.member("method").unwrap_or_default()
     }
@@ -71,9 +72,9 @@ impl HttpRequest {
 
 type Handler = dyn FnMut(&HttpRequest) -> Option<HttpAnswer> + Send;
 
-/// The requests to a server, and the handler of a test that may answer them in place of the server.
+/// The record of the requests to a simulated server, and the handler of the test that may answer them in place of the server.
 ///
-/// Each has its own lock, apart from the state of the server, because the handler may use the server.
+/// The record and the handler have locks of their own, because the handler may use the server.
 #[derive(Default)]
 pub(crate) struct Requests {
     all: Mutex<Vec<HttpRequest>>,
@@ -85,7 +86,7 @@ impl Requests {
         *lock(&self.handler) = Some(Box::new(handler));
     }
 
-    /// Records a request. Returns the answer of the handler, or `None` if the server answers.
+    /// Records a request. Returns the handler's response, or `None` if the server is to answer.
     pub(crate) fn receive(&self, request: &HttpRequest) -> Option<HttpAnswer> {
         lock(&self.all).push(request.clone());
         lock(&self.handler).as_mut()?(request)
