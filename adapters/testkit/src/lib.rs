@@ -24,10 +24,10 @@
 //! | [`ScriptedServer`], [`ScriptedResponse`] | the script of the server |
 //! | [`RecordedMessage`], [`Cancellation`] | the messages that the server has received |
 //! | `ScriptedHttp`, `HttpAnswer` (feature `http`) | the same server over HTTP: sessions, streams, any HTTP response |
-//! | `authorization` (feature `authorization`; in `mcpwire`: `oauth`) | an authorization server, and MCP servers that want its tokens |
-//! | `simulation` (feature `proptest`) | a client, a handler or a server against generated scripts, which shrink |
+//! | `authorization` (feature `authorization`; in `mcpwire`: `oauth`) | an authorization server, and MCP servers that require its tokens |
+//! | `simulation` (feature `proptest`) | tests of client code, handlers or servers against generated scripts, which shrink |
 //! | `strategies` (feature `proptest`) | strategies for the protocol's data and messages |
-//! | `from_bytes` (feature `arbitrary`) | the same values for fuzzers |
+//! | `from_bytes` (feature `arbitrary`) | values of these strategies for fuzzers |
 //! | [`VirtualTime`] | a clock, timers and tasks; the time advances only while all tasks wait |
 //! | [`duplex`], [`pipe`] | streams in memory |
 //!

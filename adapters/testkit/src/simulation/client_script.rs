@@ -1,4 +1,4 @@
-//! [`ClientScript`]: what a client sends to a server under test.
+//! [`ClientScript`]: the messages that a simulated client sends to a server under test.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,24 +13,27 @@ use super::MAX_STEPS;
 use super::script::shorten;
 use crate::strategies::{chunk_sizes, delay, json as any_json, name, nearly_valid, text};
 
-/// The script of a client: the messages that it sends to a server under test.
+/// The script of a simulated client: the messages that it sends to a server under test, and when.
 ///
 /// The client sends `initialize` and waits for the response, sends `notifications/initialized`, takes the steps, waits for the
 /// remaining responses, and closes its end.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ClientScript {
-    /// The revision that the client asks for, up to 2025-11-25.
+    /// The protocol revision that the client requests in `initialize`, at most 2025-11-25.
     pub version: ProtocolVersion,
     /// The messages of the client and the pauses between them, in order.
     pub steps: Vec<ClientStep>,
-    /// The numbers of messages that the client sends in one write, in turn. Empty: each message is a write of its own. The first
-    /// number counts `notifications/initialized`, too. A step that waits ends the write before it.
+    /// How many messages the client sends in each write. The list repeats; if it is empty, each message is a write of its own.
+    ///
+    /// The first write includes `notifications/initialized`. A step that waits ends the write before it.
     pub messages_per_write: Vec<usize>,
-    /// The sizes of the chunks in which the bytes of a write arrive, in turn. Empty: all bytes of a write arrive at once. A chunk
-    /// can hold several messages, and end in the middle of one, but it never holds bytes of two writes.
+    /// The sizes, in bytes, of the chunks in which a write arrives. The list repeats; if it is empty, all bytes of a write arrive
+    /// at once.
+    ///
+    /// A chunk can hold several messages, and end in the middle of a message. It never holds bytes of two writes.
     pub chunk_sizes: Vec<usize>,
-    /// Whether the client waits after each write until all its requests are answered. If not, it begins requests while others
+    /// Whether the client waits after each write until all its requests are answered. If `false`, it sends requests while others
     /// are in flight.
     pub waits_for_responses: bool,
 }
@@ -53,18 +56,18 @@ pub enum ClientStep {
         /// The parameters of the notification.
         params: Json,
     },
-    /// Cancels the last request.
+    /// Cancels the last request. Has no effect if the client has only sent `initialize`.
     Cancel,
-    /// Sends a line that may not be a message.
+    /// Sends a line that may be an invalid message.
     Garbage(String),
-    /// Waits before the next step.
+    /// Waits for this time before the next step.
     Wait(Duration),
 }
 
 /// Generates scripts of a client that calls these tools, with arguments that match their schemas, nearly match them, or do not.
 ///
 /// Messages arrive one by one, several at once, byte by byte, or in chunks that end in the middle of a message. Some clients wait
-/// for each response, others do not. The simplest client, to which scripts shrink, sends one message a write and waits.
+/// for each response, others do not. Scripts shrink to a client that sends one message per write and waits for the response.
 pub fn client_script(tools: impl IntoIterator<Item = Tool>) -> impl Strategy<Value = ClientScript> {
     let tools: Vec<Tool> = tools.into_iter().collect();
     (vec(client_step(tools), 0..MAX_STEPS), writes()).prop_map(ClientScript::new)
@@ -93,12 +96,12 @@ impl ClientScript {
         ClientScript { version, steps, messages_per_write, chunk_sizes, waits_for_responses }
     }
 
-    /// Returns for each step whether its message is in the same write as the message before. The message before those of the
-    /// steps is `notifications/initialized`.
+    /// Returns for each step whether its message is in the same write as the previous message. Before the first step, the
+    /// previous message is `notifications/initialized`.
     pub(super) fn is_joined(&self) -> Vec<bool> {
         let mut sizes = self.messages_per_write.iter().copied().cycle();
         let mut next_size = || sizes.next().unwrap_or(1).max(1);
-        // How many messages still belong to the current write.
+        // The number of messages that still belong to the current write.
         let mut left = next_size() - 1;
         let mut requests = 0;
         let joined = self.steps.iter().map(|step| {
@@ -124,9 +127,9 @@ impl ClientScript {
     }
 }
 
-/// Returns the id of a request by its number. That of `initialize` is 0.
+/// Returns the id of the request with this number, such as `request-1`. `initialize` has the number 0.
 ///
-/// The id is a text, because lines that are nearly requests may have any number.
+/// The id is a string, so that an invalid line with any number as its id is not mistaken for the request.
 pub(super) fn request_id(number: usize) -> String {
     format!("{ID_PREFIX}{number}")
 }
@@ -171,7 +174,8 @@ pub(crate) fn client_step(tools: Vec<Tool>) -> impl Strategy<Value = ClientStep>
     ]
 }
 
-/// Generates arguments of a tool: for each property of its schema, a value of its type, sometimes of another type or absent.
+/// Generates the arguments of a tool call. For each property of the tool's schema, there is a value of its type, sometimes a
+/// value of another type, or none.
 fn arguments(tool: &Tool) -> BoxedStrategy<Value> {
     let schema: Value = tool.input_schema.decode().unwrap_or_default();
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
@@ -216,7 +220,7 @@ impl fmt::Display for ClientScript {
 }
 
 impl ClientStep {
-    /// Writes the step. `number` is that of the last request, this step included.
+    /// Writes the step as text. `number` is the number of the last request, including the request of this step.
     fn write(&self, f: &mut fmt::Formatter<'_>, number: usize) -> fmt::Result {
         match self {
             ClientStep::Request { .. } => write!(f, "{self} with the id {:?}", request_id(number)),

@@ -1,7 +1,8 @@
-//! Simulations: a program's client code, handlers or server against scripts, in virtual time (feature `proptest`).
+//! Property tests of client code, request handlers or servers: they run against generated scripts in virtual time (feature
+//! `proptest`).
 //!
-//! A [`Simulation`] generates scripts, runs the code under test against each, and shrinks the first script that makes it fail. The
-//! failure prints the script as a list of steps:
+//! A [`Simulation`] generates scripts, runs the code under test against each, and shrinks the first script that makes the code
+//! fail. The failure prints the script as a list of steps:
 //!
 //! ```
 //! # mod mcpwire { pub mod testkit { pub use mcpwire_testkit::VirtualTime; pub mod simulation { pub use
@@ -23,13 +24,13 @@
 //!
 //! | code under test | method | script |
 //! |---|---|---|
-//! | code that uses a client | [`Simulation::check_client`] | [`Script`]: what a server does |
-//! | handlers of requests of the server | [`Simulation::check_handler`] | [`Asks`]: what a server asks |
-//! | a server | [`Simulation::check_server`] | [`ClientScript`]: what a client sends |
+//! | code that uses a client | [`Simulation::check_client`] | [`Script`]: the steps of a server |
+//! | handlers of the requests of a server | [`Simulation::check_handler`] | [`Asks`]: the requests of a server |
+//! | a server | [`Simulation::check_server`] | [`ClientScript`]: the messages of a client |
 //!
-//! Messages arrive as they do in practice: one by one, several in one read, byte by byte, and in chunks that end in the middle of a
-//! message. Requests overlap: a [`ClientScript`] may begin requests while others are in flight, and [`Asks`] may be sent all at once.
-//! The printed script says so where the failure depends on it:
+//! Messages arrive as they do in practice: one by one, several in one read, byte by byte, and in chunks that end in the middle of
+//! a message. Requests overlap: a [`ClientScript`] may begin requests while others are in flight, and [`Asks`] may be sent all at
+//! once. If the failure depends on this, the printed script shows it:
 //!
 //! ```text
 //! the request ping {} with the id "request-2" has 0 responses
@@ -40,12 +41,13 @@
 //!   2. in the same write: requests ping {} with the id "request-2"
 //! ```
 //!
-//! `check_` methods panic with the failure, for tests. `find_` methods return it.
+//! In tests, use the `check_` methods, which panic with the failure. The `find_` methods return the failure.
 //!
-//! Scripts are bounded in length, and a run in virtual time ([`Simulation::time_limit`]), so that a simulation always ends unless
-//! the code under test blocks its thread. The same seed generates the same scripts.
+//! The length of a script and the virtual time of a run ([`Simulation::time_limit`]) are limited. A simulation therefore ends,
+//! unless the code under test blocks its thread. The same seed generates the same scripts.
 
-/// Maximum number of steps of a script. 12: enough for several calls with reports before their answers.
+/// Maximum number of steps of a generated script. 12 steps are enough for several calls with progress reports before their
+/// answers.
 pub(crate) const MAX_STEPS: usize = 12;
 
 mod client_script;

@@ -22,10 +22,10 @@ use super::shrink::{Failure, Simplify, simplify};
 use super::transcript::Transcript;
 use crate::{ScriptedResponse, ScriptedServer, Testkit, VirtualTime, lock};
 
-/// The name of the tool whose call asks the client.
+/// The name of the tool that sends requests to the client when it is called.
 const ASKING_TOOL: &str = "ask";
 
-/// Runs code against generated scripts, in virtual time.
+/// Runs the code under test against generated scripts, in virtual time, and finds a short script that makes it fail.
 #[derive(Clone)]
 #[must_use]
 pub struct Simulation {
@@ -37,7 +37,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Creates a simulation of 256 scripts, each for at most a day of virtual time.
+    /// Creates a simulation that runs 256 scripts, each for at most a day of virtual time.
     pub fn new() -> Self {
         Simulation {
             cases: 256,
@@ -48,42 +48,43 @@ impl Simulation {
         }
     }
 
-    /// Sets the number of scripts. Default: 256.
+    /// Sets the number of scripts to generate and run. Default: 256.
     pub fn cases(mut self, cases: u32) -> Self {
         self.cases = cases;
         self
     }
 
-    /// Sets how often a failing script is run again, each time shorter. Default: 4,096.
+    /// Sets the maximum number of runs in which `proptest` shrinks a failing script. Default: 4,096.
     pub fn max_shrinks(mut self, max_shrinks: u32) -> Self {
         self.max_shrinks = max_shrinks;
         self
     }
 
-    /// Sets the virtual time after which a run has failed. Default: a day.
+    /// Sets the virtual time within which each run must end. A longer run fails. Default: a day.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
     }
 
-    /// Sets the seed from which the scripts are generated. Default: 0, so that each run of a test is the same.
+    /// Sets the seed from which the scripts are generated. Default: 0. All runs of a test with the same seed are identical.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Sets the options of the clients, such as their handlers and timeouts. `options` is called for each run.
+    /// Sets the function that returns the options of a client, such as its handlers and timeouts. It is called once for each run.
     pub fn client_options(mut self, options: impl Fn() -> ConnectOptions + Send + Sync + 'static) -> Self {
         self.options = Arc::new(options);
         self
     }
 
-    /// Runs client code against servers that follow scripts. The client is open, and has listed the tools.
+    /// Runs client code against servers that follow generated scripts. `code` gets a client that has opened the connection and
+    /// listed the tools.
     ///
     /// The code fails if it returns an error, panics, or does not end within the time limit.
     ///
     /// # Panics
-    /// With the shortest script that was found, if the code fails.
+    /// If the code fails: with the shortest failing script that was found.
     #[track_caller]
     pub fn check_client<R, E: fmt::Display>(
         &self,
@@ -96,7 +97,7 @@ impl Simulation {
     /// Runs client code as [`Simulation::check_client`] does, and returns the failure instead of panicking.
     ///
     /// # Errors
-    /// With the shortest script that was found, if the code fails.
+    /// If the code fails: with the shortest failing script that was found.
     pub fn find_client_fault<R, E: fmt::Display>(
         &self,
         scripts: impl Strategy<Value = Script>,
@@ -113,13 +114,14 @@ impl Simulation {
         })
     }
 
-    /// Runs the handlers of [`Simulation::client_options`] against servers that ask, and checks each answer.
+    /// Runs the handlers of [`Simulation::client_options`] against servers that send requests to the client, and checks each
+    /// answer.
     ///
-    /// `check` gets the request and the answer that the server receives: the result, or the error. The client sends an error if
+    /// `check` gets the request, and the answer that the server receives: the result, or the error. The client sends an error if
     /// it has no handler for the request, or if the answer of the handler is invalid, such as a form with missing fields.
     ///
     /// # Panics
-    /// With the shortest list of requests that was found, if `check` fails, or if a request is not answered.
+    /// If `check` fails or a request is not answered: with the shortest failing list of requests that was found.
     #[track_caller]
     pub fn check_handler<E: fmt::Display>(
         &self,
@@ -132,7 +134,7 @@ impl Simulation {
     /// Runs handlers as [`Simulation::check_handler`] does, and returns the failure instead of panicking.
     ///
     /// # Errors
-    /// With the shortest list of requests that was found, if `check` fails, or if a request is not answered.
+    /// If `check` fails or a request is not answered: with the shortest failing list of requests that was found.
     pub fn find_handler_fault<E: fmt::Display>(
         &self,
         asks: impl Strategy<Value = Asks>,
@@ -161,15 +163,16 @@ impl Simulation {
         })
     }
 
-    /// Runs a server against clients that follow scripts, and checks what the server sends.
+    /// Runs a server against clients that follow generated scripts, and checks the messages that the server sends.
     ///
-    /// `serve` serves one connection: it reads the messages of the client from a pipe and writes its own, one a line, and ends
-    /// when the pipe ends. [`serve_lines`](super::serve_lines) makes such a function from one that answers a line. Before `check`,
-    /// the simulation itself checks what the protocol asks of all servers: [`Transcript::check_protocol`]. A response must come
-    /// within a quarter of the time limit, and may come after those to later requests.
+    /// `serve` serves one connection: it reads the messages of the client from a pipe, writes its own messages, one per line, and
+    /// ends when the pipe ends. [`serve_lines`](super::serve_lines) makes such a function from a function that answers one line.
+    ///
+    /// Before `check`, the simulation checks the rules of the protocol with [`Transcript::check_protocol`]. A response must
+    /// arrive within a quarter of the time limit, and responses may arrive in any order.
     ///
     /// # Panics
-    /// With the shortest script that was found, if a check fails, or if the server panics or does not end.
+    /// If a check fails, or the server panics or does not end: with the shortest failing script that was found.
     #[track_caller]
     pub fn check_server<F, E>(
         &self,
@@ -186,7 +189,7 @@ impl Simulation {
     /// Runs a server as [`Simulation::check_server`] does, and returns the failure instead of panicking.
     ///
     /// # Errors
-    /// With the shortest script that was found, if a check fails, or if the server panics or does not end.
+    /// If a check fails, or the server panics or does not end: with the shortest failing script that was found.
     pub fn find_server_fault<F, E>(
         &self,
         scripts: impl Strategy<Value = ClientScript>,
@@ -199,7 +202,7 @@ impl Simulation {
     {
         self.find(scripts, |script| {
             let time = VirtualTime::new();
-            // Short enough that a missing response is the failure, and not the time limit.
+            // Shorter than the time limit, so that a missing response is reported instead of the time limit.
             let patience = self.time_limit / 4;
             let transcript = self.within_limit(&time, transcript(script, &time, patience, &serve))?;
             transcript.check_protocol()?;
@@ -207,7 +210,7 @@ impl Simulation {
         })
     }
 
-    /// Generates values, and shrinks the first for which `run` fails.
+    /// Generates scripts until `run` fails for one, and shrinks this script.
     fn find<S: fmt::Debug + Simplify>(
         &self,
         strategy: impl Strategy<Value = S>,
@@ -236,10 +239,10 @@ impl Simulation {
         }
     }
 
-    /// Runs a future in virtual time.
+    /// Runs a future in virtual time, for at most the time limit of the simulation.
     ///
     /// # Errors
-    /// The error of the future, or an error that says that the future has not ended within the time limit.
+    /// The error of the future, or an error text if the future has not ended within the time limit.
     fn within_limit<T>(
         &self,
         time: &VirtualTime,
@@ -272,18 +275,20 @@ impl fmt::Debug for Simulation {
     }
 }
 
-/// The answers to the requests of a server, by their place in [`Asks`].
+/// The client's answers to the requests of [`Asks`], in the order of the requests. `None` for a request that is not answered yet.
 type Answers = Arc<Mutex<Vec<Option<Result<Json, RpcError>>>>>;
 
-/// Returns a server whose only tool asks the client, and the answers that it receives. If the requests are sent at once, each call
-/// of the tool sends one, and otherwise the first call sends all.
+/// Creates a server whose only tool sends the requests to the client. Also returns the answers that the server receives.
+///
+/// If the requests are sent at once, each call of the tool sends one of them. Otherwise, the first call sends all.
 fn asking_server(asks: &Asks) -> (ScriptedServer, Answers) {
     let answers = Answers::new(Mutex::new(vec![None; asks.asks.len()]));
     let (list, received, at_once) = (asks.asks.clone(), Arc::clone(&answers), asks.at_once);
     let mut list = list.into_iter().enumerate();
     let server = ScriptedServer::new().era(Era::Legacy).tool(ASKING_TOOL, move |_| {
         let count = if at_once { 1 } else { usize::MAX };
-        // All calls arrive before the time advances, so all their requests are due at the same time, and are sent in one write.
+        // All calls arrive before the time advances. Their requests are therefore due at the same time, and are sent in one
+        // write.
         let response = ScriptedResponse::new().wait(Duration::from_millis(1));
         let response = list.by_ref().take(count).fold(response, |response, (index, ask)| {
             let received = Arc::clone(&received);

@@ -1,4 +1,4 @@
-//! [`Script`]: what a server does.
+//! [`Script`]: the steps of a simulated server that client code is tested against.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -19,10 +19,11 @@ use crate::strategies::{
 };
 use crate::{ScriptedResponse, ScriptedServer, lock, wire};
 
-/// The script of a server: the steps that it takes while a client calls its tools. The server opens connections and lists its tools as usual.
+/// The script of a simulated server: the steps that it takes while a client calls its tools. The server opens connections and
+/// lists its tools as usual.
 ///
-/// Each call takes steps up to the next one that answers it or ends the connection. When no step is left, a call is answered with
-/// an empty text.
+/// Each call takes the next steps, up to a step that answers the call, leaves it unanswered or closes the connection. When no
+/// step is left, the answer to a call is an empty text.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Script {
@@ -32,7 +33,7 @@ pub struct Script {
     pub tools: Vec<Tool>,
     /// The steps of the server, in order.
     pub steps: Vec<Step>,
-    /// Number of bytes that fit into the pipe each way, so that longer messages arrive in parts.
+    /// Number of unread bytes that the pipe holds in each direction. Longer messages arrive in parts.
     pub pipe: usize,
 }
 
@@ -40,9 +41,9 @@ pub struct Script {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
-    /// Waits before the next step of the same call.
+    /// Waits for this time before the next step of the same call.
     Wait(Duration),
-    /// Reports progress, if the client has asked for it.
+    /// Reports this progress, if the client has sent a progress token with the call.
     Progress(f64),
     /// Sends a notification.
     Notify {
@@ -51,13 +52,14 @@ pub enum Step {
         /// The parameters of the notification.
         params: Json,
     },
-    /// Asks the client. From revision 2026-07-28 on, this is the result of the call, which the client then repeats.
+    /// Sends a request to the client during the call. From revision 2026-07-28 on, the call instead returns an `input_required`
+    /// result, and the client repeats the call.
     Ask(Ask),
-    /// Sends a line that may not be a message.
+    /// Sends a line that may be an invalid message.
     Garbage(String),
     /// Answers the call with this result.
     Answer(Json),
-    /// Answers the call with an error.
+    /// Answers the call with a JSON-RPC error.
     Refuse(RpcError),
     /// Leaves the call unanswered.
     Silence,
@@ -65,7 +67,7 @@ pub enum Step {
     Close,
 }
 
-/// A request of a server to its client.
+/// A request that a simulated server sends to its client, such as an elicitation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ask {
@@ -75,15 +77,15 @@ pub struct Ask {
     pub params: Json,
 }
 
-/// Generates scripts of a server with tools of these names, for any revision.
+/// Generates scripts of a server that has tools with these names and speaks one revision. Scripts shrink to the latest revision.
 pub fn script<N: Into<String>>(tools: impl IntoIterator<Item = N>) -> impl Strategy<Value = Script> {
     let tools: Vec<Tool> = tools.into_iter().map(|name| Tool::new(name, Json::default())).collect();
-    // The latest revision is the simplest.
+    // The latest revision comes first, because values shrink to the first element.
     let versions: Vec<_> = ProtocolVersion::ALL.into_iter().rev().collect();
     select(versions).prop_flat_map(move |version| script_of(version, tools.clone()))
 }
 
-/// Generates scripts of a server with these tools, for one revision.
+/// Generates scripts of a server that has these tools and speaks this revision.
 pub fn script_of(version: ProtocolVersion, tools: Vec<Tool>) -> impl Strategy<Value = Script> {
     // Up to 64 bytes hold a part of a message, up to 512 bytes often a message and a part of the next one.
     let pipe = prop_oneof![3 => Just(PIPE_CAPACITY), 1 => Just(1), 1 => 2..64_usize, 2 => 64..512_usize];
@@ -95,7 +97,7 @@ pub fn script_of(version: ProtocolVersion, tools: Vec<Tool>) -> impl Strategy<Va
     })
 }
 
-/// Generates a step of a script.
+/// Generates a step of a server's script, with data that is valid in this revision except for invalid lines.
 pub fn step(version: ProtocolVersion) -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => call_tool_result(version).prop_map(|result| Step::Answer(wire::json(&result))),
@@ -110,7 +112,7 @@ pub fn step(version: ProtocolVersion) -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Generates a request of a server to its client that the revision defines.
+/// Generates a request of a server to its client, of a kind that the revision defines.
 pub(crate) fn ask(version: ProtocolVersion) -> BoxedStrategy<Ask> {
     let new = |method: &str, params| Ask { method: method.to_owned(), params };
     let roots = Just(new("roots/list", wire::json(&json!({}))));
@@ -124,7 +126,7 @@ pub(crate) fn ask(version: ProtocolVersion) -> BoxedStrategy<Ask> {
 }
 
 impl Script {
-    /// Returns a server that follows the script.
+    /// Creates a [`ScriptedServer`] that follows the script.
     pub fn server(&self) -> ScriptedServer {
         let steps = Arc::new(Mutex::new(VecDeque::from(self.steps.clone())));
         let version = self.version;
@@ -136,7 +138,7 @@ impl Script {
     }
 }
 
-/// Takes the steps of the next call.
+/// Removes the steps of the next tool call from the script, and converts them to the response.
 fn next_response(steps: &mut VecDeque<Step>, era: Era) -> ScriptedResponse {
     let mut response = ScriptedResponse::new();
     while let Some(step) = steps.pop_front() {
@@ -159,14 +161,14 @@ fn next_response(steps: &mut VecDeque<Step>, era: Era) -> ScriptedResponse {
     response.text("")
 }
 
-/// The requests of a server to its client.
+/// A script for tests of request handlers: the requests that a simulated server sends to its client.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Asks {
     /// The requests, in order.
     pub asks: Vec<Ask>,
-    /// Whether all requests are sent in one write, so that the handlers run at the same time. If not, each request is sent after
-    /// the answer to the one before.
+    /// Whether all requests are sent in one write, so that the handlers run at the same time. If `false`, each request is sent
+    /// after the previous one was answered.
     pub at_once: bool,
 }
 
@@ -197,10 +199,11 @@ impl fmt::Display for Asks {
     }
 }
 
-/// Maximum number of characters of JSON in a printed step. 300: enough for what a script shrinks to, and a few lines of a terminal.
+/// Maximum number of characters of JSON in a printed step. 300 characters show most values of a shrunk script, and fill a few
+/// lines of a terminal.
 const MAX_PRINTED: usize = 300;
 
-/// Returns the text of a JSON value, without its end if it is long.
+/// Returns the text of a JSON value. If it is longer than [`MAX_PRINTED`], its end is replaced by its length.
 pub(super) fn shorten(json: &Json) -> String {
     let text = json.get();
     match text.char_indices().nth(MAX_PRINTED) {
@@ -209,7 +212,7 @@ pub(super) fn shorten(json: &Json) -> String {
     }
 }
 
-/// Writes numbered steps, one a line.
+/// Writes the steps as a numbered list, with one step per line.
 fn write_steps(f: &mut fmt::Formatter<'_>, steps: &[impl fmt::Display]) -> fmt::Result {
     for (index, step) in steps.iter().enumerate() {
         write!(f, "\n  {}. {step}", index + 1)?;

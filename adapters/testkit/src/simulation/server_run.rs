@@ -1,4 +1,4 @@
-//! Runs a [`ClientScript`] against a server.
+//! Runs a [`ClientScript`] against a server under test.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -17,7 +17,8 @@ use super::transcript::Transcript;
 use crate::VirtualTime;
 use crate::server::PIPE_CAPACITY;
 
-/// Runs a script against a server. The client waits for responses at most for `patience`.
+/// Runs a script against a server, and returns the requests with their responses. Each time that the client waits for responses,
+/// it waits at most for `patience`.
 pub(super) async fn transcript<F: Future<Output = ()> + Send + 'static>(
     script: &ClientScript,
     time: &VirtualTime,
@@ -31,7 +32,7 @@ pub(super) async fn transcript<F: Future<Output = ()> + Send + 'static>(
     let sender = Sender { script, time, patience, has_lost_patience: false, writer, sent: 0, transcript: &transcript };
     let (mut client, mut is_sent) = (Box::pin(sender.send_all()), false);
     let mut received = Vec::new();
-    // All three are polled together, because the pipes are bounded.
+    // The server, the sender and the reader are polled together, because each pipe has a limited capacity.
     poll_fn(|cx| {
         if !is_served {
             is_served = server.as_mut().poll(cx).is_ready();
@@ -45,10 +46,10 @@ pub(super) async fn transcript<F: Future<Output = ()> + Send + 'static>(
                 Poll::Ready(Ok(n)) if n > 0 => {
                     received.extend_from_slice(&chunk[..n]);
                     take_lines(&mut received, &mut transcript.borrow_mut());
-                    // The client may wait for these lines.
+                    // The sender may wait for these lines.
                     cx.waker().wake_by_ref();
                 }
-                // The server has closed its end, so nobody reads the rest.
+                // The server has closed its end, so it does not read the remaining messages.
                 Poll::Ready(_) => return Poll::Ready(()),
                 Poll::Pending if is_served && is_sent => return Poll::Ready(()),
                 Poll::Pending => return Poll::Pending,
@@ -62,7 +63,7 @@ pub(super) async fn transcript<F: Future<Output = ()> + Send + 'static>(
     Ok(transcript.into_inner())
 }
 
-/// Moves whole lines to the transcript.
+/// Moves the complete lines of the received bytes to the transcript.
 fn take_lines(received: &mut Vec<u8>, transcript: &mut Transcript) {
     let Some(end) = memchr::memrchr(b'\n', received) else { return };
     let lines: Vec<u8> = received.drain(..=end).collect();
@@ -70,21 +71,21 @@ fn take_lines(received: &mut Vec<u8>, transcript: &mut Transcript) {
     text.lines().filter(|line| !line.trim().is_empty()).for_each(|line| transcript.receive(line));
 }
 
-/// The sending side of a client.
+/// The half of the simulated client that sends the messages of the script.
 struct Sender<'a> {
     script: &'a ClientScript,
     time: &'a VirtualTime,
     patience: Duration,
-    /// Whether responses did not come in time. Then the script fails in any case, and the client waits for no others.
+    /// Whether a response did not arrive in time. The script has then failed, so the client no longer waits for responses.
     has_lost_patience: bool,
     writer: PipeWriter,
-    /// Number of chunks that were sent.
+    /// Number of chunks that were sent so far.
     sent: usize,
     transcript: &'a RefCell<Transcript>,
 }
 
 impl Sender<'_> {
-    /// Sends the opening and the steps, and closes the connection.
+    /// Opens the connection, sends the messages of all steps, and closes the connection.
     async fn send_all(mut self) {
         // An error is ignored: the server has closed its end, so the transcript is complete.
         let _ = self.try_send_all().await;
@@ -116,7 +117,7 @@ impl Sender<'_> {
             write.push_str(&line);
         }
         self.write(write).await?;
-        // A server may end requests in flight when its input ends.
+        // Waits before closing, because a server may drop requests in flight when its input ends.
         self.responses().await;
         Ok(())
     }
@@ -129,7 +130,7 @@ impl Sender<'_> {
         format!("{line}\n")
     }
 
-    /// Returns the cancellation of the last request, or an empty text if there is none that may be cancelled.
+    /// Returns a notification that cancels the last request, or an empty text if the client has only sent `initialize`.
     fn cancellation(&self) -> String {
         let mut transcript = self.transcript.borrow_mut();
         // `initialize` must not be cancelled.
@@ -154,7 +155,7 @@ impl Sender<'_> {
         Ok(())
     }
 
-    /// Waits for the response to each request.
+    /// Waits until all requests are answered, for at most `patience`.
     async fn responses(&mut self) {
         if self.has_lost_patience {
             return;
@@ -178,7 +179,8 @@ fn value(json: &Json) -> Value {
     json.decode().unwrap_or_default()
 }
 
-/// Serves a connection with a function that returns the response to a line, or `None` if the line needs none.
+/// Runs a simple server on one connection, for [`Simulation::check_server`](super::Simulation::check_server). `answer` gets each
+/// line of the client, and returns the response, or `None` if the line needs none.
 ///
 /// ```
 /// # mod mcpwire { pub mod testkit { pub mod simulation { pub use mcpwire_testkit::simulation::{Simulation, client_script,
@@ -212,7 +214,7 @@ pub async fn serve_lines(reader: PipeReader, mut writer: PipeWriter, mut answer:
     }
 }
 
-/// Returns to the executor once.
+/// Yields to the executor once, so that other tasks can run.
 async fn yield_now() {
     let mut has_yielded = false;
     poll_fn(|cx| {

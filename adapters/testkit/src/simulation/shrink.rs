@@ -1,4 +1,4 @@
-//! [`Failure`]: a script that makes the code under test fail, shrunk further than `proptest` does.
+//! [`Failure`]: the failing script of a simulation, shrunk further than `proptest` does.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::client_script::ClientScript;
 use super::script::{Asks, Script};
 use crate::server::PIPE_CAPACITY;
 
-/// A script that makes the code under test fail, and what it did. `Display` prints both.
+/// A script that makes the code under test fail, and the reason of the failure. `Display` prints both.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Failure<S> {
@@ -24,9 +24,10 @@ impl<S: fmt::Display> fmt::Display for Failure<S> {
 
 impl<S: fmt::Debug + fmt::Display> std::error::Error for Failure<S> {}
 
-/// A script that can be made simpler.
+/// A script that can be replaced by simpler scripts, to find a short script that still fails.
 pub(super) trait Simplify: Clone + PartialEq {
-    /// Returns the scripts without one of the steps, and then those in which one thing besides the steps has its simplest value.
+    /// Returns simpler variants of this script. The first variants each lack one step. In the others, one setting has its
+    /// simplest value.
     fn simpler(&self) -> Vec<Self>;
 }
 
@@ -60,8 +61,8 @@ fn without_each<T: Clone>(steps: &[T]) -> impl Iterator<Item = Vec<T>> {
     (0..steps.len()).map(|index| [&steps[..index], &steps[index + 1..]].concat())
 }
 
-/// Simplifies a script as long as the code still fails. `proptest` removes steps before it simplifies them, and a simple step may not
-/// be needed.
+/// Simplifies a failing script as long as the code still fails. `proptest` stops removing steps once it simplifies them, and a
+/// step may only become superfluous then.
 pub(super) fn simplify<S: Simplify>(mut failure: Failure<S>, run: impl Fn(&S) -> Result<(), String>) -> Failure<S> {
     let failing = |script: S| run(&script).err().map(|reason| Failure { script, reason });
     loop {

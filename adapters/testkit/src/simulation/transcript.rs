@@ -1,4 +1,4 @@
-//! [`Transcript`]: what a server under test has answered to a script.
+//! [`Transcript`]: the requests of a simulated client, with the responses of the server under test.
 
 use mcpwire_driver::protocol::{CallToolResult, Json};
 use serde_json::Value;
@@ -6,17 +6,17 @@ use serde_json::Value;
 use super::client_script::request_number;
 use super::script::shorten;
 
-/// The requests of a client to a server under test, with the responses of the server.
+/// The requests that a simulated client has sent to a server under test, with the responses of the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Transcript {
     /// The requests of the client, in order, with their responses. The first is `initialize`.
     pub exchanges: Vec<Exchange>,
-    /// The lines of the server that do not respond to these requests.
+    /// The lines of the server that are no responses to these requests, such as notifications.
     pub other_lines: Vec<String>,
 }
 
-/// A request of a client, and its responses.
+/// A request that a simulated client has sent, and the responses of the server.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Exchange {
@@ -26,14 +26,14 @@ pub struct Exchange {
     pub method: String,
     /// The parameters of the request.
     pub params: Json,
-    /// Whether the client has cancelled the request. The server then may leave it unanswered.
+    /// Whether the client has cancelled the request. The server may then leave it unanswered.
     pub is_cancelled: bool,
     /// The messages of the server with the id of the request. A correct server sends one.
     pub responses: Vec<Json>,
 }
 
 impl Exchange {
-    /// Returns the result of the request, or `None` if the server has sent an error or nothing.
+    /// Returns the result of the request, or `None` if the server has sent an error or no response.
     pub fn result(&self) -> Option<Json> {
         self.responses.first()?.member("result")
     }
@@ -50,15 +50,15 @@ impl Exchange {
 }
 
 impl Transcript {
-    /// Checks what the protocol asks of all servers: each line is a message of JSON-RPC, and each request that is not cancelled has
+    /// Checks the rules of the protocol for all servers. Each line is a JSON-RPC message. Each request that is not cancelled has
     /// exactly one response, with a result or an error. Results of `tools/call` have the shape of the specification.
     ///
     /// # Errors
-    /// With the first violation.
+    /// A description of the first violation.
     pub fn check_protocol(&self) -> Result<(), String> {
         for line in &self.other_lines {
             let message = Json::parse(&**line).map_err(|error| format!("the line {line:?} is not JSON: {error}"))?;
-            // A response to none of the requests may answer a line that was nearly a request.
+            // A response that matches no request may answer a line that was nearly a request.
             let is_message = ["method", "result", "error"].iter().any(|name| message.member::<Json>(name).is_some());
             if !is_message {
                 return Err(format!("the line {line:?} is no message"));
@@ -95,7 +95,8 @@ impl Transcript {
         Ok(())
     }
 
-    /// Returns the part of an error that shows the first message that answers none of the requests, such as one with a wrong id.
+    /// Returns a hint for an error text: the first response that matches no request, for example because its id is wrong. Empty
+    /// if there is none.
     fn unassigned(&self) -> String {
         let messages = self.other_lines.iter().filter_map(|line| Json::parse(&**line).ok());
         let mut responses = messages.filter(|message| message.member::<String>("method").is_none());
@@ -105,13 +106,13 @@ impl Transcript {
         }
     }
 
-    /// Adds a request.
+    /// Adds a request that has no response yet.
     pub(super) fn add(&mut self, id: String, method: String, params: Json) {
         let id = Value::from(id).into();
         self.exchanges.push(Exchange { id, method, params, is_cancelled: false, responses: Vec::new() });
     }
 
-    /// Adds a line of the server: to the request that it answers, or else to the other lines.
+    /// Adds a line of the server: as a response to the request with its id, or else to [`Transcript::other_lines`].
     pub(super) fn receive(&mut self, line: &str) {
         let message = Json::parse(line).ok().filter(|message| message.member::<String>("method").is_none());
         let number = message.as_ref().and_then(|message| request_number(&message.member::<String>("id")?));

@@ -1,4 +1,4 @@
-//! Texts, names, URIs and JSON values; how a stream is cut into chunks, and how long its ends wait.
+//! Strategies for texts, names, URIs, numbers and JSON values, and for the chunks and delays of byte streams.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,12 +9,13 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json as json_value};
 
-/// Generates a text of any characters, mostly a short one.
+/// Generates a text: mostly up to 12 lower-case letters and spaces, sometimes any characters.
 pub fn text() -> impl Strategy<Value = String> + Clone {
     prop_oneof![4 => "[a-z ]{0,12}", 1 => any::<String>()]
 }
 
-/// Generates the name of a tool, a prompt or a program: 1 to 12 of the characters that all revisions recommend.
+/// Generates the name of a tool, a prompt or a program: a lower-case letter, and up to 11 lower-case letters, digits and
+/// underscores. All revisions recommend these characters.
 pub fn name() -> impl Strategy<Value = String> + Clone {
     "[a-z][a-z0-9_]{0,11}"
 }
@@ -35,17 +36,18 @@ pub fn json() -> impl Strategy<Value = Json> + Clone {
     value().prop_map(Json::from)
 }
 
-/// Generates a JSON object with any members.
+/// Generates a JSON object with up to three members of any values.
 pub fn json_object() -> impl Strategy<Value = Json> + Clone {
     object().prop_map(Json::from)
 }
 
-/// Generates a `_meta` object whose keys belong to nobody: they begin with `com.example/`.
+/// Generates a `_meta` object with up to two members. Their keys begin with `com.example/`, so that no specification defines
+/// them.
 pub fn meta() -> impl Strategy<Value = Json> + Clone {
     btree_map("com\\.example/[a-z]{1,5}", value(), 0..3).prop_map(|members| into_value(members).into())
 }
 
-/// Generates a JSON Schema of an object with some properties, or with any.
+/// Generates the JSON Schema of an object: with one to three properties of simple types, or without any properties.
 pub(super) fn object_schema() -> impl Strategy<Value = Json> + Clone {
     let kind = select(vec!["string", "integer", "number", "boolean", "array", "object"]);
     let property = kind.prop_map(|kind| json_value!({ "type": kind }));
@@ -57,7 +59,7 @@ pub(super) fn object_schema() -> impl Strategy<Value = Json> + Clone {
     schema.prop_map(Json::from)
 }
 
-/// Returns the schema of an object with these properties, and whether each is required.
+/// Returns the JSON Schema of an object. `properties` maps the name of each property to its schema and to whether it is required.
 pub(super) fn schema_of(properties: &BTreeMap<String, (Value, bool)>) -> Value {
     let required: Vec<_> = properties.iter().filter(|(_, (_, required))| *required).map(|(name, _)| name).collect();
     let mut schema = json_value!({ "type": "object", "required": required });
@@ -90,9 +92,10 @@ pub(super) fn value() -> impl Strategy<Value = Value> + Clone {
     })
 }
 
-/// Generates the sizes of chunks, in bytes, which repeat until the end of the stream: all at once, single bytes, parts of messages,
-/// or up to 512 bytes, which often end in the middle of a message after the first. An empty list stands for all at once, and is
-/// what other lists shrink to.
+/// Generates the sizes, in bytes, of the chunks in which a byte stream arrives. The list repeats until the end of the stream.
+///
+/// An empty list means that all bytes arrive at once; other lists shrink to it. They contain single bytes, parts of messages, or
+/// up to 512 bytes, which often end in the middle of a message after the first.
 pub fn chunk_sizes() -> impl Strategy<Value = Vec<usize>> {
     prop_oneof![
         2 => Just(Vec::new()),
@@ -102,7 +105,7 @@ pub fn chunk_sizes() -> impl Strategy<Value = Vec<usize>> {
     ]
 }
 
-/// Generates a delay: often none or a few milliseconds, sometimes up to two minutes.
+/// Generates a delay of a peer: often none or some milliseconds, sometimes up to two minutes.
 pub fn delay() -> impl Strategy<Value = Duration> {
     prop_oneof![
         2 => Just(Duration::ZERO),

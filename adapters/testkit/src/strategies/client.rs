@@ -1,4 +1,4 @@
-//! What servers ask of clients (elicitation, sampling, roots), and the answers of clients.
+//! Strategies for the requests of servers to clients (elicitation, sampling, roots), and for the answers of clients.
 
 use mcpwire_driver::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, FormSchema, ListRootsResult, ProtocolVersion,
@@ -14,7 +14,7 @@ use super::basic::schema_of;
 use super::object::{Object, V11, parsed};
 use super::{meta, name, text};
 
-/// Generates the schema of a form with up to four fields (from revision 2025-06-18).
+/// Generates the schema of an elicitation form with up to three fields (from revision 2025-06-18).
 pub fn form_schema() -> impl Strategy<Value = FormSchema> {
     let field = || Object::new(ProtocolVersion::LATEST).optional("title", text()).optional("description", text());
     let string = || field().member("type", Just("string"));
@@ -32,7 +32,7 @@ pub fn form_schema() -> impl Strategy<Value = FormSchema> {
     btree_map(name(), (field, any::<bool>()), 0..4).prop_map(|fields| parsed(schema_of(&fields)))
 }
 
-/// Generates the parameters of `elicitation/create` (from revision 2025-06-18): a form, and from revision 2025-11-25 on also a URL.
+/// Generates the parameters of `elicitation/create` (from revision 2025-06-18): a form or, from revision 2025-11-25 on, a URL.
 pub fn elicit_params(version: ProtocolVersion) -> BoxedStrategy<ElicitParams> {
     let message = || Object::new(version).member("message", text());
     let form = message().member("requestedSchema", form_schema()).generate();
@@ -47,7 +47,8 @@ pub fn elicit_params(version: ProtocolVersion) -> BoxedStrategy<ElicitParams> {
     prop_oneof![form, url.generate()].boxed()
 }
 
-/// Generates an answer to `elicitation/create`. The content fits no particular form.
+/// Generates a client's answer to `elicitation/create`: content, a refusal or a cancellation. The content does not match a
+/// particular form.
 pub fn elicit_result() -> impl Strategy<Value = ElicitResult> {
     let value =
         prop_oneof![text().prop_map(Value::from), any::<bool>().prop_map(Value::from), (0..100).prop_map(Value::from)];
@@ -59,7 +60,7 @@ pub fn elicit_result() -> impl Strategy<Value = ElicitResult> {
     ]
 }
 
-/// Generates a message of a conversation with a language model, with a text.
+/// Generates a text message of a conversation with a language model, for `sampling/createMessage`.
 pub fn sampling_message(version: ProtocolVersion) -> impl Strategy<Value = SamplingMessage> {
     Object::new(version)
         .member("role", select(vec!["user", "assistant"]))
@@ -68,7 +69,7 @@ pub fn sampling_message(version: ProtocolVersion) -> impl Strategy<Value = Sampl
         .generate()
 }
 
-/// Generates the parameters of `sampling/createMessage`.
+/// Generates the parameters of `sampling/createMessage`, with one to three messages.
 pub fn create_message_params(version: ProtocolVersion) -> impl Strategy<Value = CreateMessageParams> {
     Object::new(version)
         .member("messages", vec(sampling_message(version), 1..4))
@@ -79,12 +80,12 @@ pub fn create_message_params(version: ProtocolVersion) -> impl Strategy<Value = 
         .generate()
 }
 
-/// Generates an answer to `sampling/createMessage`, with a text.
+/// Generates a client's answer to `sampling/createMessage`: a text and the name of the model.
 pub fn create_message_result() -> impl Strategy<Value = CreateMessageResult> {
     (name(), text()).prop_map(|(model, text)| CreateMessageResult::new(model, SamplingContent::text(text)))
 }
 
-/// Generates a root.
+/// Generates a root: the `file` URI of a directory that a client offers to servers, sometimes with a name.
 pub fn root() -> impl Strategy<Value = Root> {
     ("[a-z]{1,8}", option::of(text())).prop_map(|(path, name)| {
         let mut root = Root::new(format!("file:///{path}"));
@@ -93,7 +94,7 @@ pub fn root() -> impl Strategy<Value = Root> {
     })
 }
 
-/// Generates an answer to `roots/list`.
+/// Generates a client's answer to `roots/list`, with up to two roots.
 pub fn list_roots_result() -> impl Strategy<Value = ListRootsResult> {
     vec(root(), 0..3).prop_map(ListRootsResult::new)
 }

@@ -1,4 +1,4 @@
-//! Content blocks and the contents of resources.
+//! Strategies for content blocks and the contents of resources.
 
 use mcpwire_driver::protocol::{Annotations, ContentBlock, ProtocolVersion, ResourceContents};
 use proptest::collection::vec;
@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::object::{Object, V06};
 use super::{name, text, uri};
 
-/// Generates the annotations of a content block or resource.
+/// Generates the annotations of a content block or a resource, such as its audience and its priority.
 pub fn annotations(version: ProtocolVersion) -> impl Strategy<Value = Annotations> {
     Object::new(version)
         .member("audience", vec(select(vec!["user", "assistant"]), 0..3))
@@ -17,7 +17,7 @@ pub fn annotations(version: ProtocolVersion) -> impl Strategy<Value = Annotation
         .generate()
 }
 
-/// Generates a content block of each type that the revision defines.
+/// Generates a content block of any type that the revision defines, mostly text.
 pub fn content_block(version: ProtocolVersion) -> BoxedStrategy<ContentBlock> {
     let block = |kind| {
         let object = Object::new(version).member("type", Just(kind));
@@ -44,13 +44,13 @@ pub fn content_block(version: ProtocolVersion) -> BoxedStrategy<ContentBlock> {
     }
 }
 
-/// Generates the contents of a resource: a text or binary data.
+/// Generates the contents of a resource: a text, or binary data in base64.
 pub fn resource_contents(version: ProtocolVersion) -> impl Strategy<Value = ResourceContents> {
     let contents = || Object::new(version).member("uri", uri()).optional("mimeType", text()).meta();
     prop_oneof![contents().member("text", text()).generate(), contents().member("blob", base64()).generate(),]
 }
 
-/// Generates data in base64.
+/// Generates up to 12 bytes of data in base64.
 fn base64() -> impl Strategy<Value = String> {
     "([A-Za-z0-9+/]{4}){0,4}"
 }

@@ -1,4 +1,4 @@
-//! Whole messages of a server: notifications and responses, valid and nearly valid.
+//! Strategies for whole messages of a server: notifications and responses, valid and nearly valid.
 
 use mcpwire_driver::protocol::{Json, LogMessage, Progress, ProtocolVersion, RpcError};
 use proptest::option;
@@ -10,7 +10,7 @@ use super::basic::value;
 use super::object::{Object, V03, to_value};
 use super::{call_tool_result, json, number, text, uri};
 
-/// Generates the parameters of `notifications/progress` without a token, which depends on the request.
+/// Generates the parameters of `notifications/progress`. They have no progress token, because the request determines the token.
 pub fn progress(version: ProtocolVersion) -> impl Strategy<Value = Progress> {
     Object::new(version)
         .member("progress", number())
@@ -42,7 +42,7 @@ pub fn notification() -> impl Strategy<Value = (String, Json)> {
     prop_oneof![log, changed, updated].prop_map(|(method, params)| (method.to_owned(), Json::from(params)))
 }
 
-/// Generates a JSON-RPC error: one of the codes of the specification, or any other.
+/// Generates a JSON-RPC error. Its code is a code of the specification, or any other number.
 pub fn rpc_error() -> impl Strategy<Value = RpcError> {
     let code = prop_oneof![
         select(vec![-32700_i64, -32600, -32601, -32602, -32603, -32000, -32002]),
@@ -72,10 +72,11 @@ pub fn server_message(version: ProtocolVersion, id: u64) -> impl Strategy<Value 
     prop_oneof![response(version, id), notification]
 }
 
-/// Generates messages that are nearly valid: one change of a message that `valid` generates.
+/// Generates invalid variants of messages: the text of a message of the strategy `valid` with one change. Use it to test how code
+/// handles bad input.
 ///
-/// A member is removed, renamed or gets another value, at any depth; or the text ends early. Some changes leave the
-/// message valid, such as the removal of an optional member.
+/// The change removes a member, renames it or replaces its value, at any depth, or cuts off the end of the text. Some changes
+/// leave the message valid, such as the removal of an optional member.
 pub fn nearly_valid<S: Strategy<Value = Json>>(valid: S) -> impl Strategy<Value = String> {
     let change = select(vec![Change::Remove, Change::Replace, Change::Rename, Change::Truncate]);
     (valid, change, any::<Index>(), value()).prop_map(|(message, change, place, other)| {
@@ -114,7 +115,7 @@ enum Change {
     Truncate,
 }
 
-/// Collects each member of each object: the JSON pointer of the object, and the key.
+/// Collects the members of all objects in a value: the JSON pointer of the object, and the key of the member.
 fn collect_members(value: &Value, pointer: &str, members: &mut Vec<(String, String)>) {
     match value {
         Value::Object(object) => {

@@ -20,12 +20,12 @@
 //!
 //! * texts, names, URIs, JSON values, metadata and icons;
 //! * content blocks and the contents of resources;
-//! * tools, resources, prompts, the results with them, and what a server declares;
-//! * what servers ask of clients (elicitation, sampling, roots), and the answers;
+//! * tools, resources, prompts, the results that contain them, and the capabilities of servers;
+//! * requests of servers to clients (elicitation, sampling, roots), and the answers;
 //! * whole messages of a server, valid and nearly valid;
-//! * how bytes are cut into chunks, and delays.
+//! * the chunks in which bytes arrive, and delays.
 //!
-//! [`crate::simulation`] has strategies for servers and clients as scripts.
+//! [`crate::simulation`] has strategies that generate scripts for servers and clients.
 
 mod basic;
 mod client;

@@ -1,4 +1,4 @@
-//! [`Object`]: generates an object of the protocol member by member.
+//! [`Object`]: builds the strategy for an object of the protocol, member by member.
 
 use std::fmt::Debug;
 
@@ -17,7 +17,7 @@ pub(super) const V03: ProtocolVersion = ProtocolVersion::V2025_03_26;
 pub(super) const V06: ProtocolVersion = ProtocolVersion::V2025_06_18;
 pub(super) const V11: ProtocolVersion = ProtocolVersion::V2025_11_25;
 
-/// An object of one revision, whose members are generated.
+/// A builder of the strategy for an object of the protocol in one revision. Each member has a strategy of its own.
 pub(super) struct Object {
     version: ProtocolVersion,
     members: Vec<BoxedStrategy<Option<(&'static str, Value)>>>,
@@ -28,13 +28,14 @@ impl Object {
         Object { version, members: Vec::new() }
     }
 
-    /// Creates a result, with the type that results have from revision 2026-07-28 on.
+    /// Creates a result without members. From revision 2026-07-28 on, it has a `resultType`.
     pub(super) fn result(version: ProtocolVersion) -> Self {
         let object = Object::new(version);
         if version.era() == Era::Modern { object.member("resultType", Just("complete")) } else { object }
     }
 
-    /// Creates a result that clients may cache from revision 2026-07-28 on, but not for any time.
+    /// Creates a result with the members for caching from revision 2026-07-28 on. Its lifetime is zero, so that clients do not
+    /// cache it.
     pub(super) fn cacheable_result(version: ProtocolVersion) -> Self {
         let object = Object::result(version);
         match version.era() {
@@ -43,7 +44,7 @@ impl Object {
         }
     }
 
-    /// Adds a member that each object has.
+    /// Adds a member that all generated objects have.
     pub(super) fn member<S>(mut self, name: &'static str, value: S) -> Self
     where
         S: Strategy<Value: Serialize> + 'static,
@@ -52,7 +53,7 @@ impl Object {
         self
     }
 
-    /// Adds a member that some objects have.
+    /// Adds a member that some generated objects have, and others lack.
     pub(super) fn optional<S>(mut self, name: &'static str, value: S) -> Self
     where
         S: Strategy<Value: Serialize> + 'static,
@@ -62,7 +63,7 @@ impl Object {
         self
     }
 
-    /// Adds a member that some objects have from the revision `first` on.
+    /// Adds an optional member that the protocol defines from the revision `first` on. Has no effect for earlier revisions.
     pub(super) fn since<S>(self, first: ProtocolVersion, name: &'static str, value: S) -> Self
     where
         S: Strategy<Value: Serialize> + 'static,
@@ -70,17 +71,17 @@ impl Object {
         if self.version < first { self } else { self.optional(name, value) }
     }
 
-    /// Adds the icons that some objects have from revision 2025-11-25 on.
+    /// Adds the optional member `icons`. Has no effect before revision 2025-11-25, which introduced it.
     pub(super) fn icons(self) -> Self {
         self.since(V11, "icons", vec(icon(), 0..3))
     }
 
-    /// Adds the `_meta` that some objects have from revision 2025-06-18 on.
+    /// Adds the optional member `_meta`. Has no effect before revision 2025-06-18.
     pub(super) fn meta(self) -> Self {
         self.since(V06, "_meta", meta())
     }
 
-    /// Generates the objects as values of their type.
+    /// Returns the strategy for the object. It converts each generated object to the type `T`.
     pub(super) fn generate<T: DeserializeOwned + Debug + 'static>(self) -> BoxedStrategy<T> {
         let object = |members: Vec<Option<(&str, Value)>>| {
             let members = members.into_iter().flatten().map(|(name, value)| (name.to_owned(), value));
@@ -90,7 +91,7 @@ impl Object {
     }
 }
 
-/// Generates an icon (from revision 2025-11-25).
+/// Generates an icon, such as the icon of a tool (from revision 2025-11-25).
 pub fn icon() -> impl Strategy<Value = Icon> + Clone {
     Object::new(ProtocolVersion::LATEST)
         .member("src", uri())
@@ -100,12 +101,12 @@ pub fn icon() -> impl Strategy<Value = Icon> + Clone {
         .generate()
 }
 
-/// Converts generated JSON to its type.
+/// Converts generated JSON to a type of the protocol. Panics if the JSON is not valid for the type.
 pub(super) fn parsed<T: DeserializeOwned>(value: Value) -> T {
     Json::from(value).decode().expect("the strategies generate JSON of this type")
 }
 
-/// Converts a value of the protocol to JSON, which is always possible.
+/// Converts a value of a protocol type to JSON. This cannot fail, because these types serialize as JSON.
 pub(super) fn to_value(value: &impl Serialize) -> Value {
     serde_json::to_value(value).expect("it is JSON")
 }

@@ -1,4 +1,5 @@
-//! What servers offer: tools, resources and prompts, the results that contain them, and what a server declares.
+//! Strategies for the data of servers: tools, resources and prompts, the results that contain them, and the server's
+//! capabilities.
 
 use std::fmt::Debug;
 
@@ -18,7 +19,7 @@ use super::basic::{object_schema, value};
 use super::object::{Object, V03, V06, V11};
 use super::{annotations, content_block, json_object, meta, name, resource_contents, text, uri};
 
-/// Generates the name, the version and the other details of a server or a client.
+/// Generates an `Implementation`: the name, the version and other details of a server or a client.
 pub fn implementation(version: ProtocolVersion) -> impl Strategy<Value = Implementation> {
     Object::new(version)
         .member("name", name())
@@ -30,7 +31,7 @@ pub fn implementation(version: ProtocolVersion) -> impl Strategy<Value = Impleme
         .generate()
 }
 
-/// Generates a tool. Its schemas are those of objects.
+/// Generates the definition of a tool. Its input schema and output schema describe objects.
 pub fn tool(version: ProtocolVersion) -> impl Strategy<Value = Tool> {
     Object::new(version)
         .member("name", name())
@@ -69,7 +70,7 @@ pub fn call_tool_result(version: ProtocolVersion) -> impl Strategy<Value = CallT
         .optional("_meta", meta())
         .generate();
     result.prop_map(move |mut result: CallToolResult| {
-        // A client that reads a result does not keep its type.
+        // `CallToolResult` does not store the `resultType` that it reads, so the member is added here.
         if version.era() == Era::Modern {
             result.extra.push("resultType", Json::from(json!("complete")));
         }
@@ -77,17 +78,17 @@ pub fn call_tool_result(version: ProtocolVersion) -> impl Strategy<Value = CallT
     })
 }
 
-/// Generates a resource.
+/// Generates a resource as `resources/list` describes it: its URI, its name and other details.
 pub fn resource(version: ProtocolVersion) -> impl Strategy<Value = Resource> {
     described(version).member("uri", uri()).optional("size", 0..1_000_000_u64).generate()
 }
 
-/// Generates a resource template with one variable.
+/// Generates a resource template whose URI has one variable, `path`.
 pub fn resource_template(version: ProtocolVersion) -> impl Strategy<Value = ResourceTemplate> {
     described(version).member("uriTemplate", uri().prop_map(|uri| format!("{uri}/{{path}}"))).generate()
 }
 
-/// Creates an object with what describes resources and resource templates.
+/// Creates an object with the members that resources and resource templates share, such as their name.
 fn described(version: ProtocolVersion) -> Object {
     Object::new(version)
         .member("name", name())
@@ -117,7 +118,7 @@ pub fn prompt(version: ProtocolVersion) -> impl Strategy<Value = Prompt> {
         .generate()
 }
 
-/// Generates a message of a prompt.
+/// Generates a message of a prompt: its role, and a content block.
 pub fn prompt_message(version: ProtocolVersion) -> impl Strategy<Value = PromptMessage> {
     Object::new(version)
         .member("role", select(vec!["user", "assistant"]))
@@ -145,7 +146,7 @@ pub fn list_prompts_result(version: ProtocolVersion) -> impl Strategy<Value = Li
     page(version, "prompts", prompt(version))
 }
 
-/// Generates the result of `resources/read`.
+/// Generates the result of `resources/read`, with up to three contents.
 pub fn read_resource_result(version: ProtocolVersion) -> impl Strategy<Value = ReadResourceResult> {
     page(version, "contents", resource_contents(version))
 }
@@ -158,7 +159,7 @@ fn page<T: DeserializeOwned + Debug + 'static>(
     Object::cacheable_result(version).member(name, vec(item, 0..4)).optional("_meta", meta()).generate()
 }
 
-/// Generates the result of `prompts/get`.
+/// Generates the result of `prompts/get`, with up to two messages.
 pub fn get_prompt_result(version: ProtocolVersion) -> impl Strategy<Value = GetPromptResult> {
     Object::result(version)
         .member("messages", vec(prompt_message(version), 0..3))
@@ -166,7 +167,7 @@ pub fn get_prompt_result(version: ProtocolVersion) -> impl Strategy<Value = GetP
         .generate()
 }
 
-/// Generates the result of `completion/complete`.
+/// Generates the result of `completion/complete`, with up to four suggested values.
 pub fn complete_result(version: ProtocolVersion) -> impl Strategy<Value = CompleteResult> {
     let completion = Object::new(version)
         .member("values", vec(text(), 0..5))
@@ -175,7 +176,7 @@ pub fn complete_result(version: ProtocolVersion) -> impl Strategy<Value = Comple
     Object::result(version).member("completion", completion.generate::<Value>()).generate()
 }
 
-/// Generates the capabilities of a server, which has tools.
+/// Generates the capabilities of a server. It always has tools, and sometimes logging, prompts, resources and completions.
 pub fn server_capabilities(version: ProtocolVersion) -> impl Strategy<Value = ServerCapabilities> {
     let tools = Object::new(version).optional("listChanged", Just(true));
     let prompts = Object::new(version).member("listChanged", any::<bool>());
