@@ -1,4 +1,4 @@
-//! The check of the tokens of requests to a protected server, and the challenges that it sends if a check fails.
+//! Checks the tokens of requests to a protected MCP server, and creates the challenges for refused requests.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::resource::{ProtectedServer, ResourceDeviation, State};
 use super::url::origin;
 use crate::http::{HttpAnswer, HttpRequest};
 
-/// The reason for which a protected server refuses a request.
+/// The reason why a protected MCP server refuses a request.
 pub(super) enum Refusal {
     NoToken,
     InvalidToken,
@@ -19,7 +19,7 @@ pub(super) enum Refusal {
 }
 
 impl ProtectedServer {
-    /// Checks the token of a request.
+    /// Checks whether a request has a valid token with the required scopes, and a valid DPoP proof if it needs one.
     pub(super) fn check(&self, request: &HttpRequest, now: Duration) -> Result<(), Refusal> {
         let (servers, resource) = (self.servers(), self.resource());
         let authorization = request.header("Authorization").ok_or(Refusal::NoToken)?;
@@ -28,7 +28,7 @@ impl ProtectedServer {
         let mut state = self.lock();
         let permission = permission.filter(|_| !state.deviates(&ResourceDeviation::RefuseAllTokens));
         let permission = permission.ok_or(Refusal::InvalidToken)?;
-        // A token without a resource is one of an authorization server that does not know resources.
+        // A token without a resource comes from an authorization server that does not know resources.
         if permission.resource.as_ref().is_some_and(|audience| *audience != resource) {
             return Err(Refusal::InvalidToken);
         }
@@ -53,7 +53,7 @@ impl ProtectedServer {
         Ok(())
     }
 
-    /// Returns the response to a request that is refused.
+    /// Returns the error response for a refused request, with a `WWW-Authenticate` challenge.
     pub(super) fn refuse(&self, refusal: &Refusal) -> HttpAnswer {
         let metadata_url = self.metadata_url();
         let state = self.lock();
@@ -94,7 +94,7 @@ impl ProtectedServer {
 }
 
 impl State {
-    /// Returns the scopes that a request needs, separated by spaces.
+    /// Returns the scopes that the token of a request must have, separated by spaces.
     fn required_scopes(&self, request: &HttpRequest) -> String {
         let params = request.message.member::<Json>("params");
         let name = params.and_then(|params| params.member::<String>("name"));

@@ -1,4 +1,4 @@
-//! The authorization endpoint (RFC 6749, section 4.1).
+//! The authorization endpoint, at which a user allows or denies a login (RFC 6749, section 4.1).
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::tokens::Code;
 use super::url::{Form, origin, query, with_parameters};
 use crate::http::{HttpAnswer, HttpRequest};
 
-/// The lifetime of an authorization code. 60 s: the client redeems the code at once.
+/// The lifetime of an authorization code. 60 s are enough, because the client redeems the code at once.
 const CODE_LIFETIME: Duration = Duration::from_secs(60);
 
-/// An authorization request whose client and redirect URI are known, so that errors can be sent there.
+/// An authorization request with a known client and a valid redirect URI, to which errors can be sent.
 struct Authorization {
     client: Client,
     redirect_uri: String,
@@ -21,7 +21,7 @@ struct Authorization {
 }
 
 impl State {
-    /// Answers a `GET` with the page that asks the user, or decides at once.
+    /// Answers a `GET` request of a browser: shows the page that asks the user, or accepts the login at once.
     pub(super) fn authorization_page(&mut self, request: &HttpRequest, now: Duration) -> HttpAnswer {
         let authorization = match self.authorization(request) {
             Ok(authorization) => authorization,
@@ -39,7 +39,7 @@ impl State {
         ])
     }
 
-    /// Answers a `POST` with the form of the page.
+    /// Answers the `POST` request by which the page sends the user's decision.
     pub(super) fn authorization_answer(&mut self, request: &HttpRequest, form: &Form, now: Duration) -> HttpAnswer {
         match self.authorization(request) {
             Ok(authorization) => self.decide(&authorization, form.get("decision") == Some("allow"), now),
@@ -47,7 +47,7 @@ impl State {
         }
     }
 
-    /// Reads an authorization request. The error is shown to the user.
+    /// Reads an authorization request from the URL. The error is a sentence for the user, because no redirect URI is known then.
     fn authorization(&self, request: &HttpRequest) -> Result<Authorization, &'static str> {
         let parameters = Form::parse(query(&request.url));
         let client = parameters.get("client_id").and_then(|id| self.client(id)).ok_or("The client is unknown.")?;
@@ -58,7 +58,7 @@ impl State {
         Ok(Authorization { client, redirect_uri, parameters })
     }
 
-    /// Returns the redirect with the code or the error.
+    /// Returns the redirect to the client, with an authorization code or an error.
     fn decide(&mut self, authorization: &Authorization, is_allowed: bool, now: Duration) -> HttpAnswer {
         let Authorization { client, redirect_uri, parameters } = authorization;
         let refusal = self.deviation(|deviation| match deviation {
@@ -80,7 +80,7 @@ impl State {
         pages::redirect(&with_parameters(redirect_uri, &answer))
     }
 
-    /// Returns the error code for an invalid authorization request, or `None` for a valid one.
+    /// Returns the error code for an invalid authorization request, or `None` if the request is valid.
     fn invalid_request(&self, parameters: &Form) -> Option<&'static str> {
         if parameters.get("response_type") != Some("code") {
             return Some("unsupported_response_type");
@@ -91,7 +91,7 @@ impl State {
         (!self.accepts_resource(parameters)).then_some("invalid_target")
     }
 
-    /// Returns whether the parameter `resource` is as it must be.
+    /// Returns whether the parameter `resource` is valid: it must name a known MCP server, unless a deviation changes the rule.
     pub(super) fn accepts_resource(&self, parameters: &Form) -> bool {
         let refuses = self.deviates(&Deviation::RefuseResource);
         match parameters.get("resource") {
@@ -112,7 +112,7 @@ impl State {
         text
     }
 
-    /// Returns the `iss` of a redirect, or `None` if the redirect has none.
+    /// Returns the value of the parameter `iss` of a redirect, or `None` if the redirect has no `iss`.
     fn iss(&self) -> Option<&str> {
         let iss = self.deviation(|deviation| match deviation {
             Deviation::NoIss | Deviation::OmitPromisedIss => Some(None),

@@ -1,4 +1,4 @@
-//! [`Client`]: a client that an authorization server knows.
+//! [`Client`]: an OAuth client that an authorization server knows.
 
 use std::time::Duration;
 
@@ -7,30 +7,32 @@ use serde_json::Value;
 use super::jwt::text;
 use super::url::split_origin;
 
-/// A client that an authorization server knows: registered by its operator, by itself, or by its metadata document.
+/// An OAuth client that an authorization server knows: a test has added it, it has registered itself, or it has a metadata
+/// document.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Client {
-    /// The client identifier.
+    /// The client identifier (`client_id`).
     pub id: String,
-    /// The name that is shown to users.
+    /// The name of the client that the login page shows to users.
     pub name: String,
-    /// The secret. `None` for public clients and those with a key.
+    /// The client secret. `None` for public clients, and for clients that authenticate with a key.
     pub secret: Option<String>,
-    /// The time since 1970 at which the secret expires. `None` for a secret that never expires.
+    /// The time since the Unix epoch at which the secret expires. `None` if it never expires.
     pub secret_expires_at: Option<Duration>,
-    /// The redirect URIs.
+    /// The registered redirect URIs. A login may use only one of these.
     pub redirect_uris: Vec<String>,
-    /// The method by which the client must authenticate. `None` for any that its credentials allow.
+    /// The method by which the client must authenticate, such as `client_secret_post`. `None` for any method that its credentials
+    /// allow.
     pub auth_method: Option<String>,
-    /// The grants that the client may use. `None` for all.
+    /// The grants that the client may use, such as `authorization_code`. `None` if it may use all grants.
     pub grant_types: Option<Vec<String>>,
     /// The public key of `private_key_jwt`, as JSON Web Key. `None` for clients that authenticate by another method.
     pub key: Option<Value>,
 }
 
 impl Client {
-    /// Creates a public client.
+    /// Creates a public client with this identifier, without a secret and without redirect URIs.
     pub fn new(id: impl Into<String>) -> Self {
         let id = id.into();
         Client {
@@ -45,13 +47,13 @@ impl Client {
         }
     }
 
-    /// Sets the secret.
+    /// Sets the client secret, so that the client must authenticate with it.
     pub fn secret(mut self, secret: impl Into<String>) -> Self {
         self.secret = Some(secret.into());
         self
     }
 
-    /// Adds a redirect URI.
+    /// Registers a redirect URI for the client.
     pub fn redirect_uri(mut self, redirect_uri: impl Into<String>) -> Self {
         self.redirect_uris.push(redirect_uri.into());
         self
@@ -69,7 +71,7 @@ impl Client {
         self
     }
 
-    /// Reads a client from its metadata (RFC 7591, section 2).
+    /// Creates a client with this identifier from its metadata (RFC 7591, section 2).
     pub(super) fn from_metadata(id: &str, metadata: &Value) -> Self {
         let texts = |name: &str| -> Vec<String> {
             let list = metadata[name].as_array().into_iter().flatten();
@@ -87,12 +89,12 @@ impl Client {
         }
     }
 
-    /// Returns whether the client may use this grant.
+    /// Returns whether the client may use this grant, such as `refresh_token`.
     pub(super) fn has_grant(&self, grant: &str) -> bool {
         self.grant_types.as_ref().is_none_or(|grants| grants.iter().any(|known| known == grant))
     }
 
-    /// Returns whether this redirect URI is registered. With `any_port`, URIs of this machine may differ in their ports.
+    /// Returns whether the client has registered this redirect URI. With `any_port`, the ports of loopback URIs may differ.
     pub(super) fn has_redirect_uri(&self, redirect_uri: &str, any_port: bool) -> bool {
         self.redirect_uris.iter().any(|known| {
             known == redirect_uri
@@ -101,7 +103,8 @@ impl Client {
     }
 }
 
-/// Returns the host of a redirect URI and what follows its port, or `None` if the host is not this machine.
+/// Splits a loopback redirect URI at its port: returns the host, and the text after the port. `None` if the host is not a
+/// loopback host.
 fn without_port(redirect_uri: &str) -> Option<(&str, &str)> {
     let (origin, rest) = split_origin(redirect_uri);
     let host = origin.strip_prefix("http://")?;

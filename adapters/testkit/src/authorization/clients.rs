@@ -1,4 +1,4 @@
-//! The registration and the authentication of clients.
+//! The registration of clients, and their authentication at the endpoints of an authorization server.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use super::state::{Refused, State};
 use super::url::{Form, decode, percent_decode};
 use crate::http::{HttpAnswer, HttpRequest};
 
-/// The credentials of a request.
+/// The credentials with which a client authenticates a request.
 struct Credentials {
     client_id: String,
-    /// The authentication method, by its name in the metadata.
+    /// The authentication method, as the metadata names it, such as `client_secret_basic`.
     method: &'static str,
-    /// The secret or the assertion. Empty for a public client.
+    /// The client secret or the client assertion. Empty for a public client.
     secret: String,
 }
 
@@ -30,7 +30,7 @@ impl State {
         self.clients.get(id).cloned().or_else(document)
     }
 
-    /// Registers a client (RFC 7591).
+    /// Handles a request to register a client (RFC 7591). Returns the response with the new client identifier.
     pub(super) fn register(&mut self, request: &HttpRequest, now: Duration) -> Result<HttpAnswer, Refused> {
         let document = serde_json::from_str::<Value>(&request.body);
         let mut document = document.map_err(|_| ("invalid_client_metadata", "the body is no JSON"))?;
@@ -73,7 +73,7 @@ impl State {
         Ok(secret_json(201, &document))
     }
 
-    /// Returns the client of a request (RFC 6749, section 2.3, and RFC 7523).
+    /// Authenticates the client of a request, and returns the client (RFC 6749, section 2.3, and RFC 7523).
     pub(super) fn authenticate(
         &mut self,
         request: &HttpRequest,
@@ -102,7 +102,7 @@ impl State {
         }
     }
 
-    /// Reads the credentials of a request.
+    /// Reads the client credentials from the headers and the form of a request.
     fn credentials(&self, request: &HttpRequest, form: &Form) -> Result<Credentials, &'static str> {
         let credentials = |client_id: &str, method, secret: &str| {
             Ok(Credentials { client_id: client_id.to_owned(), method, secret: secret.to_owned() })
@@ -115,7 +115,7 @@ impl State {
             if form.get("client_secret").is_some() {
                 return Err("the client authenticates by two methods");
             }
-            // RFC 6749, section 2.3.1: both are encoded as in forms.
+            // The identifier and the secret are encoded as in forms (RFC 6749, section 2.3.1).
             let decode = if self.deviates(&Deviation::PercentDecodeBasic) { percent_decode } else { decode };
             return credentials(&decode(id), "client_secret_basic", &decode(secret));
         }
@@ -133,7 +133,7 @@ impl State {
         }
     }
 
-    /// Checks an assertion of a client (RFC 7523, section 3).
+    /// Checks the signed assertion with which a client authenticates (RFC 7523, section 3).
     fn check_assertion(&mut self, assertion: &str, client: Client, now: Duration) -> Result<Client, &'static str> {
         let jwt = Jwt::parse(assertion).ok_or("the assertion is no JWT")?;
         let token_endpoint = self.endpoint_url(Endpoint::Token);

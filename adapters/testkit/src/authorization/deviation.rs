@@ -1,4 +1,4 @@
-//! [`Deviation`]: how an authorization server differs from the specification.
+//! [`Deviation`]: a way in which an authorization server differs from the specification.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Endpoint {
-    /// The metadata document, at a well-known place.
+    /// The metadata document of the server, at a well-known path (RFC 8414).
     Metadata,
-    /// The authorization endpoint, to which a browser is sent.
+    /// The authorization endpoint, to which a client sends the user's browser for a login.
     Authorization,
-    /// The token endpoint.
+    /// The token endpoint, which issues and refreshes tokens.
     Token,
     /// The endpoint of dynamic client registration (RFC 7591).
     Registration,
     /// The revocation endpoint (RFC 7009).
     Revocation,
-    /// The device authorization endpoint (RFC 8628).
+    /// The device authorization endpoint, which issues device codes (RFC 8628).
     DeviceAuthorization,
-    /// The page on which a user enters the code of a device.
+    /// The page on which a user enters the code that a device shows.
     DevicePage,
 }
 
@@ -35,7 +35,8 @@ impl Endpoint {
         Endpoint::DevicePage,
     ];
 
-    /// Returns the path of the endpoint below that of the issuer. The path of the metadata depends on its place, and is empty here.
+    /// Returns the path of the endpoint, relative to the path of the issuer. Empty for the metadata, whose path depends on the
+    /// [`MetadataPlace`].
     pub(super) fn path(self) -> &'static str {
         match self {
             Endpoint::Metadata => "",
@@ -48,7 +49,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the name of the endpoint's member in the metadata, or `None` if the metadata does not name the endpoint.
+    /// Returns the name of the metadata member with the URL of the endpoint, or `None` if the metadata does not contain this URL.
     pub(super) fn member(self) -> Option<&'static str> {
         match self {
             Endpoint::Metadata | Endpoint::DevicePage => None,
@@ -61,7 +62,7 @@ impl Endpoint {
     }
 }
 
-/// The place at which an authorization server publishes its metadata.
+/// The well-known path at which an authorization server publishes its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetadataPlace {
@@ -75,20 +76,20 @@ pub enum MetadataPlace {
 
 /// A way in which an authorization server differs from the specification, or attacks its clients.
 ///
-/// Set with [`AuthorizationServer::deviate`](super::AuthorizationServer::deviate). What no variant describes, such as broken or endless responses, is
-/// scripted with [`AuthorizationServer::on_request`](super::AuthorizationServer::on_request).
+/// Set with [`AuthorizationServer::deviate`](super::AuthorizationServer::deviate). For faults without a variant, such as broken
+/// or endless responses, use [`AuthorizationServer::on_request`](super::AuthorizationServer::on_request).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Deviation {
-    /// The metadata has no `code_challenge_methods_supported`, as that of Microsoft Entra and Amazon Cognito.
+    /// The metadata has no `code_challenge_methods_supported`, as with Microsoft Entra and Amazon Cognito.
     OmitCodeChallengeMethods,
-    /// The metadata has another `issuer`, for example with a slash at its end.
+    /// The metadata has this `issuer` instead of the right one, for example with a slash at its end.
     IssuerInMetadata(String),
-    /// The metadata names no method for public clients, and accepts them (authentik).
+    /// The metadata does not list the authentication method `none`, but the server accepts public clients (authentik).
     AdvertiseConfidentialMethodsOnly,
-    /// The metadata names this URL for an endpoint.
+    /// The metadata contains this URL for an endpoint, instead of the right one.
     EndpointUrl(Endpoint, String),
-    /// The metadata has this member. `null` removes it.
+    /// The metadata has this member with this value. The value `null` removes the member.
     MetadataMember(String, Value),
 
     /// The redirect after a login has no `iss`, and the metadata does not promise it.
@@ -97,56 +98,57 @@ pub enum Deviation {
     OmitPromisedIss,
     /// The redirect after a login has an `iss` that the metadata does not promise.
     UnpromisedIss,
-    /// The redirect after a login has this `iss`.
+    /// The redirect after a login has this `iss` instead of the server's issuer.
     Iss(String),
-    /// The redirect after a login has this `state`.
+    /// The redirect after a login has this `state` instead of the client's.
     State(String),
-    /// Logins end with this error, such as `access_denied`.
+    /// All logins fail with this error code, such as `access_denied`.
     RefuseLogins(String),
-    /// Redirect URIs of this machine may have another port than the registered one (RFC 8252, section 7.3).
+    /// The redirect URI of a login may have another port than the registered URI, if its host is a loopback address (RFC 8252,
+    /// section 7.3).
     AnyLoopbackPort,
 
-    /// Registrations are refused because of their redirect URIs.
+    /// All registrations are refused with `invalid_redirect_uri`.
     RefuseRedirectUris,
-    /// Registrations of other grants than `authorization_code` are refused with `invalid_client_metadata`.
+    /// Registrations that ask for a grant other than `authorization_code` are refused with `invalid_client_metadata`.
     RefuseOtherGrants,
-    /// Registrations of public clients are refused with `invalid_client_metadata`.
+    /// Registrations of public clients, which have no secret, are refused with `invalid_client_metadata`.
     RefusePublicClients,
-    /// Registered clients get a secret, whatever they ask for.
+    /// Each client that registers gets a secret, even if it asks for none.
     RegisterWithSecret,
     /// The secrets of registered clients expire after this time.
     SecretLifetime(Duration),
 
-    /// Requests without `client_id` in the body are refused, whatever their header says (Python SDK).
+    /// Requests without `client_id` in the body are refused, even if the header `Authorization` contains it (Python SDK).
     WantClientIdInBody,
-    /// The credentials in HTTP Basic are only percent-decoded, so that a `+` is no space.
+    /// Credentials in HTTP Basic are only percent-decoded, so that a `+` does not stand for a space.
     PercentDecodeBasic,
-    /// Access tokens cannot be revoked (RFC 7009, section 2.2.1).
+    /// Requests to revoke an access token are refused (RFC 7009, section 2.2.1).
     RevokeNoAccessTokens,
-    /// Requests with `resource` are refused (Microsoft Entra, AADSTS9010010).
+    /// Requests with the parameter `resource` are refused (Microsoft Entra, AADSTS9010010).
     RefuseResource,
-    /// Refreshes with `resource` are refused.
+    /// Token refreshes with the parameter `resource` are refused.
     RefuseResourceOnRefresh,
-    /// Refreshes with `scope` are refused.
+    /// Token refreshes with the parameter `scope` are refused.
     RefuseScopeOnRefresh,
-    /// Requests without `resource` are accepted.
+    /// Requests without the parameter `resource` are accepted, although MCP requires it.
     AcceptMissingResource,
-    /// Errors of the token endpoint have the status 200 (Slack).
+    /// Error responses of the token endpoint have the status 200 (Slack).
     ErrorsWithStatus200,
-    /// There are no refresh tokens.
+    /// The server issues no refresh tokens.
     NoRefreshTokens,
-    /// A refresh token stays valid, and the response to a refresh has none.
+    /// A refresh does not replace the refresh token: it stays valid, and the response contains no new one.
     KeepRefreshTokens,
-    /// The refresh token before the newest one is accepted once more, for clients whose connection broke.
+    /// After a refresh, the server accepts the previous refresh token once more, because the client may have lost the response.
     AcceptLastRefreshToken,
-    /// Responses have no `expires_in`.
+    /// Token responses have no `expires_in`, so clients do not know the lifetime of a token.
     OmitExpiresIn,
-    /// Tokens have this `token_type`.
+    /// Token responses have this `token_type`.
     TokenType(String),
-    /// Tokens are bound to no key, although the client sends proofs (DPoP).
+    /// Tokens are not bound to a key, although the client sends DPoP proofs.
     IgnoreProofs,
-    /// Tokens have these scopes, whatever was asked for.
+    /// Tokens have these scopes, separated by spaces, instead of the requested scopes.
     GrantScopes(String),
-    /// Responses do not name the scopes of a token.
+    /// Token responses do not list the scopes of the token.
     OmitScope,
 }

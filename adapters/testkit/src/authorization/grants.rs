@@ -14,17 +14,17 @@ use super::tokens::{DEVICE_CODE, DeviceCode, Permission};
 use super::url::{Form, encode, origin};
 use crate::http::{HttpAnswer, HttpRequest};
 
-/// The lifetime of a device code. 10 minutes: the user has to type it on another device.
+/// The lifetime of a device code. 10 minutes, because the user has to type the code on another device.
 const DEVICE_CODE_LIFETIME: Duration = Duration::from_secs(600);
 
-/// The time for which a device waits between two token requests (RFC 8628, section 3.2).
+/// The time for which a device must wait between two token requests (RFC 8628, section 3.2).
 const INTERVAL: Duration = Duration::from_secs(5);
 
 const UNKNOWN_RESOURCE: Refused = ("invalid_target", "the resource is missing, or unknown");
 const UNREGISTERED_GRANT: Refused = ("unauthorized_client", "the client is not registered for this grant");
 
 impl State {
-    /// Answers a request to the token endpoint.
+    /// Answers a request to the token endpoint: issues tokens for a grant.
     pub(super) fn token(&mut self, request: &HttpRequest, form: &Form, now: Duration) -> Result<HttpAnswer, Refused> {
         let client = self.authenticate(request, form, now)?;
         let key = self.proofs.check(request, origin(&self.issuer), None, now).map_err(|refused| match refused {
@@ -117,7 +117,7 @@ impl State {
         Ok(self.tokens.add_login(permission, None))
     }
 
-    /// Returns the permission that the parameters of a client's request ask for.
+    /// Returns the permission for a new token, from the parameters of the client's request.
     pub(super) fn permission(&self, client: &Client, parameters: &Form, key: Option<String>) -> Permission {
         let granted = self.deviation(|deviation| match deviation {
             Deviation::GrantScopes(scopes) => Some(scopes.as_str()),
@@ -132,7 +132,7 @@ impl State {
         }
     }
 
-    /// Issues the tokens of a login.
+    /// Issues an access token and, on request, a refresh token for a login. Returns the token response.
     fn issue(&mut self, login: usize, with_refresh_token: bool, now: Duration) -> HttpAnswer {
         let Permission { scopes, key, .. } = self.tokens.permission_of(login).clone();
         let access_token = self.new_secret("access-token");
@@ -157,7 +157,7 @@ impl State {
         secret_json(200, &document)
     }
 
-    /// Answers a request to the device authorization endpoint.
+    /// Answers a request to the device authorization endpoint: issues a device code and a user code.
     pub(super) fn authorize_device(
         &mut self,
         request: &HttpRequest,
@@ -189,14 +189,15 @@ impl State {
         Ok(secret_json(200, &document))
     }
 
-    /// Records the decision of a user. Returns whether a device waits for a decision on this code.
+    /// Records whether a user allows a device login. Returns whether a device waits for a decision on this user code.
     pub(super) fn answer_device(&mut self, user_code: &str, allow: bool) -> bool {
         let user_code = user_code.trim().to_ascii_uppercase();
         let device = self.devices.iter_mut().find(|device| device.user_code == user_code && device.decision.is_none());
         device.map(|device| device.decision = Some(allow)).is_some()
     }
 
-    /// Returns the login of a device, once the user has agreed.
+    /// Returns the login of a device once the user has allowed it. Until then, returns an error that tells the device to wait or
+    /// to stop.
     fn device_grant(
         &mut self,
         client: &Client,
@@ -230,7 +231,7 @@ impl State {
         }
     }
 
-    /// Answers a request to the revocation endpoint.
+    /// Answers a request to the revocation endpoint: revokes a token of the client.
     pub(super) fn revoke(&mut self, request: &HttpRequest, form: &Form, now: Duration) -> Result<HttpAnswer, Refused> {
         let client = self.authenticate(request, form, now)?;
         let token = form.get("token").ok_or(("invalid_request", "there is no token"))?;

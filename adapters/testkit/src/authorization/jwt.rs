@@ -8,7 +8,7 @@ use ring::signature::{
 };
 use serde_json::Value;
 
-/// A JSON Web Token, whose signature has not been verified.
+/// A parsed JSON Web Token. Parsing does not verify the signature.
 pub(super) struct Jwt<'a> {
     pub(super) header: Value,
     pub(super) claims: Value,
@@ -24,17 +24,17 @@ impl<'a> Jwt<'a> {
         Some(Jwt { header: object(header)?, claims: object(claims)?, signed, signature: decode(signature)? })
     }
 
-    /// Returns a claim of the token that is a string, or an empty text if there is none.
+    /// Returns the value of a string claim, or an empty text if the token does not have it.
     pub(super) fn claim(&self, name: &str) -> &str {
         text(&self.claims, name)
     }
 
-    /// Returns a claim of the token that is a time in seconds since 1970, or `None` if there is none.
+    /// Returns the value of a time claim, in seconds since the Unix epoch, or `None` if the token does not have it.
     pub(super) fn time(&self, name: &str) -> Option<u64> {
         self.claims.get(name).and_then(Value::as_u64)
     }
 
-    /// Verifies the signature with a public key in the form of JSON Web Key. Only asymmetric algorithms are accepted.
+    /// Returns whether this public key, a JSON Web Key, verifies the signature. Only asymmetric algorithms are accepted.
     pub(super) fn is_signed_by(&self, key: &Value) -> bool {
         let part = |name: &str| decode(text(key, name)).unwrap_or_default();
         let signed = self.signed.as_bytes();
@@ -53,12 +53,12 @@ impl<'a> Jwt<'a> {
     }
 }
 
-/// Returns a member of an object that is a string, or an empty text if there is none.
+/// Returns the value of a string member of a JSON object, or an empty text if there is none.
 pub(super) fn text<'v>(object: &'v Value, name: &str) -> &'v str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the thumbprint of a public key (RFC 7638).
+/// Returns the thumbprint of a public key, which is a JSON Web Key (RFC 7638).
 pub(super) fn thumbprint(key: &Value) -> String {
     let members = match text(key, "kty") {
         "EC" => &["crv", "kty", "x", "y"][..],
@@ -69,7 +69,7 @@ pub(super) fn thumbprint(key: &Value) -> String {
     sha256(&format!("{{{}}}", members.join(",")))
 }
 
-/// Returns the SHA-256 hash of a text in base64url.
+/// Returns the SHA-256 hash of a text, encoded in base64url.
 pub(super) fn sha256(text: &str) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, text.as_bytes()))
 }

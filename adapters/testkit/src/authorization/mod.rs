@@ -1,5 +1,5 @@
-//! An authorization server (OAuth), and MCP servers that want its tokens (feature `authorization`). Programs that depend on
-//! `mcpwire` enable its features `testkit` and `oauth` instead.
+//! An OAuth authorization server, and MCP servers that require its tokens, for tests of logins (feature `authorization`).
+//! Programs that depend on `mcpwire` enable its features `testkit` and `oauth` instead.
 //!
 //! ```
 //! use mcpwire_testkit::authorization::AuthorizationServer;
@@ -22,10 +22,12 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! The authorization server has dynamic registration, metadata documents of clients, registered clients, the authorization code
-//! grant with PKCE, rotating refresh tokens, device codes, client credentials, revocation and DPoP. Its secrets are
-//! predictable: it is for tests only. It follows the specification, and refuses requests that do not. [`Deviation`] and
-//! [`ResourceDeviation`] are the ways in which servers of the world differ, or attack.
+//! The authorization server supports dynamic registration, metadata documents of clients, registered clients, the authorization
+//! code grant with PKCE, rotating refresh tokens, device codes, client credentials, revocation and DPoP. It follows the
+//! specification, and refuses requests that violate it. Its secrets are predictable: it is for tests only.
+//!
+//! [`Deviation`] and [`ResourceDeviation`] make the servers behave like real servers that violate the specification, or like
+//! attackers.
 
 mod access;
 mod authorize;

@@ -1,4 +1,4 @@
-//! [`SimulatedNetwork`]: an HTTP client that reaches the servers of a test.
+//! [`SimulatedNetwork`]: an HTTP client that reaches the servers of a test instead of a network.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::http::{HttpAnswer, HttpRequest, respond};
 
 /// An HTTP client that reaches the authorization servers and protected servers of a test instead of a network.
 ///
-/// A server is found by the origin of the URL. Requests to other origins fail as unreachable. The time is that of the runtime.
+/// The origin of a URL selects the server. Requests to other origins fail as unreachable. Delays use the time of the runtime.
 #[derive(Clone)]
 pub struct SimulatedNetwork {
     runtime: Arc<dyn Runtime>,
@@ -23,24 +23,24 @@ pub struct SimulatedNetwork {
 }
 
 impl SimulatedNetwork {
-    /// Creates a network without servers.
+    /// Creates a network without servers. The current date and all delays are those of `runtime`.
     pub fn new(runtime: Arc<dyn Runtime>) -> Self {
         SimulatedNetwork { runtime, protected: Vec::new(), authorization: Vec::new() }
     }
 
-    /// Adds an MCP server, with its authorization servers.
+    /// Adds a protected MCP server, and the authorization servers that its clients can reach.
     pub fn protected_server(mut self, server: &ProtectedServer) -> Self {
         self.protected.push(server.clone());
         self
     }
 
-    /// Adds an authorization server.
+    /// Adds an authorization server, for example a server that no protected server of the network names.
     pub fn authorization_server(mut self, server: &AuthorizationServer) -> Self {
         self.authorization.push(server.clone());
         self
     }
 
-    /// Returns the authorization server at this origin, or `None` if there is none.
+    /// Returns the authorization server whose issuer has this origin, or `None` if there is none.
     fn authorization_at(&self, origin: &str) -> Option<AuthorizationServer> {
         let reachable = self.protected.iter().flat_map(ProtectedServer::reachable);
         let mut all = self.authorization.iter().cloned().chain(reachable);
@@ -49,7 +49,7 @@ impl SimulatedNetwork {
 }
 
 impl ProtectedServer {
-    /// Returns an HTTP client that reaches this server and its authorization servers.
+    /// Returns an HTTP client that reaches this MCP server and its authorization servers. Delays use the time of `runtime`.
     pub fn client_on(&self, runtime: Arc<dyn Runtime>) -> SimulatedNetwork {
         SimulatedNetwork::new(runtime).protected_server(self)
     }
@@ -63,7 +63,7 @@ impl HttpClient for SimulatedNetwork {
         let authorization = self.authorization_at(origin);
         let protected = self.protected.iter().find(|server| self::origin(&server.url()) == origin);
         let answer = match (protected, &authorization) {
-            // Both may have one origin, as in protocol revision 2025-03-26.
+            // Both servers may have the same origin, as in protocol revision 2025-03-26.
             (Some(_), Some(server)) if server.has_endpoint(&exchange.uri) => server.respond(&request, now),
             (Some(server), _) => match server.respond(&request, now) {
                 Some(answer) => answer,
@@ -76,7 +76,7 @@ impl HttpClient for SimulatedNetwork {
     }
 }
 
-/// Sends a request with a valid token to the MCP server.
+/// Forwards a request with a valid token to the MCP server, and adds the current DPoP nonce to the response.
 fn pass_on(server: &ProtectedServer, exchange: Exchange, runtime: &Arc<dyn Runtime>) -> ResponseFuture {
     let nonce = server.nonce_header();
     let response = server.http().client_on(Arc::clone(runtime)).send(exchange);

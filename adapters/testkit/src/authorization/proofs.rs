@@ -1,4 +1,4 @@
-//! [`Proofs`]: checks DPoP proofs (RFC 9449), and hands out nonces.
+//! [`Proofs`]: checks DPoP proofs (RFC 9449), and issues nonces.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
@@ -9,44 +9,46 @@ use super::jwt::{Jwt, sha256, text, thumbprint};
 use super::url::without_query;
 use crate::http::{HttpAnswer, HttpRequest};
 
-/// Maximum difference between the time of a proof and the time of the server, in seconds. 300: clocks are rarely more than some
-/// minutes apart.
+/// Maximum difference between the time of a DPoP proof and the time of the server, in seconds. 300 s, because clocks rarely
+/// differ by more than some minutes.
 const TOLERANCE: u64 = 300;
 
-/// The state of a server that checks proofs.
+/// The state of the DPoP checks of a server: the proofs so far, the current nonce and the clock.
 #[derive(Debug, Default)]
 pub(super) struct Proofs {
-    /// The identifiers (`jti`) of all proofs so far, each of which is accepted once.
+    /// The identifiers (`jti`) of all proofs so far. Each proof is accepted once.
     seen: BTreeSet<String>,
-    /// The number of the current nonce. `None` if proofs need no nonce.
+    /// The number from which the current nonce is made. `None` if proofs need no nonce.
     nonce: Option<u64>,
-    /// Seconds by which the clock of the server is ahead of that of the clients.
+    /// Seconds by which the server's clock is ahead of the clients' clock. Negative: behind.
     pub(super) clock: i64,
-    /// The time of the last check by the clock of the server. `None` if the clock is that of the clients.
+    /// The server's time at the last check, in seconds since the Unix epoch. `None` if the server's clock is the same as the
+    /// clients' clock.
     date: Option<u64>,
 }
 
-/// The reason for which a DPoP proof is refused.
+/// The reason why a DPoP proof is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ProofError {
-    /// The proof is invalid: the error `invalid_dpop_proof`, with this description.
+    /// The proof is invalid. The server responds with the error `invalid_dpop_proof` and this description.
     Invalid(&'static str),
-    /// The proof has another nonce than the current one: the error `use_dpop_nonce`.
+    /// The proof does not have the current nonce. The server responds with the error `use_dpop_nonce`.
     NonceWanted,
 }
 
 impl Proofs {
-    /// Requires another nonce in all proofs from now on.
+    /// Requires a new nonce in all proofs from now on.
     pub(super) fn renew_nonce(&mut self) {
         self.nonce = Some(self.nonce.unwrap_or_default() + 1);
     }
 
-    /// Returns the current nonce of the server at this origin, or `None` if proofs need no nonce.
+    /// Returns the current nonce for the server at this origin, or `None` if proofs need no nonce.
     fn nonce(&self, origin: &str) -> Option<String> {
         self.nonce.map(|number| format!("nonce-{number}-{}", &sha256(origin)[..6]))
     }
 
-    /// Adds the current nonce to a response, and the server's time if it is not that of the clients.
+    /// Adds the header `DPoP-Nonce` to a response if proofs need a nonce. If the server's clock differs from the clients' clock,
+    /// also adds `Date`.
     pub(super) fn add_nonce(&self, origin: &str, answer: HttpAnswer) -> HttpAnswer {
         let answer = match self.date {
             Some(date) => answer.header("Date", fmt_http_date(UNIX_EPOCH + Duration::from_secs(date))),
@@ -58,7 +60,7 @@ impl Proofs {
         }
     }
 
-    /// Checks the proof of a request. Returns the thumbprint of its key, or `None` for a request without a proof.
+    /// Checks the DPoP proof of a request. Returns the thumbprint of the proof's key, or `None` for a request without a proof.
     pub(super) fn check(
         &mut self,
         request: &HttpRequest,

@@ -1,4 +1,4 @@
-//! [`ProtectedServer`]: an MCP server that wants tokens.
+//! [`ProtectedServer`]: an MCP server that requires tokens.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,31 +18,31 @@ use crate::server::ScriptedServer;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ResourceDeviation {
-    /// Refusals have no `WWW-Authenticate`.
+    /// Refused requests get no header `WWW-Authenticate`.
     OmitChallenge,
-    /// Challenges do not name the metadata, so that clients look at the well-known places.
+    /// `WWW-Authenticate` does not contain the URL of the metadata, so that clients must try the well-known paths.
     OmitMetadataUrl,
-    /// Refusals have this `WWW-Authenticate`.
+    /// Refused requests get this value of `WWW-Authenticate`.
     Challenge(String),
-    /// Another challenge stands before the right one, in the same header.
+    /// `WWW-Authenticate` contains this challenge before the right one.
     ChallengeBefore(String),
-    /// The metadata is published at the root of the origin only.
+    /// The metadata is published only at the well-known path without the path of the server.
     MetadataAtRoot,
-    /// There is no metadata, as in protocol revision 2025-03-26.
+    /// The server publishes no metadata, as in protocol revision 2025-03-26.
     NoMetadata,
-    /// The metadata has this member. `null` removes it.
+    /// The metadata has this member with this value. The value `null` removes the member.
     MetadataMember(String, Value),
-    /// Missing scopes are refused with status 401 instead of 403.
+    /// Requests whose token lacks scopes are refused with the status 401 instead of 403.
     MissingScopesAs401,
-    /// The challenge does not name the missing scopes.
+    /// `WWW-Authenticate` does not list the missing scopes.
     OmitMissingScopes,
     /// Every token is refused as invalid.
     RefuseAllTokens,
-    /// Every token has too few scopes.
+    /// Every token is refused because its scopes are insufficient.
     WantMoreScopes,
 }
 
-/// An MCP server that answers only to requests with a token of its authorization servers. Clones share the server.
+/// An MCP server for tests that answers only requests with a token of its authorization servers. Clones refer to the same server.
 ///
 /// Created by [`AuthorizationServer::protect`].
 #[derive(Clone)]
@@ -50,7 +50,7 @@ pub struct ProtectedServer(Arc<Shared>);
 
 struct Shared {
     http: ScriptedHttp,
-    /// The identifier of the resource, which the authorization servers know, too.
+    /// The resource identifier of the MCP server. The authorization servers share it, so that they see its changes.
     resource: Arc<Mutex<String>>,
     state: Mutex<State>,
     requests: Requests,
@@ -60,10 +60,11 @@ struct Shared {
 pub(super) struct State {
     pub(super) url: String,
     servers: Vec<AuthorizationServer>,
-    /// Authorization servers that clients can reach, and that the metadata does not name.
+    /// Authorization servers that clients can reach, but that the metadata does not list.
     others: Vec<AuthorizationServer>,
     scopes_supported: Vec<String>,
-    /// The scopes that operations need, such as `tools/call echo`. An empty operation stands for all.
+    /// Pairs of an operation, such as `tools/call echo`, and the scopes that it requires. An empty operation stands for all
+    /// operations.
     pub(super) required: Vec<(String, String)>,
     pub(super) wants_proofs: bool,
     pub(super) proofs: Proofs,
@@ -71,12 +72,12 @@ pub(super) struct State {
 }
 
 impl AuthorizationServer {
-    /// Creates an MCP server at `https://mcp.test/mcp` that wants tokens of this authorization server.
+    /// Creates an MCP server at `https://mcp.test/mcp` that requires tokens of this authorization server.
     pub fn protect(&self, server: ScriptedServer) -> ProtectedServer {
         self.protect_at("https://mcp.test/mcp", server)
     }
 
-    /// Creates an MCP server at this URL that wants tokens of this authorization server.
+    /// Creates an MCP server at this URL that requires tokens of this authorization server.
     pub fn protect_at(&self, url: impl Into<String>, server: ScriptedServer) -> ProtectedServer {
         let url = url.into();
         let state = Mutex::new(State { url: url.clone(), ..State::default() });
@@ -86,24 +87,25 @@ impl AuthorizationServer {
 }
 
 impl ProtectedServer {
-    /// Accepts the tokens of another authorization server, too, and names it last in the metadata.
+    /// Accepts also the tokens of another authorization server, and lists this server last in the metadata.
     pub fn trust(&self, server: &AuthorizationServer) -> Self {
         server.change(|state| state.resources.push(Arc::clone(&self.0.resource)));
         self.change(|state| state.servers.push(server.clone()))
     }
 
-    /// Accepts the tokens of this authorization server only, as after a move to it.
+    /// Accepts only the tokens of this authorization server from now on, as after a migration to it. Clients can still reach the
+    /// previous authorization servers.
     pub fn move_to(&self, server: &AuthorizationServer) -> Self {
         let former = std::mem::take(&mut self.lock().servers);
         self.trust(server).change(|state| state.others.extend(former))
     }
 
-    /// Makes an authorization server reachable whose tokens are not accepted.
+    /// Lets clients reach an authorization server without accepting its tokens, for example an attacker's server.
     pub fn reach(&self, server: &AuthorizationServer) -> Self {
         self.change(|state| state.others.push(server.clone()))
     }
 
-    /// Sets the identifier of the resource. Default: the URL.
+    /// Sets the resource identifier, for which clients request tokens. Default: the URL of the server.
     pub fn resource_id(&self, resource: impl Into<String>) -> Self {
         *lock(&self.0.resource) = resource.into();
         self.clone()
@@ -114,46 +116,47 @@ impl ProtectedServer {
         self.change(|state| state.scopes_supported = scopes.into_iter().map(Into::into).collect())
     }
 
-    /// Wants these scopes, separated by spaces, for an operation such as `tools/list` or `tools/call echo`. An empty operation
-    /// stands for all.
+    /// Requires these scopes, separated by spaces, for an operation such as `tools/list` or `tools/call echo`. An empty operation
+    /// stands for all operations.
     pub fn require(&self, operation: impl Into<String>, scopes: impl Into<String>) -> Self {
         self.change(|state| state.required.push((operation.into(), scopes.into())))
     }
 
-    /// Accepts only tokens that are bound to a key (DPoP).
+    /// Accepts only tokens that are bound to a key, so that clients must use DPoP.
     pub fn require_dpop(&self) -> Self {
         self.change(|state| state.wants_proofs = true)
     }
 
-    /// Sets by how many seconds the clock that proofs are checked with is ahead of that of the clients. Negative: behind.
+    /// Sets how many seconds the server's clock is ahead of the clients' clock when the server checks DPoP proofs. Negative:
+    /// behind. Default: 0.
     pub fn clock_ahead(&self, seconds: i64) -> Self {
         self.change(|state| state.proofs.clock = seconds)
     }
 
-    /// Wants a nonce in DPoP proofs, and changes it if it wants one already.
+    /// Requires a nonce in DPoP proofs. If a nonce is already required, replaces it, so that clients have to repeat a request.
     pub fn renew_dpop_nonce(&self) -> Self {
         self.change(|state| state.proofs.renew_nonce())
     }
 
-    /// Deviates from the specification in this way, too.
+    /// Adds a deviation from the specification. Earlier deviations stay.
     pub fn deviate(&self, deviation: ResourceDeviation) -> Self {
         self.change(|state| state.deviations.push(deviation))
     }
 
-    /// Ends all deviations.
+    /// Removes all deviations, so that the server follows the specification again.
     pub fn conform(&self) -> Self {
         self.change(|state| state.deviations.clear())
     }
 
-    /// Sets a handler that answers requests in place of the server, also those without a valid token. If it returns `None`, the
-    /// server answers.
+    /// Sets a handler that gets each request first, even without a valid token. It returns the response, or `None` to let the
+    /// server answer.
     pub fn on_request(&self, script: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) -> Self {
         self.0.requests.set_handler(script);
         self.clone()
     }
 
-    /// Changes the HTTP carrier of the MCP server, for example its [`ScriptedHttp::on_request`], which sees the requests
-    /// with a valid token.
+    /// Changes the settings of the HTTP server behind the token check. Its [`ScriptedHttp::on_request`], for example, gets only
+    /// requests with a valid token.
     pub fn over_http(&self, script: impl FnOnce(ScriptedHttp) -> ScriptedHttp) -> Self {
         let _same = script(self.0.http.clone());
         self.clone()
@@ -164,24 +167,24 @@ impl ProtectedServer {
         self.lock().url.clone()
     }
 
-    /// Returns the MCP server.
+    /// Returns the scripted MCP server, for example to read the messages that it has received.
     pub fn server(&self) -> &ScriptedServer {
         self.0.http.server()
     }
 
-    /// Returns all requests so far, also those for the metadata and those without a valid token.
+    /// Returns all HTTP requests so far, including requests for the metadata and requests without a valid token.
     pub fn requests(&self) -> Vec<HttpRequest> {
         self.0.requests.all()
     }
 
-    /// Returns the URL of the metadata (RFC 9728).
+    /// Returns the URL of the metadata document of the MCP server (RFC 9728).
     pub fn metadata_url(&self) -> String {
         let state = self.lock();
         format!("{}{}", origin(&state.url), state.metadata_path())
     }
 
-    /// Responds to a request, or returns `None` if the request may go to the MCP server. `now` is the time since the beginning of
-    /// 1970.
+    /// Returns the response to a request for the metadata, or to a refused request. Returns `None` if the request may go to the
+    /// MCP server. `now` is the time since the Unix epoch.
     pub fn respond(&self, request: &HttpRequest, now: Duration) -> Option<HttpAnswer> {
         if let Some(scripted) = self.0.requests.receive(request) {
             return Some(scripted);
@@ -202,14 +205,14 @@ impl ProtectedServer {
         Some(self.lock().proofs.add_nonce(&origin, answer))
     }
 
-    /// Returns the header with the current DPoP nonce for a response of the MCP server. Without a nonce, returns the header with the
-    /// time of the server, or `None` if its clock is that of the clients.
+    /// Returns a header for the responses of the MCP server: the current DPoP nonce, or else the date if the server's clock
+    /// differs from the clients' clock. `None` if neither is needed.
     pub(super) fn nonce_header(&self) -> Option<(String, Vec<u8>)> {
         let state = self.lock();
         state.proofs.add_nonce(origin(&state.url), HttpAnswer::status(200)).headers.pop()
     }
 
-    /// Returns the metadata document.
+    /// Returns the metadata document of the MCP server, with all deviations applied (RFC 9728).
     fn metadata(&self) -> Value {
         let state = self.lock();
         let mut document = json!({
@@ -230,12 +233,12 @@ impl ProtectedServer {
         with_members(document, changed)
     }
 
-    /// Returns the identifier of the resource.
+    /// Returns the resource identifier, which is the URL of the server by default.
     pub fn resource(&self) -> String {
         lock(&self.0.resource).clone()
     }
 
-    /// Returns the authorization servers whose tokens are accepted.
+    /// Returns the authorization servers whose tokens this server accepts.
     pub(super) fn servers(&self) -> Vec<AuthorizationServer> {
         self.lock().servers.clone()
     }
@@ -250,7 +253,7 @@ impl ProtectedServer {
         &self.0.http
     }
 
-    /// Moves the server to another origin, and keeps the path of its URL.
+    /// Replaces the origin of the server's URL, and keeps its path.
     pub(super) fn move_to_origin(&self, origin: &str) {
         let mut state = self.lock();
         let url = format!("{origin}{}", split_origin(&state.url).1);

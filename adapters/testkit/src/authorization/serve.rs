@@ -1,4 +1,4 @@
-//! [`Serving`]: real HTTP on this machine.
+//! [`Serving`]: serves the simulated servers over real HTTP on this machine.
 
 use std::fmt;
 use std::io;
@@ -26,28 +26,29 @@ use super::resource::ProtectedServer;
 use super::server::AuthorizationServer;
 use super::url::origin;
 
-/// Maximum length of a request's body. 16 MiB: more than any message of a test.
+/// Maximum length of a request's body, in bytes. 16 MiB: more than any message of a test.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
-/// The error of a connection that is closed, without the end of its response.
+/// An error that closes the connection before its response is complete.
 type Broken = Box<dyn std::error::Error + Send + Sync>;
 
-/// A server that serves real HTTP at `127.0.0.1` until this is dropped.
+/// A running HTTP server at `127.0.0.1`, for programs that need a real connection. It stops when this value is dropped.
 ///
 /// Connections stay open until the client closes them, sends `Connection: close`, or speaks HTTP/1.0.
 pub struct Serving {
     address: SocketAddr,
-    /// Ends the thread of the server, with all connections, when dropped.
+    /// Ends the server's thread and all connections when it is dropped.
     _end: oneshot::Sender<()>,
 }
 
 impl Serving {
-    /// Returns the origin, such as `http://127.0.0.1:3000`.
+    /// Returns the origin of the server, such as `http://127.0.0.1:3000`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Serves what the client of `network`, which gets the runtime, reaches.
+    /// Starts a thread that accepts connections and forwards their requests to the servers of a simulated network. `network`
+    /// creates this network for the runtime of the thread.
     fn start(listener: TcpListener, network: impl FnOnce(Arc<dyn Runtime>) -> SimulatedNetwork) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let (end, ended) = oneshot::channel();
@@ -57,7 +58,7 @@ impl Serving {
         let url = serving.url();
         thread::Builder::new().name("testkit-http".into()).spawn(move || {
             runtime.spawn(accept(listener, client, url));
-            // The runtime is dropped at the end, with the task that accepts connections and those that serve them.
+            // Dropping the runtime ends all its tasks, and with them all connections.
             let _ = runtime.block_on(ended);
         })?;
         Ok(serving)
@@ -65,7 +66,8 @@ impl Serving {
 }
 
 impl AuthorizationServer {
-    /// Serves real HTTP at a port of `127.0.0.1`, and makes that the origin of the issuer. Port 0 selects a free one.
+    /// Serves this server over real HTTP at a port of `127.0.0.1`, and makes this address the origin of the issuer. Port 0
+    /// selects a free port.
     ///
     /// # Errors
     /// If the port cannot be bound, or no thread can be started.
@@ -77,10 +79,11 @@ impl AuthorizationServer {
 }
 
 impl ProtectedServer {
-    /// Serves real HTTP at a port of `127.0.0.1`, and makes that the origin of the URL. Port 0 selects a free one.
+    /// Serves this server over real HTTP at a port of `127.0.0.1`, and makes this address the origin of its URL. Port 0 selects a
+    /// free port.
     ///
-    /// Authorization servers that have the origin of this server, as those of protocol revision 2025-03-26, are served at the same
-    /// port. Serve the others with [`AuthorizationServer::serve`].
+    /// An authorization server with the same origin as this server, as in protocol revision 2025-03-26, is served at the same
+    /// port. Serve other authorization servers with [`AuthorizationServer::serve`].
     ///
     /// # Errors
     /// If the port cannot be bound, or no thread can be started.
@@ -98,7 +101,7 @@ impl ProtectedServer {
     }
 }
 
-/// Accepts connections at the origin `url`, and serves each in a task.
+/// Accepts connections, and serves each in a task. `url` is the origin of the server.
 async fn accept(listener: TcpListener, client: Arc<SimulatedNetwork>, url: String) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     while let Ok((stream, _)) = listener.accept().await {
@@ -108,7 +111,7 @@ async fn accept(listener: TcpListener, client: Arc<SimulatedNetwork>, url: Strin
             let _ = stream.set_nodelay(true);
             let service = service_fn(|request| answer(request, &client, &url));
             let mut http = http1::Builder::new();
-            // A server whose clock is not that of its clients adds the date itself.
+            // If the server's clock differs from the clients' clock, the response already has a `Date`.
             http.auto_date_header(false).title_case_headers(true);
             // An error is ignored: the end of a connection concerns only its client.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
@@ -116,7 +119,7 @@ async fn accept(listener: TcpListener, client: Arc<SimulatedNetwork>, url: Strin
     }
 }
 
-/// Answers a request. The error closes the connection.
+/// Forwards a request to the simulated network, and returns the response. An error closes the connection.
 async fn answer(
     request: Request<Incoming>,
     client: &SimulatedNetwork,
@@ -148,7 +151,7 @@ fn asks_to_close(headers: &HeaderMap) -> bool {
     values.flat_map(|value| value.split(',')).any(|option| option.trim().eq_ignore_ascii_case("close"))
 }
 
-/// The body of a response. An error of the reader breaks the connection.
+/// A response body that is read from the simulated network. An error of the reader closes the connection.
 struct ResponseBody(Reader);
 
 impl Body for ResponseBody {

@@ -16,10 +16,11 @@ use super::url::{Form, origin, split_origin};
 use crate::http::{HttpAnswer, HttpRequest, Requests};
 use crate::lock;
 
-/// An authorization server for tests. Clones share the server, and all settings can change at any time.
+/// An OAuth authorization server for tests. Clones refer to the same server, and all settings can change at any time.
 ///
-/// See the [module](super) for an example. It is reached through [`ProtectedServer::client_on`](super::ProtectedServer::client_on),
-/// [`SimulatedNetwork`](super::SimulatedNetwork) or [`AuthorizationServer::serve`].
+/// See the [module](super) for an example. Clients reach the server through
+/// [`ProtectedServer::client_on`](super::ProtectedServer::client_on), [`SimulatedNetwork`](super::SimulatedNetwork) or
+/// [`AuthorizationServer::serve`].
 #[derive(Clone)]
 pub struct AuthorizationServer(Arc<Shared>);
 
@@ -29,18 +30,19 @@ struct Shared {
 }
 
 impl AuthorizationServer {
-    /// Creates an authorization server with the issuer `https://auth.test`. It agrees to all logins at once.
+    /// Creates an authorization server with the issuer `https://auth.test`. It accepts each login at once, without asking a user.
     pub fn new() -> Self {
         AuthorizationServer::at("https://auth.test")
     }
 
-    /// Creates an authorization server with this issuer, such as `https://auth.test/tenant`.
+    /// Creates an authorization server with this issuer, such as `https://auth.test/tenant`. It accepts each login at once,
+    /// without asking a user.
     pub fn at(issuer: impl Into<String>) -> Self {
         let state = Mutex::new(State::new(issuer.into()));
         AuthorizationServer(Arc::new(Shared { state, requests: Requests::default() }))
     }
 
-    /// Sets where the metadata is published. Default: [`MetadataPlace::OAuth`].
+    /// Sets the well-known path at which the server publishes its metadata. Default: [`MetadataPlace::OAuth`].
     pub fn metadata_at(&self, place: MetadataPlace) -> Self {
         self.change(|state| state.metadata_place = Some(place))
     }
@@ -61,17 +63,17 @@ impl AuthorizationServer {
         self.change(|state| state.auth_methods = methods.into_iter().map(Into::into).collect())
     }
 
-    /// Turns dynamic client registration off.
+    /// Turns dynamic client registration off (RFC 7591). Clients must then be added by the test, or have a metadata document.
     pub fn without_registration(&self) -> Self {
         self.change(|state| state.registers_clients = false)
     }
 
-    /// Turns the device grant off.
+    /// Turns the device grant off (RFC 8628), by which a user logs in on another device.
     pub fn without_devices(&self) -> Self {
         self.change(|state| state.grants_devices = false)
     }
 
-    /// Adds a client, or replaces the one with its identifier.
+    /// Adds a registered client. Replaces a client with the same identifier.
     pub fn client(&self, client: Client) -> Self {
         self.change(|state| {
             state.secrets.extend(client.secret.clone());
@@ -79,7 +81,8 @@ impl AuthorizationServer {
         })
     }
 
-    /// Accepts clients that are identified by metadata documents, and lets the server find this one at its URL.
+    /// Adds the metadata document of a client, and accepts the URL of the document as client identifier. The server does not
+    /// fetch the document from a network.
     pub fn client_document(&self, url: impl Into<String>, document: Value) -> Self {
         self.change(|state| {
             state.takes_documents = true;
@@ -87,58 +90,60 @@ impl AuthorizationServer {
         })
     }
 
-    /// Sets the lifetime of access tokens. Default: one hour.
+    /// Sets the time after which access tokens expire. Default: one hour.
     pub fn token_lifetime(&self, lifetime: Duration) -> Self {
         self.change(|state| state.token_lifetime = lifetime)
     }
 
-    /// Delays all responses. Default: no delay.
+    /// Sets the delay of all responses. Default: no delay.
     pub fn latency(&self, latency: Duration) -> Self {
         self.change(|state| state.latency = latency)
     }
 
-    /// Asks the user on a page with a form, instead of agreeing to each login at once.
+    /// Shows the user a page with a form at each login, instead of accepting the login at once.
     pub fn with_login_page(&self) -> Self {
         self.change(|state| state.asks_users = true)
     }
 
-    /// Agrees to each login at once. The default.
+    /// Accepts each login at once, without showing a page. This is the default.
     pub fn without_login_page(&self) -> Self {
         self.change(|state| state.asks_users = false)
     }
 
-    /// Sets by how many seconds the clock that proofs are checked with is ahead of that of the clients. Negative: behind.
+    /// Sets how many seconds the server's clock is ahead of the clients' clock when the server checks DPoP proofs. Negative:
+    /// behind. Default: 0.
     pub fn clock_ahead(&self, seconds: i64) -> Self {
         self.change(|state| state.proofs.clock = seconds)
     }
 
-    /// Wants a nonce in DPoP proofs, and changes it if it wants one already.
+    /// Requires a nonce in DPoP proofs. If a nonce is already required, replaces it, so that clients have to repeat a request.
     pub fn renew_dpop_nonce(&self) -> Self {
         self.change(|state| state.proofs.renew_nonce())
     }
 
-    /// Deviates from the specification in this way, too.
+    /// Adds a deviation from the specification. Earlier deviations stay.
     pub fn deviate(&self, deviation: Deviation) -> Self {
         self.change(|state| state.deviations.push(deviation))
     }
 
-    /// Ends all deviations.
+    /// Removes all deviations, so that the server follows the specification again.
     pub fn conform(&self) -> Self {
         self.change(|state| state.deviations.clear())
     }
 
-    /// Answers the next request to an endpoint in this way. Several answers are given one after the other.
+    /// Sends this response to the next request to an endpoint, instead of the server's own. Several responses are sent in the
+    /// order in which they were added.
     pub fn answer_next(&self, endpoint: Endpoint, answer: HttpAnswer) -> Self {
         self.change(|state| state.next_answers.push((endpoint, answer)))
     }
 
-    /// Sets a handler that answers requests in place of the server. If it returns `None`, the server answers.
+    /// Sets a handler that gets each request first. It returns the response, or `None` to let the server answer.
     pub fn on_request(&self, script: impl FnMut(&HttpRequest) -> Option<HttpAnswer> + Send + 'static) -> Self {
         self.0.requests.set_handler(script);
         self.clone()
     }
 
-    /// Returns the issuer.
+    /// Returns the issuer, which is the URL that identifies the server, such as `https://auth.test`.
     pub fn issuer(&self) -> String {
         self.lock().issuer.clone()
     }
@@ -148,12 +153,12 @@ impl AuthorizationServer {
         self.lock().endpoint_url(endpoint)
     }
 
-    /// Returns all requests so far.
+    /// Returns all HTTP requests that the server has received so far, in order of arrival.
     pub fn requests(&self) -> Vec<HttpRequest> {
         self.0.requests.all()
     }
 
-    /// Returns the requests to an endpoint so far.
+    /// Returns the HTTP requests that this endpoint has received so far, in order of arrival.
     pub fn requests_to(&self, endpoint: Endpoint) -> Vec<HttpRequest> {
         let mut requests = self.requests();
         let state = self.lock();
@@ -161,24 +166,26 @@ impl AuthorizationServer {
         requests
     }
 
-    /// Returns all secrets that the server has issued or knows: codes, tokens, secrets of clients. For tests that look for leaks.
+    /// Returns all secrets that the server has issued or knows, such as codes, tokens and client secrets. Use them to test that a
+    /// program does not leak secrets.
     pub fn secrets(&self) -> Vec<String> {
         self.lock().secrets.clone()
     }
 
-    /// Returns the clients.
+    /// Returns the clients that a test has added or that have registered.
     pub fn clients(&self) -> Vec<Client> {
         self.lock().clients.values().cloned().collect()
     }
 
-    /// Forgets a client, or all of them, with their tokens.
+    /// Removes all clients and revokes all tokens, as if the server had lost its data.
     pub fn forget_clients(&self) {
         let mut state = self.lock();
         state.clients.clear();
         state.tokens.revoke_all();
     }
 
-    /// Adds a login that was made elsewhere: its refresh token, client, resource, and the thumbprint of its key, if it has one.
+    /// Adds a login that the client has made before the test, with its refresh token. `key` is the thumbprint of the login's DPoP
+    /// key, or `None` for bearer tokens.
     pub fn remember_login(&self, refresh_token: &str, client_id: &str, resource: &str, key: Option<&str>) -> Self {
         self.change(|state| {
             let permission = Permission {
@@ -192,12 +199,12 @@ impl AuthorizationServer {
         })
     }
 
-    /// Makes all access tokens invalid, although they have not expired. Refresh tokens stay valid.
+    /// Revokes all access tokens before they expire. Refresh tokens stay valid.
     pub fn revoke_access_tokens(&self) {
         self.lock().tokens.revoke_access_tokens();
     }
 
-    /// Revokes all logins: access tokens and refresh tokens.
+    /// Revokes all logins, with their access tokens and refresh tokens. Users must log in again.
     pub fn revoke_logins(&self) {
         self.lock().tokens.revoke_all();
     }
@@ -212,12 +219,13 @@ impl AuthorizationServer {
         self.lock().tokens.is_refresh_token_valid(token)
     }
 
-    /// Lets the user with this code log in on his device, or refuses. Returns whether there is such a code.
+    /// Allows or refuses a pending device login, as its user would on the device page. Returns whether a device waits for a
+    /// decision on this user code.
     pub fn answer_device(&self, user_code: &str, allow: bool) -> bool {
         self.lock().answer_device(user_code, allow)
     }
 
-    /// Responds to a request. `now` is the time since the beginning of 1970.
+    /// Returns the response to an HTTP request, without a network. `now` is the time since the Unix epoch.
     pub fn respond(&self, request: &HttpRequest, now: Duration) -> HttpAnswer {
         let scripted = self.0.requests.receive(request);
         let mut answer = scripted.unwrap_or_else(|| self.lock().respond(request, now));
@@ -234,7 +242,7 @@ impl AuthorizationServer {
         lock(&self.0.state)
     }
 
-    /// Moves the server to another origin, and keeps the path of its issuer.
+    /// Replaces the origin of the issuer URL, and keeps its path.
     pub(super) fn move_to(&self, origin: &str) {
         let mut state = self.lock();
         state.issuer = format!("{origin}{}", split_origin(&state.issuer).1);
@@ -275,7 +283,7 @@ impl State {
         answer.unwrap_or_else(|refused| self.refuse(endpoint, refused))
     }
 
-    /// Returns the response to a request that an endpoint refuses.
+    /// Returns the error response of an endpoint that refuses a request.
     fn refuse(&self, endpoint: Endpoint, refused: Refused) -> HttpAnswer {
         let status = match refused.0 {
             _ if endpoint == Endpoint::Token && self.deviates(&Deviation::ErrorsWithStatus200) => 200,

@@ -15,15 +15,15 @@ use super::url::{origin, path};
 use crate::http::HttpAnswer;
 use crate::lock;
 
-/// An error of an endpoint (RFC 6749, section 5.2): its code and its description.
+/// The error code and the description with which an endpoint refuses a request (RFC 6749, section 5.2).
 pub(super) type Refused = (&'static str, &'static str);
 
-/// The state of an authorization server, and its settings. Its endpoints are in files of their own.
+/// The state and the settings of an authorization server. Each endpoint is implemented in a file of its own.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub(super) struct State {
     pub(super) issuer: String,
-    /// Where the metadata is published. `None`: nowhere.
+    /// The well-known path at which the metadata is published. `None` if it is not published.
     pub(super) metadata_place: Option<MetadataPlace>,
     pub(super) scopes_supported: Vec<String>,
     pub(super) auth_methods: Vec<String>,
@@ -35,16 +35,16 @@ pub(super) struct State {
     pub(super) latency: Duration,
     pub(super) deviations: Vec<Deviation>,
     pub(super) clients: BTreeMap<String, Client>,
-    /// The metadata documents of clients, by URL.
+    /// The metadata documents of clients, by the URL that is the client identifier.
     pub(super) documents: BTreeMap<String, Value>,
-    /// The identifiers of all client assertions so far.
+    /// The identifiers (`jti`) of all client assertions so far. Each assertion is accepted once.
     pub(super) assertions: BTreeSet<String>,
     pub(super) proofs: Proofs,
     pub(super) tokens: Tokens,
     pub(super) devices: Vec<DeviceCode>,
-    /// The identifiers of the resources for which there are tokens. Empty: all.
+    /// The identifiers of the MCP servers for which tokens are issued. If empty, tokens are issued for all.
     pub(super) resources: Vec<Arc<Mutex<String>>>,
-    /// Scripted answers, each for the next request to its endpoint.
+    /// Responses that a test has scripted, each for the next request to its endpoint.
     pub(super) next_answers: Vec<(Endpoint, HttpAnswer)>,
     pub(super) secrets: Vec<String>,
     last_number: u64,
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// Returns the endpoint at a URL, or `None` if there is none.
+    /// Returns the endpoint that has this URL, or `None` if no endpoint has it.
     pub(super) fn endpoint_of(&self, url: &str) -> Option<Endpoint> {
         let (asked, issuer) = (path(url), path(&self.issuer));
         if self.metadata_path().is_some_and(|place| place == asked) {
@@ -74,7 +74,8 @@ impl State {
         Endpoint::ALL.into_iter().find(|endpoint| *endpoint != Endpoint::Metadata && endpoint.path() == below)
     }
 
-    /// Returns the true URL of an endpoint. That of the metadata is the origin if no metadata is published.
+    /// Returns the URL at which an endpoint is reached, even if the metadata contains another one. For metadata that is not
+    /// published, returns the origin.
     pub(super) fn endpoint_url(&self, endpoint: Endpoint) -> String {
         let path = match endpoint {
             Endpoint::Metadata => self.metadata_path().unwrap_or_default(),
@@ -87,12 +88,13 @@ impl State {
         self.deviations.contains(deviation)
     }
 
-    /// Returns what `select` returns for the last deviation for which it is not `None`.
+    /// Returns the first `Some` that `select` returns for a deviation, starting with the latest deviation. `None` if there is
+    /// none.
     pub(super) fn deviation<'s, T>(&'s self, select: impl FnMut(&'s Deviation) -> Option<T>) -> Option<T> {
         self.deviations.iter().rev().find_map(select)
     }
 
-    /// Creates a secret of this kind. No two servers create the same.
+    /// Creates a secret that contains the name of its kind, such as `access-token`. Secrets of different issuers differ.
     pub(super) fn new_secret(&mut self, kind: &str) -> String {
         let secret = format!("{kind}-{}-{}", self.next_number(), &sha256(&self.issuer)[..6]);
         self.secrets.push(secret.clone());
@@ -104,7 +106,7 @@ impl State {
         self.last_number
     }
 
-    /// Returns whether there are tokens for this resource.
+    /// Returns whether the server issues tokens for this resource, which is the identifier of an MCP server.
     pub(super) fn knows_resource(&self, resource: &str) -> bool {
         self.resources.is_empty() || self.resources.iter().any(|known| *lock(known) == resource)
     }
@@ -119,7 +121,7 @@ impl State {
         })
     }
 
-    /// Returns the metadata document.
+    /// Returns the metadata document of the server, with all deviations applied.
     pub(super) fn metadata(&self) -> Value {
         let mut grants = vec!["authorization_code", "refresh_token", "client_credentials"];
         grants.extend(self.grants_devices.then_some(DEVICE_CODE));
@@ -152,7 +154,8 @@ impl State {
     }
 }
 
-/// Returns the member of the metadata that a deviation changes, and its value. `None` if the deviation does not change the metadata.
+/// Returns the name and the value of the metadata member that a deviation changes, or `None` if the deviation does not change the
+/// metadata.
 fn metadata_member(deviation: &Deviation) -> Option<(&str, Value)> {
     Some(match deviation {
         Deviation::OmitCodeChallengeMethods => ("code_challenge_methods_supported", Value::Null),
@@ -167,7 +170,7 @@ fn metadata_member(deviation: &Deviation) -> Option<(&str, Value)> {
     })
 }
 
-/// Sets members of a document. Members whose value is `null` are removed.
+/// Adds or replaces members of a JSON document. Removes members whose new value is `null`.
 pub(super) fn with_members<'m>(document: Value, members: impl Iterator<Item = (&'m str, Value)>) -> Value {
     let Value::Object(mut document) = document else { return document };
     document.extend(members.map(|(name, value)| (name.to_owned(), value)));

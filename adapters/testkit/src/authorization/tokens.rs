@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The name of the device grant (RFC 8628).
+/// The `grant_type` of the device grant (RFC 8628).
 pub(super) const DEVICE_CODE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// What a token permits: the client that may use it, the server that accepts it, the scopes and the key.
+/// The permission of a token: which client may use it, which MCP server accepts it, its scopes and its key.
 #[derive(Clone, Debug)]
 pub(super) struct Permission {
     pub(super) client_id: String,
-    /// The identifier of the only server that accepts the token. `None`: all servers accept it.
+    /// The resource identifier of the only MCP server that accepts the token. `None` if all servers accept it.
     pub(super) resource: Option<String>,
     pub(super) scopes: Vec<String>,
-    /// The thumbprint of the key to which the token is bound (DPoP). `None` for a bearer token.
+    /// The thumbprint of the DPoP key to which the token is bound. `None` for a bearer token.
     pub(super) key: Option<String>,
 }
 
-/// An authorization code.
+/// An issued authorization code, which a client can exchange for tokens once.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     pub(super) permission: Permission,
@@ -26,7 +26,7 @@ pub(super) struct Code {
     pub(super) expires_at: Duration,
 }
 
-/// A login on another device.
+/// A device login: a device waits until its user allows the login on another device.
 #[derive(Clone, Debug)]
 pub(super) struct DeviceCode {
     pub(super) secret: String,
@@ -34,19 +34,19 @@ pub(super) struct DeviceCode {
     pub(super) permission: Permission,
     pub(super) expires_at: Duration,
     pub(super) interval: Duration,
-    /// The time of the device's last request. `None` before its first one.
+    /// The time of the device's last token request. `None` before the first request.
     pub(super) last_request: Option<Duration>,
     /// Whether the user allows the login. `None` until the user decides.
     pub(super) decision: Option<bool>,
 }
 
-/// A login: its permission, and a chain of refresh tokens, each of which replaces the one before.
+/// A login of a user. It has a chain of refresh tokens, in which each token replaces the previous one.
 #[derive(Debug)]
 struct Login {
     permission: Permission,
     /// The newest refresh token. `None` if the login has no refresh tokens.
     refresh_token: Option<String>,
-    /// The refresh token before the newest one. `None` if there is none, or if it was used once more.
+    /// The previous refresh token. `None` if there is none, or if it was accepted once more.
     last_refresh_token: Option<String>,
     is_revoked: bool,
 }
@@ -62,13 +62,13 @@ struct AccessToken {
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     codes: BTreeMap<String, Code>,
-    /// The logins of codes that were used.
+    /// The login that each used authorization code has started, to revoke it if the code is used again.
     used_codes: BTreeMap<String, usize>,
     logins: Vec<Login>,
     access: BTreeMap<String, AccessToken>,
-    /// The logins of all refresh tokens.
+    /// The login of each refresh token, including replaced tokens, by the token.
     refresh: BTreeMap<String, usize>,
-    /// The number of logins that were revoked because a refresh token was used twice.
+    /// Number of logins that were revoked because a refresh token was used twice.
     pub(super) reused: usize,
 }
 
@@ -77,8 +77,8 @@ impl Tokens {
         self.codes.insert(text, code);
     }
 
-    /// Removes and returns a code, or returns `None` if it is unknown or used. A second use revokes the tokens of the first (RFC 6749,
-    /// section 4.1.2).
+    /// Removes and returns an authorization code, or returns `None` if the code is unknown or used. A second use of a code
+    /// revokes the tokens of the first use (RFC 6749, section 4.1.2).
     pub(super) fn take_code(&mut self, text: &str) -> Option<Code> {
         if let Some(login) = self.used_codes.get(text) {
             self.logins[*login].is_revoked = true;
@@ -95,7 +95,7 @@ impl Tokens {
         login
     }
 
-    /// Returns the permission of a login.
+    /// Returns the permission of the login with this index.
     pub(super) fn permission_of(&self, login: usize) -> &Permission {
         &self.logins[login].permission
     }
@@ -110,8 +110,8 @@ impl Tokens {
         login.last_refresh_token = login.refresh_token.replace(text);
     }
 
-    /// Returns the login of a refresh token. The use of an old token revokes the login, because one of its two users is a thief. The
-    /// error is the reason of a refusal.
+    /// Accepts a refresh token, and returns the index of its login. A replaced token revokes the login, because a thief may have
+    /// used it, unless `accepts_last` allows the previous token once more. The error is the reason of the refusal.
     pub(super) fn use_refresh_token(
         &mut self,
         text: &str,
@@ -151,7 +151,7 @@ impl Tokens {
         self.access.contains_key(token)
     }
 
-    /// Revokes a token of a client. The revocation of a refresh token revokes its whole login.
+    /// Revokes a token, if it belongs to this client. The revocation of a refresh token revokes its whole login.
     pub(super) fn revoke(&mut self, token: &str, client_id: &str) {
         if let Some(login) = self.refresh.get(token) {
             let login = &mut self.logins[*login];

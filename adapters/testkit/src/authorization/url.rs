@@ -1,18 +1,18 @@
-//! URLs, and the parameters of queries and forms.
+//! Functions for URLs, and for the parameters of queries and forms.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::http::HttpRequest;
 
-/// The bytes that are escaped in a query or a form: all but the unreserved characters (RFC 3986, section 2.3).
+/// The bytes that are percent-encoded in a query or a form: all except the unreserved characters (RFC 3986, section 2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The parameters of a query or a form.
+/// The decoded parameters of a URL query or an HTML form, in order.
 #[derive(Debug)]
 pub(super) struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Decodes the parameters, and keeps their order.
+    /// Decodes the parameters of a query or a form, and keeps their order.
     pub(super) fn parse(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
@@ -27,21 +27,21 @@ impl Form {
 }
 
 impl HttpRequest {
-    /// Returns a parameter of the query or of the form in the body, or `None` if it is missing or empty.
+    /// Returns a parameter from the query of the URL, or else from the form in the body. `None` if it is missing or empty.
     pub fn parameter(&self, name: &str) -> Option<String> {
         let form = Form::parse(&self.body);
         Form::parse(query(&self.url)).get(name).or_else(|| form.get(name)).map(Into::into)
     }
 }
 
-/// Splits a URL into its origin and the rest, which is empty or begins with `/`, `?` or `#`.
+/// Splits a URL into its origin and the text after it, which is empty or begins with `/`, `?` or `#`.
 pub(super) fn split_origin(url: &str) -> (&str, &str) {
     let authority = url.find("://").map_or(0, |at| at + 3);
     let rest = url.get(authority..).unwrap_or_default();
     url.split_at(authority + rest.find(['/', '?', '#']).unwrap_or(rest.len()))
 }
 
-/// Returns the origin of a URL.
+/// Returns the origin of a URL: its scheme, host and port.
 pub(super) fn origin(url: &str) -> &str {
     split_origin(url).0
 }
@@ -62,24 +62,24 @@ pub(super) fn query(url: &str) -> &str {
     url.split_once('?').map(|(_, query)| query).unwrap_or_default()
 }
 
-/// Adds parameters, of which there is at least one, to the query of a URL.
+/// Adds parameters to the query of a URL. There must be at least one parameter.
 pub(super) fn with_parameters(url: &str, parameters: &[(&str, String)]) -> String {
     let separator = if url.contains('?') { '&' } else { '?' };
     let pairs: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
     format!("{url}{separator}{}", pairs.join("&"))
 }
 
-/// Encodes a text for a query or a form.
+/// Percent-encodes a name or a value for a query or a form.
 pub(super) fn encode(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
 }
 
-/// Decodes a name or value of a query or a form.
+/// Decodes a name or a value of a query or a form. A `+` stands for a space.
 pub(super) fn decode(text: &str) -> String {
     percent_decode(&text.replace('+', " "))
 }
 
-/// Decodes the escaped bytes of a text, and keeps each `+`.
+/// Decodes the percent-encoded bytes of a text. A `+` stays a `+`.
 pub(super) fn percent_decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
