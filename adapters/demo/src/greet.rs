@@ -1,7 +1,7 @@
-//! `greet`: a tool that asks the user first, in the form of each era.
+//! The tool `greet`, which asks the user for a name before it answers. It shows how a server asks in each era.
 //!
-//! A legacy client receives a request during the call. A modern client receives an `input_required` result, and calls the tool
-//! again with the input.
+//! During the call, a legacy client receives a request. A modern client receives an `input_required` result, and calls the tool
+//! again with the user's input.
 
 use serde_json::{Value, json};
 
@@ -9,12 +9,12 @@ use crate::output::{Output, object};
 use crate::revision::Revision;
 use crate::rpc::{Failure, Params};
 
-/// The key of the elicitation in `inputRequests`.
+/// The key under which `inputRequests` and `inputResponses` contain the elicitation.
 const KEY: &str = "person";
-/// The `requestState`. The client returns it, so the server needs no state for the call.
+/// The value of `requestState`. The client returns it with the input, so the server stores no state for the call.
 const STATE: &str = "greet";
 
-/// Returns the result of a call, given the client's answer to the elicitation.
+/// Returns the tool's result for a legacy client, from the client's answer to the elicitation.
 pub(crate) fn answered(message: &Value) -> Output {
     match (message.get("result"), message.get("error")) {
         (Some(answer), _) => greeting(answer),
@@ -25,7 +25,8 @@ pub(crate) fn answered(message: &Value) -> Output {
     }
 }
 
-/// Returns the result for a modern client: `input_required` before the input, and then the greeting.
+/// Returns the tool's result for a modern client: `input_required` at the first call, and the greeting when the client repeats
+/// the call with the input.
 pub(crate) fn modern(params: &Params, revision: Revision) -> Result<Value, Failure> {
     let Some(answers) = params.get("inputResponses") else {
         return Ok(json!({
@@ -41,7 +42,7 @@ pub(crate) fn modern(params: &Params, revision: Revision) -> Result<Value, Failu
     Ok(greeting(answer).into_result(revision))
 }
 
-/// Returns whether the client has declared elicitation by forms.
+/// Returns whether the client's capabilities include elicitation by forms, so that the server may ask the user.
 pub(crate) fn can_be_asked(capabilities: Option<&Value>) -> bool {
     let elicitation = capabilities.and_then(|capabilities| capabilities.get("elicitation"));
     elicitation.is_some_and(|modes| modes.get("form").is_some() || modes.get("url").is_none())
@@ -51,7 +52,7 @@ pub(crate) fn cannot_be_asked() -> Output {
     Output::error("greet: the client has not declared that it can ask the user (elicitation)")
 }
 
-/// Returns the definition of the tool.
+/// Returns the definition of the tool `greet` for `tools/list`.
 pub(crate) fn tool() -> Value {
     json!({
         "name": "greet",

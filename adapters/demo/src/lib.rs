@@ -1,8 +1,8 @@
-//! A small MCP server to try clients on, over stdio and HTTP, in every revision of the protocol.
+//! A small MCP server to try out and test MCP clients, over stdio and HTTP, in every revision of the protocol.
 //!
-//! It needs no network and no files, and its answers are invented. It has tools that answer at once, wait, fail, or ask the user;
-//! prompts with completion; and resources, one of which changes with each tool call. It shares no code with the mcpwire clients,
-//! so that each end checks the other.
+//! It needs no network and no files, and its data is invented. Its tools answer at once, wait, fail, or ask the user. It has
+//! prompts with completion, and resources, one of which changes with each tool call. It shares no code with the mcpwire clients,
+//! so that the server and the clients check each other.
 //!
 //! The program `mcpwire-demo` and the commands `mcpwire demo` and `mcpwire demo-server` run it. A test can run it over any
 //! pair of streams:

@@ -1,4 +1,4 @@
-//! `mcpwire-demo`: runs the demo server.
+//! The program `mcpwire-demo`, which runs the demo server over stdio or HTTP.
 
 use std::env;
 use std::io::{self, Write};
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Serves HTTP, and prints the URL first.
+/// Serves HTTP clients at this address. Prints the URL of the server first, because port 0 selects a free port.
 fn serve_http(address: SocketAddr) -> Result<(), String> {
     let server = HttpServer::bind(address, Log::new(PROGRAM, io::stderr())).map_err(|error| error.to_string())?;
     write(&format!("{}\n", server.url()))?;

@@ -1,4 +1,4 @@
-//! [`Output`]: the result of a tool.
+//! [`Output`]: the result of a tool call, before it is written as JSON.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::revision::Revision;
 
-/// The result of a tool, independent of the revision.
+/// The result of a tool call, independent of the protocol revision.
 #[derive(Debug)]
 pub(crate) struct Output {
     text: String,
     structured: Option<Value>,
-    /// A PNG image in base64, which is sent after the text.
+    /// A PNG image in base64 that follows the text. `None` if the result has no image.
     image: Option<&'static str>,
     is_error: bool,
 }
@@ -33,7 +33,7 @@ impl Output {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// Returns the result in the form of a revision.
+    /// Converts the result to the JSON that a protocol revision defines.
     pub(crate) fn into_result(self, revision: Revision) -> Value {
         let mut content = vec![json!({ "type": "text", "text": self.text })];
         content.extend(self.image.map(|png| json!({ "type": "image", "data": png, "mimeType": "image/png" })));
@@ -47,12 +47,12 @@ impl Output {
     }
 }
 
-/// Returns the result of a call of `slow` that has waited for this time.
+/// Returns the result of a call of the tool `slow`, with the time that it has waited.
 pub(crate) fn waited(length: Duration) -> Output {
     Output::text(format!("Waited {} s.", length.as_secs_f64()))
 }
 
-/// Returns the schema of an object with these properties and no others.
+/// Returns the JSON Schema of an object with these properties, which allows no other properties.
 #[expect(clippy::needless_pass_by_value, reason = "takes what json! makes")]
 pub(crate) fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })

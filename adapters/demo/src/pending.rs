@@ -1,4 +1,5 @@
-//! Requests that are answered later: slow calls, calls that ask the user, results of tasks, and subscriptions.
+//! [`Pending`]: the requests that are answered later, such as slow calls, calls that ask the user, results of tasks, and
+//! subscriptions.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,43 +9,44 @@ use serde_json::Value;
 use crate::revision::Revision;
 use crate::rpc::{Failure, INTERNAL_ERROR, INVALID_REQUEST};
 
-/// The number of progress reports of a slow call, within the limits of [`SHORTEST_STEP`] and [`LONGEST_STEP`].
+/// The number of progress reports of a slow call, unless the time between two reports would leave the range from
+/// [`SHORTEST_STEP`] to [`LONGEST_STEP`].
 const REPORTS: u32 = 100;
 const SHORTEST_STEP: Duration = Duration::from_millis(100);
 const LONGEST_STEP: Duration = Duration::from_secs(1);
 
-/// Maximum number of pending requests of all clients together.
+/// Maximum number of pending requests of all clients together. Further requests fail.
 const MAX_PENDING: usize = 4096;
 
-/// The destination of an answer: a connection, and one of its streams.
+/// The destination of a message: a connection, and a stream of this connection.
 ///
-/// Over stdio, there is one of each. Over HTTP, each POST has its own stream.
+/// Over stdio, there is one connection with one stream. Over HTTP, each POST has its own stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Route {
     pub(crate) connection: u64,
     pub(crate) stream: u64,
 }
 
-/// The stream of a connection for messages that belong to no request.
+/// The number of a connection's stream for messages that belong to no request.
 pub(crate) const GENERAL_STREAM: u64 = 0;
 
 impl Route {
-    /// Returns the route of messages that belong to no request.
+    /// Returns the route for messages to a client that belong to no request.
     pub(crate) fn general(connection: u64) -> Self {
         Self { connection, stream: GENERAL_STREAM }
     }
 }
 
-/// The decision on a request.
+/// When and how the server answers a request.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// The request is answered with this result.
+    /// The server answers at once, with this result.
     Now(Value),
-    /// The request is answered when the wait is over.
+    /// The server answers when this wait is over.
     Later(Wait),
 }
 
-/// A request that is not answered yet.
+/// A request of a client that is not answered yet.
 #[derive(Debug)]
 pub(crate) struct PendingRequest {
     pub(crate) route: Route,
@@ -53,21 +55,22 @@ pub(crate) struct PendingRequest {
     pub(crate) wait: Wait,
 }
 
-/// The event that a pending request waits for.
+/// The event that a pending request waits for before it is answered.
 #[derive(Debug)]
 pub(crate) enum Wait {
-    /// The end of a call of `slow`.
+    /// The end of a call of the tool `slow`.
     Slow(SlowCall),
-    /// The client's answer to the server's request with this id.
+    /// The client's response to the server's request with this id.
     Answer(String),
-    /// The end of the task with this id, at this time unless it is cancelled before.
+    /// The end of the task with this id. It ends at this time, unless it is cancelled before.
     Task(String, Duration),
-    /// A cancellation by the client. The request is a `subscriptions/listen` for these resources.
+    /// The end of a subscription by the client. The request is a `subscriptions/listen` for these resources, and is not answered
+    /// before.
     Subscription(BTreeSet<String>),
 }
 
 impl Wait {
-    /// Returns the time of the next action. `None` if it does not depend on the time.
+    /// Returns the time of the next progress report or of the answer. `None` if the request waits for the client.
     fn deadline(&self) -> Option<Duration> {
         match self {
             Self::Slow(call) => Some(call.started + call.next),
@@ -77,12 +80,12 @@ impl Wait {
     }
 }
 
-/// A pending call of `slow`.
+/// A pending call of the tool `slow`, which waits and reports progress.
 #[derive(Debug)]
 pub(crate) struct SlowCall {
     started: Duration,
     pub(crate) length: Duration,
-    /// The time of the next progress report or of the end, since the start of the call.
+    /// The time of the next progress report or of the end of the call, since its start.
     pub(crate) next: Duration,
     pub(crate) progress_token: Option<Value>,
 }
@@ -94,7 +97,7 @@ impl SlowCall {
         call
     }
 
-    /// Moves `next` to the next report, or to the end.
+    /// Advances `next` to the next progress report or, without a progress token, to the end of the call.
     pub(crate) fn advance(&mut self) {
         let step = match self.progress_token {
             Some(_) => (self.length / REPORTS).clamp(SHORTEST_STEP, LONGEST_STEP),
@@ -108,12 +111,12 @@ impl SlowCall {
     }
 }
 
-/// All pending requests.
+/// The pending requests of all clients, in order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(Vec<PendingRequest>);
 
 impl Pending {
-    /// Adds a request. Fails if its id is in use or there are too many.
+    /// Adds a pending request. Fails if its id is already in use on the connection, or if there are too many pending requests.
     pub(crate) fn add(&mut self, request: PendingRequest) -> Result<(), Failure> {
         if self.0.len() >= MAX_PENDING {
             return Err(Failure::new(INTERNAL_ERROR, "too many requests are pending: try again later"));
@@ -131,29 +134,29 @@ impl Pending {
         self.0.iter()
     }
 
-    /// Returns the time of the earliest deadline, or `None` if no request has one.
+    /// Returns the time of the earliest action of a pending request, or `None` if all requests wait for clients.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         self.0.iter().filter_map(|request| request.wait.deadline()).min()
     }
 
-    /// Returns the request with the earliest deadline that has passed, or `None` if none has passed.
+    /// Returns the pending request whose next action is due first, or `None` if no action is due.
     pub(crate) fn due(&mut self, now: Duration) -> Option<&mut PendingRequest> {
         let due = |request: &&mut PendingRequest| request.wait.deadline().is_some_and(|at| at <= now);
         self.0.iter_mut().filter(due).min_by_key(|request| request.wait.deadline())
     }
 
-    /// Removes and returns a request by its connection and its id, or returns `None` if it is unknown.
+    /// Removes and returns a pending request by its connection and its id, or returns `None` if there is no such request.
     pub(crate) fn remove(&mut self, connection: u64, id: &Value) -> Option<PendingRequest> {
         self.remove_if(|request| request.route.connection == connection && request.id == *id)
     }
 
-    /// Removes and returns the first request for which `matches` returns true, or returns `None` if there is none.
+    /// Removes and returns the first pending request for which `matches` returns true, or returns `None` if there is none.
     pub(crate) fn remove_if(&mut self, matches: impl Fn(&PendingRequest) -> bool) -> Option<PendingRequest> {
         let index = self.0.iter().position(matches)?;
         Some(self.0.remove(index))
     }
 
-    /// Removes all requests of a connection.
+    /// Removes all pending requests of a connection that has ended. They are never answered.
     pub(crate) fn remove_connection(&mut self, connection: u64) {
         self.0.retain(|request| request.route.connection != connection);
     }

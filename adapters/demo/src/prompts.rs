@@ -1,4 +1,4 @@
-//! The prompts, and the completion of arguments of prompts and of the resource template.
+//! The prompts of the demo server, and the completion of arguments for prompts and the resource template.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const LANGUAGES: [&str; 3] = ["English", "German", "Portuguese"];
 /// Maximum number of values in the answer to `completion/complete` (2026-07-28, server/utilities/completion).
 const MAX_VALUES: usize = 100;
 
-/// Returns the entries of `prompts/list`.
+/// Returns the definitions of all prompts for `prompts/list`, in the form of a protocol revision.
 pub(crate) fn list(revision: Revision) -> Vec<Value> {
     let all = vec![
         json!({
@@ -34,7 +34,7 @@ pub(crate) fn list(revision: Revision) -> Vec<Value> {
     revision.without_unknown_titles(all)
 }
 
-/// Returns a prompt with its arguments filled in.
+/// Returns the result of `prompts/get`: the messages of a prompt, with the arguments filled in.
 pub(crate) fn get(params: &Params) -> Result<Value, Failure> {
     let name = text(params, "name")?.unwrap_or_default();
     let arguments = &object(params, "arguments")?;
@@ -68,7 +68,7 @@ fn user_text(text: &str) -> Value {
     json!({ "role": "user", "content": { "type": "text", "text": text } })
 }
 
-/// Returns the result of `completion/complete` for an argument of a prompt or of the resource template.
+/// Returns the result of `completion/complete`: suggested values for an argument of a prompt or of the resource template.
 pub(crate) fn complete(params: &Params) -> Result<Value, Failure> {
     let part = |name: &str| params.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
     let (reference, argument) = (&part("ref"), &part("argument"));

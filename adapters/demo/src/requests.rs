@@ -1,4 +1,4 @@
-//! Decides on the answer to each request.
+//! Decides how to answer each request of a client.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::tools::{self, Outcome};
 use crate::{greet, prompts, resources, tasks};
 
 impl Server {
-    /// Decides on a request. Returns the decision, and the revision of the request.
+    /// Decides how to answer a request. Returns the decision, and the protocol revision of the request.
     pub(crate) fn request(
         &mut self,
         route: Route,
@@ -44,7 +44,7 @@ impl Server {
         Ok((revision, answer))
     }
 
-    /// Answers requests that do not change the state of the server.
+    /// Returns the result of a request that does not change the state of the server, such as a list request.
     fn read(&self, method: &str, revision: Revision, params: &Params) -> Result<Value, Failure> {
         match method {
             "ping" if !revision.is_modern() => Ok(json!({})),
@@ -125,7 +125,7 @@ impl Server {
     }
 }
 
-/// Returns the result of a list request, with all items on one page.
+/// Returns the result of a list request. All entries are on one page, so any cursor is an error.
 fn page(params: &Params, revision: Revision, name: &str, entries: &[Value]) -> Result<Value, Failure> {
     if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         return Err(Failure::invalid_params(format!("unknown cursor: the {name} fit on one page")));
@@ -133,7 +133,8 @@ fn page(params: &Params, revision: Revision, name: &str, entries: &[Value]) -> R
     Ok(revision.cacheable(json!({ name: entries })))
 }
 
-/// Returns the resources of a `subscriptions/listen` request that the server has.
+/// Returns the resources to which a `subscriptions/listen` request subscribes. Resources that the server does not have are left
+/// out.
 fn filter(params: &Params) -> Result<BTreeSet<String>, Failure> {
     let filter = params
         .get("notifications")

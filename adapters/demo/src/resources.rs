@@ -1,4 +1,4 @@
-//! The resources and resource templates.
+//! The resources and resource templates of the demo server.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::rpc::{Failure, INVALID_PARAMS};
 use crate::tools::CHART;
 use crate::weather;
 
-/// The error code for unknown resources in the legacy era. Since 2026-07-28, it is the code for invalid parameters.
+/// The error code for unknown resources in the legacy era. Since revision 2026-07-28, the code for invalid parameters is used.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 
-/// The URI of the resource that changes. It contains the number of tool calls so far.
+/// The URI of the resource that changes with each tool call, to test subscriptions. It contains the number of tool calls so far.
 pub(crate) const CALLS: &str = "demo://calls";
 const ABOUT: &str = "demo://about";
 const CHART_URI: &str = "demo://chart.png";
@@ -18,7 +18,7 @@ const CHART_URI: &str = "demo://chart.png";
 const ABOUT_TEXT: &str = "# mcpwire-demo\n\nA small server to try MCP clients on. Its tools, prompts and resources \
                           need nothing and change nothing.\n";
 
-/// Returns the entries of `resources/list`.
+/// Returns the descriptions of all resources for `resources/list`, in the form of a protocol revision.
 pub(crate) fn list(revision: Revision) -> Vec<Value> {
     let all = vec![
         json!({
@@ -46,7 +46,7 @@ pub(crate) fn list(revision: Revision) -> Vec<Value> {
     revision.without_unknown_titles(all)
 }
 
-/// Returns the entries of `resources/templates/list`.
+/// Returns the resource templates for `resources/templates/list`, in the form of a protocol revision.
 pub(crate) fn templates(revision: Revision) -> Vec<Value> {
     revision.without_unknown_titles(vec![json!({
         "uriTemplate": weather::URI_TEMPLATE,
@@ -57,12 +57,12 @@ pub(crate) fn templates(revision: Revision) -> Vec<Value> {
     })])
 }
 
-/// Returns whether clients may subscribe to this resource.
+/// Returns whether clients may subscribe to changes of this resource.
 pub(crate) fn can_subscribe(uri: &str) -> bool {
     [ABOUT, CALLS, CHART_URI].contains(&uri)
 }
 
-/// Reads a resource. `calls` is the number of tool calls so far.
+/// Returns the result of `resources/read` for a resource. `calls` is the number of tool calls so far.
 pub(crate) fn read(uri: &str, calls: u64, revision: Revision) -> Result<Value, Failure> {
     let contents = match uri {
         ABOUT => json!({ "uri": uri, "mimeType": "text/markdown", "text": ABOUT_TEXT }),
@@ -77,7 +77,7 @@ pub(crate) fn read(uri: &str, calls: u64, revision: Revision) -> Result<Value, F
     Ok(if uri == CALLS { revision.cacheable_for(0, result) } else { revision.cacheable(result) })
 }
 
-/// Returns the contents of the resource with a city's weather.
+/// Returns the contents of the resource that describes a city's weather, as JSON.
 pub(crate) fn weather_contents(city: &str) -> Value {
     let (_, value) = weather::report(city);
     json!({ "uri": weather::uri(city), "mimeType": "application/json", "text": value.to_string() })

@@ -1,4 +1,4 @@
-//! [`Revision`]: the revision of a request, and the differences of answers between revisions.
+//! [`Revision`]: the protocol revision of a request, and the differences between the answers of the revisions.
 
 use serde_json::{Value, json};
 
@@ -12,13 +12,14 @@ const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The key in `_meta` of all messages of a subscription: the id of its `subscriptions/listen`.
+/// The key in `_meta` for the id of a subscription. All messages of the subscription contain it; the id is the id of its
+/// `subscriptions/listen` request.
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// How long clients may cache results that do not change while the server runs, in milliseconds.
+/// Time for which clients may cache results that do not change while the server runs, in milliseconds.
 const TTL_MS: u32 = 60_000;
 
-/// A revision of the protocol, oldest first.
+/// A protocol revision that the server supports. Older revisions are less than newer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Revision {
     V2024_11_05,
@@ -29,7 +30,7 @@ pub(crate) enum Revision {
 }
 
 impl Revision {
-    /// All revisions, newest first.
+    /// All revisions that the server supports, newest first.
     pub(crate) const ALL: [Self; 5] =
         [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
 
@@ -43,7 +44,8 @@ impl Revision {
         }
     }
 
-    /// Returns the revision for the answer to `initialize`: the requested one, or else the newest that has a handshake.
+    /// Returns the revision for the answer to `initialize`: the requested revision if it is a known legacy revision, or else the
+    /// newest legacy revision.
     pub(crate) fn negotiate(requested: &str) -> Self {
         let known = Self::ALL.into_iter().find(|revision| revision.as_str() == requested);
         known.filter(|known| !known.is_modern()).unwrap_or(Self::V2025_11_25)
@@ -61,7 +63,7 @@ impl Revision {
         self >= Self::V2025_06_18
     }
 
-    /// Returns whether the revision has the capability `completions`, which is newer than the method.
+    /// Returns whether the revision defines the capability `completions`. It is newer than the method `completion/complete`.
     pub(crate) fn has_completions_capability(self) -> bool {
         self >= Self::V2025_03_26
     }
@@ -74,7 +76,7 @@ impl Revision {
         self <= Self::V2025_03_26
     }
 
-    /// Removes the titles of list entries if the revision has no titles.
+    /// Removes `title` from list entries if the revision does not define it.
     pub(crate) fn without_unknown_titles(self, mut entries: Vec<Value>) -> Vec<Value> {
         if !self.has_titles() {
             for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
@@ -84,7 +86,8 @@ impl Revision {
         entries
     }
 
-    /// Completes a result. In the modern era, adds its type and the name of the server.
+    /// Adds the members that each result has in the modern era: its type, and the name of the server. Legacy results stay
+    /// unchanged.
     pub(crate) fn complete(self, mut result: Value) -> Value {
         if self.is_modern() {
             result["resultType"] = json!("complete");
@@ -93,12 +96,12 @@ impl Revision {
         result
     }
 
-    /// Completes a result that clients may cache for [`TTL_MS`].
+    /// Completes a result as [`Revision::complete`] does. In the modern era, clients may cache it for [`TTL_MS`].
     pub(crate) fn cacheable(self, result: Value) -> Value {
         self.cacheable_for(TTL_MS, result)
     }
 
-    /// Completes a result that clients may cache for `ttl_ms` milliseconds.
+    /// Completes a result as [`Revision::complete`] does. In the modern era, clients may cache it for `ttl_ms` milliseconds.
     pub(crate) fn cacheable_for(self, ttl_ms: u32, mut result: Value) -> Value {
         if self.is_modern() {
             result["ttlMs"] = json!(ttl_ms);
@@ -108,12 +111,12 @@ impl Revision {
     }
 }
 
-/// Returns the capabilities that a modern client declares in its request, or `None` if the request has none.
+/// Returns the client capabilities in the `_meta` of a modern request, or `None` if the request has none.
 pub(crate) fn client_capabilities(params: &Params) -> Option<&Value> {
     params.get("_meta")?.get(CLIENT_CAPABILITIES)
 }
 
-/// Returns the revision of a request: the one in its `_meta`, or else the negotiated one.
+/// Returns the protocol revision of a request: the revision in its `_meta`, or else the revision that `initialize` negotiated.
 pub(crate) fn of_request(negotiated: Option<Revision>, method: &str, params: &Params) -> Result<Revision, Failure> {
     let meta = &object(params, "_meta")?;
     let says_modern = meta.contains_key(PROTOCOL_VERSION) || meta.contains_key(CLIENT_CAPABILITIES);
@@ -148,7 +151,7 @@ pub(crate) fn unsupported(requested: &str) -> Failure {
     }))
 }
 
-/// Returns the name and version of the server, as `Implementation`.
+/// Returns the name and the version of the server as an `Implementation`, in the form of a revision.
 pub(crate) fn server_info(revision: Revision) -> Value {
     let mut info = json!({ "name": "mcpwire-demo", "version": env!("CARGO_PKG_VERSION") });
     if revision.has_titles() {

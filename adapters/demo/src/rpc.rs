@@ -1,4 +1,4 @@
-//! JSON-RPC messages, their parameters and errors, and ids.
+//! Functions for JSON-RPC messages, their parameters and errors, and for random ids.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -10,7 +10,7 @@ pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
 pub(crate) const INVALID_PARAMS: i64 = -32602;
 pub(crate) const INTERNAL_ERROR: i64 = -32603;
 
-/// A JSON-RPC error, the answer to a request that fails.
+/// A JSON-RPC error, with which the server answers a request that fails.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: i64,
@@ -56,16 +56,16 @@ pub(crate) fn notification(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-/// The parameters of a request, or an object in them.
+/// The parameters of a request, or an object within the parameters.
 pub(crate) type Params = Map<String, Value>;
 
-/// Returns a member that is a string, or `None` if the member is absent.
+/// Returns a string member of the parameters, or `None` if it is absent. A member of another type is an error.
 pub(crate) fn text<'a>(params: &'a Params, name: &str) -> Result<Option<&'a str>, Failure> {
     let value = params.get(name);
     value.map(|value| value.as_str().ok_or_else(|| not_a_string(name))).transpose()
 }
 
-/// Returns a member that is a string.
+/// Returns a required string member of the parameters. An absent member or another type is an error.
 pub(crate) fn required_text<'a>(params: &'a Params, name: &str) -> Result<&'a str, Failure> {
     text(params, name)?.ok_or_else(|| not_a_string(name))
 }
@@ -74,7 +74,7 @@ fn not_a_string(name: &str) -> Failure {
     Failure::invalid_params(format!("{name} must be a string"))
 }
 
-/// Returns a member that is an object, or an empty object if the member is absent.
+/// Returns an object member of the parameters, or an empty object if it is absent. A member of another type is an error.
 pub(crate) fn object(params: &Params, name: &str) -> Result<Params, Failure> {
     match params.get(name) {
         None => Ok(Map::new()),
@@ -83,8 +83,8 @@ pub(crate) fn object(params: &Params, name: &str) -> Result<Params, Failure> {
     }
 }
 
-/// Returns an unguessable id of 128 random bits, for a task or a session. The bits come from the keys of hash tables of the standard
-/// library.
+/// Returns an unguessable id of 128 random bits, for a task or a session. The random keys of the standard library's hash tables
+/// provide the bits.
 pub(crate) fn random_id() -> String {
     let half = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", half(), half())

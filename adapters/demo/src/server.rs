@@ -1,7 +1,7 @@
-//! [`Server`]: a state machine that takes messages and the time, and returns messages.
+//! [`Server`]: the demo server as a state machine. It takes messages and the time, and returns messages.
 //!
-//! It does no I/O. A transport calls [`Server::receive`] for each message, [`Server::handle_timeout`] when
-//! [`Server::next_timeout`] has passed, and after either sends what [`Server::poll_output`] returns.
+//! It does no I/O. A transport calls [`Server::receive`] for each message, and [`Server::handle_timeout`] at the time of
+//! [`Server::next_timeout`]. After each call, it sends the messages that [`Server::poll_output`] returns.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -20,64 +20,64 @@ pub(crate) const INSTRUCTIONS: &str = "A server to try a client on. `echo` and `
                                        time, reports progress and can become a task, `fail` reports an error, \
                                        `weather` invents its data, `greet` asks the user who they are.";
 
-/// The server, with the state of all clients.
+/// The demo server as a state machine, with the state of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct Server {
-    /// The legacy clients, by connection. Modern clients have no state.
+    /// The state of the legacy clients, by connection. For modern clients, the server stores no state.
     connections: BTreeMap<u64, Connection>,
     last_connection: u64,
     pub(crate) pending: Pending,
     pub(crate) tasks: Tasks,
-    /// The content of the resource [`resources::CALLS`].
+    /// The number of tool calls so far, which is the content of the resource [`resources::CALLS`].
     pub(crate) tool_calls: u64,
-    /// Whether [`resources::CALLS`] has changed since its subscribers were last notified.
+    /// Whether the resource [`resources::CALLS`] has changed since its subscribers were last notified.
     pub(crate) is_changed: bool,
-    /// The number of requests to clients so far.
+    /// The number of requests that the server has sent to clients so far. It numbers their ids.
     pub(crate) questions: u64,
     outputs: VecDeque<Output>,
 }
 
-/// The state of a legacy client.
+/// The state of the connection of a legacy client.
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
-    /// The revision that `initialize` negotiated. `None` before it.
+    /// The protocol revision that `initialize` has negotiated. `None` before `initialize`.
     pub(crate) negotiated: Option<Revision>,
-    /// Whether the client has declared the capability for elicitation.
+    /// Whether the client has declared elicitation by forms, so that the server may ask the user.
     pub(crate) can_be_asked: bool,
     /// The resources that the client has subscribed to with `resources/subscribe`.
     pub(crate) subscriptions: BTreeSet<String>,
 }
 
-/// An action of the transport.
+/// An action that the server asks its transport to perform.
 #[derive(Debug)]
 pub(crate) enum Output {
-    /// Send a message.
+    /// Send a message over this route.
     Message(Route, Value),
-    /// Check whether the route [has pending requests](Server::has_pending), because one was answered.
+    /// A request of this route was answered. If the route [has no pending requests](Server::has_pending), its stream can end.
     Ended(Route),
     /// Write a line to the log.
     Log(String),
 }
 
 impl Server {
-    /// Creates a server without clients. `started` is the date at which its time is zero.
+    /// Creates a server without clients. Times are measured from `started`, the date of the start.
     pub(crate) fn new(started: SystemTime) -> Self {
         Self { tasks: Tasks::new(started), ..Self::default() }
     }
 
-    /// Adds a connection. Returns its number.
+    /// Adds the connection of a client. Returns its number, for a [`Route`].
     pub(crate) fn connect(&mut self) -> u64 {
         self.last_connection += 1;
         self.last_connection
     }
 
-    /// Removes a connection and its requests.
+    /// Removes a connection that has ended, and its pending requests.
     pub(crate) fn disconnect(&mut self, connection: u64) {
         self.connections.remove(&connection);
         self.pending.remove_connection(connection);
     }
 
-    /// Returns the revision that a legacy client has negotiated, or `None` before `initialize` and for modern clients.
+    /// Returns the protocol revision that a legacy client has negotiated. `None` before `initialize`, and for modern clients.
     pub(crate) fn negotiated(&self, connection: u64) -> Option<Revision> {
         self.connections.get(&connection)?.negotiated
     }
@@ -86,22 +86,22 @@ impl Server {
         self.connections.entry(connection).or_default()
     }
 
-    /// Returns whether a request of this route is not answered yet.
+    /// Returns whether a request of this route is not answered yet, so that its stream must stay open.
     pub(crate) fn has_pending(&self, route: Route) -> bool {
         self.pending.iter().any(|request| request.route == route)
     }
 
-    /// Returns the next action of the transport, or `None` if there is none.
+    /// Returns the next action for the transport to perform, or `None` if there is none.
     pub(crate) fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// Returns the time at which to call [`Server::handle_timeout`], or `None` if nothing depends on the time.
+    /// Returns the time at which the transport must call [`Server::handle_timeout`], or `None` if no request waits for a time.
     pub(crate) fn next_timeout(&self) -> Option<Duration> {
         self.pending.deadline()
     }
 
-    /// Parses and handles a message.
+    /// Parses a message of a client and handles it. Answers a text that is not JSON with an error.
     pub(crate) fn receive_text(&mut self, route: Route, text: &[u8], now: Duration) {
         match serde_json::from_slice(text) {
             Ok(message) => self.receive(route, &message, now),
@@ -109,7 +109,7 @@ impl Server {
         }
     }
 
-    /// Handles a message or a batch.
+    /// Handles a message of a client, or a batch of messages.
     pub(crate) fn receive(&mut self, route: Route, message: &Value, now: Duration) {
         match message {
             Value::Array(batch) => self.batch(route, batch, now),
@@ -119,7 +119,7 @@ impl Server {
         self.handle_timeout(now);
     }
 
-    /// Answers each message of a batch separately, because a slow call must not hold up the others.
+    /// Handles each message of a batch. Each answer is sent separately, because a slow call must not delay the other answers.
     fn batch(&mut self, route: Route, batch: &[Value], now: Duration) {
         let is_known = self.negotiated(route.connection).is_some_and(Revision::has_batches);
         if !is_known || batch.is_empty() {
@@ -166,7 +166,7 @@ impl Server {
         }
     }
 
-    /// Sends the answer to a request, or stores the request until its wait is over.
+    /// Sends the answer to a request, or stores the request as pending until its wait is over.
     fn answer(&mut self, route: Route, id: &Value, revision: Revision, answer: Answer) -> Result<(), Failure> {
         let wait = match answer {
             Answer::Now(result) => {
@@ -187,7 +187,8 @@ impl Server {
         Ok(())
     }
 
-    /// Completes the call whose request to the client this message answers. Ignores an answer to an unknown request.
+    /// Handles a client's response to a request of the server: completes the tool call that waits for it. Ignores unknown
+    /// responses.
     fn answered(&mut self, connection: u64, message: &Value) {
         let Some(id) = message.get("id").and_then(Value::as_str) else { return };
         let asked = |request: &PendingRequest| {
@@ -200,7 +201,7 @@ impl Server {
         }
     }
 
-    /// Cancels a request, which is then never answered. Unknown and answered requests are ignored.
+    /// Cancels a pending request, so that it is never answered. Ignores unknown and answered requests.
     pub(crate) fn cancel(&mut self, connection: u64, id: &Value, reason: Option<&str>) {
         let Some(request) = self.pending.remove(connection, id) else { return };
         match &request.wait {
@@ -217,7 +218,7 @@ impl Server {
         self.outputs.push_back(Output::Ended(request.route));
     }
 
-    /// Fails the requests that wait for the result of a cancelled task.
+    /// Answers the `tasks/result` requests that wait for a cancelled task with an error.
     pub(crate) fn task_cancelled(&mut self, task: &str) {
         let waits = |request: &PendingRequest| matches!(&request.wait, Wait::Task(id, _) if id == task);
         while let Some(request) = self.pending.remove_if(waits) {
@@ -226,7 +227,7 @@ impl Server {
         }
     }
 
-    /// Performs all actions that are due: reports progress, and ends slow calls and tasks.
+    /// Performs all actions that are due: sends progress reports, and answers slow calls and requests for results of tasks.
     pub(crate) fn handle_timeout(&mut self, now: Duration) {
         while let Some(request) = self.pending.due(now) {
             let (route, id) = (request.route, request.id.clone());
@@ -256,7 +257,7 @@ impl Server {
         }
     }
 
-    /// Notifies the subscribers of [`resources::CALLS`], if it has changed.
+    /// Notifies the subscribers of the resource [`resources::CALLS`] if it has changed since the last call.
     fn notify_subscribers(&mut self) {
         if !std::mem::take(&mut self.is_changed) {
             return;
@@ -296,14 +297,14 @@ fn progress(token: &Value, done: Duration, total: Duration) -> Value {
     rpc::notification("notifications/progress", &params)
 }
 
-/// Returns the first message of a subscription, which lists the changes that the server will report.
+/// Returns the first message of a subscription. It lists the resources whose changes the server will report.
 fn acknowledgment(id: &Value, resources: &BTreeSet<String>) -> Value {
     let agreed = if resources.is_empty() { json!({}) } else { json!({ "resourceSubscriptions": resources }) };
     let params = json!({ "_meta": { SUBSCRIPTION_ID: id }, "notifications": agreed });
     rpc::notification("notifications/subscriptions/acknowledged", &params)
 }
 
-/// Returns the answer to `initialize`.
+/// Returns the result of `initialize` for the negotiated revision.
 pub(crate) fn initialized(revision: Revision) -> Value {
     json!({
         "protocolVersion": revision.as_str(),
@@ -313,7 +314,7 @@ pub(crate) fn initialized(revision: Revision) -> Value {
     })
 }
 
-/// Returns the capabilities of the server in a revision.
+/// Returns the capabilities that the server declares in a protocol revision.
 pub(crate) fn capabilities(revision: Revision) -> Value {
     let mut capabilities = json!({ "tools": {}, "prompts": {}, "resources": { "subscribe": true } });
     if revision.has_completions_capability() {

@@ -1,4 +1,4 @@
-//! Runs the server over standard input and output, or any other pair of streams. [`Log`] writes lines for the user who runs it.
+//! Runs the server over standard input and output, or over other streams. [`Log`] writes lines for the user who runs the server.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Write};
@@ -9,17 +9,18 @@ use std::time::{Instant, SystemTime};
 use crate::pending::Route;
 use crate::server::{Output, Server};
 
-/// Maximum number of lines that are read before the server handles them.
+/// Maximum number of input lines to read ahead, while the server handles an earlier line.
 const READ_AHEAD: usize = 16;
 
-/// Serves standard input until it ends.
+/// Runs the server for one client over standard input and output, until the input ends.
 pub fn serve_stdio(log: Log) -> io::Result<()> {
     serve(BufReader::new(io::stdin()), io::stdout(), log)
 }
 
-/// Serves one client, one JSON-RPC message per line, until `input` ends or `output` is closed.
+/// Runs the server for one client over two streams, with one JSON-RPC message per line. Returns when `input` ends or `output` is
+/// closed.
 ///
-/// Pending calls are dropped then. A separate thread reads the input.
+/// Calls that are pending at the end are not answered. A separate thread reads the input.
 pub fn serve(mut input: impl BufRead + Send + 'static, mut output: impl Write, mut log: Log) -> io::Result<()> {
     let (sender, lines) = mpsc::sync_channel(READ_AHEAD);
     let read = move || {
@@ -27,7 +28,7 @@ pub fn serve(mut input: impl BufRead + Send + 'static, mut output: impl Write, m
             let mut line = Vec::new();
             let read = input.read_until(b'\n', &mut line);
             let is_error = read.is_err();
-            // At the end of the input, the sender is dropped, which ends the server.
+            // At the end of the input, returning drops the sender, which ends the server.
             if matches!(read, Ok(0)) || sender.send(read.map(|_| line)).is_err() || is_error {
                 return;
             }
@@ -68,7 +69,7 @@ fn write(server: &mut Server, output: &mut impl Write, log: &mut Log) -> io::Res
     output.flush()
 }
 
-/// Writes lines for the user who runs the server. Each line begins with the name of the program.
+/// A log for the user who runs the server. Each line begins with the name of the program.
 pub struct Log {
     program: String,
     output: Box<dyn Write + Send>,

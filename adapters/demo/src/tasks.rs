@@ -1,4 +1,5 @@
-//! Slow calls that run as tasks, in the form of 2025-11-25 and in that of the extension since 2026-07-28.
+//! [`Tasks`]: calls of the tool `slow` that run as tasks, in the form of revision 2025-11-25 and of the tasks extension since
+//! 2026-07-28.
 //!
 //! The status of a task is computed from the time, so tasks need no timers.
 
@@ -15,7 +16,7 @@ use crate::rpc::{Failure, METHOD_NOT_FOUND, Params, random_id, required_text};
 
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// How long a task is stored after its creation. This is longer than any task runs.
+/// Time for which a task is stored after its creation. It is longer than any task runs.
 const TTL: Duration = Duration::from_secs(2 * 3600);
 /// Maximum number of stored tasks. A further task replaces the oldest one.
 const MAX_TASKS: usize = 1_000;
@@ -23,11 +24,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(crate) const CANCELLED: &str = "The task was cancelled";
 
-/// The tasks of all clients, by their ids.
+/// The tasks of all clients, by their ids. Clients need the unguessable id to access a task.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     all: HashMap<String, Task>,
-    /// The date at which the server's time is zero, since the beginning of 1970.
+    /// The date at which the server has started, as the time since the Unix epoch. It converts the server's time to dates.
     started: Duration,
 }
 
@@ -35,11 +36,12 @@ pub(crate) struct Tasks {
 struct Task {
     created: Duration,
     length: Duration,
-    /// The time at which the task was cancelled. `None` if it was not.
+    /// The time at which a client cancelled the task. `None` if it was not cancelled.
     cancelled: Option<Duration>,
 }
 
-/// Returns whether to run a call as a task: the client requests it, or declares the extension.
+/// Returns whether a call is to run as a task: the client requests this for the call (2025-11-25), or declares the tasks
+/// extension (2026-07-28).
 pub(crate) fn is_wanted(revision: Revision, params: &Params) -> bool {
     match revision {
         Revision::V2026_07_28 => has_declared(params),
@@ -52,7 +54,7 @@ fn has_declared(params: &Params) -> bool {
     client_capabilities(params).and_then(|all| all.get("extensions")?.get(EXTENSION)).is_some_and(Value::is_object)
 }
 
-/// Returns the result of `tasks/result` (2025-11-25).
+/// Returns the result of `tasks/result` for a task of this duration (2025-11-25).
 pub(crate) fn result(id: &str, length: Duration, revision: Revision) -> Value {
     let mut result = waited(length).into_result(revision);
     result["_meta"] = json!({ "io.modelcontextprotocol/related-task": { "taskId": id } });
@@ -64,7 +66,7 @@ impl Tasks {
         Self { all: HashMap::new(), started: started.duration_since(UNIX_EPOCH).unwrap_or_default() }
     }
 
-    /// Creates a task. Returns the result of the call, which contains the task.
+    /// Creates a task for a slow call. Returns the result of the call, which contains the id of the task.
     pub(crate) fn create(&mut self, revision: Revision, length: Duration, now: Duration) -> Value {
         self.all.retain(|_, task| task.is_kept(now));
         if self.all.len() >= MAX_TASKS {
@@ -84,12 +86,12 @@ impl Tasks {
         }
     }
 
-    /// Returns the duration of the task with this id, or `None` if there is no such task.
+    /// Returns the time that the task with this id runs, or `None` if there is no such task.
     pub(crate) fn length(&self, id: &str) -> Option<Duration> {
         self.all.get(id).map(|task| task.length)
     }
 
-    /// Handles a request with a method that begins with `tasks/`.
+    /// Decides how to answer a request whose method begins with `tasks/`.
     pub(crate) fn request(
         &mut self,
         method: &str,

@@ -1,4 +1,4 @@
-//! The tools: their definitions and their implementation.
+//! The tools of the demo server: their definitions, and their implementation.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use crate::revision::Revision;
 use crate::rpc::{Failure, Params};
 use crate::weather::{self, CONDITIONS};
 
-/// Maximum wait of the tool `slow`.
+/// Maximum time that a call of the tool `slow` can wait.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The outcome of starting a tool call.
+/// The outcome of starting a tool call: its result, or the event to wait for.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Done(Output),
-    /// The call ends after this time.
+    /// The call of `slow` ends after this time.
     Slow(Duration),
-    /// The server asks the user first.
+    /// The call of `greet` asks the user before it ends.
     Greet,
 }
 
-/// Returns the entries of `tools/list`.
+/// Returns the definitions of all tools for `tools/list`, in the form of a protocol revision.
 pub(crate) fn list(revision: Revision) -> Vec<Value> {
     let mut tools = revision.without_unknown_titles(all());
     for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
@@ -115,7 +115,7 @@ const DEFAULT_FAILURE: &str = "failed, as it was asked to";
 pub(crate) const CHART: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAAEklEQVR42mP4w/CH4QkYqoAgADTwBRGSXVxFAAAAAElFTkSuQmCC";
 
-/// Calls a tool. Only an unknown tool fails the request. Invalid arguments are an error result, which a model can read and
+/// Starts a call of a tool. An unknown tool fails the request. Invalid arguments give an error result, which a model can read and
 /// correct.
 pub(crate) fn call(name: &str, arguments: &Params) -> Result<Outcome, Failure> {
     let outcome = match name {

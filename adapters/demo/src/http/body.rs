@@ -1,4 +1,4 @@
-//! [`EventBody`]: sends a stream as the body of an HTTP response. [`Shared`]: the endpoint that all connections share.
+//! [`EventBody`]: an HTTP response body with the events of a stream. [`Shared`]: the endpoint that all HTTP connections share.
 
 use std::io;
 use std::pin::Pin;
@@ -16,10 +16,10 @@ use super::reply::Reading;
 use super::stream::Next;
 use crate::Log;
 
-/// The interval of comments on a stream without events. They keep proxies from closing the connection.
+/// The interval of SSE comments on a stream without events. The comments keep proxies from closing the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// A body of server-sent events, which reads a stream. Dropping the body ends the reading.
+/// An HTTP response body that reads a stream and sends its messages as server-sent events. Dropping the body ends the reading.
 pub(super) struct EventBody {
     reading: Reading,
     shared: Arc<Shared>,
@@ -49,7 +49,8 @@ impl EventBody {
                 self.has_ended = true;
                 Poll::Ready(None)
             }
-            // An error closes the connection. A regular end of the body would mean that the stream has ended.
+            // An error closes the connection. With a regular end of the body, the client would conclude that the stream has
+            // ended.
             Next::Replaced => {
                 self.has_ended = true;
                 Poll::Ready(Some(Err(io::Error::other("another connection has taken over the stream"))))
@@ -79,12 +80,12 @@ impl Drop for EventBody {
     }
 }
 
-/// The endpoint that all connections share, behind a lock.
+/// The endpoint that all HTTP connections share, behind a lock.
 pub(super) struct Shared {
     endpoint: Mutex<Endpoint>,
     log: Mutex<Log>,
     started: Instant,
-    /// Notified when the next timeout may have changed.
+    /// Notifies the timer task when the next timeout may have changed.
     changed: Notify,
 }
 
@@ -94,7 +95,8 @@ impl Shared {
         Self { endpoint, log: Mutex::new(log), started: Instant::now(), changed: Notify::new() }
     }
 
-    /// Calls the endpoint with the current time. Then writes its log lines, and updates the timer.
+    /// Calls a method of the endpoint with the current time. Then writes the endpoint's log lines, and wakes the timer task if
+    /// the next timeout may have changed.
     pub(super) fn update<T>(&self, update: impl FnOnce(&mut Endpoint, Duration) -> T) -> T {
         let mut endpoint = lock(&self.endpoint);
         let result = update(&mut endpoint, self.started.elapsed());
@@ -108,12 +110,12 @@ impl Shared {
         result
     }
 
-    /// Returns the time of the next timeout of the endpoint, or `None` if there is none.
+    /// Returns the time at which the endpoint must handle its next timeout, or `None` if it waits for no time.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         lock(&self.endpoint).next_timeout().map(|after| self.started + after)
     }
 
-    /// Waits until the next timeout may have changed.
+    /// Waits until a call of [`Shared::update`] may have changed the next timeout.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }

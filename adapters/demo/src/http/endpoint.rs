@@ -1,7 +1,7 @@
-//! [`Endpoint`]: decides, without I/O, how to reply to each HTTP request, and on which stream to send each message.
+//! [`Endpoint`]: decides, without I/O, how to reply to each HTTP request, and which stream carries each message.
 //!
-//! Each legacy client has a session, which is one connection of [`Server`]. In the modern era, each request is a separate
-//! connection.
+//! Each legacy client has a session, which is one connection of the [`Server`]. In the modern era, each request is a connection
+//! of its own.
 
 use std::collections::BTreeMap;
 use std::task::Waker;
@@ -20,16 +20,16 @@ use crate::revision::{MISSING_CAPABILITY, Revision, UNSUPPORTED_VERSION, unsuppo
 use crate::rpc::{Failure, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use crate::server::{Output, Server};
 
-/// The path of the endpoint of Streamable HTTP.
+/// The URL path of the endpoint for Streamable HTTP.
 pub(super) const PATH: &str = "/mcp";
-/// The paths of HTTP+SSE (2024-11-05): of the stream, and of POST requests.
+/// The URL paths of HTTP+SSE (2024-11-05): the first for the event stream, the second for POST requests.
 const SSE_PATH: &str = "/sse";
 const MESSAGES_PATH: &str = "/messages";
 
-/// The number of the stream of the first request of a connection.
+/// The number of the stream that answers the first request of a connection.
 const FIRST_STREAM: u64 = GENERAL_STREAM + 1;
 
-/// The HTTP endpoint, with the server and the streams of all clients.
+/// The HTTP endpoint as a state machine, with the demo server, the sessions and the streams of all clients.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     server: Server,
@@ -43,7 +43,7 @@ impl Endpoint {
         Self { server: Server::new(started), sessions: Sessions::default(), streams: BTreeMap::new(), log: Vec::new() }
     }
 
-    /// Returns the time at which to call [`Endpoint::handle_timeout`].
+    /// Returns the time at which to call [`Endpoint::handle_timeout`], or `None` if the endpoint waits for no time.
     pub(super) fn next_timeout(&self) -> Option<Duration> {
         self.server.next_timeout()
     }
@@ -53,17 +53,17 @@ impl Endpoint {
         self.deliver();
     }
 
-    /// Returns the log lines that were added since the last call.
+    /// Removes and returns the log lines that were added since the last call.
     pub(super) fn take_log(&mut self) -> Vec<String> {
         std::mem::take(&mut self.log)
     }
 
-    /// Returns the next event of a stream for this reader.
+    /// Returns the next event of a stream for this reader. If there is none yet, stores `waker` to wake the reader.
     pub(super) fn poll(&mut self, reading: &Reading, waker: &Waker) -> Next {
         self.streams.get_mut(&reading.route).map_or(Next::Replaced, |stream| stream.poll(reading.reader, waker))
     }
 
-    /// Ends the reading of a stream: the client has closed the response, or has read the stream to its end.
+    /// Handles a reader that leaves its stream, because the client has closed the response or has read the stream to its end.
     pub(super) fn leave(&mut self, reading: &Reading) {
         let Some(stream) = self.streams.get_mut(&reading.route) else { return };
         if !stream.detach(reading.reader) {
@@ -85,7 +85,7 @@ impl Endpoint {
         self.deliver();
     }
 
-    /// Replies to an HTTP request.
+    /// Decides how to reply to an HTTP request.
     pub(super) fn answer(&mut self, request: &Request<Bytes>, now: Duration) -> Reply {
         if !headers::is_from_here(request.headers()) {
             return Reply::Whole(reply::text(StatusCode::FORBIDDEN, "pages of other origins have no access"));
@@ -142,7 +142,7 @@ impl Endpoint {
         self.read_legacy(route, None)
     }
 
-    /// Opens a session, and answers `initialize`.
+    /// Opens a session for a legacy client, and answers its `initialize` request.
     fn initialize(&mut self, body: &Value, now: Duration) -> Result<Reply, Response> {
         let connection = self.server.connect();
         let route = Route { connection, stream: FIRST_STREAM };
@@ -209,7 +209,8 @@ impl Endpoint {
         Ok(Reply::Whole(reply::empty(StatusCode::NO_CONTENT)))
     }
 
-    /// Opens the stream of HTTP+SSE. Its first event contains the path for POST requests (2024-11-05, basic/transports).
+    /// Opens a session and its event stream for HTTP+SSE. The first event contains the path for POST requests (2024-11-05,
+    /// basic/transports).
     fn open_sse(&mut self) -> Reply {
         let connection = self.server.connect();
         let route = Route::general(connection);
@@ -221,7 +222,7 @@ impl Endpoint {
         Reply::Events(Reading { route, reader, first: Some(first), is_resumable: false })
     }
 
-    /// Receives a message of HTTP+SSE. The answer is sent on the stream of the session.
+    /// Handles a message that an HTTP+SSE client has sent by POST. The answer is sent on the event stream of the session.
     fn post_message(&mut self, request: &Request<Bytes>, now: Duration) -> Result<Reply, Response> {
         let query = request.uri().query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId=")).unwrap_or_default();
@@ -242,7 +243,7 @@ impl Endpoint {
         id
     }
 
-    /// Removes a connection, and ends its streams.
+    /// Removes a connection of the server, and ends its streams.
     fn close(&mut self, connection: u64) {
         self.server.disconnect(connection);
         self.streams.retain(|route, stream| {
@@ -254,7 +255,8 @@ impl Endpoint {
         });
     }
 
-    /// Returns the answer to a request, if it is complete and a single message. Then the reply can be JSON instead of a stream.
+    /// Returns the answer to a request as JSON, if the answer is complete and a single message. Otherwise, returns `None`, and
+    /// the reply is an event stream.
     fn take_response(&mut self, route: Route, status: impl Fn(i64) -> StatusCode) -> Option<Response> {
         self.deliver();
         let stream = self.streams.get_mut(&route)?;
@@ -276,7 +278,7 @@ impl Endpoint {
     }
 
     fn read_legacy(&mut self, route: Route, after: Option<u64>) -> Result<Reply, Response> {
-        // Clients of earlier revisions may parse an event without data as a message.
+        // Only from revision 2025-11-25 on, because clients of earlier revisions may parse an event without data as a message.
         let has_first = after.is_none() && self.server.negotiated(route.connection) >= Some(Revision::V2025_11_25);
         let first = has_first.then(|| format!("id: {}-0\ndata:\n\n", route.stream));
         self.read(route, after, first, true)
@@ -294,7 +296,7 @@ impl Endpoint {
         Ok(Reply::Events(Reading { route, reader: stream.attach(after), first, is_resumable }))
     }
 
-    /// Moves the output of the server to the streams.
+    /// Moves the output of the server to the streams and the log.
     fn deliver(&mut self) {
         while let Some(output) = self.server.poll_output() {
             match output {
@@ -315,7 +317,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns the stream for a message. Requests to the client use the GET stream if there is one, as most servers do.
+    /// Returns the route of the stream that carries a message. Requests to the client use the GET stream if it has a reader, as
+    /// in most servers.
     fn stream_for(&self, route: Route, message: &Value) -> Route {
         let method = message.get("method").and_then(Value::as_str);
         let is_question = method.is_some_and(|method| method != "notifications/progress");
@@ -327,7 +330,8 @@ impl Endpoint {
     }
 }
 
-/// Returns the session of a legacy request, or the reply if the session id is missing or unknown.
+/// Returns the session of a legacy request by its header `Mcp-Session-Id`. The error is the reply if the id is missing or
+/// unknown.
 fn session<'a>(sessions: &'a mut Sessions, headers: &HeaderMap) -> Result<&'a mut Session, Response> {
     let refused = |status, text: &str| reply::failed(status, &Value::Null, Failure::new(INVALID_REQUEST, text));
     let Some(id) = headers::single(headers, SESSION) else {
@@ -343,7 +347,7 @@ fn session<'a>(sessions: &'a mut Sessions, headers: &HeaderMap) -> Result<&'a mu
     }
 }
 
-/// Parses the body of a POST.
+/// Parses the body of a POST request as JSON. The error is the reply to the client.
 fn body(request: &Request<Bytes>) -> Result<Value, Response> {
     if !headers::sends_json(request.headers()) {
         return Err(reply::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"));
@@ -352,12 +356,13 @@ fn body(request: &Request<Bytes>) -> Result<Value, Response> {
         .map_err(|error| reply::failed(StatusCode::BAD_REQUEST, &Value::Null, Failure::not_json(&error)))
 }
 
-/// Returns whether a version belongs to the modern era. Unknown versions do, because the legacy era gets no new ones.
+/// Returns whether a protocol version belongs to the modern era. Unknown versions do, because the legacy era gets no new
+/// versions.
 fn is_modern(version: &str) -> bool {
     Revision::ALL.iter().find(|known| known.as_str() == version).is_none_or(|known| known.is_modern())
 }
 
-/// Returns the HTTP status for an error of the modern era.
+/// Returns the HTTP status for the code of a JSON-RPC error in the modern era.
 fn status_of(code: i64) -> StatusCode {
     match code {
         HEADER_MISMATCH | UNSUPPORTED_VERSION | MISSING_CAPABILITY | INVALID_REQUEST | PARSE_ERROR => {

@@ -1,4 +1,4 @@
-//! Checks the headers of a request: origin, media types and, in the modern era, that the headers match the body.
+//! Checks the headers of an HTTP request: the origin, the media types and, in the modern era, whether they match the body.
 
 use std::net::IpAddr;
 
@@ -15,20 +15,20 @@ pub(super) const HEADER_MISMATCH: i64 = -32020;
 pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const SESSION: &str = "mcp-session-id";
 
-/// Returns the value of a header. A header that occurs more than once counts as absent.
+/// Returns the value of a header, or `None` if the header is absent or occurs more than once.
 pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().filter(|_| values.next().is_none())?;
     str::from_utf8(value.as_bytes()).ok().map(str::trim)
 }
 
-/// Returns the values of a header that contains a comma-separated list, in order.
+/// Returns the elements of a header that contains a comma-separated list, in order.
 fn list<'a>(headers: &'a HeaderMap, name: &'a HeaderName) -> impl Iterator<Item = &'a str> {
     let values = headers.get_all(name).iter().filter_map(|value| str::from_utf8(value.as_bytes()).ok());
     values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
-/// Returns whether a request comes from a web page of this machine, or from no web page.
+/// Returns whether a request comes from a web page of this machine, or not from a web page at all.
 ///
 /// Without this check, a web page of another host could reach the server by DNS rebinding (2026-07-28, basic/transports,
 /// "Security").
@@ -41,7 +41,7 @@ pub(super) fn is_from_here(headers: &HeaderMap) -> bool {
     authority.is_some_and(is_loopback) && origins.next().is_none()
 }
 
-/// Returns whether a host, with or without a port, is a loopback name or address.
+/// Returns whether a host is a loopback name or address. The host may have a port.
 fn is_loopback(authority: &str) -> bool {
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     let host = match authority.rsplit_once(':') {
@@ -52,8 +52,8 @@ fn is_loopback(authority: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Returns whether the client accepts both JSON and event streams, as the specification requires. A missing `Accept` accepts
-/// both.
+/// Returns whether the client accepts both JSON and event streams, as the specification requires. Without the header `Accept`,
+/// the client accepts everything.
 pub(super) fn accepts_both(headers: &HeaderMap) -> bool {
     headers.get(::http::header::ACCEPT).is_none()
         || accepts(headers, "application/json", "application/*") && accepts_events(headers)
@@ -69,18 +69,18 @@ fn accepts(headers: &HeaderMap, exact: &str, family: &str) -> bool {
         .any(|range| [exact, family, "*/*"].contains(&range.as_str()))
 }
 
-/// Returns whether `Content-Type` is JSON.
+/// Returns whether the `Content-Type` of a request is JSON.
 pub(super) fn sends_json(headers: &HeaderMap) -> bool {
     let media_type = single(headers, "content-type").and_then(|media_type| media_type.split(';').next());
     media_type.unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
-/// Returns the protocol version in the body of a message.
+/// Returns the protocol version in the `_meta` of a message, or `None` if the message does not have it.
 pub(super) fn body_version(message: &Value) -> Option<&Value> {
     message.get("params")?.get("_meta")?.get(PROTOCOL_VERSION)
 }
 
-/// Compares the headers of a modern request with its body (2026-07-28, basic/transports, "Server Validation").
+/// Checks that the headers of a modern request match its body (2026-07-28, basic/transports, "Server Validation").
 pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Failure> {
     let no_params = Map::new();
     let params = message.get("params").and_then(Value::as_object).unwrap_or(&no_params);
@@ -98,7 +98,7 @@ pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Failure>
         _ => return Ok(()),
     };
     let Some(name) = params.get(named).and_then(Value::as_str) else {
-        // The request itself fails for the missing name.
+        // The server itself refuses a request without this name.
         return Ok(());
     };
     let is = decoded("Mcp-Name", required(headers, "mcp-name")?)?;
@@ -118,7 +118,8 @@ fn check_version(headers: &HeaderMap, said: Option<&Value>) -> Result<(), Failur
     }
 }
 
-/// Compares the arguments whose schema has `x-mcp-header` with their headers. In this server, only top-level properties have it.
+/// Checks that the arguments of a tool call match their headers, if their schema has `x-mcp-header`. In this server, only
+/// top-level properties have it.
 fn check_arguments(headers: &HeaderMap, tool: &str, arguments: Option<&Value>) -> Result<(), Failure> {
     let tools = tools::list(Revision::V2026_07_28);
     let tool = tools.iter().find(|known| known["name"] == tool);
@@ -152,7 +153,7 @@ fn required<'a>(headers: &'a HeaderMap, name: &str) -> Result<&'a str, Failure> 
         .ok_or_else(|| Failure::new(HEADER_MISMATCH, format!("Header mismatch: {name} must be there, once")))
 }
 
-/// Decodes the value of a header, which may be in base64.
+/// Decodes the value of a header, which is plain ASCII or base64 between `=?base64?` and `?=`.
 fn decoded(name: &str, value: &str) -> Result<String, Failure> {
     let Some(encoded) = value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?=")) else {
         return if value.is_ascii() { Ok(value.into()) } else { Err(invalid(name)) };

@@ -1,6 +1,6 @@
-//! Runs the server over HTTP on loopback addresses: Streamable HTTP at `/mcp`, and HTTP+SSE of 2024-11-05 at `/sse`.
+//! Runs the demo server over HTTP on a loopback address: Streamable HTTP at `/mcp`, and HTTP+SSE of 2024-11-05 at `/sse`.
 //!
-//! [`endpoint`] decides on replies without I/O. This file connects it with hyper.
+//! [`endpoint`] decides how to reply, without I/O. This file connects it with hyper.
 
 mod body;
 mod endpoint;
@@ -37,20 +37,20 @@ use self::endpoint::Endpoint;
 use self::reply::{Reading, Reply};
 use crate::Log;
 
-/// Maximum number of connections. Further clients wait until one is closed.
+/// Maximum number of open connections. Further clients wait until a connection is closed.
 const MAX_CONNECTIONS: usize = 256;
-/// Maximum time for a client to send the head of a request, and again to send its body.
+/// Maximum time for a client to send the head of a request, and the same time again for its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
-/// Maximum size of the request line and the headers together.
+/// Maximum size of the request line and the headers together, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
-/// Maximum size of a body. Arguments of the tools here are small.
+/// Maximum size of a request body, in bytes. The arguments of the demo tools are far smaller.
 const MAX_BODY: usize = 4 * 1024 * 1024;
-/// Maximum number of bytes to read and ignore after a request was refused, so that the client gets the response.
+/// Maximum number of bytes to read and discard after a request was refused. Without this, the client may lose the response.
 const MAX_IGNORED: usize = 4 * 1024 * 1024;
-/// Maximum time to read and ignore these bytes.
+/// Maximum time to read and discard the bytes of a refused request.
 const IGNORE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The server over HTTP, listening on a loopback address.
+/// The demo server over HTTP. It listens on a loopback address.
 ///
 /// ```no_run
 /// use mcpwire_demo::{HttpServer, Log};
@@ -67,11 +67,11 @@ pub struct HttpServer {
     log: Log,
 }
 
-/// An error of [`HttpServer::bind`].
+/// The reason why [`HttpServer::bind`] cannot start the server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpServerError {
-    /// The address can be reached from other machines, and the server has no authorization.
+    /// Other machines can reach this address. The server has no authorization, so it listens only on loopback addresses.
     #[error("{0} is not a loopback address. Use one, such as 127.0.0.1:8000")]
     NotLoopback(SocketAddr),
     /// The system cannot listen on the address, for example because the port is in use.
@@ -80,7 +80,7 @@ pub enum HttpServerError {
 }
 
 impl HttpServer {
-    /// Listens on a loopback address. Port 0 stands for any free port.
+    /// Creates a server that listens on a loopback address. Port 0 selects a free port.
     pub fn bind(address: SocketAddr, log: Log) -> Result<Self, HttpServerError> {
         if !address.ip().is_loopback() {
             return Err(HttpServerError::NotLoopback(address));
@@ -95,14 +95,15 @@ impl HttpServer {
         Ok(Self { listener, address, log })
     }
 
-    /// Returns the URL for clients of Streamable HTTP. Those of HTTP+SSE use the path `/sse` instead.
+    /// Returns the URL for clients of Streamable HTTP. Clients of HTTP+SSE use the path `/sse` instead of `/mcp`.
     pub fn url(&self) -> String {
         format!("http://{}{}", self.address, endpoint::PATH)
     }
 
-    /// Serves clients forever. Fails only if the runtime cannot be created.
+    /// Serves clients forever. Returns an error only if the tokio runtime cannot be created.
     pub fn run(self) -> io::Result<()> {
-        // Where the feature `signal` of tokio is enabled, building a runtime panics without descriptors. A pipe has two.
+        // Creates pipes first, to fail here if file descriptors are short: with tokio's feature `signal`, building the runtime
+        // would panic.
         drop((0..4).map(|_| io::pipe()).collect::<io::Result<Vec<_>>>()?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
@@ -115,7 +116,7 @@ impl HttpServer {
     }
 }
 
-/// Calls the endpoint at its timeouts.
+/// The timer task: makes the endpoint handle its timeouts when they are due.
 async fn keep_time(shared: Arc<Shared>) {
     loop {
         let Some(at) = shared.next_timeout() else {
@@ -134,7 +135,8 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>) {
     loop {
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
         let Ok((socket, _)) = listener.accept().await else {
-            // The client has disconnected already, or no file descriptor is free: then others are closed during the pause.
+            // The client has disconnected already, or no file descriptor is free. In the second case, other connections may close
+            // during the pause.
             time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -146,7 +148,7 @@ async fn accept(listener: &tokio::net::TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// Serves one connection until it ends.
+/// Serves the requests of one HTTP connection until the connection ends.
 async fn serve(socket: TcpStream, shared: &Arc<Shared>) {
     // An error is ignored: `TCP_NODELAY` only affects the speed.
     let _ = socket.set_nodelay(true);
@@ -195,7 +197,7 @@ async fn answer(
     })
 }
 
-/// Reads a body. Returns the HTTP status of the error if it is too large or too slow.
+/// Reads the body of a request. The error is the HTTP status for a body that is too large or too slow.
 async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
     let mut body = pin!(Limited::new(body, MAX_BODY + MAX_IGNORED));
     let too_large = body.size_hint().lower() > MAX_BODY as u64;
@@ -216,7 +218,7 @@ async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
     if too_large || length > MAX_BODY { Err(StatusCode::PAYLOAD_TOO_LARGE) } else { Ok(bytes.into()) }
 }
 
-/// Returns the response to a request whose body was not read. Closes the connection.
+/// Returns the response to a request whose body was not read. Its header `Connection` asks to close the connection.
 fn refused(status: StatusCode) -> Response<Either<Full<Bytes>, EventBody>> {
     let mut response = reply::text(status, "the body is too large, is not valid HTTP, or did not come in time");
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -1,4 +1,4 @@
-//! [`Reply`] and [`Response`]: what the endpoint replies to HTTP requests.
+//! [`Reply`] and [`Response`]: the replies of the endpoint to HTTP requests.
 
 use ::http::header::{ALLOW, CONTENT_TYPE};
 use ::http::{HeaderValue, StatusCode};
@@ -7,22 +7,22 @@ use serde_json::Value;
 use crate::pending::Route;
 use crate::rpc::{self, Failure};
 
-/// A response with a complete body, in a box because a refusal is the error of many functions.
+/// An HTTP response with a complete body. It is boxed to keep `Result`s small, because many functions return it as error.
 pub(super) type Response = Box<::http::Response<String>>;
 
-/// The reply to an HTTP request.
+/// The endpoint's reply to an HTTP request: a complete response, or a stream of events.
 #[derive(Debug)]
 pub(super) enum Reply {
     Whole(Response),
     Events(Reading),
 }
 
-/// A stream to send as the body of a response.
+/// A stream that a reader sends as the body of an HTTP response.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) route: Route,
     pub(super) reader: u64,
-    /// An event to send before those of the stream. `None` if there is none, or if it was sent.
+    /// An event to send before the events of the stream. `None` if there is none, or if it was sent.
     pub(super) first: Option<String>,
     /// Whether events have ids, so that a client can resume the stream after a lost connection.
     pub(super) is_resumable: bool,
@@ -42,7 +42,8 @@ pub(super) fn json(status: StatusCode, body: &Value) -> Response {
     with_body(status, "application/json", body.to_string())
 }
 
-/// Returns the response to a request that is refused. `id` is that of the JSON-RPC request, or `null`.
+/// Returns the response to a refused request: this HTTP status and a JSON-RPC error. `id` is the id of the JSON-RPC request, or
+/// `null` if it is unknown.
 pub(super) fn failed(status: StatusCode, id: &Value, failure: Failure) -> Response {
     json(status, &rpc::error(id, failure))
 }

@@ -5,24 +5,24 @@ use std::collections::{HashMap, VecDeque};
 use crate::pending::{GENERAL_STREAM, Route};
 use crate::rpc::random_id;
 
-/// Maximum number of sessions. A further session ends the least recently used one.
+/// Maximum number of sessions. A further session removes the least recently used session.
 const MAX_SESSIONS: usize = 256;
-/// Maximum number of streams of one session that a client can reconnect to.
+/// Maximum number of streams of a session that are stored for a client that reconnects.
 const MAX_STREAMS: usize = 64;
 
-/// The session of a legacy client.
+/// The session of a legacy client over HTTP.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) connection: u64,
     pub(super) kind: SessionKind,
-    /// The streams of the client's requests, oldest first.
+    /// The stored streams that answer the client's requests, oldest first.
     streams: VecDeque<Route>,
     last_stream: u64,
-    /// The value of [`Sessions::uses`] at the last use of this session.
+    /// The value of [`Sessions::uses`] at the last use of this session, to find the least recently used session.
     used: u64,
 }
 
-/// The transport of a session.
+/// The HTTP transport that the client of a session uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SessionKind {
     /// Streamable HTTP, since 2025-03-26.
@@ -33,17 +33,18 @@ pub(super) enum SessionKind {
 
 impl Session {
     pub(super) fn new(connection: u64, kind: SessionKind) -> Self {
-        // Stream 1 of the session belongs to the request that opens it.
+        // Stream 1 of the session belongs to the request that opens the session.
         Self { connection, kind, streams: VecDeque::new(), last_stream: GENERAL_STREAM + 1, used: 0 }
     }
 
-    /// Returns a route for the answers to one POST.
+    /// Creates the route of a new stream, for the answers to one POST request.
     pub(super) fn next_route(&mut self) -> Route {
         self.last_stream += 1;
         Route { connection: self.connection, stream: self.last_stream }
     }
 
-    /// Stores a stream for clients that reconnect. If there are too many, returns a stream to drop, preferably an ended one.
+    /// Stores a stream for a client that reconnects. If there are too many streams, returns a stream to drop, preferably a stream
+    /// that has ended.
     pub(super) fn keep(&mut self, route: Route, has_ended: impl Fn(Route) -> bool) -> Option<Route> {
         self.streams.push_back(route);
         if self.streams.len() <= MAX_STREAMS {
@@ -54,7 +55,7 @@ impl Session {
     }
 }
 
-/// The sessions by their ids.
+/// The sessions of all legacy clients, by their ids.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     all: HashMap<String, Session>,
@@ -62,7 +63,7 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// Returns a session, and counts this as a use.
+    /// Returns the session with this id and marks it as used, or returns `None` if there is no such session.
     pub(super) fn get(&mut self, id: &str) -> Option<&mut Session> {
         let session = self.all.get_mut(id)?;
         self.uses += 1;
@@ -70,7 +71,7 @@ impl Sessions {
         Some(session)
     }
 
-    /// Adds a session. Returns its id, and the session that was removed to make room.
+    /// Adds a session. Returns its new id, and the session that was removed if there were too many.
     pub(super) fn add(&mut self, mut session: Session) -> (String, Option<Session>) {
         let oldest = self.all.iter().min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone());
         let evicted = oldest.filter(|_| self.all.len() >= MAX_SESSIONS).and_then(|id| self.all.remove(&id));

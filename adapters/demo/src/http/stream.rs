@@ -1,56 +1,57 @@
-//! [`Stream`]: the messages of one response or GET stream, stored for clients that reconnect.
+//! [`Stream`]: the messages of one response or GET stream, which are stored for clients that reconnect.
 //!
-//! In the legacy era, a stream survives the end of its connection. A client that reconnects sends the id of the last event that
-//! it has read, and gets the later events (2025-11-25, basic/transports, "Resumability and Redelivery").
+//! In the legacy era, a stream survives the loss of its connection. A client that reconnects sends the id of the last event that
+//! it has read, and receives the later events (2025-11-25, basic/transports, "Resumability and Redelivery").
 
 use std::collections::VecDeque;
 use std::task::Waker;
 
 use serde_json::Value;
 
-/// Maximum number of stored events. A call sends a few hundred, or one per second.
+/// Maximum number of stored events of a stream; older events are dropped. A call sends a few hundred, or one per second.
 const MAX_EVENTS: usize = 1_000;
 
-/// Messages in order, with one reader at a time. A new reader replaces the current one.
+/// The messages of a response or a GET stream, in order. A stream has one reader at a time; a new reader replaces the current
+/// one.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     events: VecDeque<Value>,
-    /// The number of dropped events, which precede those in `events`.
+    /// The number of events that were dropped. They precede the events in `events`.
     dropped: u64,
-    /// The number of the last event that was read.
+    /// The number of the last event that a reader has read. 0 before the first event.
     read: u64,
     has_ended: bool,
-    /// The number of the current reader. `None` if the client has closed its connection.
+    /// The number of the current reader. `None` if there is no reader, because the client has closed its connection.
     reader: Option<u64>,
     last_reader: u64,
     waker: Option<Waker>,
     pub(super) on_leave: OnLeave,
 }
 
-/// What happens when the reader of a stream closes its connection.
+/// The effect on a stream when its reader closes the connection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum OnLeave {
-    /// No effect: the client may reconnect.
+    /// The stream stays, because the client may reconnect.
     #[default]
     Wait,
-    /// Cancels the request with this id (from 2026-07-28 on).
+    /// Cancels the client's request with this id, as in the modern era (from 2026-07-28 on).
     Cancel(Value),
     /// Ends the session with this id (HTTP+SSE of 2024-11-05).
     EndSession(String),
-    /// Removes the stream, whose connection has ended.
+    /// Removes the stream, because the server has already ended its connection.
     Remove,
 }
 
-/// The result of reading from a stream.
+/// The result of polling a stream for its next event.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
-    /// An event and its number, counted from 1.
+    /// The number of an event, counted from 1, and its message.
     Event(u64, Value),
     /// The stream has ended, and all events were read.
     Ended,
     /// Another reader has replaced this one, or the stream was removed.
     Replaced,
-    /// There is no event yet. The waker is woken by the next one.
+    /// There is no event yet. The next event wakes the waker.
     Pending,
 }
 
@@ -59,7 +60,7 @@ impl Stream {
         Self { on_leave, ..Self::default() }
     }
 
-    /// Adds an event.
+    /// Adds an event, unless the stream has ended. Drops the oldest event if there are too many.
     pub(super) fn push(&mut self, message: Value) {
         if self.has_ended {
             return;
@@ -72,7 +73,7 @@ impl Stream {
         self.wake();
     }
 
-    /// Ends the stream. Later events are ignored.
+    /// Ends the stream: readers get the stored events, and later events are ignored.
     pub(super) fn end(&mut self) {
         self.has_ended = true;
         self.wake();
@@ -82,7 +83,7 @@ impl Stream {
         self.has_ended
     }
 
-    /// Returns the number of stored events.
+    /// Returns the number of stored events, without the dropped events.
     pub(super) fn len(&self) -> usize {
         self.events.len()
     }
@@ -95,19 +96,20 @@ impl Stream {
         self.reader.is_some()
     }
 
-    /// Adds a reader, which starts after event number `after`, or else after the last event that was read. Returns its number.
+    /// Adds a reader, which replaces the current reader, and returns its number. It starts after the event number `after` or, if
+    /// this is `None`, after the last event that was read.
     pub(super) fn attach(&mut self, after: Option<u64>) -> u64 {
         if let Some(after) = after {
             self.read = after.min(self.dropped + self.events.len() as u64);
         }
         self.last_reader += 1;
         self.reader = Some(self.last_reader);
-        // Waking the reader before lets it see that it was replaced.
+        // Wakes the previous reader, so that it notices that it was replaced.
         self.wake();
         self.last_reader
     }
 
-    /// Removes a reader. Returns whether it was the current one.
+    /// Removes a reader. Returns whether it was the current reader, and not one that was already replaced.
     pub(super) fn detach(&mut self, reader: u64) -> bool {
         let was_current = self.reader == Some(reader);
         if was_current {
@@ -116,7 +118,7 @@ impl Stream {
         was_current
     }
 
-    /// Returns the next event for this reader.
+    /// Returns the next event for this reader, or why there is none. Stores `waker` if the reader has to wait.
     pub(super) fn poll(&mut self, reader: u64, waker: &Waker) -> Next {
         if self.reader != Some(reader) {
             return Next::Replaced;
