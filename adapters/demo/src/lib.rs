@@ -4,8 +4,8 @@
 //! prompts with completion, and resources, one of which changes with each tool call. It shares no code with the mcpwire clients,
 //! so that the server and the clients check each other.
 //!
-//! The program `mcpwire-demo` and the commands `mcpwire demo` and `mcpwire demo-server` run it. A test can run it over any
-//! pair of streams:
+//! Run it with the program `mcpwire-demo`, or with the commands `mcpwire demo` and `mcpwire demo-server`. A test can run it over
+//! any pair of streams:
 //!
 //! ```
 //! use mcpwire_demo::{Log, serve};

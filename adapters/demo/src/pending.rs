@@ -64,8 +64,7 @@ pub(crate) enum Wait {
     Answer(String),
     /// The end of the task with this id. It ends at this time, unless it is cancelled before.
     Task(String, Duration),
-    /// The end of a subscription by the client. The request is a `subscriptions/listen` for these resources, and is not answered
-    /// before.
+    /// The client's cancellation of a `subscriptions/listen` request for these resources. The request gets no result.
     Subscription(BTreeSet<String>),
 }
 

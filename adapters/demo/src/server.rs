@@ -53,7 +53,8 @@ pub(crate) struct Connection {
 pub(crate) enum Output {
     /// Send a message over this route.
     Message(Route, Value),
-    /// A request of this route was answered. If the route [has no pending requests](Server::has_pending), its stream can end.
+    /// A request of this route was answered or cancelled. If the route [has no pending requests](Server::has_pending), its stream
+    /// can end.
     Ended(Route),
     /// Write a line to the log.
     Log(String),

@@ -152,7 +152,7 @@ pub(crate) struct TimelineState {
     last_id: u64,
 }
 
-/// The deadline of a timer that never fires.
+/// The deadline of a timer that never fires. The time does not advance to it.
 const NEVER: Timestamp = Timestamp::from_origin(Duration::MAX);
 
 impl Timeline {

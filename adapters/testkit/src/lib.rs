@@ -15,8 +15,8 @@
 //! Tests use the real client with its deadlines, cancellation, message order and both eras of the protocol. Only the server is
 //! scripted. Time is virtual: a test of a one-hour timeout takes no real time, and all runs of a test are identical.
 //!
-//! The library `mcpwire` re-exports this crate as `mcpwire::testkit`, and the examples use that name. A program that depends on this
-//! crate itself writes `mcpwire_testkit`.
+//! The library `mcpwire` re-exports this crate as `mcpwire::testkit`, and the examples use that name. A program that depends on
+//! this crate itself writes `mcpwire_testkit`.
 //!
 //! | item | purpose |
 //! |---|---|

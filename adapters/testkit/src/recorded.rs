@@ -17,7 +17,7 @@ pub struct RecordedMessage {
     pub method: String,
     /// The id of a request or response. `None` for notifications and invalid lines.
     pub id: Option<Json>,
-    /// The parameters. `None` if the message has none.
+    /// The parameters (`params`). `None` if the message has none.
     pub params: Option<Json>,
     /// The whole message. A line that is not JSON is recorded as a JSON string.
     pub message: Json,
@@ -30,7 +30,7 @@ impl RecordedMessage {
             at,
             connection,
             method: message.member("method").unwrap_or_default(),
-            // An object without an id, and one whose id is `null`, are no requests.
+            // A message without an id, or with the id `null`, is no request.
             id: message.member::<Option<Json>>("id").flatten(),
             params: message.member::<Option<Json>>("params").flatten(),
             message,
@@ -53,7 +53,8 @@ impl RecordedMessage {
         self.method.is_empty() && self.id.is_some()
     }
 
-    /// Returns the result or the error of this response to a request of the server. A response with neither has the result `null`.
+    /// Returns the result or the error of this response to a request of the server. The result of a response with neither is
+    /// `null`.
     pub(crate) fn answer(&self) -> Result<Json, RpcError> {
         match self.message.member::<Json>("error") {
             Some(error) => {

@@ -116,7 +116,7 @@ impl ScriptedResponse {
         self.then(Step::Complete(wire::text_result(text.as_ref(), true)))
     }
 
-    /// Answers with this result, unchanged: a [`Json`], or any value that serializes to the result.
+    /// Answers with this result, to which nothing is added: a [`Json`], or any value that serializes to the result.
     ///
     /// # Panics
     ///

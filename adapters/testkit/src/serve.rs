@@ -120,7 +120,7 @@ impl ScriptedServer {
 
 /// The future that serves one connection of a [`ScriptedServer`]. Created by [`ScriptedServer::serve`]; spawn it on a runtime.
 ///
-/// It ends when either side has closed the connection.
+/// The future ends when the client or the server has closed the connection.
 #[must_use = "a server answers only while it is polled"]
 pub struct ServeFuture {
     server: ScriptedServer,
@@ -148,7 +148,7 @@ impl ServeFuture {
             Poll::Pending => return false,
             Poll::Ready(Ok(n)) if n > 0 => self.handle_lines(&chunk[..n]),
             Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
-            // The client has closed its side, so nobody reads the remaining output.
+            // The client has closed its side, so the remaining output is not sent.
             Poll::Ready(_) => self.is_over = true,
         }
         true

@@ -1,4 +1,4 @@
-//! [`ScriptedServer`]: a server that follows a script and records what it receives.
+//! [`ScriptedServer`]: an MCP server for tests that follows a script and records the messages that it receives.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,7 +25,7 @@ pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;
 /// rejects unknown methods. Clones refer to the same server. Any number of clients can connect, and the script can change at any
 /// time.
 ///
-/// A [`Testkit`](crate::Testkit) runs it in virtual time. [`ScriptedServer::serve`] runs it on any runtime:
+/// A [`Testkit`](crate::Testkit) runs the server in virtual time. [`ScriptedServer::serve`] runs it on any runtime:
 ///
 /// ```no_run
 /// # mod mcpwire { pub use mcpwire_driver::ConnectOptions; pub mod testkit { pub use mcpwire_testkit::{ScriptedServer,
@@ -251,7 +251,7 @@ impl ScriptedServer {
         self.send(&Output::Close);
     }
 
-    /// Returns the number of open connections.
+    /// Returns the number of connections that are open now.
     pub fn connections(&self) -> usize {
         self.lock().outboxes.len()
     }

@@ -1,4 +1,4 @@
-//! [`VirtualTime`]: a runtime whose time advances when no task can run.
+//! [`VirtualTime`]: a runtime for tests whose time advances when no task can run.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -45,7 +45,7 @@ impl VirtualTime {
     /// for the date gets this date plus the elapsed time.
     pub const UNIX_START: Duration = Duration::from_secs(1_767_225_600);
 
-    /// Creates a runtime without tasks, whose time is zero.
+    /// Creates a runtime without tasks. Its elapsed time is zero.
     pub fn new() -> Self {
         VirtualTime::default()
     }
@@ -65,7 +65,8 @@ impl VirtualTime {
         VirtualTimer::new(&self.timeline)
     }
 
-    /// Returns the [`Runtime`], for [`McpClient::over_on`](mcpwire_driver::McpClient::over_on) and other functions that take one.
+    /// Returns this runtime as a [`Runtime`], for [`McpClient::over_on`](mcpwire_driver::McpClient::over_on) and other functions
+    /// that take one.
     ///
     /// The tasks are dropped with the last clone of this `VirtualTime`, even if the returned runtime still exists.
     pub fn runtime(&self) -> Arc<dyn Runtime> {
@@ -90,8 +91,8 @@ impl VirtualTime {
     /// has then received the last messages, such as a cancellation, or the end of the connection.
     ///
     /// # Panics
-    /// If the future waits and neither a task nor a timer can wake it; if tasks wake each other forever while the time stands
-    /// still; if it is called within `run`.
+    /// If the future waits and neither a task nor a timer can wake it; if tasks wake each other forever without an advance of the
+    /// time; if `run` is called within `run`.
     #[track_caller]
     pub fn run<F: Future>(&self, future: F) -> F::Output {
         let _current = CurrentGuard::enter(self);

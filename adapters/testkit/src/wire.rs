@@ -10,7 +10,7 @@ use serde::Serialize;
 /// If the value cannot be serialized as JSON.
 pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> Json {
     match Json::from_value(value) {
-        // A message must be one line. JSON has line breaks only between tokens, where a space is equivalent.
+        // JSON has line breaks only between tokens, where a space is equivalent.
         Ok(json) if json.get().contains(['\n', '\r']) => trusted(json.get().replace(['\n', '\r'], " ")),
         Ok(json) => json,
         Err(error) => panic!("a server cannot say what is no JSON: {error}"),

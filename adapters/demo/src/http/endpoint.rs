@@ -255,8 +255,8 @@ impl Endpoint {
         });
     }
 
-    /// Returns the answer to a request as JSON, if the answer is complete and a single message. Otherwise, returns `None`, and
-    /// the reply is an event stream.
+    /// Returns the complete response to a POST request if it needs no event stream: no request is pending, and there is at most
+    /// one message. Otherwise, returns `None`, and the reply is an event stream.
     fn take_response(&mut self, route: Route, status: impl Fn(i64) -> StatusCode) -> Option<Response> {
         self.deliver();
         let stream = self.streams.get_mut(&route)?;
@@ -271,7 +271,7 @@ impl Endpoint {
             return Some(reply::empty(StatusCode::ACCEPTED));
         };
         let code = message.get("error").and_then(|error| error["code"].as_i64());
-        // An error without an id is the answer to an invalid body.
+        // An error response without an id answers a body that is no valid message.
         let is_no_message = message.get("id").is_some_and(Value::is_null);
         let status = if is_no_message { StatusCode::BAD_REQUEST } else { code.map_or(StatusCode::OK, status) };
         Some(reply::json(status, &message))

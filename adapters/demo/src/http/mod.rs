@@ -74,7 +74,7 @@ pub enum HttpServerError {
     /// Other machines can reach this address. The server has no authorization, so it listens only on loopback addresses.
     #[error("{0} is not a loopback address. Use one, such as 127.0.0.1:8000")]
     NotLoopback(SocketAddr),
-    /// The system cannot listen on the address, for example because the port is in use.
+    /// The operating system cannot listen on the address, for example because the port is in use.
     #[error("cannot listen on {0}: {1}. Use another port, or port 0 for any free one")]
     Bind(SocketAddr, io::Error),
 }

@@ -14,9 +14,9 @@ pub enum Endpoint {
     Authorization,
     /// The token endpoint, which issues and refreshes tokens.
     Token,
-    /// The endpoint of dynamic client registration (RFC 7591).
+    /// The endpoint at which clients register themselves (RFC 7591).
     Registration,
-    /// The revocation endpoint (RFC 7009).
+    /// The revocation endpoint, at which clients revoke tokens (RFC 7009).
     Revocation,
     /// The device authorization endpoint, which issues device codes (RFC 8628).
     DeviceAuthorization,
@@ -66,11 +66,11 @@ impl Endpoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetadataPlace {
-    /// `/.well-known/oauth-authorization-server`, before the path of the issuer (RFC 8414).
+    /// The path `/.well-known/oauth-authorization-server`, inserted before the path of the issuer (RFC 8414).
     OAuth,
-    /// `/.well-known/openid-configuration`, before the path of the issuer.
+    /// The path `/.well-known/openid-configuration`, inserted before the path of the issuer (RFC 8414).
     OpenId,
-    /// `/.well-known/openid-configuration`, after the path of the issuer (OpenID Connect Discovery).
+    /// The path `/.well-known/openid-configuration`, appended to the path of the issuer (OpenID Connect Discovery).
     OpenIdAfterPath,
 }
 
@@ -92,11 +92,11 @@ pub enum Deviation {
     /// The metadata has this member with this value. The value `null` removes the member.
     MetadataMember(String, Value),
 
-    /// The redirect after a login has no `iss`, and the metadata does not promise it.
+    /// The redirect after a login has no `iss`, and the metadata does not announce it (RFC 9207).
     NoIss,
-    /// The redirect after a login has no `iss`, although the metadata promises it.
+    /// The redirect after a login has no `iss`, although the metadata announces it (RFC 9207).
     OmitPromisedIss,
-    /// The redirect after a login has an `iss` that the metadata does not promise.
+    /// The redirect after a login has an `iss`, although the metadata does not announce it (RFC 9207).
     UnpromisedIss,
     /// The redirect after a login has this `iss` instead of the server's issuer.
     Iss(String),

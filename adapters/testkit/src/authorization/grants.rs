@@ -1,4 +1,5 @@
-//! The token endpoint (RFC 6749, section 3.2), the device authorization endpoint (RFC 8628), and the revocation endpoint (RFC 7009).
+//! The token endpoint (RFC 6749, section 3.2), the device authorization endpoint (RFC 8628), and the revocation endpoint (RFC
+//! 7009).
 
 use std::time::Duration;
 

@@ -44,7 +44,7 @@ pub enum ResourceDeviation {
 
 /// An MCP server for tests that answers only requests with a token of its authorization servers. Clones refer to the same server.
 ///
-/// Created by [`AuthorizationServer::protect`].
+/// Create it with [`AuthorizationServer::protect`].
 #[derive(Clone)]
 pub struct ProtectedServer(Arc<Shared>);
 
@@ -111,7 +111,7 @@ impl ProtectedServer {
         self.clone()
     }
 
-    /// Sets `scopes_supported` of the metadata. Default: none.
+    /// Sets the `scopes_supported` that the metadata of the server lists. Default: none.
     pub fn scopes_supported(&self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.change(|state| state.scopes_supported = scopes.into_iter().map(Into::into).collect())
     }
@@ -162,7 +162,7 @@ impl ProtectedServer {
         self.clone()
     }
 
-    /// Returns the URL of the MCP server.
+    /// Returns the URL at which clients reach the MCP server.
     pub fn url(&self) -> String {
         self.lock().url.clone()
     }

@@ -145,7 +145,7 @@ async fn answer(
     Ok(response.body(ResponseBody(body))?)
 }
 
-/// Returns whether the client wants the connection to be closed after the response.
+/// Returns whether the client asks with the header `Connection` to close the connection after the response.
 fn asks_to_close(headers: &HeaderMap) -> bool {
     let values = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|option| option.trim().eq_ignore_ascii_case("close"))

@@ -52,13 +52,13 @@ impl AuthorizationServer {
         self.change(|state| state.metadata_place = None)
     }
 
-    /// Sets `scopes_supported` of the metadata. Default: none.
+    /// Sets the `scopes_supported` that the metadata of the server lists. Default: none.
     pub fn scopes_supported(&self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.change(|state| state.scopes_supported = scopes.into_iter().map(Into::into).collect())
     }
 
-    /// Sets `token_endpoint_auth_methods_supported` of the metadata. Default: `none`, both methods with a secret, and
-    /// `private_key_jwt`.
+    /// Sets the `token_endpoint_auth_methods_supported` that the metadata lists. Default: `none`, `client_secret_basic`,
+    /// `client_secret_post` and `private_key_jwt`.
     pub fn auth_methods(&self, methods: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.change(|state| state.auth_methods = methods.into_iter().map(Into::into).collect())
     }
@@ -148,7 +148,7 @@ impl AuthorizationServer {
         self.lock().issuer.clone()
     }
 
-    /// Returns the URL of an endpoint.
+    /// Returns the URL at which clients reach an endpoint of this server.
     pub fn endpoint(&self, endpoint: Endpoint) -> String {
         self.lock().endpoint_url(endpoint)
     }
@@ -214,7 +214,7 @@ impl AuthorizationServer {
         self.lock().tokens.reused
     }
 
-    /// Returns whether this refresh token is the newest of a login that is not revoked.
+    /// Returns whether this refresh token can still be used: it is the newest token of a login that is not revoked.
     pub fn is_refresh_token_valid(&self, token: &str) -> bool {
         self.lock().tokens.is_refresh_token_valid(token)
     }

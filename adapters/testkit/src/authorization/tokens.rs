@@ -58,7 +58,7 @@ struct AccessToken {
     is_revoked: bool,
 }
 
-/// The codes and tokens that an authorization server has issued.
+/// The authorization codes, logins and tokens of an authorization server.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     codes: BTreeMap<String, Code>,

@@ -81,12 +81,12 @@ impl HttpAnswer {
         HttpAnswer { failure: Some((kind, detail.into())), ..HttpAnswer::status(0) }
     }
 
-    /// Returns the status code. 0 for a failure without a response.
+    /// Returns the HTTP status code of the response, or 0 if the request fails without a response.
     pub fn code(&self) -> u16 {
         self.status
     }
 
-    /// Returns the value of a header, or `None` if the response does not have it. Upper and lower case of the name are equal.
+    /// Returns the value of a header, or `None` if the response does not have it. The case of the name does not matter.
     pub fn header_value(&self, name: &str) -> Option<String> {
         let found = self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
         found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())

@@ -101,13 +101,13 @@ impl ScriptedHttp {
         self
     }
 
-    /// Answers each request with an event stream, even if the answer is one message.
+    /// Answers each JSON-RPC request with an event stream, even if the answer is one message. By default, such an answer is JSON.
     pub fn always_streaming(self) -> Self {
         self.lock().streams_always = true;
         self
     }
 
-    /// Returns the scripted server.
+    /// Returns the scripted MCP server, for example to change its script.
     pub fn server(&self) -> &ScriptedServer {
         &self.0.server
     }

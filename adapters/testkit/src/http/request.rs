@@ -15,7 +15,7 @@ use crate::lock;
 pub struct HttpRequest {
     /// The time of the request, by the clock of the client's runtime. In virtual time, this is the elapsed time.
     pub at: Duration,
-    /// The HTTP method.
+    /// The HTTP method of the request, such as `POST`.
     pub verb: Verb,
     /// The full URL of the request.
     pub url: String,
@@ -41,7 +41,7 @@ impl HttpRequest {
         HttpRequest { verb: Verb::Get, ..HttpRequest::post(url, "") }
     }
 
-    /// Creates a `POST` request with this body.
+    /// Creates a `POST` request with this URL and body.
     pub fn post(url: impl Into<String>, body: impl Into<String>) -> Self {
         let (url, body) = (url.into(), body.into());
         let message = Json::parse(body.clone()).unwrap_or_default();
@@ -54,7 +54,7 @@ impl HttpRequest {
         self
     }
 
-    /// Returns the value of a header, or `None` if the request does not have it. Upper and lower case of the name are equal.
+    /// Returns the value of a header, or `None` if the request does not have it. The case of the name does not matter.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }

@@ -73,7 +73,7 @@ pub fn client_script(tools: impl IntoIterator<Item = Tool>) -> impl Strategy<Val
     (vec(client_step(tools), 0..MAX_STEPS), writes()).prop_map(ClientScript::new)
 }
 
-/// The way in which a client sends its messages: [`ClientScript::messages_per_write`], [`ClientScript::chunk_sizes`] and
+/// How a client sends its messages: the values of [`ClientScript::messages_per_write`], [`ClientScript::chunk_sizes`] and
 /// [`ClientScript::waits_for_responses`].
 pub(crate) type Writes = (Vec<usize>, Vec<usize>, bool);
 
@@ -81,10 +81,10 @@ pub(crate) fn writes() -> impl Strategy<Value = Writes> {
     let messages_per_write = prop_oneof![
         2 => Just(Vec::new()),
         2 => vec(1..5_usize, 1..4),
-        // All steps, and `notifications/initialized`.
+        // One write holds all steps, and `notifications/initialized`.
         1 => Just(vec![MAX_STEPS + 1]),
     ];
-    // Values of `bool` shrink to `false`.
+    // Inverted, because values of `bool` shrink to `false`, and the simplest client waits.
     (messages_per_write, chunk_sizes(), any::<bool>().prop_map(|is_concurrent| !is_concurrent))
 }
 

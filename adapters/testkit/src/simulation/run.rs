@@ -1,4 +1,4 @@
-//! [`Simulation`]: generates scripts, runs code against them, and shrinks the script that makes the code fail.
+//! [`Simulation`]: runs code against generated scripts, and shrinks a script that makes the code fail.
 
 use std::any::Any;
 use std::fmt;

@@ -61,7 +61,7 @@ pub enum Step {
     Answer(Json),
     /// Answers the call with a JSON-RPC error.
     Refuse(RpcError),
-    /// Leaves the call unanswered.
+    /// Leaves the call unanswered, so that it times out.
     Silence,
     /// Closes the connection.
     Close,
@@ -87,7 +87,8 @@ pub fn script<N: Into<String>>(tools: impl IntoIterator<Item = N>) -> impl Strat
 
 /// Generates scripts of a server that has these tools and speaks this revision.
 pub fn script_of(version: ProtocolVersion, tools: Vec<Tool>) -> impl Strategy<Value = Script> {
-    // Up to 64 bytes hold a part of a message, up to 512 bytes often a message and a part of the next one.
+    // A pipe of up to 64 bytes holds a part of a message. A pipe of up to 512 bytes often holds a message and a part of the next
+    // one.
     let pipe = prop_oneof![3 => Just(PIPE_CAPACITY), 1 => Just(1), 1 => 2..64_usize, 2 => 64..512_usize];
     (vec(step(version), 0..MAX_STEPS), pipe).prop_map(move |(steps, pipe)| Script {
         version,
@@ -172,8 +173,8 @@ pub struct Asks {
     pub at_once: bool,
 }
 
-/// Generates up to four requests of a server of revision 2025-11-25: forms, URLs, sampling and roots, one after the other or all at
-/// once.
+/// Generates up to four requests of a server of revision 2025-11-25 to its client: forms, URLs, sampling and roots. They are sent
+/// one after the other, or all at once.
 pub fn asks() -> impl Strategy<Value = Asks> {
     (vec(ask(ProtocolVersion::V2025_11_25), 0..5), any::<bool>()).prop_map(|(asks, at_once)| Asks { asks, at_once })
 }

@@ -85,9 +85,9 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// Opens the connection, sends the messages of all steps, and closes the connection.
+    /// Opens the connection, sends the messages of all steps, and closes the client's end.
     async fn send_all(mut self) {
-        // An error is ignored: the server has closed its end, so the transcript is complete.
+        // An error is ignored: it means that the server has closed its end, so the transcript is complete.
         let _ = self.try_send_all().await;
     }
 

@@ -26,12 +26,12 @@ pub fn uri() -> impl Strategy<Value = String> + Clone {
         .prop_map(|(start, rest)| format!("{start}{rest}"))
 }
 
-/// Generates a number between -10⁹ and 10⁹ that is often whole.
+/// Generates a number between -10⁹ and 10⁹, often a whole number.
 pub fn number() -> impl Strategy<Value = Number> + Clone {
     prop_oneof![(-1000..1000).prop_map(f64::from), -1e9..1e9].prop_map(Number::from)
 }
 
-/// Generates any JSON value, with at most four levels.
+/// Generates any JSON value, nested at most four levels deep.
 pub fn json() -> impl Strategy<Value = Json> + Clone {
     value().prop_map(Json::from)
 }

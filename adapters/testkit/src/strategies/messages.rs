@@ -19,7 +19,7 @@ pub fn progress(version: ProtocolVersion) -> impl Strategy<Value = Progress> {
         .generate()
 }
 
-/// Generates the parameters of `notifications/message`.
+/// Generates the parameters of `notifications/message`: a log message of any level, with any JSON value as data.
 pub fn log_message() -> impl Strategy<Value = LogMessage> {
     let levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
     Object::new(ProtocolVersion::LATEST)

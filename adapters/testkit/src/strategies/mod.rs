@@ -1,8 +1,8 @@
 //! Strategies of [`proptest`](mod@proptest) for the protocol's data, messages and byte streams (feature `proptest`).
 //!
 //! Each function is named after the type that it generates. Functions with a
-//! [`ProtocolVersion`](mcpwire_driver::protocol::ProtocolVersion) generate values that are valid by the schema of that revision: they
-//! omit members that the revision does not define. Values shrink to few members and short texts.
+//! [`ProtocolVersion`](mcpwire_driver::protocol::ProtocolVersion) generate values that are valid by the schema of that revision:
+//! they omit members that the revision does not define. Values shrink to few members and short texts.
 //!
 //! ```
 //! # mod mcpwire { pub mod types { pub use mcpwire_testkit::ProtocolVersion; } pub mod testkit { pub mod strategies { pub
@@ -16,7 +16,7 @@
 //! });
 //! ```
 //!
-//! There are strategies for
+//! There are strategies for:
 //!
 //! * texts, names, URIs, JSON values, metadata and icons;
 //! * content blocks and the contents of resources;
