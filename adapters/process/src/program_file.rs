@@ -98,7 +98,7 @@ mod windows {
                 file.into()
             })
             .collect();
-        path.extension().is_some().then_some(path.clone()).into_iter().chain(with_extension)
+        path.extension().is_some().then_some(path).into_iter().chain(with_extension)
     }
 
     /// Returns the value of `PATH` that the definition sets, or `None` if it sets none. On Windows, the case of variable names

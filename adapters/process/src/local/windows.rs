@@ -32,6 +32,7 @@ pub(crate) struct LocalProcess {
     job: Job,
 }
 
+#[expect(clippy::unused_self, reason = "the signatures are the same as on Unix")]
 impl LocalProcess {
     /// Starts the command in a new job object. The standard streams of the process are pipes.
     pub(crate) fn start(command: Command, _: &McpServerDef) -> io::Result<(Self, Pipes)> {
