@@ -1,4 +1,4 @@
-//! The callers that wait for the replies to their requests.
+//! The tasks that wait for the replies to their requests, and the progress notifications and task statuses that they receive.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -8,17 +8,20 @@ use mcpwire_core::{Notification, Reply, RequestKey};
 
 use crate::locked_state::{Caller, State};
 
-/// Maximum number of reports that wait for the caller of a request. 64: beyond that, the oldest report is dropped.
+/// Maximum number of reports (progress notifications and task statuses) in the queue of one caller. When the queue is full, the
+/// oldest report is dropped.
 const MAX_REPORTS: usize = 64;
 
 impl State {
-    /// Adds the caller of a request that was sent. `wants_reports` also collects its progress and task statuses.
+    /// Registers a caller that waits for the reply to a request. If `wants_reports`, the caller also receives the progress
+    /// notifications and task statuses of the request.
     pub(crate) fn add_caller(&mut self, key: RequestKey, wants_reports: bool) {
         self.callers.add(key, Caller { waker: None, reports: wants_reports.then(VecDeque::new) });
     }
 
-    /// Takes the reply to a request, and the reports that have arrived since the last poll. If the reply has not arrived, the task of
-    /// `cx` is woken when it does.
+    /// Takes the reply to a request, and the progress notifications and task statuses that have arrived since the last poll.
+    ///
+    /// If the reply has not arrived, the task of `cx` is woken by the reply or the next report.
     pub(crate) fn poll_reply(
         &mut self,
         key: RequestKey,
@@ -34,12 +37,12 @@ impl State {
         (Poll::Pending, reports)
     }
 
-    /// Removes the caller of a request.
+    /// Removes the caller of a request, because the caller has the reply or no longer waits for it.
     pub(crate) fn remove_caller(&mut self, key: RequestKey) {
         self.wakers.unused.extend(self.callers.take(key).and_then(|slot| slot.waiter.waker));
     }
 
-    /// Adds a progress notification or task status to the reports for the caller of its request, and wakes the caller.
+    /// Queues a progress notification or task status for the caller of its request, and wakes the caller.
     pub(crate) fn report(&mut self, notification: &Notification) {
         let Some(slot) = notification.request_key().and_then(|key| self.callers.get_mut(key)) else { return };
         let Caller { waker, reports: Some(reports) } = &mut slot.waiter else { return };

@@ -1,4 +1,4 @@
-//! Creates a connection from a definition or a pair of streams, and spawns its driver.
+//! Creates a connection from a server's definition or a pair of streams, and spawns the driver of the connection.
 
 use std::mem;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::driver::Driver;
 use crate::locked_state::CloseIntent;
 use crate::runtime::{Runtime, Streams};
 
-/// Starts a server, or prepares a connection over HTTP. This sends no request.
+/// Starts a server's process, or prepares a connection over HTTP. This sends no request.
 pub(crate) fn connect(
     runtime: Arc<dyn Runtime>,
     def: &McpServerDef,
@@ -28,7 +28,7 @@ pub(crate) fn connect(
     Ok(start_streams(runtime, Some(process), streams, options))
 }
 
-/// Creates a connection over streams that the program has passed.
+/// Creates a connection over a pair of streams that the program has created.
 pub(crate) fn connect_streams(runtime: Arc<dyn Runtime>, streams: Streams, options: ConnectOptions) -> ConnectionRef {
     let options = options.into_parts(None, Transport::Stream, runtime.clock());
     start_streams(runtime, None, streams, options)
@@ -73,7 +73,7 @@ fn connect_http(_: Arc<dyn Runtime>, def: &McpServerDef, _: OptionParts) -> Resu
 
 /// Restarts a server that has exited when it received `server/discover`, and sends `initialize`.
 ///
-/// `opening_start` is the time at which the opening began: the connect timeout includes both processes.
+/// `opening_start` is the time at which the opening began. The time since then counts towards the connect timeout.
 #[cold]
 pub(crate) fn restart(shared: &Arc<Shared>, opening_start: Timestamp) -> Result<(), Error> {
     let closed = || shared.connect_error(ConnectError::Closed);

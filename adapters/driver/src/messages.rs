@@ -1,4 +1,4 @@
-//! Connections over whole messages: [`McpClient::over_messages`].
+//! [`McpClient::over_messages`]: connects over a transport of whole messages, such as a WebSocket, instead of a byte stream.
 
 use std::error::Error;
 use std::io;
@@ -15,16 +15,16 @@ use crate::client::McpClient;
 use crate::runtime::{CurrentRuntime, Runtime};
 
 impl<R: CurrentRuntime> McpClient<R> {
-    /// Creates a connection over whole messages, such as those of a WebSocket.
+    /// Creates a client over a transport of whole messages, such as a WebSocket.
     ///
-    /// `receiver` returns the server's messages, each of them JSON-RPC text. Its end is the end of the connection. `sender`
-    /// takes messages that can be made of a `String`, such as the `Message` of `tungstenite`. It is closed when the client
-    /// shuts down. If it is not ready, the client waits before it sends more.
+    /// `receiver` yields the server's messages, each of them JSON-RPC text. When `receiver` ends, the connection ends. `sender`
+    /// takes messages of a type that converts from `String`, such as the `Message` of `tungstenite`. While `sender` is not ready,
+    /// the client sends nothing. The client closes `sender` when it shuts down.
     ///
-    /// An error of `receiver` or `sender` ends the connection. Pending calls fail with its text.
+    /// An error of `receiver` or `sender` ends the connection. Pending calls fail with the text of the error.
     ///
-    /// The size limit of messages is [`ConnectOptions::max_message_bytes`]. `receiver` should have a limit too, because it
-    /// returns a message as a whole.
+    /// The size limit of messages is [`ConnectOptions::max_message_bytes`]. `receiver` should have a limit too, because each
+    /// message is in memory before the client can check its size.
     ///
     /// # Panics
     /// If this is called outside of a runtime, and `R` needs one, as tokio does.
@@ -57,7 +57,7 @@ impl<R: CurrentRuntime> McpClient<R> {
 }
 
 impl<R> McpClient<R> {
-    /// Does the same as [`McpClient::over_messages`], on this runtime. May be called outside of it.
+    /// Does the same as [`McpClient::over_messages`], on the given runtime. Can be called outside of the runtime.
     pub fn over_messages_on<T, E, M>(
         runtime: Arc<dyn Runtime>,
         receiver: impl Stream<Item = Result<T, E>> + Send + 'static,
@@ -76,10 +76,10 @@ impl<R> McpClient<R> {
     }
 }
 
-/// The errors of the program's streams.
+/// An error of the program's message stream or sink.
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Reads messages as lines.
+/// Presents a stream of messages to the driver as a byte stream with one message per line.
 struct MessageReader<S, T> {
     messages: Pin<Box<S>>,
     lines: MessagesToLines<T>,
@@ -103,7 +103,9 @@ where
     }
 }
 
-/// Writes lines as messages. A sink that has failed must not be used again: [`Output`](crate::output::Output) drops the writer then.
+/// Presents a sink of messages to the driver as a byte stream with one message per line.
+///
+/// A sink that has failed must not be used again. [`Output`](crate::output::Output) drops the writer after an error.
 struct MessageWriter<S, M> {
     messages: Pin<Box<S>>,
     lines: LinesToMessages,

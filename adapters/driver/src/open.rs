@@ -1,4 +1,4 @@
-//! [`Open`]: connects to a server, opens the connection and lists the tools.
+//! [`open`] and its builder [`Open`]: start a server, open the connection and list the tools, with the options as methods.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -14,8 +14,8 @@ use crate::runtime::CurrentRuntime;
 /// Returns a builder that connects to a server. Awaiting the builder starts the server, opens the connection and lists the
 /// tools.
 ///
-/// This is [`McpClient::connect_and_initialize_with`], with the options as methods. `mcpwire::tokio`, `mcpwire::smol` and
-/// `mcpwire::async_std` have this function for their runtime.
+/// This does the same as [`McpClient::connect_and_initialize_with`]. Each option of [`ConnectOptions`] is a method of the
+/// builder. `mcpwire::tokio`, `mcpwire::smol` and `mcpwire::async_std` have a function `open` for their own runtime.
 ///
 /// ```no_run
 /// # mod mcpwire { pub mod runtime { pub use mcpwire_driver::open; } }
@@ -37,10 +37,10 @@ pub fn open<R: CurrentRuntime>(def: impl Into<McpServerDef>) -> Open<R> {
     }
 }
 
-/// Connects to a server with options. Created by [`open`]. Awaiting it starts the server, opens the connection and lists the
-/// tools.
+/// A builder that connects to a server. Created by [`open`]. Awaiting the builder starts the server, opens the connection and
+/// lists the tools.
 ///
-/// Its future is `'static` and can be spawned: `set.spawn(open(&def).into_future())`.
+/// The builder converts to a `'static` future, which can be spawned: `set.spawn(open(&def).into_future())`.
 ///
 /// # Errors
 /// If the server cannot be started or reached, if it has no protocol version in common with the client, or if one of the
@@ -56,7 +56,7 @@ pub fn open<R: CurrentRuntime>(def: impl Into<McpServerDef>) -> Open<R> {
 pub struct Open<R> {
     def: McpServerDef,
     options: ConnectOptions,
-    /// The timeouts that were set here. They take precedence over those of the definition.
+    /// The timeouts that the methods of the builder have set. They take precedence over the timeouts of `def`.
     timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
     runtime: PhantomData<fn() -> R>,

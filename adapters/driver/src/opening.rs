@@ -1,4 +1,4 @@
-//! The opening of a connection, and the restart of a server that exits when it receives `server/discover`.
+//! The opening of a connection. Some legacy servers exit when they receive `server/discover`: they are restarted.
 
 use mcpwire_client::{ConnectionState, Lifecycle, Writer};
 use mcpwire_core::internal::{AnyEngine, OpeningOutcome};
@@ -10,7 +10,8 @@ use crate::locked_state::State;
 use crate::output::Output;
 
 impl State {
-    /// Replaces a server that has exited when it received `server/discover`. Resets the state of the connection.
+    /// Replaces a server that has exited when it received `server/discover`, and resets the state of the connection for the new
+    /// process.
     pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
         self.engine = engine;
         self.output = Output::new(Some(writer));
@@ -21,11 +22,14 @@ impl State {
         self.timer_deadline = None;
     }
 
-    /// Begins to open the connection, unless the opening has already begun.
+    /// Passes the opening request to the engine, unless the opening has already begun.
+    ///
+    /// # Errors
+    /// If the engine refuses the request, for example because an earlier call of `initialize` has returned `Ok`.
     pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
         match self.connection.lifecycle {
             Lifecycle::Opening if self.engine.session().phase() == Phase::Connecting => {}
-            // The call that began the opening was dropped before it returned.
+            // The connection is open, but the call of `initialize` that opened it was dropped before it returned.
             Lifecycle::Open if !self.is_opening_reported => {}
             Lifecycle::Restart | Lifecycle::Restarting | Lifecycle::Ended { was_open: false, .. } => {}
             _ => {
@@ -38,8 +42,10 @@ impl State {
         Ok(())
     }
 
-    /// Returns the outcome of the opening. [`OpeningOutcome::Restart`] is returned to one task, after the server has exited. Other tasks
-    /// wait for the outcome of the restart.
+    /// Returns the outcome of the opening, or `None` if it is not known yet.
+    ///
+    /// After the server has exited, only one task gets [`OpeningOutcome::Restart`], and restarts the server. All other tasks get
+    /// `None` until the restarted server has answered.
     pub(crate) fn opening_outcome(&mut self) -> Option<OpeningOutcome> {
         let lifecycle = &mut self.connection.lifecycle;
         if !matches!(lifecycle, Lifecycle::Restart) {
@@ -50,7 +56,8 @@ impl State {
         Some(OpeningOutcome::Restart)
     }
 
-    /// Fails the opening if the server has exited and was not restarted. Call it when nobody will restart the server.
+    /// Fails the opening if the server has exited and is not restarted. Called when a restart fails, and when the connection is
+    /// shut down, killed or dropped.
     pub(crate) fn abandon_restart(&mut self) {
         if self.report.is_some() && matches!(self.connection.lifecycle, Lifecycle::Restart | Lifecycle::Restarting) {
             self.connection.lifecycle.end(CloseReason::ByServer);
@@ -60,7 +67,8 @@ impl State {
     }
 }
 
-/// Guards the restart of a server. If the restart fails or is cancelled, dropping the guard fails the opening for all tasks.
+/// A guard that exists during the restart of a server. If the restart fails or is cancelled, dropping the guard fails the opening
+/// for all tasks that wait for it.
 pub(crate) struct RestartAttempt<'s>(pub(crate) &'s Shared);
 
 impl Drop for RestartAttempt<'_> {

@@ -6,19 +6,20 @@ use std::task::{Context, Poll};
 use mcpwire_client::{Direction, Writer, catch_panic};
 use mcpwire_core::stdio::Engine;
 
-/// The stream to the server. If it fails or panics, it is dropped, and the driver ends the connection.
+/// The stream to the server, over which the engine's output is written. If the stream fails or panics, it is dropped, and the
+/// driver ends the connection.
 pub(crate) struct Output {
-    /// `None` when the input of the server is closed. Dropping it closes the input.
+    /// The stream to the server. Dropping it closes the input of the server. `None` after that, and over HTTP.
     pub(crate) writer: Option<Writer>,
-    /// Whether bytes were written and not flushed.
+    /// Whether bytes were written since the last complete flush.
     needs_flush: bool,
-    /// Why writing has failed, until the driver takes it.
+    /// Why writing or flushing has failed. `None` if it has not, or if the driver has already taken the failure.
     pub(crate) failure: Option<OutputFailure>,
-    /// Number of bytes that were written and not recorded.
+    /// Number of bytes that were written and not yet reported to the hooks.
     pub(crate) sent: u64,
 }
 
-/// Bytes for the trace callback.
+/// Bytes that were sent or received, for the program's trace callback.
 pub(crate) type TracedBytes = Vec<(Direction, Vec<u8>)>;
 
 /// Why writing or flushing failed.
@@ -33,14 +34,16 @@ impl Output {
         Output { writer, needs_flush: false, failure: None, sent: 0 }
     }
 
-    /// Writes output of the engine until the stream is full. Returns whether any bytes were written. Adds them to `traced`.
+    /// Writes output of the engine until the stream is full. Returns whether any bytes were written.
+    ///
+    /// Adds the written bytes to `traced`, which is `None` if there is no trace callback.
     pub(crate) fn write(
         &mut self,
         engine: &mut Engine,
         cx: &mut Context<'_>,
         traced: Option<&mut TracedBytes>,
     ) -> bool {
-        // The writer may be code of the program. Its panic must not reach the caller of a request.
+        // The program may have implemented the writer. A panic of the writer must not reach the caller of a request.
         let failure = match catch_panic(|| self.write_and_flush(engine, cx, traced)) {
             Ok(Ok(written)) => return written,
             Ok(Err(error)) => OutputFailure::Error(error),

@@ -1,4 +1,4 @@
-//! [`Pending`]: the future of the result of a request that was sent.
+//! [`Pending`]: a request that was sent, as a future that resolves to the result.
 
 use std::fmt;
 use std::future::Future;
@@ -12,28 +12,29 @@ use mcpwire_core::{CallError, CallTool, Calls, Method, Notification, Reply, Requ
 
 use crate::connection::{CheckOutput, ConnectionRef, Shared};
 
-/// The future of the result of a request that was sent. Created by [`McpClient::begin`](crate::McpClient::begin).
+/// A request that was sent, as a future that resolves to the result. Created by [`McpClient::begin`](crate::McpClient::begin) and
+/// [`Call::begin`](crate::Call::begin).
 ///
-/// The future is `'static`, so it can be spawned, for example in a `JoinSet`. It keeps the connection alive, and calls the
-/// callbacks of a tool call when it is polled.
+/// The future is `'static`, so it can be spawned, for example in a `JoinSet`. It keeps the connection alive. While it is polled,
+/// it calls the callbacks of a tool call.
 ///
 /// # Cancel safety
-/// Dropping it before its end cancels the request, and notifies the server. In a loop with `select!`, poll it by reference:
-/// `result = &mut pending => ..`.
+/// Dropping the future before its end cancels the request, and notifies the server. In a loop with `select!`, poll the future by
+/// reference: `result = &mut pending => ..`.
 #[must_use = "a request that is dropped is cancelled"]
 pub struct Pending<M: Method> {
     reply: PendingReply,
     ticket: Ticket<M>,
-    /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
+    /// The name of the tool that the request calls, for errors. `None` for a request that was sent by `McpClient::begin`.
     tool: Option<Arc<str>>,
-    /// The callbacks of a tool call, called when this future is polled.
+    /// The progress and status callbacks of a tool call. They are called when this future is polled.
     callbacks: ReportCallbacks<'static>,
-    /// Checks the result against the output schema of the tool.
+    /// Checks the result of a tool call against the output schema of the tool. Does nothing for other requests.
     check: CheckOutput<M::Result>,
 }
 
 impl<M: Method> Pending<M> {
-    /// Sends a request by calling `send` under the lock.
+    /// Sends a request by calling `send` under the lock, and registers its caller.
     pub(crate) fn begin(
         connection: &ConnectionRef,
         callbacks: ReportCallbacks<'static>,
@@ -49,7 +50,7 @@ impl<M: Method> Pending<M> {
         Ok(Pending { reply, ticket, tool: None, callbacks, check: |_, _, _| Ok(()) })
     }
 
-    /// Returns the error of the request.
+    /// Converts the error of the request, and adds the name of the tool.
     #[cold]
     fn error(&self, error: CallError) -> Error {
         let error = self.reply.connection.error(error);
@@ -59,19 +60,20 @@ impl<M: Method> Pending<M> {
         }
     }
 
-    /// Returns the key of the request. Its progress notifications contain the same key.
+    /// Returns the key of the request. The progress notifications of the request contain the same key.
     pub fn key(&self) -> RequestKey {
         self.ticket.key()
     }
 
-    /// Cancels the request. The server receives the reason.
+    /// Cancels the request, and notifies the server with `reason`. Dropping the future does the same, without a specific reason.
     pub fn cancel(mut self, reason: &str) {
         self.reply.cancel(reason);
     }
 }
 
 impl Pending<CallTool> {
-    /// Sets the tool that the request calls. The result is checked against the output schema of the tool.
+    /// Sets the name of the tool that the request calls. Errors then contain the name, and the result is checked against the
+    /// tool's output schema.
     pub(crate) fn of_tool(mut self, tool: Arc<str>) -> Self {
         self.tool = Some(tool);
         self.check = Shared::check_output;
@@ -86,7 +88,7 @@ impl<M: Method> Future for Pending<M> {
         let this = self.get_mut();
         let callbacks = &mut this.callbacks;
         this.reply.poll(cx, &mut |report| callbacks.call(report)).map(|reply| {
-            // Decodes the reply in the caller's task, without holding the lock.
+            // The reply is decoded here, in the caller's task and without the lock.
             let result = this.ticket.decode(reply).map_err(|error| this.error(error))?;
             let tool = this.tool.as_deref().unwrap_or_default();
             (this.check)(&this.reply.connection, tool, &result).map(|()| result)
@@ -102,9 +104,9 @@ impl<M: Method> fmt::Debug for Pending<M> {
     }
 }
 
-/// Waits for the reply to a request. Dropping this value before the reply has arrived cancels the request.
+/// A request whose reply has not been taken yet. Dropping this value before the reply has arrived cancels the request.
 ///
-/// Without a type parameter, so that it is compiled once for all methods.
+/// It has no type parameter, so that it is compiled once for all methods.
 pub(crate) struct PendingReply {
     connection: ConnectionRef,
     key: RequestKey,
@@ -112,15 +114,16 @@ pub(crate) struct PendingReply {
 }
 
 impl PendingReply {
-    /// Waits for the reply to a request that was sent. [`State::add_caller`](crate::locked_state::State::add_caller) must have been
-    /// called.
+    /// Creates the value for a request that was sent. The caller must have called
+    /// [`State::add_caller`](crate::locked_state::State::add_caller) for the same key.
     pub(crate) fn new(connection: &ConnectionRef, key: RequestKey) -> Self {
         PendingReply { connection: connection.clone(), key, is_done: false }
     }
 
-    /// Polls for the reply. Never ready again after it was ready.
+    /// Polls for the reply, and calls `on_report` with the reports that have arrived. Must not be called again after it was
+    /// ready: it would return `Pending` forever.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>, on_report: &mut dyn FnMut(&Notification)) -> Poll<Reply> {
-        // A separate statement, so that the lock is released before callbacks run.
+        // This is a separate statement, so that the lock is released before the callbacks run.
         let (reply, reports) = self.connection.lock().poll_reply(self.key, cx);
         self.is_done = reply.is_ready();
         reports.iter().for_each(on_report);

@@ -1,16 +1,16 @@
-//! [`ServerProcess`]: the process of a connection, its exit status and its last output.
+//! [`ServerProcess`]: the server's process, its exit status and its last output on standard error.
 
 use mcpwire_client::{Exit, ProcessReport, StderrTail};
 use mcpwire_process::Process;
 
-/// The process of a connection. What is known of it remains after it has ended.
+/// The server's process. The id, the exit status and the last output stay available after the process has ended.
 #[derive(Default)]
 pub(crate) struct ServerProcess {
-    /// `None` after the process has ended, and for a connection without a process.
+    /// The process. `None` after [`ServerProcess::take`], and for a connection without a process.
     process: Option<Process>,
-    /// The id of the process, even if it has ended.
+    /// The id of the process, even if the process has ended. `None` for a connection without a process.
     pub(crate) pid: Option<u32>,
-    /// The exit status, when `process` was removed.
+    /// The exit status. Set by [`ServerProcess::take`], if the process has exited by then.
     exit: Option<Exit>,
     pub(crate) stderr: StderrTail,
 }
@@ -21,13 +21,15 @@ impl ServerProcess {
         ServerProcess { process, pid, ..ServerProcess::default() }
     }
 
-    /// Returns the process, or `None` if it has ended or there is none.
+    /// Returns the process, or `None` if it was taken or the connection has no process.
     pub(crate) fn process(&mut self) -> Option<&mut Process> {
         self.process.as_mut()
     }
 
-    /// Removes and returns the process, and stores its exit status if it has exited. Dropping a running process kills it and
-    /// waits for its exit, so the caller must release the lock of the connection before it drops the process.
+    /// Removes and returns the process, and stores its exit status if it has exited.
+    ///
+    /// Dropping a running process kills it and waits for its exit. The caller must release the lock of the connection before it
+    /// drops the process.
     pub(crate) fn take(&mut self) -> Option<Process> {
         let process = self.process.take()?;
         self.exit = process.exit().copied();

@@ -1,4 +1,4 @@
-//! [`Shutdown`]: ends a connection step by step.
+//! [`Shutdown`]: shuts a connection down step by step, depending on its transport.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -9,25 +9,25 @@ use mcpwire_process::{ProcessShutdown, ShutdownAction};
 
 use crate::locked_state::{CloseIntent, State};
 
-/// The shutdown of a connection.
+/// A shutdown in progress. The driver polls it until the server has ended.
 pub(crate) struct Shutdown {
     target: Target,
-    /// The next time at which [`Shutdown::poll`] must be called.
+    /// Time at which the driver must call [`Shutdown::poll`] again, even if nothing has happened.
     pub(crate) until: Timestamp,
 }
 
 enum Target {
-    /// Closes the input of the process, then sends signals, then waits for the last output on standard error.
+    /// Closes the input of the server process, then sends signals, then waits for the last output on standard error.
     Process(ProcessShutdown),
-    /// Waits for the exchanges that end the HTTP session.
+    /// Waits until the HTTP requests that end the session are complete.
     #[cfg(feature = "http")]
     Session,
-    /// Closes the writer of a pair of streams.
+    /// Closes the writer of a pair of streams. `None` after the writer was closed.
     Stream(Option<Writer>),
 }
 
 impl Shutdown {
-    /// Creates the shutdown of this connection.
+    /// Chooses how to shut this connection down. The first call of [`Shutdown::poll`] takes the first step.
     pub(crate) fn begin(state: &mut State, mut grace_periods: GracePeriods, now: Timestamp) -> Self {
         #[cfg(feature = "http")]
         if state.engine.http().is_some() {
@@ -43,9 +43,9 @@ impl Shutdown {
         }
     }
 
-    /// Takes the steps that are due. Returns the report when the server has ended.
+    /// Takes the steps of the shutdown that are due. Returns the report when the shutdown is complete.
     ///
-    /// `is_watched` means that the exit of the process wakes the driver.
+    /// `is_watched` means that the driver is woken when the process exits. `has_stderr` means that standard error is still open.
     pub(crate) fn poll(
         &mut self,
         state: &mut State,

@@ -1,4 +1,4 @@
-//! Implements [`ToolClient`] for [`McpClient`].
+//! Implements [`ToolClient`] for [`McpClient`], so that agent frameworks can call the tools of a server.
 
 use std::future::ready;
 
@@ -7,7 +7,8 @@ use mcpwire_tool_client::{BoxFuture, CallOptions, ToolClient, ToolError, unless_
 
 use crate::client::McpClient;
 
-/// Calls without a timeout use those of the connection: see [`McpServerDef::timeout`](crate::McpServerDef::timeout).
+/// A call whose options set no timeout uses the timeouts of the connection: see
+/// [`McpServerDef::timeout`](crate::McpServerDef::timeout).
 impl<R> ToolClient for McpClient<R> {
     fn server_name(&self) -> Option<&str> {
         Some(McpClient::server_name(self))
