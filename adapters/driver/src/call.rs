@@ -1,4 +1,4 @@
-//! [`Call`]: a tool call with options. [`RunningTask`]: the task as which a server executes a call.
+//! [`Call`]: a tool call with options. [`RunningTask`]: a call that the server executes as a task.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -18,11 +18,11 @@ use crate::operation::OperationRunner;
 use crate::pending::Pending;
 
 mcpwire_client::call_builder! {
-    /// Awaiting it sends the call.
+    /// Awaiting this value sends the call.
     ///
-    /// A call owns its client, the name of the tool and the serialized arguments. It borrows only its callbacks: without
-    /// callbacks that borrow, the future that [`Call::send`] returns is `'static` and can be spawned, whatever the name and the
-    /// arguments were borrowed from: `set.spawn(client.call_tool(&name, &arguments).send())`.
+    /// A call owns its client, the name of the tool and the serialized arguments. Only the callbacks may borrow. If they do not,
+    /// the future of [`Call::send`] is `'static` and can be spawned, even if the name and the arguments are borrowed:
+    /// `set.spawn(client.call_tool(&name, &arguments).send())`.
     #[must_use = "a call is sent when it is awaited"]
     async Call<'c, R> { client: McpClient<R>, callbacks: ReportCallbacks<'c> } -> TaskOrResult<R>
 }
@@ -46,19 +46,21 @@ mcpwire_client::running_task! {
 impl<R> McpClient<R> {
     /// Returns a builder that sends a tool call. Awaiting the builder sends the call.
     ///
-    /// The arguments are a value that serializes to a JSON object, or a list of pairs of a name and a value. They are
-    /// serialized at once, so the call borrows neither them nor the name. Arguments that do not serialize are an error of
-    /// the sent call.
+    /// `arguments` is a value that serializes to a JSON object, or a list of pairs of a name and a value. This method serializes
+    /// the arguments at once, so the call borrows neither `name` nor `arguments`. If they cannot be serialized, sending the call
+    /// fails.
     ///
     /// If the tool itself fails, the call returns a result whose [`is_error`](CallToolResult::is_error) is set. If the loaded
-    /// list is valid and does not contain the name, the call fails without a request. Dropping the call before its end
-    /// cancels it, and notifies the server.
+    /// list of tools is valid and does not contain the name, the call fails without a request. Dropping the call before its end
+    /// cancels the call, and notifies the server.
     #[doc(alias = "tools/call")]
     pub fn call_tool<'c>(&self, name: impl AsRef<str>, arguments: impl Serialize) -> Call<'c, R> {
         Call::new(self.clone(), name.as_ref(), &arguments)
     }
 
-    /// Returns a task that was created earlier, over this connection or another one. This sends nothing.
+    /// Returns a handle to a task that the server has created earlier, over this connection or another one. This sends nothing.
+    ///
+    /// Use it to continue to wait for a task after a restart of the program, with a stored `handle`.
     pub fn task(&self, handle: TaskHandle) -> RunningTask<R> {
         RunningTask::new(self.clone(), handle)
     }
@@ -83,12 +85,13 @@ impl<'c, R> Call<'c, R> {
         CallFuture { check: Shared::check_output, ..CallFuture::new(self) }
     }
 
-    /// Sends the call, and returns its result as the JSON that the server sent.
+    /// Sends the call, and returns its result as the JSON that the server sent, without decoding it or checking it against the
+    /// output schema.
     pub fn raw(self) -> CallFuture<'c, R, CallToolRaw> {
         CallFuture::new(self)
     }
 
-    /// Sends the call, and returns the client and the result.
+    /// Sends the call, and returns the client and the result. The result is not checked against the output schema.
     async fn run<M: Method>(self) -> Result<(McpClient<R>, M::Result), Error> {
         let client = self.client.clone();
         let result = CallFuture::<R, M>::new(self).await?;
@@ -99,10 +102,10 @@ impl<'c, R> Call<'c, R> {
 impl<R> Call<'static, R> {
     /// Sends the call without waiting for its result.
     ///
-    /// Unlike [`Call::send`], this does not request the list of tools, so a tool that requires a task must be in the loaded
-    /// list.
+    /// Unlike [`Call::send`], this does not request the list of tools. If the tool requires a task, call
+    /// [`McpClient::list_tools`] before.
     ///
-    /// The callbacks must be `'static`, because the returned [`Pending`] keeps them. It calls them when it is polled.
+    /// The returned [`Pending`] owns the callbacks, so they must be `'static`. It calls them when it is polled.
     ///
     /// # Errors
     /// If the arguments do not serialize to a JSON object or a list of pairs, or if the call cannot be sent.
@@ -133,7 +136,7 @@ pub struct CallFuture<'c, R, M: Method> {
     client: McpClient<R>,
     name: Arc<str>,
     callbacks: ReportCallbacks<'c>,
-    /// Checks the result against the output schema of the tool.
+    /// Checks the result against the output schema of the tool. Does nothing for [`Call::raw`].
     check: CheckOutput<M::Result>,
     stage: Stage<M>,
 }
@@ -175,7 +178,7 @@ impl<R, M: Method> Future for CallFuture<'_, R, M> {
     }
 }
 
-// No field is structurally pinned.
+// No field is structurally pinned, so the future can be moved even if the callbacks cannot.
 impl<R, M: Method> Unpin for CallFuture<'_, R, M> {}
 
 impl<R, M: Method> fmt::Debug for CallFuture<'_, R, M> {

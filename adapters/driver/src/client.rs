@@ -19,13 +19,13 @@ use mcpwire_client::{ReadStream, WriteStream};
 
 /// A connection to one server, on the runtime `R`. Clones are cheap, and any number of tasks can use the client concurrently.
 ///
-/// Dropping the last clone kills the server and all processes that it started. This needs no runtime. Use
-/// [`McpClient::shutdown`] to let the server exit by itself. A pending call counts as a clone.
+/// Dropping the last clone kills the server and all processes that it started. A client can be dropped outside of a runtime. A
+/// pending call counts as a clone. Use [`McpClient::shutdown`] to let the server exit by itself.
 ///
 /// # Many calls at once
 ///
-/// A call borrows neither the client nor the name of the tool nor the arguments. So it can be spawned, whatever they were
-/// borrowed from:
+/// A call borrows neither the client nor the name of the tool nor the arguments. It can be spawned even if the name and the
+/// arguments are borrowed:
 ///
 /// ```
 /// # use mcpwire_driver::{Error, McpClient};
@@ -42,12 +42,12 @@ use mcpwire_client::{ReadStream, WriteStream};
 /// # }
 /// ```
 ///
-/// [`Call::begin`](crate::Call::begin) sends a call at once, before anything polls it.
+/// [`Call::begin`](crate::Call::begin) sends a call at once. Without it, the first poll of the future sends the call.
 ///
 /// # Cancellation
 ///
-/// A request whose future is dropped is cancelled, and the server is notified. So `select!`, `timeout`, aborted tasks, and
-/// `CancellationToken::run_until_cancelled` of `tokio-util` cancel requests.
+/// Dropping the future of a request cancels the request, and notifies the server. `select!`, `timeout`, aborted tasks, and
+/// `CancellationToken::run_until_cancelled` of `tokio-util` cancel requests in this way.
 /// [`Pending::cancel`](crate::Pending::cancel) also tells the server the reason.
 ///
 /// # When the connection ends
@@ -56,8 +56,9 @@ use mcpwire_client::{ReadStream, WriteStream};
 /// returns why. The client does not start the server again, because calls may already have taken effect: connect a new
 /// client, or use `mcpwire::hub`, which restarts servers.
 ///
-/// Over HTTP, a failed request ends nothing: the next one opens a new TCP connection. A session that the server has ended is
-/// opened again, which [`McpClient::events`] reports; interrupted streams and subscriptions are requested again.
+/// Over HTTP, a failed request does not end the connection: the next request opens a new TCP connection. If the server has ended
+/// the session, the client opens a new session, and [`McpClient::events`] reports this. The client also requests interrupted
+/// streams and subscriptions again.
 pub struct McpClient<R> {
     pub(crate) connection: ConnectionRef,
     runtime: PhantomData<fn() -> R>,
@@ -66,8 +67,9 @@ pub struct McpClient<R> {
 impl<R: CurrentRuntime> McpClient<R> {
     /// Starts a server without opening the connection. Over HTTP, this sends nothing.
     ///
-    /// Then call [`McpClient::initialize`] to open the connection. Call this function inside the runtime that drives the
-    /// connection. The methods of the client can be called anywhere. [`open`](crate::open()) does all in one call.
+    /// Then call [`McpClient::initialize`] to open the connection. [`open`](crate::open()) does all steps in one call.
+    ///
+    /// Call this function inside the runtime that is to drive the connection. The methods of the client can be called anywhere.
     ///
     /// # Errors
     /// If the server's process cannot be started, or the definition is invalid.
@@ -93,13 +95,15 @@ impl<R: CurrentRuntime> McpClient<R> {
 
     /// Creates a client over a pair of streams, such as the halves of a socket.
     ///
-    /// The streams carry one message per line. At the other end may be a task of this program: `memory::duplex` (feature
-    /// `futures-io`) has streams for that, and tokio has `tokio::io::duplex`. [`ConnectOptions::name`] names the server.
+    /// The streams carry one message per line. [`ConnectOptions::name`] sets the name of the server in errors.
     ///
-    /// The task of the connection owns `reader`. It shares `writer` with the calls of all clones of the client: a call may write its
-    /// request in its own task. All of them use `writer` under one lock, so `writer` must not block or use the client.
+    /// The server may be a task of this program. In-memory streams for that are `memory::duplex` (feature `futures-io`) and
+    /// `tokio::io::duplex`.
     ///
-    /// An error of a stream ends the connection. Pending calls fail with its text.
+    /// `reader` is polled by the task of the connection only. `writer` is also polled by the tasks that send requests, under a
+    /// lock of the connection. It must not block or use the client.
+    ///
+    /// An error of a stream ends the connection. Pending calls fail with the text of the error.
     ///
     /// # Panics
     /// If this is called outside of a runtime, and `R` needs one, as tokio does.
@@ -114,8 +118,8 @@ impl<R: CurrentRuntime> McpClient<R> {
 
     /// Starts a server, opens the connection and lists the server's tools.
     ///
-    /// A server without tools is not an error: [`McpClient::tools`] returns an empty list. [`open`](crate::open()) does the same, with
-    /// options as methods.
+    /// A server without tools is not an error: [`McpClient::tools`] returns an empty list. [`open`](crate::open()) does the same,
+    /// with options as methods.
     ///
     /// # Errors
     /// If the server cannot be started or reached, if it has no protocol version in common with the client, or if one of the
@@ -142,7 +146,7 @@ impl<R: CurrentRuntime> McpClient<R> {
     /// # Cancel safety
     /// Dropping the future before its end kills the server and all processes that it started.
     pub async fn connect_and_initialize_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        // Boxed, because this large future would be compiled into each future that awaits it.
+        // The future is boxed, because it is large and would be part of each future that awaits it.
         Box::pin(async {
             let client = Self::connect_with(def, options)?;
             if OpeningOutcome::lists_tools(client.initialize().await?) {
@@ -155,12 +159,12 @@ impl<R: CurrentRuntime> McpClient<R> {
 }
 
 impl<R> McpClient<R> {
-    /// Starts a server with options, on this runtime. Can be called outside of the runtime.
+    /// Does the same as [`McpClient::connect_with`], on the given runtime. Can be called outside of the runtime.
     pub fn connect_on(runtime: Arc<dyn Runtime>, def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         Ok(McpClient { connection: connect::connect(runtime, def, options)?, runtime: PhantomData })
     }
 
-    /// Creates a connection over a pair of streams, on this runtime. Can be called outside of the runtime.
+    /// Does the same as [`McpClient::over`], on the given runtime. Can be called outside of the runtime.
     pub fn over_on(
         runtime: Arc<dyn Runtime>,
         reader: impl ReadStream + Send + 'static,
@@ -173,23 +177,23 @@ impl<R> McpClient<R> {
 
     /// Opens the connection: negotiates the protocol version, and requests the server's info and capabilities.
     ///
-    /// If the server exits when it receives `server/discover`, the client restarts it and sends `initialize`. This does not list
-    /// the tools: see [`McpClient::list_tools`].
+    /// Some legacy servers exit when they receive `server/discover`. The client restarts such a server, and opens the connection
+    /// with `initialize`. This method does not list the tools: see [`McpClient::list_tools`].
     ///
     /// Any number of tasks can call this concurrently.
     ///
     /// # Errors
-    /// If the server exits, does not answer in time, refuses the connection, or has no protocol version in common with the client.
-    /// After one call has succeeded, a further call fails ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
+    /// If the server exits, does not answer in time, refuses the connection, or has no protocol version in common with the
+    /// client. After one call has succeeded, a further call fails ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
     ///
     /// # Cancel safety
-    /// If the future is dropped, the opening goes on. A later call waits for it.
+    /// If the future is dropped, the opening continues. A later call of this method waits for its result.
     #[doc(alias = "server/discover")]
     pub async fn initialize(&self) -> Result<&ServerInfo, Error> {
         let shared = &*self.connection;
         let start = shared.clock.now();
         shared.send(|state, _| state.begin_opening(start))?;
-        // The driver reads nothing before the opening, so it must be woken to read the response.
+        // The driver has read nothing so far. It must be woken to read the response.
         shared.lock().wake_driver();
         loop {
             if let Some(server) = shared.server.get() {
@@ -206,18 +210,20 @@ impl<R> McpClient<R> {
         }
     }
 
-    /// Returns a client without the type of its runtime, to store clients of several runtimes together.
+    /// Returns a client of the same connection, without the runtime in its type. Use it to store clients of several runtimes
+    /// together.
     pub fn without_runtime(&self) -> McpClient<()> {
         McpClient { connection: self.connection.clone(), runtime: PhantomData }
     }
 
-    /// Returns a queue that receives the server's notifications from now on.
+    /// Returns a stream of the server's notifications, such as log messages and list changes, from now on.
     #[doc(alias = "notifications/message")]
     pub fn notifications(&self) -> Notifications {
         Notifications::new(&mut self.connection.lock())
     }
 
-    /// Returns a queue that receives the events of the connection from now on, including notifications.
+    /// Returns a stream of the connection's events from now on, such as invalid messages, new HTTP sessions and the end. It
+    /// includes the server's notifications.
     pub fn events(&self) -> Events {
         Events::new(&mut self.connection.lock())
     }
@@ -227,23 +233,26 @@ impl<R> McpClient<R> {
         self.connection.server.get().map(|server| &**server)
     }
 
-    /// Returns the name of the server in errors: [`McpServerDef::display_name`], or for a pair of streams
+    /// Returns the name of the server in errors.
+    ///
+    /// This is [`McpServerDef::display_name`]. For a pair of streams, it is
     /// [`ConnectOptions::name`](crate::ConnectOptions::name), by default `stream`.
     pub fn server_name(&self) -> &str {
         &self.connection.context.name
     }
 
-    /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
+    /// Returns the definition of the server, or `None` if the client was created over the program's own streams, as with
+    /// [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
         self.connection.context.definition.as_deref()
     }
 
-    /// Returns whether the server's process is running. For a pair of streams, returns whether the connection has not ended.
+    /// Returns whether the server's process is running. Without a process, returns whether the connection has not ended.
     pub fn is_running(&self) -> bool {
         self.connection.lock().is_running()
     }
 
-    /// Returns the id of the server's process, or `None` if there is no process.
+    /// Returns the id of the server's process, even if the process has exited. `None` if the connection has no process.
     pub fn pid(&self) -> Option<u32> {
         self.connection.lock().server.pid
     }
@@ -258,12 +267,12 @@ impl<R> McpClient<R> {
         self.connection.lock().engine.session().in_flight()
     }
 
-    /// Returns the number of messages that the client has ignored or rejected, by reason.
+    /// Returns how many messages of the server the client has ignored or rejected, with one counter for each reason.
     pub fn stats(&self) -> Stats {
         self.connection.lock().engine.session().stats()
     }
 
-    /// Returns the number of invalid messages from the server, and the beginnings of the last ones.
+    /// Returns the number of invalid messages from the server, and the beginnings of the last invalid messages.
     pub fn invalid_messages(&self) -> InvalidMessages {
         self.connection.lock().connection.invalid_messages.clone()
     }
@@ -274,7 +283,7 @@ impl<R> McpClient<R> {
     /// client ends the connection.
     ///
     /// # Cancel safety
-    /// The future can be dropped at any time, and `closed` called again.
+    /// The future can be dropped at any time. `closed` can be called again.
     pub fn closed(&self) -> impl Future<Output = ConnectionEnd> + Send + use<R> {
         let shared = Arc::clone(&*self.connection);
         async move { shared.wait_for(|state| state.connection_end().filter(|_| state.report.is_some())).await }
@@ -290,14 +299,14 @@ impl<R> McpClient<R> {
     /// This takes at most 5 s with the default [`GracePeriods`](mcpwire_client::GracePeriods). Pending requests fail at
     /// once. The server ends for all clones of this client.
     ///
-    /// With an authorizer, this then waits for its token refresh, if one was sent, at most 10 s with
+    /// If a token refresh of the connection's authorizer is in progress, this also waits for the refresh: at most 10 s with
     /// `mcpwire::oauth::OAuth`. If the program ends before the new token is stored, the login may be lost.
     ///
     /// # Errors
     /// If the process has not exited after it was killed, or a token refresh has not ended in time.
     ///
     /// # Cancel safety
-    /// The shutdown begins with the call of this function. If the future is dropped, it continues.
+    /// The shutdown begins when this function is called. If the future is dropped, the shutdown continues.
     pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {
         let connection = self.connection.clone();
         connection.start_shutdown();
@@ -311,16 +320,17 @@ impl<R> McpClient<R> {
 
     /// Kills the server and all processes that it started. Pending requests fail.
     ///
-    /// The server ends for all clones of this client. Dropping the last clone does the same. This needs no runtime.
+    /// The server ends for all clones of this client. Dropping the last clone does the same. This can be called outside of a
+    /// runtime.
     ///
-    /// This does not wait, with one exception: on a runtime without threads of its own, such as tokio's current-thread runtime,
-    /// this blocks until the killed process has exited, at most 500 ms.
+    /// This does not wait for the exit, with one exception: on a runtime without threads of its own, such as tokio's
+    /// current-thread runtime, this blocks until the killed process has exited, at most 500 ms.
     pub fn kill(&self) {
         self.connection.kill();
     }
 }
 
-/// Starts a server, runs `f` with its client, and ends the server.
+/// Starts a server, opens the connection, runs `f` with the client, and ends the server. Returns the value of `f`.
 ///
 /// # Errors
 /// If the server cannot be started or reached, if the connection cannot be opened, or if the server does not end.

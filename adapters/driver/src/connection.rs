@@ -1,4 +1,5 @@
-//! [`Shared`]: the data that the callers and the driver of a connection share. [`ConnectionRef`] keeps it alive.
+//! [`Shared`]: the data that the callers and the driver of a connection share. [`ConnectionRef`]: a reference that keeps the
+//! connection alive.
 
 use std::future::poll_fn;
 use std::ops::Deref;
@@ -13,23 +14,26 @@ use mcpwire_process::Process;
 use crate::locked_state::{CloseIntent, Listeners, State, StateGuard};
 use crate::runtime::Runtime;
 
-/// The data that the callers and the driver of a connection share.
+/// The data that the callers and the driver of a connection share. The fields are immutable, except for the locked `state`.
 pub(crate) struct Shared {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) context: ConnectionContext,
     pub(crate) clock: Clock,
     /// The program's handlers for requests of the server.
     pub(crate) handlers: Arc<ConnectionHandlers>,
-    /// Set when the connection is open.
+    /// The server's info and capabilities. Set when the connection is open.
     pub(crate) server: OnceLock<Arc<ServerInfo>>,
     state: Mutex<State>,
 }
 
-/// A function that checks the result of a tool with this name.
+/// A function that checks the result of a tool against its output schema. The arguments are the connection, the name of the tool
+/// and the result.
 pub(crate) type CheckOutput<T> = fn(&Shared, &str, &T) -> Result<(), Error>;
 
 impl Shared {
-    /// Creates the shared data of a connection. There is no `writer` over HTTP, and a `process` only if this client has started it.
+    /// Creates the shared data of a connection.
+    ///
+    /// `writer` is `None` over HTTP. `process` is `None` if this client has not started the server.
     pub(crate) fn new(
         runtime: Arc<dyn Runtime>,
         engine: AnyEngine,
@@ -48,17 +52,17 @@ impl Shared {
         if self.context.output_validator.is_none() {
             return Ok(());
         }
-        // The list is copied, because the lock must not be held while the program's validator runs.
+        // The reference to the list is cloned, because the lock must not be held while the program's validator runs.
         let tools = Arc::clone(self.lock().connection.client.tools.list());
         self.context.check_output(&tools, tool, result).map_err(|error| self.error(error).with_tool(tool))
     }
 
-    /// Locks the state. The documentation of [`State`] says what may run under the lock.
+    /// Locks the state. The documentation of [`State`] says which code may run under the lock.
     pub(crate) fn lock(&self) -> StateGuard<'_> {
         StateGuard::lock(&self.state)
     }
 
-    /// Calls `f` with the current time under the lock, then sends the engine's output or wakes the driver to send it.
+    /// Calls `f` with the locked state and the current time. Then writes the engine's output, or wakes the driver to write it.
     pub(crate) fn with_state<T>(&self, f: impl FnOnce(&mut State, Timestamp) -> T) -> T {
         let now = self.clock.now();
         let mut state = self.lock();
@@ -68,12 +72,13 @@ impl Shared {
         result
     }
 
-    /// Does the same as [`Shared::with_state`], and converts the error of `f`.
+    /// Does the same as [`Shared::with_state`], and converts the error of `f` to an error of the client.
     pub(crate) fn send<T>(&self, f: impl FnOnce(&mut State, Timestamp) -> Result<T, SendError>) -> Result<T, Error> {
         self.with_state(f).map_err(|error| self.error(error))
     }
 
-    /// Waits until `get` returns a value, which may change with the opening and the end of the connection.
+    /// Waits until `get` returns a value. `get` is called again only when the opening of the connection makes progress and when
+    /// the connection ends.
     pub(crate) async fn wait_for<T>(&self, get: impl Fn(&mut State) -> Option<T>) -> T {
         let mut waiter = Waiter { shared: self, key: None };
         poll_fn(|cx| {
@@ -90,7 +95,7 @@ impl Shared {
         .await
     }
 
-    /// Starts the shutdown.
+    /// Asks the driver to shut the server down step by step, unless the connection is being shut down or killed already.
     pub(crate) fn start_shutdown(&self) {
         let mut state = self.lock();
         state.abandon_restart();
@@ -100,7 +105,7 @@ impl Shared {
         state.wake_driver();
     }
 
-    /// Kills the server and all processes that it started, even during a shutdown.
+    /// Kills the server and all processes that it started, even during a shutdown. The driver then ends the connection.
     pub(crate) fn kill(&self) {
         let mut state = self.lock();
         state.abandon_restart();
@@ -115,23 +120,24 @@ impl Shared {
         drop(process);
     }
 
-    /// Converts the error of a request, which may have occurred before or after it was sent.
+    /// Converts the error of a request to an error of the client, with the name of the server. The request need not have been
+    /// sent.
     #[cold]
     pub(crate) fn error(&self, error: impl Into<RequestError>) -> Error {
         self.context.request_error(error.into(), || self.lock().end_details())
     }
 
-    /// Converts the error of a connection that could not be opened.
+    /// Converts the error of a failed opening to an error of the client, with the exit status and last output of the server.
     #[cold]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
         Error::new(&self.context.name, error).with_process(self.lock().server.report())
     }
 }
 
-/// A future's entry in [`State::waiters`]. Dropping it removes the entry.
+/// The entry of a [`Shared::wait_for`] future in [`State::waiters`]. Dropping this value removes the entry.
 struct Waiter<'s> {
     shared: &'s Shared,
-    /// The key of the entry, or `None` if there has never been one.
+    /// The key of the entry, or `None` if the future has not waited yet.
     key: Option<u64>,
 }
 
@@ -163,7 +169,7 @@ impl Deref for ConnectionRef {
     }
 }
 
-/// Kills the server when it is dropped.
+/// Kills the server when it is dropped, unless the server has ended or is being shut down.
 struct ConnectionGuard(Arc<Shared>);
 
 impl Drop for ConnectionGuard {
@@ -176,7 +182,7 @@ impl Drop for ConnectionGuard {
             drop(state);
             self.0.kill();
         } else {
-            // A shutdown in progress continues in the driver.
+            // A shutdown is in progress. The driver continues it.
             state.wake_driver();
         }
     }

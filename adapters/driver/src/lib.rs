@@ -3,7 +3,7 @@
 //! The async client of the Model Context Protocol, for any runtime.
 //!
 //! `mcpwire-tokio`, `mcpwire-smol` and `mcpwire-async-std` implement [`Runtime`] and re-export this crate. For another runtime,
-//! implement [`Runtime`]: tasks, threads, timers, and pipes.
+//! implement [`Runtime`], which spawns tasks, starts threads, sets timers and reads pipes.
 //!
 //! ```text
 //!   tasks that call              behind a short lock               one task per connection

@@ -1,4 +1,4 @@
-//! [`State`]: the data of a connection that its lock protects. [`StateGuard`]: the lock.
+//! [`State`]: the data of a connection that its lock protects. [`StateGuard`]: the guard of the held lock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
@@ -19,84 +19,87 @@ use mcpwire_process::Process;
 use crate::output::Output;
 use crate::server_process::ServerProcess;
 
-/// A connection counts as busy if it became idle more often than this while the timer was set.
+/// A connection counts as busy if the driver has found no request in flight more often than this since the timer last elapsed. A
+/// busy connection keeps its request buffers, because it will soon need them again.
 ///
-/// 16: many programs connect to many servers and make only one or two calls.
+/// The value is 16, because many programs connect to many servers and make only one or two calls to each.
 const BUSY_THRESHOLD: u8 = 16;
 
 /// The data of a connection that its lock protects.
 ///
-/// While the lock is held, nothing waits, and the only code of the program that runs is its writer and a launcher's `on_kill`. So a
-/// [`Process`] is never dropped under the lock: that waits for a process that was killed, and drops values of the program.
+/// While the lock is held, nothing waits, and the only code of the program that runs is its writer and a launcher's `on_kill`.
+/// Therefore, a [`Process`] is never dropped under the lock: dropping it waits for the killed process, and drops values of the
+/// program.
 pub(crate) struct State {
     pub(crate) engine: AnyEngine,
-    /// The stream to the server. Closed over HTTP.
+    /// The stream to the server. Not used over HTTP.
     pub(crate) output: Output,
     /// The callers that wait for the replies to their requests.
     pub(crate) callers: ReplySlots<Caller>,
-    /// Wakes the driver. The code that wakes the driver takes the waker, so that the driver is woken once.
+    /// The waker of the driver. Waking the driver takes it, so that the driver is woken only once. `None` until the driver is
+    /// polled again.
     pub(crate) driver: Option<Waker>,
     /// The tasks to wake when the lock is released.
     pub(crate) wakers: Wakers,
-    /// Whether a call of `initialize` has returned `Ok`.
+    /// Whether a call of `initialize` has returned `Ok`. Later calls fail.
     pub(crate) is_opening_reported: bool,
     pub(crate) server: ServerProcess,
-    /// The state that also exists after the connection has ended.
+    /// The state of the client that does not depend on the transport: its lists and caches, and whether the connection is open.
     pub(crate) connection: ConnectionState,
-    /// The program's streams of events.
+    /// The program's [`Notifications`](crate::Notifications) and [`Events`](crate::Events) streams.
     pub(crate) consumers: EventConsumers,
-    /// The tasks that wait for the next event of a subscription.
+    /// The tasks that wait for the next event of a subscription. `None` if no task waits.
     subscriptions: BTreeMap<SubscriptionKey, Option<Waker>>,
-    /// Requests of the server and their cancellations, which the driver has not taken yet.
+    /// Requests of the server, and their cancellations, that the driver has not passed to the program's handlers yet.
     pub(crate) server_requests: Vec<ServerRequestEvent>,
-    /// The callbacks for messages and standard error. Empty while a driver owns them.
+    /// The program's callbacks for messages and standard error. Empty while a driver owns them.
     pub(crate) listeners: Listeners,
     /// The observer and the other callbacks of the program.
     pub(crate) hooks: Option<Arc<ConnectionHooks>>,
-    /// Number of bytes that were received and not reported to `hooks` yet.
+    /// Number of bytes that were received and not yet reported to `hooks`.
     pub(crate) received: u64,
     pub(crate) close_intent: CloseIntent,
-    /// How the server was ended. `None` until the driver has ended.
+    /// How the server was ended. `None` until the driver has completed.
     pub(crate) report: Option<ShutdownReport>,
     /// The tasks that wait for the opening or the end of the connection, in the order in which they began to wait.
     pub(crate) waiters: BTreeMap<u64, Option<Waker>>,
-    /// Whether there is a trace callback. Then only the driver writes.
+    /// Whether the program has set a trace callback. If so, only the driver writes, because it calls the callback.
     pub(crate) is_traced: bool,
     /// Time at which the driver's timer elapses. `None` if the timer is not set.
     pub(crate) timer_deadline: Option<Timestamp>,
-    /// How often the connection became idle since the timer last elapsed.
+    /// How often the driver has found no request in flight since the timer last elapsed. See [`BUSY_THRESHOLD`].
     idle_count: u8,
 }
 
-/// The callbacks for messages and standard error. The driver calls them without holding a lock.
+/// The program's callbacks for messages and standard error. The driver calls them without the lock.
 #[derive(Default)]
 pub(crate) struct Listeners {
     pub(crate) lines: StderrLines,
     pub(crate) tracer: Option<Tracer>,
 }
 
-/// How the clients want the connection to end.
+/// Whether the program wants the connection to end, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CloseIntent {
     /// The connection stays open.
     #[default]
     None,
-    /// Shut the server down step by step.
+    /// The server is to be shut down step by step.
     Shutdown,
-    /// Kill the server: a client has requested it, or all clients were dropped.
+    /// The server is to be killed: the program has called `kill`, or all clients were dropped.
     Kill,
 }
 
-/// The caller of a request.
+/// The caller that waits for the reply to a request.
 #[derive(Debug, Default)]
 pub(crate) struct Caller {
-    /// Wakes the task that waits for the reply.
+    /// Wakes the caller's task. `None` until the caller is polled, and after it was woken.
     pub(crate) waker: Option<Waker>,
-    /// Progress notifications and task statuses. `None` if the caller does not want them.
+    /// Progress notifications and task statuses that the caller has not taken yet. `None` if the caller does not want them.
     pub(crate) reports: Option<VecDeque<Notification>>,
 }
 
-/// A request of the server, or its cancellation.
+/// A request of the server, or the cancellation of an earlier request. The driver passes both to the program's handlers.
 pub(crate) enum ServerRequestEvent {
     Received(ServerRequest),
     Cancelled(ServerRequestId),
@@ -138,7 +141,7 @@ impl State {
         state
     }
 
-    /// Sets the process of the connection, and reports its start to the observer.
+    /// Stores the server's process, and reports its start to the hooks.
     pub(crate) fn set_process(&mut self, process: Option<Process>) {
         self.server = ServerProcess::new(process);
         if let (Some(hooks), Some(pid)) = (&self.hooks, self.server.pid) {
@@ -146,7 +149,7 @@ impl State {
         }
     }
 
-    /// Reports the numbers of bytes that were sent and received to the hooks.
+    /// Reports to the hooks how many bytes were sent and received since the last call.
     pub(crate) fn record_bytes(&mut self) {
         if let Some(hooks) = &self.hooks {
             hooks.bytes(Direction::Sent, mem::take(&mut self.output.sent));
@@ -154,7 +157,7 @@ impl State {
         }
     }
 
-    /// Wakes the task of `cx` at the next event of a subscription.
+    /// Registers the task of `cx`, to wake it at the next event of this subscription.
     pub(crate) fn wait_for_subscription(&mut self, key: SubscriptionKey, cx: &Context<'_>) {
         self.wakers.store(self.subscriptions.entry(key).or_default(), cx);
     }
@@ -164,29 +167,30 @@ impl State {
         self.wakers.unused.extend(self.subscriptions.remove(&key).flatten());
     }
 
-    /// Stores the waker of the driver.
+    /// Stores the waker of the driver, so that callers can wake it.
     pub(crate) fn set_driver(&mut self, cx: &Context<'_>) {
         self.wakers.store(&mut self.driver, cx);
     }
 
-    /// Wakes the driver.
+    /// Wakes the driver when the lock is released. Does nothing if the driver was already woken.
     pub(crate) fn wake_driver(&mut self) {
         if self.driver.is_some() {
             self.wakers.driver = self.driver.take();
         }
     }
 
-    /// Wakes the tasks that wait for the opening or the end of the connection.
+    /// Wakes all tasks that wait for the opening or the end of the connection, when the lock is released.
     pub(crate) fn wake_waiters(&mut self) {
         self.wakers.tasks.extend(self.waiters.values_mut().filter_map(Option::take));
     }
 
-    /// Writes the engine's output, or wakes the driver if the driver must write it.
+    /// Writes the engine's output, or wakes the driver to write it.
     ///
-    /// If one request is in flight, its caller writes it. If several are, the driver writes them together.
+    /// A single request in flight is written here, in the task of its caller. This saves a switch to the driver. The driver
+    /// writes several requests together.
     pub(crate) fn send_or_wake_driver(&mut self) {
         let Some(engine) = self.engine.stream() else {
-            // Only the driver starts exchanges.
+            // Over HTTP, only the driver sends requests.
             return self.wake_driver();
         };
         if engine.transmit().is_empty() {
@@ -197,7 +201,7 @@ impl State {
             return;
         }
         if engine.session().in_flight() <= 1 && !self.is_traced {
-            // If there is no waker, the driver was already woken.
+            // Without a waker, the driver was already woken, and writes the output.
             let Some(driver) = &self.driver else { return };
             self.output.write(engine, &mut Context::from_waker(driver), None);
             if self.output.failure.is_none()
@@ -211,14 +215,14 @@ impl State {
         self.wake_driver();
     }
 
-    /// Ends the program's streams of events.
+    /// Ends the program's streams of notifications and events.
     pub(crate) fn end_consumers(&mut self) {
         self.consumers.end(&mut self.wakers.tasks);
     }
 
     /// Frees the request buffers if no request is in flight, because a program may have many idle connections.
     ///
-    /// A busy connection does not free them until the timer elapses.
+    /// A busy connection keeps its buffers until the timer elapses. See [`BUSY_THRESHOLD`].
     pub(crate) fn shrink(&mut self) {
         if self.engine.session().in_flight() > 0 {
             return;
@@ -231,26 +235,28 @@ impl State {
         self.callers.set_keeps_memory(is_busy);
     }
 
-    /// Records that the driver's timer has elapsed.
+    /// Records that the driver's timer has elapsed and is no longer set.
     pub(crate) fn timer_elapsed(&mut self) {
         self.timer_deadline = None;
         self.idle_count = 0;
     }
 
-    /// Returns whether the driver's timer elapses at this time or earlier. `true` if `at` is `None`.
+    /// Returns whether the driver's timer elapses in time for a deadline at `at`. `true` if there is no deadline (`None`).
     pub(crate) fn is_timer_set_by(&self, at: Option<Timestamp>) -> bool {
         at.is_none_or(|at| self.timer_deadline.is_some_and(|timer_deadline| timer_deadline <= at))
     }
 
-    /// Tells the engine if the authorization of the requests has changed.
+    /// Checks whether the authorization of the requests has changed, for example to another account. If so, the engine and the
+    /// client drop the cached data of the previous authorization.
     #[inline]
     pub(crate) fn check_authorization(&mut self) {
         self.connection.check_authorization(&mut self.engine);
     }
 
-    /// Handles events of the engine, until the queue of a consumer is half full. Returns whether there were events.
+    /// Handles events of the engine until none is left, or until a program's event queue is half full. Returns whether there were
+    /// events.
     ///
-    /// Stores the server's information in `server` when the connection is open.
+    /// Stores the server's info and capabilities in `server` when the connection is open.
     pub(crate) fn handle_events(&mut self, server: &OnceLock<Arc<ServerInfo>>) -> bool {
         let mut any = false;
         self.check_authorization();
@@ -260,7 +266,7 @@ impl State {
                 hooks.record(&event, self.engine.session());
             }
             match event {
-                // A caller that has dropped its future has no slot.
+                // If the caller has dropped its future, the reply has no slot and is dropped.
                 Event::Reply(reply) => {
                     self.wakers.tasks.extend(self.callers.receive(reply).and_then(|caller| caller.waker.take()));
                 }
@@ -295,13 +301,13 @@ impl State {
         any
     }
 
-    /// Closes the connection. All pending requests fail, and all waiting tasks are woken.
+    /// Closes the engine. All pending requests fail, and all tasks that wait are woken.
     pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>) {
         self.engine.close();
         while self.handle_events(server) {}
-        // The streams of events continue with the restarted server.
+        // If the server will be restarted, the program's streams continue with the new process.
         if self.close_intent != CloseIntent::None || !matches!(self.connection.lifecycle, Lifecycle::Restart) {
-            // The engine reports no end of a connection that it wants to open again.
+            // An engine that has asked for a restart does not report the end of the connection, so the end is recorded here.
             self.connection.lifecycle.end(CloseReason::ByClient);
             self.end_consumers();
         }
@@ -321,7 +327,7 @@ impl State {
         }
     }
 
-    /// Returns the details of the end of the connection, for errors.
+    /// Returns why the connection has ended, and the exit status and last output of the server. Errors contain these details.
     pub(crate) fn end_details(&mut self) -> EndDetails {
         EndDetails { process: self.server.report(), reason: self.connection.lifecycle.close_reason().cloned() }
     }
@@ -329,8 +335,8 @@ impl State {
 
 /// The tasks to wake, and the wakers to drop, after the lock was released.
 ///
-/// Not before, because a task that is woken may need the lock at once. A waker may be the last reference to a task, and dropping
-/// the values of the task may need the lock.
+/// A task that is woken may need the lock at once. Dropping a waker may also need the lock: a waker can be the last reference to
+/// a task, and dropping a task drops its clients and requests.
 #[derive(Debug, Default)]
 pub(crate) struct Wakers {
     driver: Option<Waker>,
@@ -339,12 +345,12 @@ pub(crate) struct Wakers {
 }
 
 impl Wakers {
-    /// Stores the waker of the task of `cx` in `place`.
+    /// Stores the waker of `cx` in `place`. The previous waker is dropped after the lock was released.
     pub(crate) fn store(&mut self, place: &mut Option<Waker>, cx: &Context<'_>) {
         self.unused.extend(replace_waker(place, cx.waker()));
     }
 
-    /// Wakes the tasks. Call it without holding the lock.
+    /// Wakes all tasks, and drops the unused wakers. Must be called without the lock.
     pub(crate) fn wake(&mut self) {
         self.unused.clear();
         self.tasks.drain(..).chain(self.driver.take()).for_each(Waker::wake);
@@ -361,10 +367,11 @@ impl Drop for Wakers {
     }
 }
 
-/// The locked state of a connection. Dropping it releases the lock, and then wakes the tasks in [`State::wakers`].
+/// The locked state of a connection. Dropping this guard releases the lock, and then wakes the tasks in [`State::wakers`].
 pub(crate) struct StateGuard<'s> {
     state: MutexGuard<'s, State>,
-    /// Dropped after `state`. `None` until then, and if there is no task to wake: most locks wake none.
+    /// The wakers of `state`, moved here when the guard is dropped. Being declared after `state`, they are dropped after the lock
+    /// was released. `None` if there is no task to wake, which is the common case.
     wakers: Option<Wakers>,
 }
 

@@ -1,6 +1,6 @@
-//! In-memory streams, for a server in the same process.
+//! In-memory streams, to connect a client to a server in the same process, for example in tests.
 //!
-//! They have a bounded capacity: a writer waits when the reader does not read.
+//! Each stream has a bounded capacity. When its buffer is full, the writer waits until the reader reads.
 //!
 //! Programs on tokio can use [`tokio::io::duplex`](https://docs.rs/tokio/latest/tokio/io/fn.duplex.html) instead.
 
@@ -24,7 +24,7 @@ pub struct Duplex {
 
 /// Creates an in-memory connection, and returns its two ends. Each direction buffers up to `capacity` bytes.
 ///
-/// One end is for [`McpClient::over`](crate::McpClient::over), the other end for a task that is the server.
+/// Pass the streams of one end to [`McpClient::over`](crate::McpClient::over). A task that acts as the server uses the other end.
 ///
 /// ```
 /// # mod mcpwire { pub mod runtime { pub mod memory { pub use mcpwire_driver::memory::duplex; } } }
@@ -47,18 +47,21 @@ pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
     (Duplex { reader: ours, writer: to_them }, Duplex { reader: theirs, writer: to_us })
 }
 
-/// Creates an in-memory pipe that buffers up to `capacity` bytes, at least one. (A pipe on Linux buffers 64 KiB.)
+/// Creates an in-memory pipe for one direction, and returns its two ends. It buffers up to `capacity` bytes, and at least one
+/// byte.
+///
+/// For comparison: a pipe of Linux buffers 64 KiB.
 pub fn pipe(capacity: usize) -> (PipeReader, PipeWriter) {
     let channel = Channel { capacity: capacity.max(1), ..Channel::default() };
     let channel = Arc::new(Mutex::new(channel));
     (PipeReader(Arc::clone(&channel)), PipeWriter(channel))
 }
 
-/// The read end of a pipe. Dropping it closes it: see [`PipeReader::close`].
+/// The read end of an in-memory pipe. Dropping it does the same as [`PipeReader::close`].
 #[derive(Debug)]
 pub struct PipeReader(Arc<Mutex<Channel>>);
 
-/// The write end of a pipe. Dropping it closes it: see [`PipeWriter::close`].
+/// The write end of an in-memory pipe. Dropping it does the same as [`PipeWriter::close`].
 #[derive(Debug)]
 pub struct PipeWriter(Arc<Mutex<Channel>>);
 
@@ -148,12 +151,12 @@ impl Drop for PipeWriter {
     }
 }
 
-/// Closes an end of the channel, and wakes the tasks at both ends.
+/// Closes one end of the channel by calling `close_end`, and wakes the tasks that wait at both ends.
 fn close(channel: &Mutex<Channel>, close_end: impl FnOnce(&mut Channel)) {
     let mut channel = lock(channel);
     close_end(&mut channel);
     let wakers = [channel.read_waker.take(), channel.write_waker.take()];
-    // A task that is woken may need the lock at once.
+    // The lock is released first, because a task that is woken may need it at once.
     drop(channel);
     wakers.into_iter().flatten().for_each(Waker::wake);
 }

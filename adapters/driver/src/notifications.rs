@@ -10,23 +10,23 @@ use mcpwire_core::{Event, Notification, Phase};
 
 use crate::locked_state::State;
 
-/// A stream of the server's notifications, in the order of their arrival. It ends with the connection. Created by
+/// A stream of the server's notifications, in the order of their arrival. It ends when the connection ends. Created by
 /// [`McpClient::notifications`](crate::McpClient::notifications).
 ///
 /// The queue contains at most 1,024 notifications and 1 MiB. When the queue is half full, the client stops reading from the
 /// server for up to 20 ms, so that the consumer can catch up. When the queue is full, the client drops the oldest notification,
 /// and [`Notifications::dropped`] counts it.
 ///
-/// List changes are never dropped. The queue contains at most one change of each list.
+/// Notifications of changed lists are never dropped, but merged: the queue contains at most one for each list.
 #[derive(Debug)]
 pub struct Notifications(EventConsumer);
 
-/// A stream of the connection's events, in the order of their occurrence. It ends with the connection. Created by
+/// A stream of the connection's events, in the order of their occurrence. It ends when the connection ends. Created by
 /// [`McpClient::events`](crate::McpClient::events).
 ///
 /// The events are the server's notifications, invalid messages, refused requests of the server, messages that could not be
-/// delivered over HTTP, a new HTTP session after the server has ended the previous one, another authorization of the requests, and
-/// the end of the connection. The queue has the same limits as that of [`Notifications`].
+/// delivered over HTTP, a new HTTP session after the server has ended the previous session, a changed authorization, and the end
+/// of the connection. The queue has the same limits as the queue of [`Notifications`].
 #[derive(Debug)]
 pub struct Events(EventConsumer);
 
@@ -35,7 +35,7 @@ impl Notifications {
         Notifications(consumer(EventQueue::for_notifications(), state))
     }
 
-    /// Waits for the next notification. Returns `None` after the last notification of a connection that has ended.
+    /// Waits for the next notification. Returns `None` when the connection has ended and the queue is empty.
     ///
     /// # Cancel safety
     /// If the future is dropped, no notification is lost.
@@ -43,7 +43,7 @@ impl Notifications {
         poll_fn(|cx| self.0.poll(cx)).await.and_then(notification)
     }
 
-    /// Returns the next notification if one has arrived.
+    /// Returns the next notification without waiting, or `None` if the queue is empty.
     pub fn try_next(&mut self) -> Option<Notification> {
         self.0.try_next().and_then(notification)
     }
@@ -67,7 +67,7 @@ impl Events {
         Events(consumer(EventQueue::for_events(), state))
     }
 
-    /// Waits for the next event. Returns `None` after the last event of a connection that has ended.
+    /// Waits for the next event. Returns `None` when the connection has ended and the queue is empty.
     ///
     /// # Cancel safety
     /// If the future is dropped, no event is lost.
@@ -75,7 +75,7 @@ impl Events {
         poll_fn(|cx| self.0.poll(cx)).await
     }
 
-    /// Returns the next event if one has occurred.
+    /// Returns the next event without waiting, or `None` if the queue is empty.
     pub fn try_next(&mut self) -> Option<Event> {
         self.0.try_next()
     }

@@ -1,4 +1,4 @@
-//! [`OperationRunner`]: polls an operation of the core to its end.
+//! [`OperationRunner`]: runs an operation of the core, which may consist of several requests, to its end.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,12 +11,12 @@ use mcpwire_core::internal::{Operation, Step};
 use crate::connection::ConnectionRef;
 use crate::pending::PendingReply;
 
-/// A boxed future.
+/// A boxed future that can be sent to another thread.
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Polls an operation under the lock, and waits for the replies to its requests.
+/// Runs an operation of the core: polls the operation under the lock, and waits for the replies to its requests without the lock.
 pub(crate) struct OperationRunner {
-    /// The request whose reply the operation waits for. `None` if the operation can proceed without a reply.
+    /// The request whose reply the operation waits for. `None` if the operation must be polled for its next step.
     pending: Option<PendingReply>,
     /// Whether the caller receives progress notifications and task statuses.
     wants_reports: bool,
@@ -37,7 +37,7 @@ impl OperationRunner {
         loop {
             if let Some(pending) = &mut self.pending {
                 let mut reply = ready!(pending.poll(cx, on_report));
-                // Decodes the reply without holding the lock.
+                // The reply is decoded here, without the lock.
                 operation.receive(&mut reply);
                 self.pending = None;
             }
@@ -50,7 +50,7 @@ impl OperationRunner {
             });
             match step {
                 Step::Wait(key) => self.pending = Some(PendingReply::new(connection, key)),
-                // The driver's task reads all input anyway.
+                // Nothing to do: the driver reads all input anyway.
                 Step::Drain => {}
                 Step::Done(result) => return Poll::Ready(result.map_err(|error| connection.error(error))),
             }

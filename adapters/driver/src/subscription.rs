@@ -1,4 +1,4 @@
-//! [`Subscription`]: a stream of the changes that the client has subscribed to.
+//! [`Subscription`]: a stream of changes of the server's lists and resources.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,13 +13,14 @@ use crate::client::McpClient;
 use crate::connection::ConnectionRef;
 use crate::operation::BoxFuture;
 
-/// A stream of the changes that the client has subscribed to. It ends with the subscription. Created by
+/// A stream of changes of the server's lists and resources. It ends when the subscription ends. Created by
 /// [`McpClient::subscribe`].
 ///
-/// No change is lost, even if the program takes it late. Repeated changes that were not taken are merged into one event. If
-/// more than 1,024 resources change, [`SubscriptionEvent::ManyResourcesUpdated`] replaces their events.
+/// No change is lost, even if the program reads the stream late. Repeated changes of the same list or resource are merged into
+/// one event until the program takes it. If more than 1,024 resources change, [`SubscriptionEvent::ManyResourcesUpdated`]
+/// replaces their events.
 ///
-/// Dropping this value ends the subscription and notifies the server. It keeps the connection alive.
+/// Dropping this value ends the subscription and notifies the server. While it exists, it keeps the connection alive.
 #[must_use = "a subscription that is dropped is cancelled"]
 pub struct Subscription {
     connection: ConnectionRef,
@@ -49,7 +50,9 @@ impl<R> McpClient<R> {
         async
     }
 
-    /// Boxed, so that a program contains the code once, although several methods await it.
+    /// Subscribes, and waits for the server's acknowledgment.
+    ///
+    /// The future is boxed, because several methods await it. A program then contains its code only once.
     fn open_subscription<'a>(
         &'a self,
         wanted: &'a SubscriptionFilter,
@@ -59,7 +62,7 @@ impl<R> McpClient<R> {
             let shared = &self.connection;
             let reader = shared
                 .send(|state, now| SubscriptionReader::subscribe(wanted, options, &mut state.engine.calls(), now))?;
-            // From here on, dropping the future drops the subscription, which ends it on the server.
+            // If the future is dropped from here on, the subscription is dropped too, which notifies the server.
             let mut subscription = Subscription { connection: self.connection.clone(), reader };
             // The first event is the acknowledgment.
             subscription.next().await;
@@ -76,7 +79,7 @@ mcpwire_client::subscription_methods!();
 impl Subscription {
     /// Waits for the next change. Returns `None` when the subscription has ended.
     ///
-    /// [`SubscriptionEvent::Acknowledged`] occurs only after an interrupted subscription was opened again.
+    /// [`SubscriptionEvent::Acknowledged`] means that the subscription was interrupted and is open again.
     ///
     /// # Cancel safety
     /// If the future is dropped, no change is lost.
@@ -84,7 +87,7 @@ impl Subscription {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Returns the next change if one has arrived.
+    /// Returns the next change without waiting. `None` if no change has arrived, or if the subscription has ended.
     pub fn try_next(&mut self) -> Option<SubscriptionEvent> {
         match self.reader.poll(&mut self.connection.lock().engine.calls()) {
             SubscriptionPoll::Event(event) => Some(event),
@@ -92,7 +95,7 @@ impl Subscription {
         }
     }
 
-    /// Ends the subscription, and notifies the server.
+    /// Ends the subscription, and notifies the server. Dropping the subscription does the same.
     pub fn close(self) {}
 }
 

@@ -1,4 +1,4 @@
-//! The end of a connection: the last output of the server, its exit, and the shutdown.
+//! How the driver ends a connection: it reads the last output of the server, watches for its exit, and runs the shutdown.
 
 use std::mem;
 use std::sync::Arc;
@@ -12,14 +12,15 @@ use super::Driver;
 use crate::locked_state::{CloseIntent, State};
 use crate::shutdown::Shutdown;
 
-/// Size of the buffer for standard error, in bytes, and maximum number of consecutive reads.
+/// Size of the buffer for one read of standard error, in bytes.
 ///
-/// Each turn of the driver clears the buffer. That of a larger one costs a fifth of a call.
+/// The driver zeroes the buffer in each turn. Zeroing a much larger buffer would take a fifth of the time of a call.
 const STDERR_CHUNK: usize = 1024;
+/// Maximum number of consecutive reads of standard error, so that a server that writes without end does not delay its replies.
 const MAX_STDERR_READS: usize = 128;
 
 impl Driver {
-    /// Reads standard error. Returns whether anything was read.
+    /// Reads the server's standard error, and stores its last lines for errors. Returns whether anything was read.
     pub(super) fn read_stderr(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let mut buffer = [0; STDERR_CHUNK];
         for reads in 0..MAX_STDERR_READS {
@@ -39,7 +40,7 @@ impl Driver {
         true
     }
 
-    /// Polls for the exit of the process. Returns `true` once, when the process has exited.
+    /// Polls for the exit of the server's process, and records its exit status. Returns `true` once, when the process has exited.
     pub(super) fn poll_exit(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(exit) = &mut self.exit else { return false };
         if exit.as_mut().poll(cx).is_pending() {
@@ -52,8 +53,10 @@ impl Driver {
         true
     }
 
-    /// Passes the end of the stream to the engine after the exit status and the last output have arrived, so that errors contain
-    /// them. Returns whether it did.
+    /// Passes the end of the stream to the engine, once the exit status and the last output have arrived or are overdue. The
+    /// errors of pending requests then contain both.
+    ///
+    /// Returns whether the end was passed.
     pub(super) fn deliver_eof(&mut self, state: &mut State, now: Timestamp) -> bool {
         if state.engine.session().phase() == Phase::New {
             return false;
@@ -75,7 +78,8 @@ impl Driver {
         true
     }
 
-    /// Starts and continues the shutdown, if a client has requested it or the connection has ended. Returns whether it is complete.
+    /// Starts and continues the shutdown, if a client has requested it or the connection has ended. Returns whether the shutdown
+    /// is complete.
     pub(super) fn poll_shutdown(&mut self, state: &mut State, now: Timestamp, cx: &mut Context<'_>) -> bool {
         if self.shutdown.is_none()
             && state.close_intent == CloseIntent::None
@@ -90,21 +94,22 @@ impl Driver {
         let Poll::Ready(report) = shutdown.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
             return false;
         };
-        // Reads the last output of the server.
+        // The server may have written more to standard error before it exited.
         self.read_stderr(state, cx);
         self.reader = None;
         self.ended = Some((report, state.server.take()));
         true
     }
 
-    /// Ends the connection because a stream or the runtime has panicked. Pending requests fail with the message of the panic.
+    /// Ends the connection because the program's stream or runtime has panicked. Pending requests fail with the message of the
+    /// panic.
     #[cold]
     pub(super) fn fail(&mut self, message: String) {
         let why = self.shared.context.panics.report_transport(message);
         self.kill(Some(why));
     }
 
-    /// Kills the server, and ends the connection. If there is a `failure`, pending requests fail with this message.
+    /// Kills the server, and ends the connection. If `failure` is a message, pending requests fail with it.
     fn kill(&mut self, failure: Option<Arc<str>>) {
         self.is_over = true;
         let mut state = self.shared.lock();

@@ -1,4 +1,4 @@
-//! [`Driver`]: the task of a connection. It reads, writes, handles timeouts, and ends the server.
+//! [`Driver`]: the task of a connection. It moves bytes between the engine and the server, handles timeouts, and ends the server.
 
 mod end;
 
@@ -20,20 +20,20 @@ use crate::output::{OutputFailure, TracedBytes};
 use crate::runtime::{ExitWatch, Timer};
 use crate::shutdown::Shutdown;
 
-/// Maximum number of consecutive reads and writes, before timers and the shutdown are polled. At 8 to 64 KiB each, at most
-/// 2 MiB.
+/// Maximum number of consecutive reads and writes before timers and the shutdown are polled. One read is 8 to 64 KiB, so these
+/// are at most 2 MiB.
 const MAX_TRANSFERS: usize = 32;
 
-/// Maximum number of iterations in one poll of the task, before it yields to other tasks of the runtime.
+/// Maximum number of turns in one poll of the driver, before it yields to other tasks of the runtime.
 const MAX_TURNS: usize = 8;
 
-/// Maximum time to stop reading while the queue of a consumer of events is half full. 20 ms: a task that is ready to run has run
-/// by then.
+/// Maximum time for which reading is paused because a program's event queue is half full. Within 20 ms, a consumer that is ready
+/// to run takes its events.
 const MAX_CONSUMER_WAIT: Duration = Duration::from_millis(20);
 
 /// The task of a connection. It completes when the connection and the server have ended.
 ///
-/// If the runtime drops the task before, the task kills the server.
+/// If the runtime drops the task earlier, the task kills the server.
 #[must_use = "a connection moves only while its task runs"]
 pub(crate) struct Driver {
     shared: Arc<Shared>,
@@ -42,23 +42,26 @@ pub(crate) struct Driver {
     exit: Option<ExitWatch>,
     timer: Box<dyn Timer>,
     end_of_stream: EndOfStream,
-    /// Time until which reading is paused for consumers of events. `None` if reading is not paused.
+    /// Time until which reading is paused, so that the program can take events from a full queue. `None` if reading is not
+    /// paused.
     paused_until: Option<Timestamp>,
     /// `None` until the shutdown begins.
     shutdown: Option<Shutdown>,
     listeners: Listeners,
-    /// Bytes for the trace callback, which is called without the lock.
+    /// Bytes for the trace callback. They are collected here, because the callback is called after the lock was released.
     traced_bytes: TracedBytes,
-    /// Bytes for the callback for standard error, which is called without the lock.
+    /// Bytes for the callback for standard error. They are collected here, because the callback is called after the lock was
+    /// released.
     stderr_bytes: Vec<u8>,
-    /// Tasks to wake after the callbacks were called. Empty while the driver holds the lock.
+    /// Tasks to wake after the callbacks were called. While the driver holds the lock, they are in [`State::wakers`].
     wakers: Wakers,
-    /// The requests of the server that handlers are processing.
+    /// The server's requests that the program's handlers are processing.
     answers: PendingAnswers,
-    /// `None` for a connection over streams.
+    /// The HTTP requests in progress. `None` for a connection over pipes or streams.
     #[cfg(feature = "http")]
     pub(crate) http: Option<Box<crate::http::Exchanges>>,
-    /// How the server was ended, and its process. `run_callbacks` drops the process and moves the report to the state.
+    /// The report of a complete shutdown, and the process to drop. `run_callbacks` drops the process without the lock, and moves
+    /// the report to the state. `None` before the shutdown is complete, and after that.
     ended: Option<(ShutdownReport, Option<Process>)>,
     /// Whether the connection and the server have ended.
     is_over: bool,
@@ -108,17 +111,17 @@ impl Driver {
     /// Makes all progress that is possible without waiting. Returns whether the connection and the server have ended.
     fn advance(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         for _ in 0..MAX_TURNS {
-            // No step of the turn waits, so all of them use the same time.
+            // No step of the turn waits, so all steps use the same time.
             let now = self.shared.clock.now();
             let is_idle = (0..MAX_TRANSFERS).any(|_| !self.transfer(state, now, cx));
-            // Polled on a busy stream too, so that deadlines and a shutdown are not delayed.
+            // These steps also run while the stream is busy, so that deadlines and a shutdown are not delayed.
             let mut moved = self.read_stderr(state, cx);
             moved |= self.poll_exit(state, cx);
             moved |= self.deliver_eof(state, now);
             if self.poll_shutdown(state, now, cx) {
                 return true;
             }
-            // Last, because all others may change the deadline.
+            // The timer is last, because all other steps may change the deadline.
             moved |= self.poll_timer(state, cx);
             if !is_idle {
                 break;
@@ -131,7 +134,7 @@ impl Driver {
         false
     }
 
-    /// Writes, reads, and handles events of the engine. Returns whether it made progress.
+    /// Writes output of the engine, reads input, and handles the engine's events. Returns whether anything was done.
     fn transfer(&mut self, state: &mut State, now: Timestamp, cx: &mut Context<'_>) -> bool {
         let mut moved = self.write(state, now, cx);
         if self.is_reading_paused(state, now, cx) {
@@ -145,9 +148,9 @@ impl Driver {
         moved | state.handle_events(&self.shared.server)
     }
 
-    /// Returns whether reading must wait until consumers of events have taken theirs.
+    /// Returns whether reading must pause, because a program's event queue is half full.
     ///
-    /// The wait is limited to [`MAX_CONSUMER_WAIT`], because replies arrive over the same stream.
+    /// A pause lasts at most [`MAX_CONSUMER_WAIT`], because replies arrive over the same stream.
     fn is_reading_paused(&mut self, state: &mut State, now: Timestamp, cx: &mut Context<'_>) -> bool {
         let consumers = &mut state.consumers;
         if !consumers.is_crowded() || !consumers.wait_for_room(cx.waker(), &mut state.wakers.unused) {
@@ -166,10 +169,10 @@ impl Driver {
         let Some(engine) = state.engine.stream() else { return false };
         let traced = state.is_traced.then_some(&mut self.traced_bytes);
         let written = state.output.write(engine, cx, traced);
-        // The caller of a request may have tried to write before.
+        // The failure may also come from a caller that wrote its request itself.
         match state.output.failure.take() {
             None => return written,
-            // Reported where the panics of all streams are.
+            // `Driver::poll` catches the panics of all streams, and reports them.
             Some(OutputFailure::Panic(message)) => resume_unwind(Box::new(message)),
             Some(OutputFailure::Error(error)) => self.end_of_stream.input_broke(&error, now),
         }
@@ -182,12 +185,12 @@ impl Driver {
         let Some(engine) = state.engine.stream() else { return false };
         let phase = engine.session().phase();
         if phase == Phase::New && state.close_intent == CloseIntent::None {
-            // Nothing is read before the opening: if the server exits early, the opening reports it.
+            // Nothing is read before the opening begins. If the server exits earlier, the opening reports the exit.
             return false;
         }
         let closed = phase == Phase::Closed;
         let space = if closed {
-            // Discards the output: a server whose pipe is full cannot exit.
+            // Output after the end is read and discarded, because a server cannot exit while its pipe is full.
             scratch = [0; 4096];
             &mut scratch[..]
         } else {
@@ -214,17 +217,18 @@ impl Driver {
         true
     }
 
-    /// Sets the timer, and lets the engine handle timeouts that are due. Returns whether the timer has elapsed.
+    /// Sets the timer to the next deadline. If the timer has elapsed, lets the engine handle the timeouts that are due, and
+    /// returns `true`.
     fn poll_timer(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let deadline = self.deadline(state);
-        // The timer is only set to earlier times. An early wake-up costs less than a reset for each request.
+        // The timer is never moved to a later time: an early wake-up costs less than a reset for each request.
         if let Some(at) = deadline
             && !state.is_timer_set_by(deadline)
         {
             self.timer.reset(at.duration_since(self.shared.clock.now()));
             state.timer_deadline = Some(at);
         }
-        // Polled even if its deadline was removed: `timer_deadline` must not be in the past.
+        // The timer is polled even if there is no deadline any more, so that `timer_deadline` is never in the past.
         if state.timer_deadline.is_none() || self.timer.poll(cx).is_pending() {
             return false;
         }
@@ -233,7 +237,8 @@ impl Driver {
         true
     }
 
-    /// Returns the earliest deadline of the engine, the end of the stream, the shutdown, and the wait for consumers.
+    /// Returns the earliest deadline of the engine, the end of the stream, the shutdown, and the pause of reading. `None` if
+    /// there is no deadline.
     fn deadline(&self, state: &State) -> Option<Timestamp> {
         let stop = self.shutdown.as_ref().map(|shutdown| shutdown.until);
         [state.engine.poll_timeout(), self.end_of_stream.deadline(), stop, self.paused_until]
@@ -242,7 +247,7 @@ impl Driver {
             .min()
     }
 
-    /// Calls the program's callbacks and wakes tasks. Call it without holding the lock.
+    /// Calls the program's callbacks with the collected data, and wakes tasks. Must be called without the lock.
     fn run_callbacks(&mut self) {
         if !self.stderr_bytes.is_empty() {
             self.listeners.lines.push(&mem::take(&mut self.stderr_bytes));
@@ -253,7 +258,7 @@ impl Driver {
             }
         }
         let ended = self.ended.take().map(|(report, process)| {
-            // Kills a process that is still running, and its descendants.
+            // Dropping a process that is still running kills it and its descendants.
             drop(process);
             report
         });
@@ -266,7 +271,7 @@ impl Driver {
         if let Some(report) = ended {
             self.listeners.lines.flush();
             let mut state = self.shared.lock();
-            // A restarted server uses the same callbacks.
+            // The driver of a restarted server takes the same callbacks from the state.
             state.listeners = mem::take(&mut self.listeners);
             state.report = Some(report);
             if state.close_intent != CloseIntent::None {
@@ -277,7 +282,7 @@ impl Driver {
         self.wakers.wake();
     }
 
-    /// Over HTTP, alternates between handling the parts of responses and polling the exchanges.
+    /// Polls the driver. Over HTTP, alternates between passing received data to the engine and polling the HTTP requests.
     #[cfg(feature = "http")]
     fn poll_transport(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..MAX_TURNS {
@@ -285,7 +290,7 @@ impl Driver {
                 return Poll::Ready(());
             }
             let Some(http) = &mut self.http else { return Poll::Pending };
-            // While the driver waits for consumers of events, it reads nothing. The consumers wake this task.
+            // While reading is paused, no response is read. The program's consumers wake this task when they take events.
             let may_read = self.paused_until.is_none();
             let has_parts = http.poll(may_read, &mut self.traced_bytes, cx);
             if !may_read || !has_parts && !http.has_more() {
@@ -302,12 +307,12 @@ impl Driver {
         self.poll_once(cx)
     }
 
-    /// Makes progress under the lock, then calls the program's handlers and callbacks without the lock.
+    /// Reads, writes and handles events under the lock, then calls the program's handlers and callbacks without the lock.
     #[inline]
     fn poll_once(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
-        // The tasks are woken after the callbacks were called, not when the lock is released.
+        // The driver takes the wakers out of the state before it releases the lock. So the tasks are woken after the callbacks.
         mem::swap(&mut state.wakers, &mut self.wakers);
         self.is_over = self.advance(&mut state, cx);
         #[cfg(feature = "http")]
@@ -329,9 +334,10 @@ impl Driver {
         if self.is_over { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Calls the handlers of new requests of the server, polls all pending handlers, and sends the answers that are complete.
+    /// Calls the program's handlers for new requests of the server, polls all pending handlers, and sends the answers that are
+    /// complete.
     ///
-    /// This calls code of the program: call it without holding a lock.
+    /// Must be called without the lock, because handlers are code of the program.
     fn answer(&mut self, requests: Vec<ServerRequestEvent>, cx: &mut Context<'_>) {
         for request in requests {
             match request {
@@ -353,7 +359,8 @@ impl Future for Driver {
         if this.is_over {
             return Poll::Ready(());
         }
-        // Panics of handlers and callbacks are caught elsewhere. This catches panics of the program's streams and runtime.
+        // This catches panics of the program's streams and runtime. Panics of handlers and callbacks are caught where they are
+        // called.
         catch_panic(|| this.poll_transport(cx)).unwrap_or_else(|message| {
             this.fail(message);
             Poll::Ready(())
