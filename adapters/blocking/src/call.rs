@@ -1,4 +1,4 @@
-//! [`Call`]: a tool call with options. [`RunningTask`]: the task as which a server executes a call.
+//! [`Call`]: a tool call with options. [`RunningTask`]: a call that the server executes as a task.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ mcpwire_client::call_builder! {
     /// # Ok::<(), mcpwire_blocking::Error>(())
     /// ```
     ///
-    /// A call that may become a task:
+    /// A call that the server may execute as a task, so that the program can wait for its result after a restart:
     ///
     /// ```no_run
     /// # use mcpwire_blocking::{McpClient, McpServerDef};
@@ -60,19 +60,21 @@ mcpwire_client::running_task! {
 }
 
 impl McpClient {
-    /// Returns a builder that sends a tool call.
+    /// Returns a builder for a tool call. [`Call::send`] sends the call, and waits for its result.
     ///
-    /// The arguments are a value that serializes to a JSON object, or a list of pairs of a name and a value. They are
-    /// serialized at once. Arguments that do not serialize are an error of the sent call.
+    /// `arguments` is a value that serializes to a JSON object, or a list of pairs of a name and a value. This method serializes
+    /// the arguments at once. If they cannot be serialized, sending the call fails.
     ///
     /// If the tool itself fails, the call returns a result whose [`is_error`](CallToolResult::is_error) is set. If the loaded
-    /// list is valid and does not contain the name, the call fails without a request.
+    /// list of tools is valid and does not contain the name, the call fails without a request.
     #[doc(alias = "tools/call")]
     pub fn call_tool<'c>(&mut self, name: impl AsRef<str>, arguments: impl Serialize) -> Call<'_, 'c> {
         Call::new(self, name.as_ref(), &arguments)
     }
 
-    /// Returns a task that was created earlier, over this connection or another one. This sends nothing.
+    /// Returns a handle to a task that the server has created earlier, over this connection or another one. This sends nothing.
+    ///
+    /// Use it to continue to wait for a task after a restart of the program, with a stored `handle`.
     pub fn task(&mut self, handle: TaskHandle) -> RunningTask<'_> {
         RunningTask::new(self, handle)
     }
@@ -98,12 +100,13 @@ impl<'client> Call<'client, '_> {
         Ok(result)
     }
 
-    /// Sends the call, and returns its result as the JSON that the server sent.
+    /// Sends the call, and returns its result as the JSON that the server sent, without decoding it or checking it against the
+    /// output schema.
     pub fn raw(self) -> Result<Json, Error> {
         self.run::<CallToolRaw>().map(|(_, result)| result)
     }
 
-    /// Sends the call, and returns the client and the result.
+    /// Sends the call, and returns the client and the result. The result is not checked against the output schema.
     fn run<M: Method>(self) -> Result<(&'client mut McpClient, M::Result), Error> {
         let Call { client, name, request, mut options, mut callbacks } = self;
         client.connection.io.context.add_caller_context(&mut options, &name);
@@ -118,10 +121,11 @@ impl<'client> Call<'client, '_> {
 impl Call<'_, 'static> {
     /// Sends the call without waiting for its result.
     ///
-    /// Unlike [`Call::send`], this does not list the tools first. If the tool requires a task, call [`McpClient::list_tools`] before.
+    /// Unlike [`Call::send`], this does not request the list of tools. If the tool requires a task, call
+    /// [`McpClient::list_tools`] before.
     ///
-    /// The callbacks must be `'static`, because the client keeps them. It calls them while any of its methods reads, not only
-    /// [`Pending::wait`]. If a callback panics, the call is cancelled, and [`Pending::wait`] panics.
+    /// The client owns the callbacks, so they must be `'static`. Each method of the client that reads from the server may call
+    /// them, not only [`Pending::wait`]. If a callback panics, the call is cancelled, and [`Pending::wait`] panics.
     ///
     /// # Errors
     /// If the arguments do not serialize to a JSON object or a list of pairs, or if the call cannot be sent.

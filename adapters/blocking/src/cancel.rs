@@ -1,4 +1,4 @@
-//! [`Canceller`]: ends a wait from another thread.
+//! [`Canceller`]: cancels a wait of the client from another thread.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,15 +7,16 @@ use std::task::{Wake, Waker};
 
 use mcpwire_client::lock;
 
-/// Wakes the client's thread while it waits.
+/// A function that wakes the client's thread while that thread waits for the server.
 pub(crate) type ThreadWaker = Box<dyn Fn() + Send>;
 
 #[derive(Default)]
 struct Shared {
     is_cancelled: AtomicBool,
-    /// Whether the future of a handler can continue.
+    /// Whether a handler's future has been woken and must be polled.
     is_woken: AtomicBool,
-    /// `None` until something may wake the thread. Replaced when the server is restarted.
+    /// Wakes the client's thread. `None` until the program creates a canceller or a handler runs. Replaced when the server is
+    /// restarted.
     waker: Mutex<Option<ThreadWaker>>,
 }
 
@@ -27,7 +28,7 @@ impl Shared {
     }
 }
 
-/// Wakes the thread to poll the handlers.
+/// The waker of the futures of the program's handlers. It wakes the client's thread, which polls them.
 impl Wake for Shared {
     fn wake(self: Arc<Self>) {
         self.is_woken.store(true, Ordering::SeqCst);
@@ -35,7 +36,8 @@ impl Wake for Shared {
     }
 }
 
-/// Cancels the wait of a client from another thread, such as a signal handler or a user interface.
+/// Cancels the wait of a client from another thread, such as a thread that handles Ctrl-C or a user interface. Returned by
+/// [`McpClient::canceller`](crate::McpClient::canceller). Clones cancel the waits of the same client.
 ///
 /// ```no_run
 /// # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod blocking { pub use mcpwire_blocking::McpClient; } }
@@ -55,15 +57,15 @@ impl Wake for Shared {
 pub struct Canceller(Arc<Shared>);
 
 impl Canceller {
-    /// Creates a canceller. It cannot wake the thread before [`Canceller::set_waker`].
+    /// Creates a canceller that cannot wake the client's thread before [`Canceller::set_waker`] is called.
     pub(crate) fn new() -> Self {
         Canceller(Arc::default())
     }
 
     /// Cancels the request that the client waits for, and notifies the server.
     ///
-    /// The wait fails with [`CallError::Cancelled`](mcpwire_core::CallError::Cancelled). If the client is not waiting, its next wait
-    /// fails.
+    /// The wait fails with [`CallError::Cancelled`](mcpwire_core::CallError::Cancelled). If the client is not waiting, its next
+    /// wait fails.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, Ordering::SeqCst);
         self.0.wake_thread();
@@ -77,12 +79,12 @@ impl Canceller {
         *lock(&self.0.waker) = Some(waker);
     }
 
-    /// Returns the waker for the futures of handlers.
+    /// Returns the waker with which the client polls the futures of the program's handlers.
     pub(crate) fn handler_waker(&self) -> Waker {
         Waker::from(Arc::clone(&self.0))
     }
 
-    /// Returns whether the future of a handler can continue, and resets this.
+    /// Returns whether a handler's future was woken since the last call of this function.
     pub(crate) fn take_woken(&self) -> bool {
         self.0.is_woken.swap(false, Ordering::SeqCst)
     }

@@ -1,8 +1,8 @@
-//! Options for servers over HTTP: tokens ([`TokenProvider`]), logins ([`Authorizer`]), and another HTTP client than the default one
+//! Options for servers over HTTP: tokens ([`TokenProvider`]), logins ([`Authorizer`]), and the program's own HTTP client
 //! ([`HttpClient`]).
 //!
-//! The calling thread drives the protocol and reads the responses, as with a process. One background thread sends the requests of
-//! all clients of the program, renews their tokens, and maintains their connections between calls.
+//! The calling thread drives the protocol and reads the responses. One background thread sends the requests of all clients of the
+//! program, renews their tokens, and maintains their connections between calls.
 //!
 //! ```no_run
 //! # mod mcpwire { pub use mcpwire_blocking::{ConnectOptions, McpServerDef}; pub mod http { pub use
@@ -17,7 +17,8 @@
 //! # Ok::<(), mcpwire_blocking::Error>(())
 //! ```
 //!
-//! `mcpwire::oauth::OAuth` logs users in. Its runtime is [`runtime`], and [`block_on`] waits for its logins.
+//! `mcpwire::oauth::OAuth` logs users in. Build it on the runtime that [`runtime`] returns, and wait for its logins with
+//! [`block_on`].
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ pub use mcpwire_client::http::{
 };
 pub use mcpwire_smol::Runtime;
 
-/// Returns the runtime of the background thread, for an `mcpwire::oauth::OAuth`. Its tasks run between calls, too.
+/// Returns the runtime of the background thread. Build an `mcpwire::oauth::OAuth` on it, so that tokens are also renewed between
+/// calls.
 pub fn runtime() -> Arc<dyn Runtime> {
     Arc::new(mcpwire_smol::Smol)
 }

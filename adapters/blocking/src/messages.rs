@@ -1,4 +1,4 @@
-//! Connections over whole messages: [`McpClient::over_messages`], [`MessageReceiver`], [`MessageSender`].
+//! [`McpClient::over_messages`]: connects over a transport of whole messages, such as a WebSocket, instead of a byte stream.
 
 use std::io::{self, Read, Write};
 use std::thread;
@@ -7,14 +7,15 @@ use mcpwire_client::{ConnectOptions, Error, LinesToMessages, MessagesToLines};
 
 use crate::McpClient;
 
-/// Receives the messages of a server, for [`McpClient::over_messages`].
+/// Receives the messages of a server, for [`McpClient::over_messages`]. A program implements it for its transport.
 ///
-/// Closures are receivers too.
+/// Closures with the signature of [`MessageReceiver::receive`] implement this trait, too.
 pub trait MessageReceiver: Send + 'static {
-    /// Waits for the next message and returns it: JSON-RPC text. `None` if the server has closed the connection.
+    /// Waits for the next message of the server, and returns its JSON-RPC text. Returns `None` if the server has closed the
+    /// connection.
     ///
     /// # Errors
-    /// The connection ends. Pending calls fail with the text of the error.
+    /// An error ends the connection. Pending calls fail with the text of the error.
     fn receive(&mut self) -> io::Result<Option<String>>;
 }
 
@@ -24,17 +25,18 @@ impl<F: FnMut() -> io::Result<Option<String>> + Send + 'static> MessageReceiver 
     }
 }
 
-/// Sends messages to a server, for [`McpClient::over_messages`].
+/// Sends messages to a server, for [`McpClient::over_messages`]. A program implements it for its transport.
 ///
-/// Closures are senders too.
+/// Closures with the signature of [`MessageSender::send`] implement this trait, too.
 pub trait MessageSender: Send + 'static {
-    /// Sends a message: JSON-RPC text. May wait until there is room for it.
+    /// Sends the JSON-RPC text of a message to the server. May block until the transport accepts the message.
     ///
     /// # Errors
-    /// The connection ends. Pending calls fail with the text of the error.
+    /// An error ends the connection. Pending calls fail with the text of the error.
     fn send(&mut self, message: String) -> io::Result<()>;
 
-    /// Tells the server that no more messages follow. By default, does nothing; the sender is dropped afterwards.
+    /// Tells the server that no more messages follow. The client calls this once, and then drops the sender. Default: does
+    /// nothing.
     fn close(&mut self) {}
 }
 
@@ -45,15 +47,15 @@ impl<F: FnMut(String) -> io::Result<()> + Send + 'static> MessageSender for F {
 }
 
 impl McpClient {
-    /// Creates a connection over whole messages, such as those of a WebSocket.
+    /// Creates a client over a transport of whole messages, such as a WebSocket.
     ///
-    /// An error of the receiver or the sender ends the connection. Pending calls fail with its text.
+    /// An error of the receiver or the sender ends the connection. Pending calls fail with the text of the error.
     ///
-    /// Two threads receive and send. The thread that receives holds the receiver until [`MessageReceiver::receive`] returns
-    /// after the end of the connection. The thread that sends calls [`MessageSender::close`] when the client shuts down.
+    /// The client starts two threads: one receives, and one sends. The receiving thread ends when [`MessageReceiver::receive`]
+    /// returns after the end of the connection. The sending thread calls [`MessageSender::close`] when the client shuts down.
     ///
-    /// The size limit of messages is [`ConnectOptions::max_message_bytes`]. The receiver should have a limit too, because it
-    /// returns a message as a whole.
+    /// The size limit of messages is [`ConnectOptions::max_message_bytes`]. The receiver should have a limit too, because each
+    /// message is in memory before the client can check its size.
     ///
     /// ```no_run
     /// # mod mcpwire { pub use mcpwire_blocking::ConnectOptions; pub mod blocking { pub use mcpwire_blocking::McpClient; } }
@@ -81,7 +83,7 @@ impl McpClient {
     }
 }
 
-/// Reads messages as lines.
+/// Presents a receiver of messages to the client as a byte stream with one message per line.
 struct MessageReader<R> {
     receiver: R,
     lines: MessagesToLines<String>,
@@ -97,7 +99,7 @@ impl<R: MessageReceiver> Read for MessageReader<R> {
     }
 }
 
-/// Writes lines as messages.
+/// Presents a sender of messages to the client as a byte stream with one message per line.
 struct MessageWriter<S: MessageSender> {
     sender: S,
     lines: LinesToMessages,
@@ -119,7 +121,7 @@ impl<S: MessageSender> Write for MessageWriter<S> {
 
 impl<S: MessageSender> Drop for MessageWriter<S> {
     fn drop(&mut self) {
-        // A second panic would end the program.
+        // While a panic unwinds, a panic in `close` would abort the program.
         if !thread::panicking() {
             self.sender.close();
         }

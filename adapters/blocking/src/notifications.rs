@@ -7,26 +7,29 @@ use mcpwire_core::{Event, Notification, Phase};
 
 use crate::client::McpClient;
 
-/// A queue of the notifications of the server, in order of arrival. Returned by [`McpClient::notifications`].
+/// A queue of the server's notifications, in the order of their arrival. Returned by [`McpClient::notifications`].
 ///
-/// The queue does not borrow the client: it also receives the notifications that arrive while the client waits for something else.
-/// If it contains more than 1,024 notifications or 1 MiB, it drops the oldest ones, and counts them
-/// ([`Notifications::dropped`]). It never drops a change of a list, but merges repeated changes of the same list.
+/// The queue does not borrow the client. It also receives the notifications that arrive during calls and other waits of the
+/// client.
+///
+/// The queue contains at most 1,024 notifications and 1 MiB. When the queue is full, the client drops the oldest notification,
+/// and [`Notifications::dropped`] counts it. Notifications of changed lists are never dropped, but merged: the queue contains at
+/// most one for each list.
 #[derive(Debug)]
 pub struct Notifications(EventConsumer);
 
-/// A queue of the events of the connection, in order of occurrence. Returned by [`McpClient::events`].
+/// A queue of the connection's events, in the order of their occurrence. Returned by [`McpClient::events`].
 ///
-/// Besides notifications, it contains invalid messages, rejected requests of the server, notifications and answers that could not
-/// be delivered over HTTP, new HTTP sessions after the server has ended one, and the end of the connection. The limits are those
-/// of [`Notifications`].
+/// The events are the server's notifications, invalid messages, refused requests of the server, messages that could not be
+/// delivered over HTTP, a new HTTP session after the server has ended the previous session, a changed authorization, and the end
+/// of the connection. The queue has the same limits as the queue of [`Notifications`].
 #[derive(Debug)]
 pub struct Events(EventConsumer);
 
 impl McpClient {
-    /// Returns a queue that receives the server's notifications from now on.
+    /// Returns a queue that receives the server's notifications, such as log messages and list changes, from now on.
     ///
-    /// The client reads only while one of its methods runs, or a method of the queue.
+    /// The client reads from the server only while a method of the client or of a queue runs.
     ///
     /// ```no_run
     /// # use mcpwire_blocking::{McpClient, McpServerDef};
@@ -42,7 +45,8 @@ impl McpClient {
         Notifications(self.consumer(EventQueue::for_notifications()))
     }
 
-    /// Returns a queue that receives the events of the connection from now on, including notifications.
+    /// Returns a queue that receives the connection's events from now on, such as invalid messages, new HTTP sessions and the
+    /// end. It also receives the server's notifications.
     pub fn events(&mut self) -> Events {
         Events(self.consumer(EventQueue::for_events()))
     }
@@ -62,7 +66,8 @@ impl Notifications {
         next(&mut self.0, client, None).map(into_notification)
     }
 
-    /// Waits for the next notification, for at most `duration`. Returns `None` if none has arrived.
+    /// Waits for the next notification, for at most `duration`. Returns `None` if no notification has arrived in that time, or if
+    /// the connection has ended.
     ///
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller).
@@ -70,7 +75,7 @@ impl Notifications {
         next(&mut self.0, client, Some(duration)).map(into_notification)
     }
 
-    /// Returns the next notification if one has arrived.
+    /// Reads the data that has arrived, and returns the next notification without waiting. Returns `None` if the queue is empty.
     pub fn try_next(&mut self, client: &mut McpClient) -> Option<Notification> {
         into_notification(try_next(&mut self.0, client))
     }
@@ -90,7 +95,8 @@ impl Events {
         next(&mut self.0, client, None)
     }
 
-    /// Waits for the next event, for at most `duration`. Returns `None` if none has occurred.
+    /// Waits for the next event, for at most `duration`. Returns `None` if no event has occurred in that time, or if the
+    /// connection has ended.
     ///
     /// # Errors
     /// If the wait is cancelled by a [`Canceller`](crate::Canceller).
@@ -98,7 +104,7 @@ impl Events {
         next(&mut self.0, client, Some(duration))
     }
 
-    /// Returns the next event if one has occurred.
+    /// Reads the data that has arrived, and returns the next event without waiting. Returns `None` if the queue is empty.
     pub fn try_next(&mut self, client: &mut McpClient) -> Option<Event> {
         try_next(&mut self.0, client)
     }

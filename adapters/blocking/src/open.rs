@@ -1,4 +1,4 @@
-//! [`Open`]: connects to a server, opens the connection and lists the tools.
+//! [`open`] and its builder [`Open`]: start a server, open the connection and list the tools, with the options as methods.
 
 use std::fmt;
 use std::future::Future;
@@ -10,7 +10,8 @@ use crate::client::McpClient;
 
 /// Returns a builder that connects to a server. [`Open::wait`] starts the server, opens the connection and lists the tools.
 ///
-/// This is [`McpClient::connect_and_initialize_with`], with the options as methods.
+/// This does the same as [`McpClient::connect_and_initialize_with`]. Each option of [`ConnectOptions`] is a method of the
+/// builder.
 ///
 /// ```no_run
 /// # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod blocking { pub use mcpwire_blocking::open; } }
@@ -26,13 +27,13 @@ pub fn open(def: impl Into<McpServerDef>) -> Open {
     Open { def: def.into(), options: ConnectOptions::default(), timeout: None, connect_timeout: None }
 }
 
-/// Connects to a server with options. Created by [`open`].
+/// A builder that connects to a server. Created by [`open`]. [`Open::wait`] starts the server and opens the connection.
 #[doc(alias = "connect")]
 #[must_use = "a connection is opened by `wait`"]
 pub struct Open {
     def: McpServerDef,
     options: ConnectOptions,
-    /// The timeouts that were set here. They take precedence over those of the definition.
+    /// The timeouts that the methods of the builder have set. They take precedence over the timeouts of `def`.
     timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! [`Pending`]: a request in flight, whose result the program takes later.
+//! [`Pending`]: a request in flight. The program waits for its result later, and can send more requests before.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,22 +9,25 @@ use mcpwire_core::{CallTool, Method, RequestKey, Ticket};
 use crate::client::McpClient;
 use crate::pending_replies::{DroppedHandle, DroppedHandles};
 
-/// A request in flight, whose result the program takes later. Returned by [`McpClient::begin`] and
-/// [`Call::begin`](crate::Call::begin).
+/// A request in flight. The program waits for its result later, and can send more requests before. Returned by
+/// [`McpClient::begin`] and [`Call::begin`](crate::Call::begin).
 ///
-/// Dropping it cancels the request. The server is notified when the client is used next.
+/// Dropping this value cancels the request. The server is notified when the client is used next.
 #[must_use = "dropping it cancels the request"]
 pub struct Pending<M: Method> {
     ticket: Ticket<M>,
-    /// The tool that the request calls, for errors. `None` for other requests, and for calls that do not name their tool.
+    /// The name of the tool that the request calls, for errors. `None` for a request that was sent by [`McpClient::begin`].
     tool: Option<Arc<str>>,
-    /// Checks the result against the output schema of the tool.
+    /// Checks the result of a tool call against the output schema of the tool. Does nothing for other requests.
     check: CheckOutput<M::Result>,
+    /// Receives the key of the request if this value is dropped.
     dropped: DroppedHandles,
+    /// Whether the program has waited for the result or cancelled the request, so that dropping this value does nothing.
     is_done: bool,
 }
 
-/// A function that checks the result of a tool with this name.
+/// A function that checks the result of a tool against its output schema. The arguments are the client, the name of the tool and
+/// the result.
 type CheckOutput<T> = fn(&mut McpClient, &str, &T) -> Result<(), Error>;
 
 impl<M: Method> Pending<M> {
@@ -33,7 +36,7 @@ impl<M: Method> Pending<M> {
         Pending { ticket, tool: None, check: |_, _, _| Ok(()), dropped: client.dropped.clone(), is_done: false }
     }
 
-    /// Returns the key of the request. Its progress notifications contain the same key.
+    /// Returns the key of the request. The progress notifications of the request contain the same key.
     pub fn key(&self) -> RequestKey {
         self.ticket.key()
     }
@@ -44,7 +47,7 @@ impl<M: Method> Pending<M> {
     /// If the request fails, or the wait is cancelled by a [`Canceller`](crate::Canceller).
     ///
     /// # Panics
-    /// If a callback of the call has panicked: with its panic. The call was cancelled.
+    /// If a callback of the call has panicked. The call was cancelled then, and this method panics with the same payload.
     pub fn wait(mut self, client: &mut McpClient) -> Result<M::Result, Error> {
         self.is_done = true;
         let result = client.wait(self.ticket);
@@ -56,7 +59,7 @@ impl<M: Method> Pending<M> {
         Ok(result)
     }
 
-    /// Cancels the request. The server receives the reason.
+    /// Cancels the request, and notifies the server at once. The notification contains `reason`.
     pub fn cancel(mut self, client: &mut McpClient, reason: &str) {
         self.is_done = true;
         client.connection.cancel(self.ticket.key(), reason);
@@ -64,7 +67,8 @@ impl<M: Method> Pending<M> {
 }
 
 impl Pending<CallTool> {
-    /// Sets the tool that the request calls. The result is checked against the output schema of the tool.
+    /// Sets the name of the tool that the request calls. Errors then contain the name, and the result is checked against the
+    /// output schema of the tool.
     pub(crate) fn of_tool(mut self, tool: Arc<str>) -> Self {
         self.tool = Some(tool);
         self.check = McpClient::check_output;

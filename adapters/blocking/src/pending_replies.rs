@@ -1,5 +1,5 @@
-//! [`PendingReplies`]: the requests that the program has begun, with the replies that have already arrived.
-//! [`DroppedHandles`]: the requests and subscriptions whose handles were dropped.
+//! [`PendingReplies`]: the replies to requests that the program has sent and not waited for yet. [`DroppedHandles`]: the requests
+//! and subscriptions to cancel because the program has dropped their handles.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,18 +8,20 @@ use std::sync::{Arc, Mutex};
 use mcpwire_client::{ReplySlots, ReportCallbacks, lock};
 use mcpwire_core::{Notification, RequestKey, SubscriptionKey};
 
-/// The [`Pending`](crate::Pending) requests.
+/// The [`Pending`](crate::Pending) requests, with their callbacks and the replies that have already arrived.
 pub(crate) type PendingReplies = ReplySlots<Callbacks>;
 
-/// The callbacks of a pending request.
+/// The progress and status callbacks of a pending request.
 pub(crate) enum Callbacks {
     Callable(ReportCallbacks<'static>),
-    /// A callback has panicked. Contains the panic, for the program that waits for the reply.
+    /// A callback has panicked. [`Pending::wait`](crate::Pending::wait) resumes the panic with this payload.
     Panicked(Box<dyn Any + Send>),
 }
 
-/// Calls the callback for a notification that belongs to a request. If the callback panics, stores the panic, and returns the
-/// request, which must be cancelled.
+/// Calls the callback for a progress notification or task status of a pending request.
+///
+/// If the callback panics, stores the panic, and returns the key of the request: the caller must cancel the request. Returns
+/// `None` otherwise.
 pub(crate) fn report(replies: &mut PendingReplies, report: &Notification) -> Option<RequestKey> {
     let key = report.request_key()?;
     let callbacks = &mut replies.get_mut(key)?.waiter;
@@ -29,7 +31,8 @@ pub(crate) fn report(replies: &mut PendingReplies, report: &Notification) -> Opt
     Some(key)
 }
 
-/// The requests and subscriptions whose handles were dropped. The client cancels them when it is used next.
+/// The requests and subscriptions whose handles the program has dropped. Handles do not borrow the client, so their `drop` can
+/// only add them to this list. The client cancels them when it is used next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DroppedHandles(Arc<Mutex<Vec<DroppedHandle>>>);
 

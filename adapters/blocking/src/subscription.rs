@@ -11,12 +11,14 @@ use crate::pending_replies::{DroppedHandle, DroppedHandles};
 
 /// A subscription to changes of lists and resources. Returned by [`McpClient::subscribe`].
 ///
-/// The subscription does not borrow the client, so a program can have any number of them. It loses no change, however late the
-/// program takes it: it merges repeated changes of the same list or resource, and replaces the changes of more than 1,024 resources
-/// by one event ([`SubscriptionEvent::ManyResourcesUpdated`]).
+/// A subscription does not borrow the client, so a program can have several subscriptions at a time.
 ///
-/// Dropping it ends the subscription, and the server is notified when the client is used next. [`Subscription::close`] notifies
-/// the server at once.
+/// No change is lost, even if the program takes it late. Repeated changes of the same list or resource are merged into one event
+/// until the program takes it. If more than 1,024 resources change, [`SubscriptionEvent::ManyResourcesUpdated`] replaces their
+/// events.
+///
+/// Dropping this value ends the subscription. The server is notified when the client is used next. [`Subscription::close`]
+/// notifies the server at once.
 #[must_use = "dropping it ends the subscription"]
 pub struct Subscription {
     reader: SubscriptionReader,
@@ -56,7 +58,7 @@ impl McpClient {
         let reader = SubscriptionReader::subscribe(wanted, options, &mut self.connection.io.engine.calls(), now)
             .map_err(|error| self.connection.error(error))?;
         let mut subscription = Subscription { reader, dropped: self.dropped.clone() };
-        // The first event is the acknowledgment (`SubscriptionEvent::Acknowledged`).
+        // The first event is the server's acknowledgment (`SubscriptionEvent::Acknowledged`), or the subscription has ended.
         subscription.next(self)?;
         match subscription.reader.opening_error() {
             Some(error) => Err(self.connection.error(error)),
@@ -70,21 +72,22 @@ mcpwire_client::subscription_methods!();
 impl Subscription {
     /// Waits for the next change. Returns `None` when the subscription has ended.
     ///
-    /// [`SubscriptionEvent::Acknowledged`] means that the subscription was interrupted and is open again. `client` must be the client
-    /// that created the subscription.
+    /// [`SubscriptionEvent::Acknowledged`] means that the subscription was interrupted and is open again. `client` must be the
+    /// client that created the subscription.
     ///
     /// # Errors
-    /// If the wait is cancelled by a [`Canceller`](crate::Canceller); the subscription continues.
+    /// If the wait is cancelled by a [`Canceller`](crate::Canceller). The subscription continues.
     pub fn next(&mut self, client: &mut McpClient) -> Result<Option<SubscriptionEvent>, Error> {
         self.wait(client, None)
     }
 
     /// Waits for the next change, for at most `duration`.
     ///
-    /// Returns `None` if no change has arrived, or if the subscription has ended: then [`Subscription::end`] returns the reason.
+    /// Returns `None` if no change has arrived in that time, or if the subscription has ended. In the second case,
+    /// [`Subscription::end`] returns the reason.
     ///
     /// # Errors
-    /// As [`Subscription::next`].
+    /// If the wait is cancelled by a [`Canceller`](crate::Canceller). The subscription continues.
     pub fn next_within(
         &mut self,
         client: &mut McpClient,
@@ -96,7 +99,8 @@ impl Subscription {
         self.wait(client, Some(duration))
     }
 
-    /// Returns the next change if one has arrived.
+    /// Reads the data that has arrived, and returns the next change without waiting. Returns `None` if no change has arrived, or
+    /// if the subscription has ended.
     pub fn try_next(&mut self, client: &mut McpClient) -> Option<SubscriptionEvent> {
         client.connection.catch_up();
         match self.reader.poll(&mut client.connection.io.engine.calls()) {
@@ -105,12 +109,13 @@ impl Subscription {
         }
     }
 
-    /// Returns an iterator that waits for each change. The iterator ends with the subscription, or when a wait is cancelled.
+    /// Returns an iterator over the changes, which waits for each of them. The iterator ends when the subscription ends, or when
+    /// a [`Canceller`](crate::Canceller) cancels a wait.
     pub fn changes<'s>(&'s mut self, client: &'s mut McpClient) -> Changes<'s> {
         Changes { subscription: self, client }
     }
 
-    /// Ends the subscription, and notifies the server.
+    /// Ends the subscription, and notifies the server at once. `client` must be the client that created the subscription.
     pub fn close(self, client: &mut McpClient) {
         drop(self);
         client.cancel_dropped();

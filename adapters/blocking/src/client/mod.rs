@@ -1,4 +1,4 @@
-//! [`McpClient`]: a connection to one server. This module runs operations and describes the connection.
+//! [`McpClient`]: a connection to one server. This module runs operations, reports the state of the connection, and ends it.
 
 mod opening;
 mod requests;
@@ -17,11 +17,11 @@ pub use opening::with_client;
 
 /// A connection to one server.
 ///
-/// The calling thread does all the work: there is no runtime, and on Unix no other thread. Over HTTP, a background thread sends the
-/// requests.
+/// The calling thread does all the work: there is no runtime, and on Unix no other thread. Over HTTP, a background thread sends
+/// the requests.
 ///
-/// Dropping the client kills the server and all processes that the server started; [`McpClient::shutdown`] ends them step by step.
-/// Over HTTP, dropping the client aborts the pending requests, and ends the session on the server in the background.
+/// Dropping the client kills the server and all processes that the server started; [`McpClient::shutdown`] ends them step by
+/// step. Over HTTP, dropping the client aborts the pending requests, and ends the session on the server in the background.
 ///
 /// # When the connection ends
 ///
@@ -29,8 +29,9 @@ pub use opening::with_client;
 /// returns why. The client does not start the server again, because calls may already have taken effect: connect a new
 /// client, or use `mcpwire::hub`, which restarts servers.
 ///
-/// Over HTTP, a failed request ends nothing: the next one opens a new TCP connection. A session that the server has ended is
-/// opened again, which [`McpClient::events`] reports; interrupted streams and subscriptions are requested again.
+/// Over HTTP, a failed request does not end the connection: the next request opens a new TCP connection. If the server has ended
+/// the session, the client opens a new session, and [`McpClient::events`] reports this. The client also requests interrupted
+/// streams and subscriptions again.
 ///
 /// # Example
 ///
@@ -51,7 +52,7 @@ pub use opening::with_client;
 /// ```
 pub struct McpClient {
     pub(crate) connection: Connection,
-    /// The requests and subscriptions whose handles were dropped.
+    /// The requests and subscriptions to cancel, because the program has dropped their handles.
     pub(crate) dropped: DroppedHandles,
 }
 
@@ -61,13 +62,16 @@ impl McpClient {
         self.connection.io.engine.session().server()
     }
 
-    /// Returns the name of the server in errors: [`McpServerDef::display_name`], or for a pair of streams
+    /// Returns the name of the server in errors.
+    ///
+    /// This is [`McpServerDef::display_name`]. For a pair of streams, it is
     /// [`ConnectOptions::name`](crate::ConnectOptions::name), by default `stream`.
     pub fn server_name(&self) -> &str {
         &self.connection.io.context.name
     }
 
-    /// Returns the definition of the server, or `None` if the client was created with [`McpClient::over`].
+    /// Returns the definition of the server, or `None` if the client was created over the program's own streams, as with
+    /// [`McpClient::over`].
     pub fn definition(&self) -> Option<&McpServerDef> {
         self.connection.io.context.definition.as_deref()
     }
@@ -96,12 +100,12 @@ impl McpClient {
         self.connection.io.engine.session().in_flight()
     }
 
-    /// Returns the number of messages that the client has ignored or rejected, by reason.
+    /// Returns how many messages of the server the client has ignored or rejected, with one counter for each reason.
     pub fn stats(&self) -> Stats {
         self.connection.io.engine.session().stats()
     }
 
-    /// Returns the number of invalid messages from the server, and the beginnings of the last ones.
+    /// Returns the number of invalid messages from the server, and the beginnings of the last invalid messages.
     pub fn invalid_messages(&self) -> InvalidMessages {
         self.connection.io.state.invalid_messages.clone()
     }
@@ -140,10 +144,10 @@ impl McpClient {
 
     /// Ends the server step by step: closes its input, waits, terminates its processes, waits, and kills them.
     ///
-    /// With the default [`GracePeriods`], this takes at most 5 s. Over HTTP, this ends the session on the server, and waits for the
-    /// response for at most [`GracePeriods::after_close`].
+    /// With the default [`GracePeriods`], this takes at most 5 s. Over HTTP, this ends the session on the server, and waits for
+    /// the response for at most [`GracePeriods::after_close`].
     ///
-    /// With an authorizer, this then waits for its token refresh, if one was sent, at most 10 s with
+    /// If a token refresh of the connection's authorizer is in progress, this also waits for the refresh: at most 10 s with
     /// `mcpwire::oauth::OAuth`. If the program ends before the new token is stored, the login may be lost.
     ///
     /// # Errors
@@ -157,19 +161,19 @@ impl McpClient {
 
     /// Kills the server and all processes that it started. Pending requests fail.
     ///
-    /// This waits for the exit of the server.
+    /// This waits for the exit of the server. Dropping the client kills the server, too.
     pub fn kill(&mut self) {
         let no_grace =
             GracePeriods { after_close: std::time::Duration::ZERO, after_terminate: std::time::Duration::ZERO };
         self.connection.shut_down(no_grace);
     }
 
-    /// Runs an operation to its end.
+    /// Runs an operation of the core, such as a listing of all pages, to its end.
     pub(crate) fn run<O: Operation>(&mut self, operation: O) -> Result<O::Output, Error> {
         self.run_reporting(operation, &mut |_| {})
     }
 
-    /// Runs an operation to its end, and calls `on_report` with its progress notifications and task statuses.
+    /// Runs an operation of the core to its end, and calls `on_report` with its progress notifications and task statuses.
     pub(crate) fn run_reporting<O: Operation>(
         &mut self,
         mut operation: O,
@@ -191,14 +195,14 @@ impl McpClient {
         }
     }
 
-    /// Waits for the result of a [`Pending`](crate::Pending) request.
+    /// Waits for the result of a [`Pending`](crate::Pending) request, and decodes it.
     pub(crate) fn wait<M: Method>(&mut self, ticket: Ticket<M>) -> Result<M::Result, Error> {
         let mut reply = self.connection.wait(ticket.key(), M::NAME, &mut |_| {})?;
         let result = ticket.decode_mut(&mut reply);
         result.map_err(|error| self.connection.error(error))
     }
 
-    /// Cancels the requests and subscriptions whose handles were dropped.
+    /// Cancels the requests and subscriptions whose handles the program has dropped. Called before each request and each wait.
     #[inline]
     pub(crate) fn cancel_dropped(&mut self) {
         if self.connection.expects_replies() || self.connection.io.engine.session().subscriptions() > 0 {

@@ -1,4 +1,5 @@
-//! Starts a server or connects to it, and opens the connection.
+//! The constructors of [`McpClient`], which start a server or connect to it, and [`McpClient::initialize`], which opens the
+//! connection.
 
 use std::io::{self, Read, Write};
 use std::mem;
@@ -15,9 +16,9 @@ use crate::pending_replies::DroppedHandles;
 use crate::transport::{Threads, Transport, launched};
 
 impl McpClient {
-    /// Starts a server without opening the connection.
+    /// Starts a server without opening the connection. Over HTTP, this sends nothing.
     ///
-    /// [`McpClient::initialize`] opens the connection. Over HTTP, this sends nothing. [`open`](crate::open()) does all in one call.
+    /// Then call [`McpClient::initialize`] to open the connection. [`open`](crate::open()) does all steps in one call.
     ///
     /// # Errors
     /// If the server's process cannot be started, or the definition is invalid.
@@ -27,7 +28,7 @@ impl McpClient {
 
     /// Starts a server with options, without opening the connection.
     ///
-    /// [`McpClient::initialize`] opens it, and [`McpClient::list_tools`] lists the tools.
+    /// Then call [`McpClient::initialize`] to open the connection, and [`McpClient::list_tools`] to list the tools.
     ///
     /// # Errors
     /// If the server's process cannot be started, or the definition or an option is invalid.
@@ -44,11 +45,14 @@ impl McpClient {
 
     /// Creates a client over a pair of streams, such as the halves of a socket.
     ///
-    /// The streams carry one message per line. A thread of this program can be at the other end: see [`std::io::pipe`].
-    /// [`ConnectOptions::name`] names the server. An error of a stream ends the connection. Pending calls fail with its text.
+    /// The streams carry one message per line. [`ConnectOptions::name`] sets the name of the server in errors. The server may be
+    /// a thread of this program: [`std::io::pipe`] creates streams for that.
     ///
-    /// One thread reads and one writes. The reading thread owns the reader until the end of the stream. If both halves are one
-    /// socket, keep a clone, and shut the socket down after [`McpClient::shutdown`]: otherwise the peer sees no end of the stream.
+    /// An error of a stream ends the connection. Pending calls fail with the text of the error.
+    ///
+    /// The client starts two threads: one reads, and one writes. The reading thread owns the reader until the end of the stream.
+    /// If both streams are one socket, keep a clone of the socket, and shut it down after [`McpClient::shutdown`]. Otherwise, the
+    /// server does not see the end of the stream.
     #[doc(alias = "from_stream")]
     pub fn over(
         reader: impl Read + Send + 'static,
@@ -64,7 +68,8 @@ impl McpClient {
 
     /// Starts a server, opens the connection and lists the server's tools.
     ///
-    /// If the server has no tools, [`McpClient::tools`] is empty. [`open`](crate::open()) does the same, with options as methods.
+    /// A server without tools is not an error: [`McpClient::tools`] returns an empty list. [`open`](crate::open()) does the same,
+    /// with options as methods.
     ///
     /// # Errors
     /// If the server cannot be started or reached, if it has no protocol version in common with the client, or if one of the
@@ -76,7 +81,8 @@ impl McpClient {
     /// Starts a server with options, opens the connection and lists the server's tools.
     ///
     /// # Errors
-    /// As [`McpClient::connect_and_initialize`].
+    /// If the server cannot be started or reached, if it has no protocol version in common with the client, or if one of the
+    /// requests fails.
     pub fn connect_and_initialize_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
         let mut client = Self::connect_with(def, options)?;
         if OpeningOutcome::lists_tools(client.initialize()?) {
@@ -87,11 +93,12 @@ impl McpClient {
 
     /// Opens the connection: negotiates the protocol version, and requests the server's info and capabilities.
     ///
-    /// Some legacy servers exit when they receive `server/discover`. The client restarts such a server, and opens the connection with
-    /// `initialize`. This method does not list the tools: see [`McpClient::list_tools`].
+    /// Some legacy servers exit when they receive `server/discover`. The client restarts such a server, and opens the connection
+    /// with `initialize`. This method does not list the tools: see [`McpClient::list_tools`].
     ///
     /// # Errors
-    /// If the server exits, does not answer in time, refuses the connection, or has no protocol version in common with the client.
+    /// If the server exits, does not answer in time, refuses the connection, or has no protocol version in common with the
+    /// client.
     #[doc(alias = "server/discover")]
     pub fn initialize(&mut self) -> Result<&ServerInfo, Error> {
         let start = self.connection.now();
@@ -136,7 +143,7 @@ impl McpClient {
     }
 }
 
-/// Starts a server, runs `f` with the client, and ends the server.
+/// Starts a server, opens the connection, runs `f` with the client, and ends the server. Returns the value of `f`.
 ///
 /// ```no_run
 /// # mod mcpwire { pub use mcpwire_blocking::McpServerDef; pub mod blocking { pub use mcpwire_blocking::with_client; } }
@@ -155,7 +162,7 @@ pub fn with_client<T>(def: &McpServerDef, f: impl FnOnce(&mut McpClient) -> T) -
     Ok(value)
 }
 
-/// Starts the process of a server.
+/// Starts the process of a server, or lets the program's launcher start it, and connects a transport to its pipes.
 fn start_server(def: &McpServerDef, launcher: Option<&dyn Launcher>) -> Result<(Process, Box<dyn Transport>), Error> {
     let server = def.display_name();
     let (process, transport) = match RunningServer::start(def, launcher).map_err(|error| Error::new(server, error))? {

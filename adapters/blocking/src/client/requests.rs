@@ -14,7 +14,7 @@ use crate::transport::Io;
 impl McpClient {
     mcpwire_client::request_methods!(blocking);
 
-    /// Sends a request of the method `M`, and waits for its result.
+    /// Sends a request of the method `M`, and waits for its result. Use this for requests that have no method of their own.
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
@@ -26,15 +26,17 @@ impl McpClient {
 
     /// Sends a request of the method `M` without waiting for its result.
     ///
-    /// Any number of requests may be pending. [`Pending::wait`] returns their results, in any order.
+    /// Any number of requests can be pending. [`Pending::wait`] waits for the result. The program can wait for several results in
+    /// any order.
     pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
         let options = self.caller_options(options);
         self.begin_with(ReportCallbacks::default(), |_, calls, now| Ok(calls.request(params, &options, now)?))
     }
 
-    /// Reads and processes messages of the server for `duration`.
+    /// Reads and processes messages of the server for `duration`, such as notifications and requests for the program's handlers.
     ///
-    /// Without this, the client reads only while it waits for a response. A server that sends much in between must wait.
+    /// Otherwise, the client reads only while one of its methods waits. A server that sends much between two calls blocks
+    /// meanwhile.
     pub fn listen(&mut self, duration: Duration) -> Result<(), Error> {
         self.cancel_dropped();
         let until = self.connection.now() + duration;
@@ -44,7 +46,7 @@ impl McpClient {
         }
     }
 
-    /// Passes a notification to the engine, and writes it as far as possible without waiting.
+    /// Sends a notification to the server, as far as possible without waiting. The next use of the client sends the rest.
     fn send_notification(
         &mut self,
         send: impl FnOnce(&mut Calls<'_>, Timestamp) -> Result<(), SendError>,
@@ -55,16 +57,16 @@ impl McpClient {
         Ok(())
     }
 
-    /// Returns the options with the trace context and the observer's data of the calling code.
+    /// Returns a copy of the options, with the trace context of the calling code and the observer's data about that code.
     pub(crate) fn caller_options(&self, options: &RequestOptions) -> RequestOptions {
         self.connection.io.context.with_caller_context(options, None).into_owned()
     }
 
-    /// Requests the list of tools, and stores it.
+    /// Requests the list of tools from the server, and stores the list in the client.
     fn load_tools(&mut self) -> Result<Tools, Error> {
         let options = self.caller_options(&RequestOptions::new());
         let list = self.run(ToolListing::new(options))?;
-        // A list is larger than most responses, and the next request may be sent much later.
+        // The buffers are freed, because a list is larger than most responses, and the next request may be sent much later.
         self.connection.io.engine.shrink();
         Ok(Tools::new(list))
     }
@@ -77,7 +79,7 @@ impl McpClient {
         self.connection.handlers.set_roots(roots);
     }
 
-    /// Sends a request, and returns its handle.
+    /// Sends a request by calling `send`, and returns the handle with which the program waits for the result.
     pub(crate) fn begin_with<M: Method>(
         &mut self,
         callbacks: ReportCallbacks<'static>,
@@ -86,7 +88,7 @@ impl McpClient {
         self.cancel_dropped();
         self.connection.check_authorization();
         if self.connection.io.engine.session().keeps_answers_to::<M>() {
-            // The server may have reported a change that makes a cached response stale.
+            // A change that the server has reported may make the cached response stale, so it must be read first.
             self.connection.catch_up();
         }
         let now = self.connection.now();

@@ -1,4 +1,4 @@
-//! The end of a connection: its shutdown, and what errors tell of it.
+//! The end of a connection: the shutdown, and errors that contain the server's exit status and last output.
 
 use std::io;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use mcpwire_process::{Process, ProcessShutdown, ShutdownAction};
 use super::Connection;
 use crate::transport::Io;
 
-/// Maximum time for the `DELETE` of an HTTP session after the client was dropped.
+/// Maximum time for the `DELETE` request that ends an HTTP session after the client was dropped. Then the request is aborted.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Connection {
@@ -22,12 +22,13 @@ impl Connection {
         if self.io.engine.session().phase() != Phase::Closed {
             return None;
         }
-        // The engine reports no end of a connection that it wants to open again.
+        // An engine that has asked for a restart does not report the end of the connection. The server has ended it.
         let reason = self.io.state.lifecycle.close_reason().cloned().unwrap_or(CloseReason::ByServer);
         Some(ConnectionEnd::new(reason, self.process_report()))
     }
 
-    /// Ends the server step by step.
+    /// Ends the server step by step, and waits for its exit for as long as the grace periods allow. Then notifies the hooks of
+    /// the end.
     pub(crate) fn shut_down(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         let report = self.stop(grace_periods);
         if self.io.context.hooks.is_some() {
@@ -40,7 +41,7 @@ impl Connection {
         self.flush();
         self.io.engine.close();
         while let Some(event) = self.next_event() {
-            // The server is being ended, so handlers are not called.
+            // The program's handlers are not called, because their answers could not be sent any more.
             if !matches!(event, Event::ServerRequest(_)) {
                 self.handle_event(event);
             }
@@ -78,7 +79,7 @@ impl Connection {
         }
     }
 
-    /// Notifies the hooks of the end of the connection, and drops them.
+    /// Notifies the program's hooks of the end of the connection and the exit of the server, and drops the hooks.
     #[cold]
     fn end_hooks(&mut self, exit: Option<Exit>) {
         while self.next_event().is_some() {}
@@ -89,7 +90,7 @@ impl Connection {
     }
 }
 
-/// Errors of the client, with what is known of a connection that has ended.
+/// Conversions to errors of the client. If the connection has ended, an error contains the server's exit status and last output.
 impl Connection {
     #[cold]
     pub(crate) fn error(&mut self, error: impl Into<RequestError>) -> Error {
@@ -122,8 +123,8 @@ impl Drop for Connection {
             self.io.engine.close();
             self.end_hooks(None);
         }
-        // Ended before the transport closes the server's input: a server that exits by itself would leave descendants that have left
-        // its process group, and that can then no longer be found.
+        // The process is killed before the transport closes the server's input. If the server exited by itself, its descendants
+        // in other process groups could no longer be found.
         self.io.process = None;
     }
 }

@@ -1,4 +1,4 @@
-//! [`Connection`]: an engine, its transport, and the process at the other end, with the loop that drives them.
+//! [`Connection`]: the loop in which the calling thread drives the engine, its transport and the server's process.
 
 mod end;
 
@@ -23,18 +23,19 @@ pub(crate) struct Connection {
     pub(crate) io: Io,
     transport: Box<dyn Transport>,
     pub(crate) handlers: Arc<ConnectionHandlers>,
-    /// The requests of the server that handlers are processing.
+    /// The server's requests that the program's handlers are processing.
     answers: PendingAnswers,
     canceller: Canceller,
     replies: PendingReplies,
     /// The queues of [`Notifications`](crate::Notifications) and [`Events`](crate::Events).
     pub(crate) consumers: EventConsumers,
-    /// Number of consecutive reads since a deadline has passed.
+    /// Number of consecutive reads since a deadline has passed. At [`MAX_READS`], the timeout is no longer delayed.
     late_reads: usize,
 }
 
-/// Maximum number of consecutive reads in [`Connection::catch_up`], and of those that delay a timeout. 64: 1 MiB, at 16 KiB or
-/// more each.
+/// Maximum number of consecutive reads in [`Connection::catch_up`], and maximum number of reads that delay a timeout.
+///
+/// These reads contain at least 1 MiB, because a read is 16 KiB or more if the server sends continuously.
 const MAX_READS: usize = 64;
 
 impl Connection {
@@ -76,18 +77,20 @@ impl Connection {
         self.io.clock.now()
     }
 
-    /// Registers a request whose reply is stored until the program waits for it. Its callbacks are called whenever the
-    /// connection reads.
+    /// Registers a request that the program has sent without waiting. Its reply is stored until the program waits for it.
+    ///
+    /// `callbacks` receive its progress notifications and task statuses, whenever the connection reads.
     pub(crate) fn expect(&mut self, key: RequestKey, callbacks: ReportCallbacks<'static>) {
         self.replies.add(key, Callbacks::Callable(callbacks));
     }
 
-    /// Returns whether [`Connection::expect`] was called for requests whose replies were not taken.
+    /// Returns whether there are requests of [`Connection::expect`] whose replies the program has not taken.
     pub(crate) fn expects_replies(&self) -> bool {
         !self.replies.is_empty()
     }
 
-    /// Begins to open the connection, and drives the engine until it is open, closed, or to be opened again after a restart.
+    /// Begins to open the connection, and drives the engine until the opening has succeeded or failed, or the server must be
+    /// restarted.
     pub(crate) fn open(&mut self, now: Timestamp) -> Result<OpeningOutcome, Error> {
         let sent = self.io.engine.calls().initialize(now);
         sent.map_err(|error| self.error(error))?;
@@ -109,7 +112,11 @@ impl Connection {
         }
     }
 
-    /// Drives the engine until the request of this method has ended.
+    /// Drives the engine until the reply to this request arrives, or the request fails. `method` is the name of its method, for
+    /// errors.
+    ///
+    /// The progress notifications and task statuses of the request go to `on_report`. A request of [`Connection::expect`] has its
+    /// own callbacks instead.
     pub(crate) fn wait(
         &mut self,
         key: RequestKey,
@@ -130,8 +137,8 @@ impl Connection {
             while let Some(event) = self.next_event() {
                 match event {
                     Event::Reply(reply) if reply.key() == key => {
-                        // After a timeout, the engine has a notification for the server to send. When the connection has ended,
-                        // the event that says why follows.
+                        // After a timeout, the engine has a cancellation to send. After the end of the connection, the event with
+                        // the reason follows.
                         if reply.error().is_some() {
                             self.handle_events();
                             self.flush();
@@ -140,7 +147,7 @@ impl Connection {
                     }
                     Event::Notification(ref report) if report.request_key() == Some(key) => {
                         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| on_report(report))) {
-                            // `on_report` has panicked, so the caller no longer waits for the reply.
+                            // `on_report` has panicked, so nobody waits for the reply any more.
                             self.cancel(key, "the caller has panicked");
                             resume_unwind(panic);
                         }
@@ -161,19 +168,19 @@ impl Connection {
         }
     }
 
-    /// Cancels a request. The server receives the reason.
+    /// Cancels a request, drops its reply, and notifies the server. The notification contains `reason`.
     pub(crate) fn cancel(&mut self, key: RequestKey, reason: &str) {
         drop(self.replies.take(key));
         let now = self.now();
         self.io.engine.calls().cancel(key, Some(reason), now);
-        // The engine reports the end of the request at once.
+        // This returns at once, because the engine has already failed the request.
         let _ = self.wait(key, "a request", &mut |_| {});
         self.flush();
     }
 
-    /// Drives the engine until `poll` returns a value. Returns `None` when the connection has ended or the time is `until`.
+    /// Drives the engine until `poll` returns a value. Returns `None` when the connection has ended or the time `until` has come.
     ///
-    /// `awaited` is what the error names if a [`Canceller`] ends the wait.
+    /// If a [`Canceller`] ends the wait, the error contains `awaited` as the name of the wait.
     pub(crate) fn wait_for<T>(
         &mut self,
         awaited: &'static str,
@@ -183,7 +190,7 @@ impl Connection {
         loop {
             self.handle_events();
             if let Some(value) = poll(&mut self.io.engine) {
-                // After a deadline, the engine has a notification for the server to send.
+                // If a timeout has occurred in the meantime, the engine has a cancellation to send.
                 self.flush();
                 return Ok(Some(value));
             }
@@ -204,7 +211,7 @@ impl Connection {
         }
     }
 
-    /// Reads and processes the data that has arrived, without waiting.
+    /// Reads and processes the data that has already arrived, without waiting. Reads at most [`MAX_READS`] times.
     pub(crate) fn catch_up(&mut self) {
         for _ in 0..MAX_READS {
             // The error is ignored, because the next call reports it.
@@ -216,14 +223,14 @@ impl Connection {
         }
     }
 
-    /// Writes pending bytes, as far as possible without waiting.
+    /// Writes the engine's output, or over HTTP starts its requests, as far as possible without waiting.
     pub(crate) fn flush(&mut self) {
         if self.io.engine.stream().is_none_or(|engine| !engine.transmit().is_empty()) {
             self.transport.flush(&mut self.io);
         }
     }
 
-    /// Returns a canceller that can wake this thread.
+    /// Returns the canceller of this connection. The first call creates its waker, with which it wakes the client's thread.
     pub(crate) fn canceller(&mut self) -> io::Result<&Canceller> {
         if !self.canceller.has_waker() {
             self.canceller.set_waker(self.transport.waker()?);
@@ -235,7 +242,7 @@ impl Connection {
         self.io.process.as_ref().and_then(Process::pid)
     }
 
-    /// Replaces a server that has exited when it received `server/discover`.
+    /// Replaces a server that has exited when it received `server/discover`, and resets the state for the new process.
     pub(crate) fn restart(
         &mut self,
         engine: AnyEngine,
@@ -276,8 +283,8 @@ impl Connection {
         }
         if deadline.is_some_and(|deadline| deadline <= now) {
             if self.io.has_read && self.late_reads < MAX_READS {
-                // A response that had arrived counts, although the program did not wait for it until now. The caller handles it, and
-                // then comes back.
+                // The data was read late, because the program did not wait for it. A response in it is still valid. The caller
+                // handles the data before it calls `turn` again.
                 self.late_reads += 1;
                 return Ok(());
             }
@@ -309,17 +316,17 @@ impl Connection {
         }
     }
 
-    /// Updates the state of the client, and adds the event to the queues.
+    /// Updates the state of the client for an event, and adds the event to the program's queues.
     fn update(&mut self, event: Event) {
         self.io.state.handle_event(&event, &mut self.io.engine.calls());
-        // Nobody waits for a queue: the thread that would is this one.
+        // There is no task to wake: only this thread could wait for a queue.
         let dropped = self.consumers.push(event, &mut Vec::new());
         if let Some(hooks) = &self.io.context.hooks {
             hooks.dropped(dropped);
         }
     }
 
-    /// Polls the program's handlers, and sends the complete answers.
+    /// Polls the program's handlers, and sends the answers that are complete.
     fn poll_handlers(&mut self) {
         for answer in self.answers.poll(&mut Context::from_waker(&self.canceller.handler_waker())) {
             let now = self.now();
@@ -327,13 +334,14 @@ impl Connection {
         }
     }
 
-    /// Tells the engine if the authorization of the requests has changed.
+    /// Checks whether the authorization of the requests has changed, for example to another account. If so, the engine and the
+    /// client drop the cached data of the previous authorization.
     #[inline]
     pub(crate) fn check_authorization(&mut self) {
         self.io.state.check_authorization(&mut self.io.engine);
     }
 
-    /// Returns the next event, after passing it to the hooks.
+    /// Returns the next event of the engine, after reporting it to the program's hooks. `None` if there is no event.
     #[inline]
     fn next_event(&mut self) -> Option<Event> {
         self.check_authorization();

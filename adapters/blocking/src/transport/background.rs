@@ -1,4 +1,4 @@
-//! [`Background`]: sends HTTP requests on the background thread.
+//! [`Background`]: an HTTP client that sends its requests on the background thread.
 
 use std::future::{poll_fn, ready};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use mcpwire_client::http::{HttpClient, ResponseFuture};
 use mcpwire_core::http::{Exchange, Failure, FailureKind};
 use mcpwire_smol::{Runtime as _, Smol, spawn, start};
 
-/// An HTTP client that sends requests on the background thread of [`spawn`], without being polled by the caller. The caller reads
-/// the body of the response.
+/// An HTTP client that sends its requests on the background thread of [`spawn`]. A request continues while the caller does not
+/// poll its future.
 ///
-/// Dropping the future aborts the request.
+/// The caller reads the body of the response. Dropping the future aborts the request.
 #[derive(Clone)]
 pub(super) struct Background(Arc<dyn HttpClient>);
 
@@ -23,7 +23,7 @@ impl Background {
         Background(client)
     }
 
-    /// Sends a request without waiting for the response, and aborts it after `limit`.
+    /// Sends a request without waiting for the response. If no response has arrived after `limit`, the request is aborted.
     pub(super) fn detach(&self, exchange: Exchange, limit: Duration) {
         // Panics are caught because a client calls this in `drop`, where a second panic would abort the program.
         let Ok(mut response) = catch_panic(|| self.0.send(exchange)) else { return };

@@ -1,4 +1,4 @@
-//! The async streams of a server that a launcher has started. Threads of this client poll them.
+//! Connects to a server that the program's launcher has started. Its streams are async, so threads of this client poll them.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, Read, Write};
@@ -12,7 +12,8 @@ use mcpwire_process::EndOfStream;
 
 use super::Threads;
 
-/// Starts the threads for the streams. Also returns the handle that controls the server.
+/// Starts the threads that poll the streams and the exit of a launched server. Returns the transport, and the handle with which
+/// the client terminates and kills the server.
 pub(crate) fn start(server: LaunchedServer) -> io::Result<(Threads, LaunchedServerHandle)> {
     let LaunchedServer { reader, writer, stderr, exit, handle } = server;
     let stderr = stderr.map(|stderr| Box::new(BlockingReader(stderr)) as Box<dyn Read + Send>);
@@ -42,7 +43,7 @@ impl Write for BlockingWriter {
     }
 }
 
-/// Runs a future to its end on this thread, such as the `login` of an `OAuth`.
+/// Runs a future to its end on this thread, and returns its output. Use it for async functions such as `OAuth::login`.
 #[cfg_attr(not(feature = "http"), expect(unreachable_pub, reason = "only the module `http` exports it"))]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);

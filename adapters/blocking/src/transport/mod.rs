@@ -1,4 +1,5 @@
-//! Transports: the pipes of a child process (Unix), other streams with a thread for each direction, and HTTP.
+//! [`Transport`]: moves the bytes between an engine and a server. Implemented for the pipes of a child process (Unix), for other
+//! streams with a thread for each direction, and for HTTP.
 
 #[cfg(feature = "http")]
 mod background;
@@ -25,7 +26,7 @@ use crate::cancel::ThreadWaker;
 use mcpwire_client::{Clock, ConnectionContext, ConnectionState, Direction, Stderr, Tracer};
 use mcpwire_process::{EndOfStream, Process};
 
-/// The engine of a connection, the process of the server, and what both tell the program. A [`Transport`] connects the two.
+/// The parts of a connection that a [`Transport`] uses: the engine, the server's process, and the program's callbacks.
 pub(crate) struct Io {
     pub(crate) engine: AnyEngine,
     pub(crate) process: Option<Process>,
@@ -39,34 +40,36 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    /// Returns whether the exit of the server's process was seen.
+    /// Returns whether the server's process is known to have exited. Does not ask the system.
     #[cfg(unix)]
     fn has_exited(&self) -> bool {
         self.process.as_ref().is_some_and(|process| process.exit().is_some())
     }
 
-    /// Records the exit of the server's process, if it has exited.
+    /// Asks the system whether the server's process has exited, and records its exit status if so.
     fn observe_exit(&mut self) {
         if let Some(process) = &mut self.process {
             process.observe();
         }
     }
 
-    /// Passes the end of the stream to the engine.
+    /// Passes the end of the stream to the engine, with the exit status or the error of the stream.
     fn end(&mut self, end_of_stream: &mut EndOfStream, now: Timestamp) {
         if let Some(engine) = self.engine.stream() {
             end_of_stream.deliver(self.process.as_ref(), engine, now);
         }
     }
 
-    /// Ends the connection because a stream panicked.
+    /// Ends the connection because the program's stream has panicked. Pending requests fail with the message of the panic.
     fn fail(&mut self, message: String) {
         let why = self.context.panics.report_transport(message);
         self.engine.close_failed(why);
     }
 }
 
-/// Passes bytes of the stream to the tracer and the hooks. Not a method of [`Io`], because the bytes are borrowed from its engine.
+/// Reports bytes that were sent or received to the program's trace callback and hooks.
+///
+/// This is not a method of [`Io`], because `bytes` is borrowed from its engine.
 #[inline]
 fn observe(tracer: &mut Option<Tracer>, context: &ConnectionContext, direction: Direction, bytes: &[u8]) {
     if let Some(tracer) = tracer {
@@ -77,26 +80,28 @@ fn observe(tracer: &mut Option<Tracer>, context: &ConnectionContext, direction: 
     }
 }
 
-/// Moves the bytes of an engine, or its HTTP exchanges.
+/// Moves the bytes between an engine and a server, or sends the engine's HTTP requests.
 pub(crate) trait Transport: Send {
-    /// Waits for I/O, the waker or the time `until`, then reads and writes without blocking. Returns the time after the wait.
+    /// Waits until data can be read or written, the waker is called, or the time `until` has come. Then reads and writes without
+    /// blocking, and returns the time after the wait.
     fn turn(&mut self, io: &mut Io, until: Option<Timestamp>) -> io::Result<Timestamp>;
 
-    /// Returns whether the next [`Transport::turn`] returns at once, because data is available.
+    /// Returns whether received data is left that the next [`Transport::turn`] passes to the engine without waiting.
     fn has_more(&self) -> bool {
         false
     }
 
-    /// Writes as much as possible without waiting.
+    /// Writes the engine's output as far as possible without waiting.
     fn flush(&mut self, io: &mut Io);
 
-    /// Closes the stream to the server.
+    /// Closes the stream to the server, so that the server can exit by itself.
     fn close_input(&mut self) {}
 
-    /// Waits until the server exits, writes output, or the time `until`. Discards the output.
+    /// Waits until the server exits or writes output, or the time `until` has come. Discards the output.
     fn wait_for_exit(&mut self, _: &mut Io, _: Timestamp) {}
 
-    /// Returns whether the exit of the server ends [`Transport::wait_for_exit`].
+    /// Returns whether [`Transport::wait_for_exit`] returns when the server exits. If not, the caller must check for the exit at
+    /// intervals.
     fn reports_exit(&self) -> bool {
         false
     }
@@ -106,9 +111,10 @@ pub(crate) trait Transport: Send {
         false
     }
 
-    /// Returns a waker with which another thread ends the wait of [`Transport::turn`].
+    /// Creates a waker with which another thread ends the wait of [`Transport::turn`]. Called at most once for each transport.
     fn waker(&mut self) -> io::Result<ThreadWaker>;
 
-    /// Ends the HTTP session in the background, for at most this duration. Called when the client is dropped while connected.
+    /// Ends the HTTP session on the server in the background, for at most this duration. Called when a connected client is
+    /// dropped.
     fn close_in_background(&mut self, _: &mut Io, _: Duration) {}
 }

@@ -1,7 +1,7 @@
 //! [`Pipes`]: the pipes of a child process on Unix. The calling thread polls the pipes and the exit of the process.
 //!
-//! The thread writes and reads in turns, so that a server that writes much before it reads causes no deadlock. Each wait ends with
-//! the engine's next deadline.
+//! The thread alternates between writing and reading. Otherwise, a server that fills its output pipe before it reads would cause
+//! a deadlock. Each wait ends at the engine's next deadline.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -17,16 +17,17 @@ use crate::cancel::ThreadWaker;
 use mcpwire_client::Direction;
 use mcpwire_process::{EndOfStream, ExitPolling, Process};
 
-/// Maximum duration of a wait without a descriptor to wait for.
+/// Maximum duration of a wait if all descriptors are closed. The thread then sleeps, and the caller checks for the exit again.
 const MAX_SLEEP: Duration = Duration::from_millis(20);
 
-/// Maximum duration of a wait for standard output alone.
+/// Maximum duration of a wait for standard output alone. Other descriptors are polled after that.
 const OUTPUT_WAIT: Duration = Duration::from_millis(2);
 
-/// Maximum time of one wait for descriptors: a day. Systems refuse times that are much longer, such as [`Duration::MAX`].
+/// Maximum duration of one wait for descriptors: a day. Systems refuse much longer timeouts, such as [`Duration::MAX`].
 const MAX_POLL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Maximum number of consecutive waits for standard output alone, so that a busy output does not starve the other descriptors.
+/// Maximum number of consecutive waits for standard output alone. Without a limit, a busy output would starve the other
+/// descriptors.
 const MAX_OUTPUT_WAITS: u32 = 16;
 
 pub(crate) struct Pipes {
@@ -66,10 +67,9 @@ impl Pipes {
         })
     }
 
-    /// Waits for standard output alone, for at most `limit`. Returns whether it is readable.
+    /// Waits for standard output alone, for at most `limit`. Returns whether standard output is readable.
     ///
-    /// Most responses arrive within this time. Polling the other descriptors, too, would be the most expensive part of a call, and
-    /// they can wait for some milliseconds.
+    /// Most responses arrive within [`OUTPUT_WAIT`]. Polling all descriptors for them would be the most expensive part of a call.
     fn wait_for_output(&self, limit: Duration) -> io::Result<bool> {
         let Some(stdout) = &self.stdout else { return Ok(false) };
         let mut list = [PollFd::new(stdout, PollFlags::IN)];
@@ -77,7 +77,8 @@ impl Pipes {
         Ok(!list[0].revents().is_empty())
     }
 
-    /// Polls all descriptors, `stdout` only if `read`, and `stdin` only if `write`.
+    /// Waits until a descriptor is ready, for at most `timeout`, and returns which are ready. Polls standard output only if
+    /// `read`, and standard input only if `write`.
     fn wait(
         &self,
         process: Option<&Process>,
@@ -101,7 +102,8 @@ impl Pipes {
             std::thread::sleep(timeout.unwrap_or(MAX_SLEEP).min(MAX_SLEEP));
             return Ok(Readiness::default());
         };
-        // An array, so that a wait allocates nothing. A descriptor that is watched stands in for each that is not.
+        // The list is an array, so that a wait allocates nothing. `poll` needs a descriptor for each entry: an unused entry
+        // contains any open descriptor, with no events to wait for.
         let mut list = watched.map(|(fd, flags)| match fd {
             Some(fd) => PollFd::from_borrowed_fd(fd, flags),
             None => PollFd::from_borrowed_fd(any, PollFlags::empty()),
@@ -124,7 +126,7 @@ impl Pipes {
                 return;
             }
             Err(error) if is_transient(&error) && !io.has_exited() => return,
-            // The pipe is empty after the exit: a child of the server may hold it open, so no end of the stream follows.
+            // The server has exited, and the pipe is empty. A child of the server may hold the pipe open, so this is the end.
             Err(error) if is_transient(&error) => None,
             end => end.err(),
         };
@@ -151,7 +153,7 @@ impl Pipes {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // The output of the server or its exit shows whether it has ended.
+                // This is not the end of the connection yet: the output or the exit of the server tells why its input has failed.
                 Err(error) => {
                     self.stdin = None;
                     self.end_of_stream.input_broke(&error, io.clock.now());
@@ -162,7 +164,7 @@ impl Pipes {
 
     fn read_stderr(&mut self, io: &mut Io) {
         let mut buffer = [0; 8 * 1024];
-        // A limit, so that a server that floods its standard error does not delay responses.
+        // The number of reads is limited, so that a server that writes much to standard error does not delay its responses.
         for _ in 0..16 {
             let Some(stderr) = &mut self.stderr else { return };
             match stderr.read(&mut buffer) {
@@ -176,10 +178,10 @@ impl Pipes {
         }
     }
 
-    /// Reports the end of the stream to the engine, when the output, the exit and standard error are complete or overdue.
+    /// Passes the end of the stream to the engine, once the output, standard error and the exit status are complete or overdue.
     fn check_end(&mut self, io: &mut Io, now: Timestamp) {
         if io.has_exited() {
-            // The rest of standard error is in the pipe, and is read below.
+            // All that the server has written to standard error is in the pipe, and is read below.
             self.end_of_stream.stderr_ended();
         }
         if self.end_of_stream.poll(io.process.as_mut(), self.exit_polling, now) {
@@ -195,7 +197,7 @@ impl Transport for Pipes {
         self.write(io);
         let now = io.clock.now();
         if !self.reports_exit() {
-            // Also before the wait, which ends when the exit is to be checked again.
+            // The exit is checked before the wait, too. The wait ends when the next check is due.
             self.check_end(io, now);
         }
         if self.end_of_stream.is_over() {
@@ -205,7 +207,7 @@ impl Transport for Pipes {
         let write = !engine.transmit().is_empty();
         let read = engine.space().is_some();
         let until = [until, self.end_of_stream.deadline()].into_iter().flatten().min();
-        // All output of a process that has exited is already in the pipe, so the turn does not wait.
+        // If the process has exited, all its output is already in the pipe, so the turn does not wait.
         let has_exited = io.has_exited();
         let left = |now| until.map(|at| at.duration_since(now));
         let output_wait = left(now).map_or(OUTPUT_WAIT, |left| left.min(OUTPUT_WAIT));
@@ -255,7 +257,7 @@ impl Transport for Pipes {
 
     fn wait_for_exit(&mut self, io: &mut Io, until: Timestamp) {
         let timeout = until.duration_since(io.clock.now());
-        // Output is read and discarded: with a full pipe, the server could not exit.
+        // Output is read and discarded, because a server cannot exit while its pipe is full.
         let Ok(ready) = self.wait(io.process.as_ref(), true, false, Some(timeout)) else { return };
         if ready.stderr {
             self.read_stderr(io);
@@ -281,15 +283,16 @@ impl Transport for Pipes {
     fn waker(&mut self) -> io::Result<ThreadWaker> {
         let (read, write) = wake_pipe()?;
         self.wake = Some(read);
-        // The error is ignored: a full pipe wakes the thread, too.
+        // The error is ignored: if the pipe is full, the thread is woken anyway.
         Ok(Box::new(move || drop((&write).write(&[1]))))
     }
 }
 
-/// Creates the pipe that ends a wait: the client's thread polls the read end, and a canceller writes to the write end.
+/// Creates the pipe with which a canceller ends a wait. The canceller writes to one end, and the client's thread polls the other
+/// end.
 ///
-/// Both ends are non-blocking, so that a canceller never waits. Servers do not inherit them: the standard library sets
-/// close-on-exec, atomically on systems with `pipe2` (not macOS).
+/// Both ends are non-blocking, so that a canceller never waits. Servers do not inherit them, because the standard library sets
+/// close-on-exec. On systems without `pipe2`, such as macOS, it does not set the flag atomically.
 fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (read, write) = io::pipe()?;
     ioctl_fionbio(&read, true)?;
@@ -297,8 +300,9 @@ fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     Ok((read, write))
 }
 
-/// Waits until a descriptor is ready, for at most `timeout` and [`MAX_POLL`], or until a signal arrives: the caller checks its
-/// deadline anyway.
+/// Waits until a descriptor is ready, for at most `timeout` and [`MAX_POLL`]. `None` means no timeout.
+///
+/// Also returns when a signal arrives. The caller checks its deadline again.
 fn poll_descriptors(list: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Result<()> {
     let timeout = timeout
         .map(|wait| wait.min(MAX_POLL))
@@ -309,7 +313,7 @@ fn poll_descriptors(list: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::R
     }
 }
 
-/// Returns whether a later attempt can succeed.
+/// Returns whether a later attempt to read can succeed, because the stream has no data now or a signal interrupted the read.
 fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
@@ -330,7 +334,8 @@ mod tests {
     use crate::connection::Connection;
     use crate::pending_replies::DroppedHandles;
 
-    /// Connects to a server that reads its input to the end. Its standard output is replaced by a directory, which cannot be read.
+    /// Connects to a server that reads its input to the end. Its standard output is replaced by a directory, which cannot be
+    /// read.
     fn connect_with_broken_output() -> McpClient {
         let def = McpServerDef::new("/bin/sh").args(["-c", "cat > /dev/null"]);
         let Ok(RunningServer::Local(process, pipes)) = RunningServer::start(&def, None) else { panic!("it starts") };

@@ -1,4 +1,5 @@
-//! [`Threads`]: a pair of blocking streams. One thread reads and one writes; the client's thread waits for both with a deadline.
+//! [`Threads`]: a transport over blocking streams. One thread reads and one thread writes, so that the client's thread can wait
+//! with a deadline.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -12,16 +13,16 @@ use crate::cancel::ThreadWaker;
 use mcpwire_client::{Direction, catch_panic};
 use mcpwire_process::{EndOfStream, ExitPolling};
 
-/// Maximum number of bytes of one read.
+/// Maximum size of one read from the server, in bytes.
 const CHUNK_SIZE: usize = 64 * 1024;
 
-/// Maximum number of chunks of a stream in the queue. When the queue is full, the thread stops reading.
+/// Maximum number of chunks of a stream that the client has not processed yet. At this limit, the reading thread pauses.
 const MAX_CHUNKS: usize = 4;
 
-/// An event that one of the threads reports to the client's thread.
+/// An event that a thread of [`Threads`] or a canceller reports to the client's thread.
 pub(crate) enum ThreadEvent {
     Read(Vec<u8>),
-    /// The stream of the server has ended, perhaps with an error.
+    /// The stream from the server has ended, perhaps with an error.
     ReadEnd(Option<io::Error>),
     Wrote,
     WriteError(io::Error),
@@ -37,24 +38,26 @@ pub(crate) enum ThreadEvent {
 pub(crate) struct Threads {
     events: Receiver<ThreadEvent>,
     event_sender: Sender<ThreadEvent>,
-    /// Receives one permit for each chunk that was taken, so that the thread reads the next one.
+    /// The permits of the thread that reads. Each permit lets it read one chunk. The client sends a permit for each processed
+    /// chunk.
     permits: SyncSender<()>,
-    /// The permits of the thread that reads standard error.
+    /// The permits of the thread that reads standard error. They work like `permits`.
     stderr_permits: SyncSender<()>,
-    /// `None` after the input was closed.
+    /// Passes bytes to the thread that writes. `None` after the stream to the server was closed.
     write: Option<SyncSender<Vec<u8>>>,
     /// Whether a write is in progress.
     is_writing: bool,
-    /// Bytes that did not fit into the engine yet.
+    /// Received bytes that the engine has no room for yet.
     unread: Vec<u8>,
     end_of_stream: EndOfStream,
     exit_polling: ExitPolling,
 }
 
 impl Threads {
-    /// Starts the threads of a connection. `end_of_stream` is that of a server process or of a pair of streams.
+    /// Starts the threads of a connection. `end_of_stream` decides when the connection has ended: see [`EndOfStream::of_process`]
+    /// and [`EndOfStream::of_streams`].
     ///
-    /// Nothing reports the exit of a process, unless [`Threads::watch_exit`] is called.
+    /// The exit of a server process is checked at intervals, unless [`Threads::watch_exit`] is called.
     pub(crate) fn start(
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
@@ -93,7 +96,7 @@ impl Threads {
         })
     }
 
-    /// Starts a thread that calls `wait_for_exit`, which returns when the server has exited.
+    /// Starts a thread that reports the exit of the server. `wait_for_exit` must block until the server has exited.
     pub(crate) fn watch_exit(&mut self, wait_for_exit: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let sender = self.event_sender.clone();
         let wait = move || {
@@ -125,7 +128,7 @@ impl Threads {
         }
     }
 
-    /// Passes unread bytes to the engine, as far as they fit.
+    /// Passes received bytes to the engine, as far as it has room. When all are passed, lets the thread read the next chunk.
     fn feed(&mut self, io: &mut Io, now: Timestamp) {
         let Some(engine) = io.engine.stream() else { return };
         let taken = engine.receive(&self.unread, now);
@@ -136,7 +139,7 @@ impl Threads {
         }
     }
 
-    /// Passes the end of the stream to the engine, when the connection has ended. Returns whether it has.
+    /// Passes the end of the stream to the engine, if the streams and the process have ended. Returns whether they have.
     fn check_end(&mut self, io: &mut Io, now: Timestamp) -> bool {
         let has_ended = self.end_of_stream.poll(io.process.as_mut(), self.exit_polling, now);
         if has_ended {
@@ -187,11 +190,11 @@ impl Transport for Threads {
             self.feed(io, now);
             return Ok(now);
         }
-        // Also before the wait, which ends when the exit is to be checked again.
+        // The exit is checked before the wait, too. The wait ends when the next check is due.
         if self.check_end(io, now) {
             return Ok(now);
         }
-        // An hour without a deadline: `Receiver` has no variant of `recv` with an optional timeout.
+        // Without a deadline, the wait is an hour long, because `Receiver` has no method with an optional timeout.
         let until = [until, self.end_of_stream.deadline()].into_iter().flatten().min();
         let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
         let received = self.events.recv_timeout(wait);
@@ -199,7 +202,8 @@ impl Transport for Threads {
         if let Ok(event) = received {
             let is_output = matches!(event, ThreadEvent::Read(_));
             self.handle_event(event, io, now);
-            // Output that has arrived is read to its end, even if the program has paused for longer than the deadline.
+            // Output that has already arrived is processed before the end is checked, even if a deadline has passed in the
+            // meantime.
             if is_output {
                 return Ok(now);
             }
@@ -213,7 +217,7 @@ impl Transport for Threads {
     }
 
     fn close_input(&mut self) {
-        // Ends the thread, which drops the stream after the current write.
+        // Without its sender, the thread ends after the current write, and drops the stream.
         self.write = None;
     }
 
@@ -241,7 +245,7 @@ impl Transport for Threads {
     }
 }
 
-/// Runs the work of a thread, and reports a panic, so that the client does not wait for the stream forever.
+/// Runs the work of a thread. If the work panics, reports the panic, so that the client does not wait for the stream forever.
 fn guard(sender: &Sender<ThreadEvent>, work: impl FnOnce()) {
     if let Err(message) = catch_panic(work) {
         let _ = sender.send(ThreadEvent::Panicked(message));
@@ -278,7 +282,7 @@ fn write_all(mut writer: impl Write, sender: &Sender<ThreadEvent>, to_write: &Re
     }
 }
 
-/// Flushes the writer. Repeats an interrupted flush, as `write_all` repeats an interrupted write.
+/// Flushes the writer. Repeats a flush that a signal has interrupted.
 fn flush(writer: &mut impl Write) -> io::Result<()> {
     loop {
         match writer.flush() {

@@ -1,5 +1,5 @@
-//! [`Web`]: HTTP. The calling thread drives the engine and reads the response bodies. One background thread of the program sends
-//! the requests, and maintains the connections between calls.
+//! [`Web`]: the transport over HTTP. The calling thread drives the engine and reads the response bodies. One background thread of
+//! the program sends the requests, and maintains the connections between calls.
 
 use std::io;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use crate::cancel::ThreadWaker;
 pub(crate) struct Web {
     exchanges: Exchanges,
     background: Background,
-    /// Ends the wait of the client's thread.
+    /// Wakes the client's thread while it waits, by sending a message to `woken`.
     waker: task::Waker,
-    /// Receives a message when the waker was called.
+    /// Receives a message when `waker` was called. The client's thread waits for this message.
     woken: Receiver<()>,
-    /// Messages for the tracer.
+    /// Messages that were sent or received, for the program's trace callback.
     traced: Vec<(Direction, Vec<u8>)>,
 }
 
@@ -40,7 +40,8 @@ impl Web {
         }
     }
 
-    /// Starts requests, and reads responses if `may_read`, without waiting. Returns whether anything arrived or may be left.
+    /// Starts the engine's requests, and reads responses if `may_read`, without waiting. Returns whether data has arrived or is
+    /// left to deliver to the engine.
     fn poll(&mut self, io: &mut Io, may_read: bool) -> bool {
         if let Some(engine) = io.engine.http() {
             self.exchanges.take_commands(engine, io.clock.now());
@@ -64,7 +65,7 @@ impl Web {
 impl Transport for Web {
     fn turn(&mut self, io: &mut Io, until: Option<Timestamp>) -> io::Result<Timestamp> {
         if !self.poll(io, true) {
-            // The waker has its sender, so only a timeout is an error.
+            // The result is ignored. The only possible error is a timeout, because `waker` owns a sender.
             let _ = match until {
                 Some(at) => self.woken.recv_timeout(at.duration_since(io.clock.now())).ok(),
                 None => self.woken.recv().ok(),
@@ -106,7 +107,7 @@ impl Transport for Web {
     }
 }
 
-/// Wakes the client's thread by a message, of which one is enough.
+/// Wakes the client's thread by a message. If a message is already waiting, no second one is needed.
 struct ThreadSignal(SyncSender<()>);
 
 impl Wake for ThreadSignal {
