@@ -2,9 +2,9 @@
 //!
 //! The Model Context Protocol client for [async-std](async_std).
 //!
-//! This crate connects [`mcpwire_driver`] to async-std's tasks, and to the timers and pipes of async-io, on which async-std is built.
-//! async-std is no longer maintained (RUSTSEC-2025-0052): this client is for programs that use it already. New programs should use
-//! smol or tokio.
+//! This crate connects [`mcpwire_driver`] to async-std's tasks, and to the timers and pipes of async-io, on which async-std is
+//! built. async-std is no longer maintained (RUSTSEC-2025-0052): this client is for programs that use it already. New programs
+//! should use smol or tokio.
 //!
 //! ```no_run
 //! # mod mcpwire { pub use mcpwire_async_std::McpServerDef; pub mod async_std { pub use mcpwire_async_std::McpClient; } }
@@ -30,14 +30,15 @@ use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
 use mcpwire_smol::Smol;
 
-/// The runtime of this crate: the tasks and threads of async-std, and the timers and pipes of [`Smol`]. Both use async-io.
+/// The runtime of this crate, on which clients run. It uses the tasks and threads of async-std, and the timers and pipes of
+/// [`Smol`]. Both crates are built on async-io.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AsyncStd;
 
-/// A client on async-std.
+/// A connection to one server, on async-std.
 pub type McpClient = mcpwire_driver::McpClient<AsyncStd>;
 
-/// The builder of a client: see [`open`].
+/// A builder that connects to a server. Created by [`open`].
 pub type Open = mcpwire_driver::Open<AsyncStd>;
 
 /// Returns a builder that connects to a server. Awaiting the builder starts the server, opens the connection and lists the tools.
@@ -60,7 +61,8 @@ pub fn open(def: impl Into<McpServerDef>) -> Open {
     mcpwire_driver::open(def)
 }
 
-/// Starts a server, runs `f` with its client, and ends the server, also if `f` panics or the future is dropped.
+/// Starts a server, opens the connection, runs `f` with the client, and returns the value of `f`. Then ends the server, even if
+/// `f` panics or the future is dropped.
 ///
 /// # Errors
 /// If the server cannot be started or reached, if the connection cannot be opened, or if the server does not end.

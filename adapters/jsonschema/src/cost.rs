@@ -1,9 +1,11 @@
-//! Upper bounds for the cost of compiling a schema and of validating a value.
+//! Computes upper bounds for the cost of compiling a schema and of validating a value, before the crate `jsonschema` does the
+//! work.
 //!
-//! `jsonschema` caches some compiled or evaluated subschemas, but not all. It starts again where `unevaluatedProperties` and
-//! `unevaluatedItems` need the evaluated locations, and where several keywords refer to one subschema. So the cost doubles with each
-//! level if each level of a schema refers twice to the next. This module follows the same paths as `jsonschema` without the work,
-//! counts steps, and stops when the budget is used up.
+//! `jsonschema` caches some compiled or evaluated subschemas, but not all. It processes a subschema again if several keywords
+//! refer to it, or if `unevaluatedProperties` or `unevaluatedItems` need its evaluated locations. If each level of a schema
+//! refers twice to the next level, the cost doubles with each level.
+//!
+//! This module follows the same paths as `jsonschema` and only counts the steps. It stops at the maximum number of steps.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -11,30 +13,34 @@ use serde_json::Value;
 
 use crate::graph::{Applicator, BaseId, Graph, NodeId, TEXT_PER_STEP};
 
-/// Maximum depth of the evaluation, in subschemas and levels of the value. Each takes up to 1 KiB of the 2 MiB stack of a thread.
+/// Maximum depth of a validation: the number of nested subschemas and levels of the value. Each takes up to 1 KiB of the stack of
+/// a thread, which is 2 MiB.
 const MAX_DEPTH: usize = 1_000;
 
-/// Maximum nesting depth of subschemas, including the targets of references. Each level takes up to 5 KiB of the stack.
+/// Maximum nesting depth of subschemas during the compilation, including the targets of references. Each level takes up to 5 KiB
+/// of the stack.
 const MAX_NESTING: usize = 200;
 
-/// Maximum depth of references that `jsonschema` compiles recursively. It compiles deeper targets later.
+/// Number of nested references that `jsonschema` compiles recursively. It queues the targets of deeper references, and compiles
+/// them later.
 const MAX_REFERENCE_DEPTH: usize = 8;
 
-/// Maximum depth of the search for evaluated locations. Each level takes up to 5 KiB of the stack, in addition to [`MAX_NESTING`].
+/// Maximum depth of the search for evaluated locations, for `unevaluatedProperties` and `unevaluatedItems`. Each level takes up
+/// to 5 KiB of the stack, in addition to the levels of [`MAX_NESTING`].
 const MAX_MARK_DEPTH: usize = 64;
 
-/// Maximum steps of the alternatives (`anyOf`, `oneOf`) of one subschema for which errors are collected. An error takes some hundred
-/// bytes.
+/// Maximum number of steps to evaluate the alternatives (`anyOf`, `oneOf`) of one subschema. With more steps, the error of an
+/// invalid value does not say why each alternative failed, because each reason takes some hundred bytes.
 const MAX_EXPLAINED_STEPS: usize = 10_000;
 
-/// Why a schema or a value is rejected without validation.
+/// The reason why a schema or a value is rejected before the crate `jsonschema` processes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// More than the maximum number of steps.
+    /// The compilation or validation takes more than the maximum number of steps.
     Steps,
-    /// The nesting is too deep.
+    /// The subschemas or the value are nested too deep for the stack of a thread.
     Depth,
-    /// A subschema applies itself to the same value.
+    /// A subschema applies itself to the same value, so that validation would never end.
     Loop,
     /// The compiled patterns exceed the memory limit.
     Patterns,
@@ -42,7 +48,7 @@ pub(crate) enum Refusal {
 
 type CostResult = Result<(), Refusal>;
 
-/// The number of remaining steps.
+/// The number of steps that are left until the maximum is reached.
 #[derive(Debug)]
 struct Budget(usize);
 
@@ -53,10 +59,11 @@ impl Budget {
     }
 }
 
-/// Returns the number of steps to compile a schema.
+/// Returns an upper bound for the number of steps to compile a schema.
 ///
 /// # Errors
-/// If the number exceeds `max_steps`, or another limit is exceeded, or the schema cannot be applied to any value.
+/// If the number exceeds `max_steps`, if the patterns take more than `pattern_bytes`, if the nesting is too deep, or if a
+/// subschema applies itself to the same value.
 pub(crate) fn compilation(graph: &Graph, max_steps: usize, pattern_bytes: usize) -> Result<usize, Refusal> {
     let patterns =
         graph.nodes.iter().map(|node| node.string_patterns.bytes().saturating_add(node.property_patterns.bytes()));
@@ -70,13 +77,15 @@ pub(crate) fn compilation(graph: &Graph, max_steps: usize, pattern_bytes: usize)
     Ok(max_steps - walk.budget.0)
 }
 
-/// Rejects a schema whose nesting exceeds [`MAX_NESTING`], along up to [`MAX_REFERENCE_DEPTH`] references.
+/// Rejects a schema if the nesting of its subschemas exceeds [`MAX_NESTING`]. A path may follow up to [`MAX_REFERENCE_DEPTH`]
+/// references, as in `jsonschema`.
 fn check_nesting(graph: &Graph) -> CostResult {
-    /// Returns the nesting depth below a node. `next` has the depths with one reference less to follow.
+    /// Returns the nesting depth of a node, and stores it in `depths`. At a reference, the path continues with the depths in
+    /// `next`, which were computed with one reference less.
     fn nesting(graph: &Graph, id: NodeId, next: &[usize], depths: &mut [usize]) -> usize {
         if depths[id] == 0 {
             let node = &graph.nodes[id];
-            // The JSON parser limits the depth of this recursion.
+            // This recursion is limited, because the JSON parser limits the nesting of a schema.
             let within = node.nested.iter().map(|(part, _)| nesting(graph, *part, next, depths)).max().unwrap_or(0);
             let references = node.in_place.iter().filter(|(how, _)| *how == Applicator::Reference);
             let referred = references.map(|(_, target)| next[*target]).max().unwrap_or(0);
@@ -93,12 +102,13 @@ fn check_nesting(graph: &Graph) -> CostResult {
     if next.iter().any(|depth| *depth > MAX_NESTING) { Err(Refusal::Depth) } else { Ok(()) }
 }
 
-/// The cost of applying a subschema and its in-place applicators to a value, without the children of the value.
+/// The cost of applying a subschema and its in-place applicators, such as `allOf`, to a value. The members and elements of the
+/// value are not included.
 #[derive(Clone, Copy, Debug, Default)]
 struct InPlaceCost {
-    /// Steps to evaluate the subschema.
+    /// Number of steps to evaluate the subschema.
     value: usize,
-    /// Steps to find the evaluated locations, for `unevaluatedProperties` and `unevaluatedItems`.
+    /// Number of steps to find the evaluated locations, for `unevaluatedProperties` and `unevaluatedItems`.
     mark: usize,
     depth: usize,
 }
@@ -109,7 +119,8 @@ enum Visit {
     Done(InPlaceCost),
 }
 
-/// Rejects a schema with a subschema that applies itself to the same value, or whose in-place cost is too high.
+/// Rejects a schema if a subschema applies itself to the same value, or if applying a subschema in place takes too many steps or
+/// is nested too deep.
 fn check_in_place(graph: &Graph, max_steps: usize) -> CostResult {
     let mut visits = vec![None; graph.nodes.len()];
     for start in 0..graph.nodes.len() {
@@ -159,24 +170,25 @@ fn in_place_cost(
     Ok(cost)
 }
 
-/// The number of a dynamic scope: the sequence of resources that references have entered. 0 is the empty sequence.
+/// The number of a dynamic scope (JSON Schema, core): the sequence of schema resources that references have entered. 0 is the
+/// empty sequence.
 type Scope = usize;
 
-/// Counts the steps of a compilation.
+/// Counts the steps of a compilation, by visiting the subschemas in the same order as `jsonschema`.
 struct CompilationWalk<'g> {
     graph: &'g Graph,
     budget: Budget,
-    /// Whether `mark` is in progress for a node.
+    /// For each node, whether [`CompilationWalk::mark`] is in progress. A recursive call then stops.
     marked: Vec<bool>,
-    /// The targets of references whose compilation is in progress.
+    /// The targets of references that are being compiled. `jsonschema` does not compile a target within itself.
     in_progress: Vec<NodeId>,
-    /// Number of targets that are compiled recursively now.
+    /// Number of targets that are being compiled recursively. At [`MAX_REFERENCE_DEPTH`], targets are queued.
     reference_depth: usize,
-    /// The targets that were compiled or are queued, for each scope.
+    /// The targets that were compiled or queued, each with its dynamic scope.
     visited: HashSet<(NodeId, Scope)>,
-    /// The targets to compile later, with the value of `in_progress` at the reference.
+    /// The targets to compile later, each with its dynamic scope and the value of `in_progress` at the reference.
     waiting: VecDeque<(NodeId, Scope, Vec<NodeId>)>,
-    /// Maps a scope and the resource that is entered from it to the new scope.
+    /// The dynamic scopes that were entered. The key is the previous scope and the resource that contains the reference.
     scopes: HashMap<(Scope, BaseId), Scope>,
 }
 
@@ -204,7 +216,7 @@ impl<'g> CompilationWalk<'g> {
         Ok(())
     }
 
-    /// Counts the target of a reference, unless the target was compiled or is in progress.
+    /// Counts the steps to compile the target of a reference, unless the target was already compiled or is being compiled.
     fn target(&mut self, from: NodeId, target: NodeId, scope: Scope) -> CostResult {
         let scope = self.enter_scope(from, target, scope);
         if self.in_progress.contains(&target) || !self.visited.insert((target, scope)) {
@@ -224,7 +236,7 @@ impl<'g> CompilationWalk<'g> {
         Ok(())
     }
 
-    /// Returns the scope at the target of a reference: a new one if the target is in another resource.
+    /// Returns the dynamic scope at the target of a reference. If the target is in the same resource, the scope is the same.
     fn enter_scope(&mut self, from: NodeId, target: NodeId, scope: Scope) -> Scope {
         let (from, target) = (self.graph.nodes[from].base, self.graph.nodes[target].base);
         if scope != 0 && from == target {
@@ -234,10 +246,10 @@ impl<'g> CompilationWalk<'g> {
         *self.scopes.entry((scope, from)).or_insert(new)
     }
 
-    /// Counts a subschema and its nested subschemas.
+    /// Counts the steps to compile a subschema and its nested subschemas.
     fn node(&mut self, id: NodeId, position: Position) -> CostResult {
         let node = &self.graph.nodes[id];
-        // Each compiled keyword stores its location as text.
+        // Each compiled keyword contains its location as text, so a long location costs more.
         self.budget
             .charge(node.compiled_size.saturating_mul(1 + (position.location + node.base_len) / TEXT_PER_STEP))?;
         for (how, target) in &node.in_place {
@@ -254,7 +266,8 @@ impl<'g> CompilationWalk<'g> {
         Ok(())
     }
 
-    /// Counts the compilation of the search for evaluated locations, which follows references and caches nothing.
+    /// Counts the steps to compile the search for evaluated locations, for `unevaluatedProperties` and `unevaluatedItems`.
+    /// `jsonschema` follows all references for this, and caches nothing.
     fn mark(&mut self, id: NodeId, position: Position) -> CostResult {
         if position.marks > MAX_MARK_DEPTH {
             return Err(Refusal::Depth);
@@ -288,26 +301,26 @@ impl<'g> CompilationWalk<'g> {
     }
 }
 
-/// The current position of a [`CompilationWalk`].
+/// The position of a [`CompilationWalk`] in the schema.
 #[derive(Clone, Copy, Default)]
 struct Position {
     scope: Scope,
-    /// The length of the location, in bytes.
+    /// The length of the location of the current subschema, in bytes.
     location: usize,
-    /// The recursion depth of `mark`.
+    /// The recursion depth of [`CompilationWalk::mark`].
     marks: usize,
 }
 
-/// The cost of validating a value.
+/// An upper bound for the cost of validating a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Evaluation {
     /// Maximum number of steps.
     pub steps: usize,
-    /// Whether the errors of an invalid value can be collected at a bounded cost.
+    /// Whether the error of an invalid value can contain the reasons, at a limited cost. See [`MAX_EXPLAINED_STEPS`].
     pub is_explainable: bool,
 }
 
-/// Returns the cost of validating a value.
+/// Returns an upper bound for the cost of validating a value.
 ///
 /// # Errors
 /// If the cost exceeds `max_steps`, or the nesting is too deep.
@@ -317,10 +330,10 @@ pub(crate) fn evaluation(graph: &Graph, value: &Value, max_steps: usize) -> Resu
     Ok(Evaluation { steps: max_steps - walk.budget.0, is_explainable: walk.is_explainable })
 }
 
-/// The instance that a subschema is applied to: a value or a property name.
+/// The data to which a subschema is applied: a value or a property name. JSON Schema calls it the instance.
 #[derive(Clone, Copy)]
 enum Instance<'v> {
-    /// A string value or a property name, by its length in bytes.
+    /// A string value or a property name. Contains its length in bytes.
     Text(usize),
     Value(&'v Value),
 }
@@ -334,7 +347,7 @@ impl<'v> Instance<'v> {
     }
 }
 
-/// Counts the steps of a validation, as if each keyword were evaluated.
+/// Counts the steps of a validation. It counts all keywords, although `jsonschema` may stop at the first error.
 struct EvaluationWalk<'g> {
     graph: &'g Graph,
     budget: Budget,
@@ -406,7 +419,8 @@ impl EvaluationWalk<'_> {
         Ok(())
     }
 
-    /// Counts the search for the members or elements that a subschema evaluates.
+    /// Counts the steps to find the members or elements that a subschema evaluates, for `unevaluatedProperties` and
+    /// `unevaluatedItems`.
     fn mark(&mut self, id: NodeId, instance: Instance<'_>, depth: usize) -> CostResult {
         if depth > MAX_DEPTH {
             return Err(Refusal::Depth);

@@ -1,6 +1,8 @@
-//! [`Graph`]: the subschemas of a schema, and which subschemas each of them applies.
+//! [`Graph`]: the subschemas of a schema, and which subschemas each of them applies. The cost of a validation is computed from
+//! it.
 //!
-//! References are resolved with the crate `referencing`, as in `jsonschema`, so both see the same graph.
+//! References are resolved with the crate `referencing`. The crate `jsonschema` uses it, too, so both resolve a reference
+//! equally.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -11,10 +13,11 @@ use serde_json::{Map, Value};
 
 use crate::pattern::PatternCost;
 
-/// The base URI of a schema without `$id`. The same as in `jsonschema`.
+/// The base URI of a schema without `$id`. The crate `jsonschema` uses the same URI.
 const DEFAULT_BASE: &str = "json-schema:///";
 
-/// Number of bytes of text that count as one step of the compilation: a compiled schema contains copies of the text.
+/// Number of bytes of text that count as one step of the compilation. Text counts, because a compiled schema contains copies of
+/// it.
 pub(crate) const TEXT_PER_STEP: usize = 32;
 
 pub(crate) type NodeId = usize;
@@ -22,22 +25,23 @@ pub(crate) type NodeId = usize;
 /// The number of a schema resource: a subschema with an `$id`, or the root.
 pub(crate) type BaseId = usize;
 
-/// A subschema in one dynamic scope, so that its dynamic references have fixed targets.
+/// A subschema in one dynamic scope. A subschema that is used in several scopes has several nodes, because the targets of its
+/// dynamic references can differ.
 #[derive(Debug, Default)]
 pub(crate) struct Node {
-    /// Number of values in its keywords, without subschemas and annotations.
+    /// Number of JSON values in the keywords of the subschema, without nested subschemas and annotations.
     pub evaluation_size: usize,
-    /// Number of values in its keywords, without subschemas. A long text counts as several.
+    /// Number of JSON values in the keywords of the subschema, without nested subschemas. A long text counts as several values.
     pub compiled_size: usize,
     /// The schema resource that contains this subschema.
     pub base: BaseId,
-    /// The length of the resource's URI, with which the location of the subschema starts.
+    /// The length of the URI of the resource, in bytes. The location of the subschema starts with this URI.
     pub base_len: usize,
     /// The cost of `pattern` and the other keywords for strings.
     pub string_patterns: PatternCost,
     /// The cost of the patterns of `patternProperties` for a property name.
     pub property_patterns: PatternCost,
-    /// The subschemas that are applied to the same value (in-place applicators).
+    /// The subschemas that this subschema applies to the same value, for example with `allOf` or `$ref` (in-place applicators).
     pub in_place: Vec<(Applicator, NodeId)>,
     pub properties: HashMap<String, NodeId>,
     pub pattern_properties: Vec<NodeId>,
@@ -45,42 +49,45 @@ pub(crate) struct Node {
     pub property_names: Option<NodeId>,
     pub unevaluated_properties: Option<NodeId>,
     pub prefix_items: Vec<NodeId>,
-    /// Applied to the elements after `prefix_items`.
+    /// The subschema that is applied to the elements after those of `prefix_items`.
     pub items: Option<NodeId>,
     pub contains: Option<NodeId>,
     pub unevaluated_items: Option<NodeId>,
-    /// The subschemas that this one contains, and the length of the path to each.
+    /// The subschemas that this subschema contains, each with the length of the path to it, in bytes.
     pub nested: Vec<(NodeId, usize)>,
 }
 
 /// The keyword with which a subschema is applied to the same value as its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Applicator {
-    /// `$ref`, `$dynamicRef`, `$recursiveRef`.
+    /// `$ref`, `$dynamicRef` or `$recursiveRef`: applies the target of the reference.
     Reference,
-    /// `allOf`, `if`, `then`, `else`.
+    /// `allOf`, `if`, `then` or `else`.
     Branch,
-    /// `anyOf`, `oneOf`: if no alternative is valid, each has an error.
+    /// `anyOf` or `oneOf`: if the value matches no alternative, the validator collects an error for each.
     Choice,
-    /// `dependentSchemas`, `dependencies`: applied if the value has this member.
+    /// `dependentSchemas` or `dependencies`: the subschema is applied if the value has this member.
     IfPresent(String),
     /// `not`: marks no location as evaluated for `unevaluatedProperties` and `unevaluatedItems`.
     Not,
 }
 
-/// The graph of a schema. Node 0 is the root.
+/// The graph of a schema: its subschemas, and which of them each subschema applies. Node 0 is the root.
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub nodes: Vec<Node>,
 }
 
-/// The targets of dynamic references in a dynamic scope, as addresses of subschemas. 0 means no target.
+/// The targets of the dynamic references in a dynamic scope, as memory addresses of subschemas. 0 means that there is no target.
 ///
-/// Index 0 is the target of `$recursiveRef`. The others are the targets of `$dynamicRef`, one for each `$dynamicAnchor` name. A node is
-/// identified by its subschema and these targets, not by its dynamic scope, because many scopes have the same targets.
+/// Index 0 is the target of `$recursiveRef`. The other indices are the targets of `$dynamicRef`, one for each `$dynamicAnchor`
+/// name.
+///
+/// Many dynamic scopes have the same targets. Therefore, a node is identified by its subschema and these targets, not by its
+/// scope.
 type DynamicTargets = Rc<[usize]>;
 
-/// The location of a subschema.
+/// The context in which the references of a subschema are resolved.
 #[derive(Clone)]
 struct Location<'r> {
     resolver: Resolver<'r>,
@@ -94,7 +101,7 @@ struct Builder<'r> {
     pending: Vec<(&'r Value, Location<'r>)>,
     known: HashMap<(usize, BaseId, DynamicTargets), NodeId>,
     bases: HashMap<Arc<Uri<String>>, BaseId>,
-    /// The names of all `$dynamicAnchor`s.
+    /// The names of all `$dynamicAnchor`s in the schema. They determine the indices of [`DynamicTargets`].
     dynamic_names: Vec<String>,
 }
 
@@ -109,7 +116,7 @@ impl Graph {
         let base = uri::from_str(root.id().unwrap_or(DEFAULT_BASE).trim_end_matches('#')).map_err(|e| e.to_string())?;
         let registry = Registry::new().draft(draft).add(base.as_str(), root).map_err(|e| e.to_string())?;
         let registry = registry.prepare().map_err(|e| e.to_string())?;
-        // The metaschemas use the name `meta`.
+        // A schema may refer to the metaschemas, whose `$dynamicAnchor`s have the name `meta`.
         let mut names = BTreeSet::from(["meta"]);
         dynamic_names(schema, &mut names);
         let mut builder = Builder {
@@ -134,7 +141,7 @@ impl Graph {
     }
 }
 
-/// Collects the names of all `$dynamicAnchor`s.
+/// Adds the names of all `$dynamicAnchor`s in a schema to `names`.
 fn dynamic_names<'v>(value: &'v Value, names: &mut BTreeSet<&'v str>) {
     match value {
         Value::Object(members) => {
@@ -151,7 +158,8 @@ fn address(value: &Value) -> usize {
 }
 
 impl<'r> Builder<'r> {
-    /// Returns the node of a subschema, and adds it if it is new. `from` contains the subschema or refers to it.
+    /// Returns the node of a subschema, and adds the node if it is new. `from` is the context of the subschema that contains it
+    /// or refers to it.
     fn get_or_add_node(
         &mut self,
         contents: &'r Value,
@@ -185,7 +193,7 @@ impl<'r> Builder<'r> {
         id
     }
 
-    /// Returns the targets of dynamic references within a schema resource.
+    /// Returns the targets of dynamic references after a schema resource is entered. Targets of outer resources take precedence.
     fn dynamic_targets(&self, location: &Location<'r>) -> DynamicTargets {
         let recursive = location.resolver.lookup_recursive_ref().map_or(0, |found| address(found.contents()));
         let dynamic = self.dynamic_names.iter().zip(&location.dynamic_targets[1..]).map(|(name, outer)| {
@@ -195,7 +203,7 @@ impl<'r> Builder<'r> {
         std::iter::once(recursive).chain(dynamic).collect()
     }
 
-    /// Returns the node that a reference refers to. If there is none, the compilation of the schema fails later.
+    /// Returns the node of the target of a reference. Returns `None` if the target does not exist: the compilation fails later.
     fn resolve(&mut self, keyword: &str, value: &Value, from: &Location<'r>) -> Option<NodeId> {
         let found = match keyword {
             "$recursiveRef" => from.resolver.lookup_recursive_ref(),
@@ -222,7 +230,7 @@ impl<'r> Builder<'r> {
         self.nodes[id] = node;
     }
 
-    /// Adds a subschema that `node` contains, at a path of about `path` bytes.
+    /// Adds a subschema that `node` contains, and returns its node. The path from `node` to the subschema has about `path` bytes.
     fn add_nested(&mut self, node: &mut Node, value: &'r Value, from: &Location<'r>, path: usize) -> NodeId {
         let id = self.get_or_add_node(value, &from.resolver, from.draft.detect(value), from);
         node.nested.push((id, path));
@@ -282,14 +290,14 @@ impl<'r> Builder<'r> {
             }
             ("contains", _) => node.contains = Some(self.add_nested(node, value, from, path)),
             ("unevaluatedItems", _) => node.unevaluated_items = Some(self.add_nested(node, value, from, path)),
-            // Compiled, but never applied.
+            // `jsonschema` compiles this subschema, but never applies it.
             ("contentSchema", _) => _ = self.add_nested(node, value, from, path),
             ("pattern", Value::String(pattern)) => node.string_patterns.add(PatternCost::from_pattern(pattern)),
             ("minLength" | "maxLength" | "format" | "contentEncoding" | "contentMediaType", _) => {
                 node.evaluation_size += 1;
                 node.string_patterns.add(PatternCost::ONE_PASS);
             }
-            // Followed by references, or handled in `add_array_keywords`.
+            // References lead to definitions, and `add_array_keywords` handles the keywords for arrays.
             ("$defs" | "definitions" | "items" | "prefixItems" | "additionalItems", _) => {}
             ("title" | "description" | "default" | "examples" | "$comment" | "$schema" | "$id", _) => {
                 node.compiled_size += compiled_size(value);
@@ -301,7 +309,8 @@ impl<'r> Builder<'r> {
         }
     }
 
-    /// Adds the keywords for elements. Before 2020-12, an array in `items` has the meaning of `prefixItems`.
+    /// Adds the keywords for the elements of arrays. In drafts before 2020-12, `items` may be an array: it then means
+    /// `prefixItems`.
     fn add_array_keywords(&mut self, node: &mut Node, schema: &'r Map<String, Value>, from: &Location<'r>) {
         let listed = [schema.get("prefixItems"), schema.get("items")];
         for element in listed.into_iter().flatten().filter_map(Value::as_array).flatten() {
@@ -316,7 +325,7 @@ impl<'r> Builder<'r> {
     }
 }
 
-/// Returns the number of values in a value, itself included. A long text counts as several.
+/// Returns the number of JSON values in a value, including the value itself. A long text counts as several values.
 fn compiled_size(value: &Value) -> usize {
     match value {
         Value::String(text) => 1 + text.len() / TEXT_PER_STEP,
@@ -328,7 +337,7 @@ fn compiled_size(value: &Value) -> usize {
     }
 }
 
-/// Returns the number of values in a value, itself included. The JSON parser limits the depth of this recursion.
+/// Returns the number of JSON values in a value, including the value itself. The JSON parser limits the depth of this recursion.
 pub(crate) fn count(value: &Value) -> usize {
     match value {
         Value::Array(elements) => 1 + elements.iter().map(count).sum::<usize>(),

@@ -1,7 +1,7 @@
 //! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `jsonschema`; its API may change in any release.
 //!
-//! Validates the structured content of tool results against output schemas (JSON Schema). The module `mcpwire::jsonschema` documents
-//! the dialects and the limits.
+//! Validates the structured content of tool results against output schemas (JSON Schema). The module `mcpwire::jsonschema`
+//! documents the dialects and the limits.
 //!
 //! ```
 //! # mod mcpwire { pub mod types { pub use mcpwire_core::{CallToolResult, Json, Tool}; } pub mod jsonschema { pub use
@@ -37,34 +37,41 @@ use serde_json::Value;
 use crate::cost::Refusal;
 use crate::graph::{Graph, count};
 
-/// Maximum length of the reason in an error, in bytes. Limited because the reason quotes the value.
+/// Maximum length of the reason in an error, in bytes. The reason is limited, because it quotes the value, which can be large.
 const MAX_REASON: usize = 1 << 10;
 
-/// Limits for the cost of a validation.
+/// Limits for the cost of a validation. They protect the program from schemas and values of servers that are not trusted.
 ///
-/// Patterns run in linear time. A schema with a pattern that needs more (look-around, backreferences) is invalid.
+/// Patterns run in linear time. A schema is rejected if a pattern cannot, because it contains look-around or backreferences.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Maximum length of a schema, in bytes. The default is 256 KiB: ten times the largest one in use.
+    /// Maximum length of a schema, in bytes. The default is 256 KiB: ten times the largest known schema of a server.
     pub schema_bytes: usize,
-    /// Maximum number of JSON values in a schema, including subschemas. The default is 10,000: as many as usually fit into the longest
-    /// schema.
+    /// Maximum number of JSON values in a schema, including subschemas. The default is 10,000: a schema of 256 KiB usually has
+    /// fewer values.
     pub schema_values: usize,
-    /// Maximum number of steps to compile a schema, and to apply its in-place applicators to a value. The default is 100,000: ten for
-    /// each value of the largest schema, and at most 64 MiB of memory. A step is one compilation of one value at a location of up to
-    /// 32 bytes.
+    /// Maximum number of steps to compile a schema, and maximum number of steps to apply one of its subschemas in place.
+    ///
+    /// The default is 100,000: ten steps for each value of the largest schema, and at most 64 MiB of memory. A step is the
+    /// compilation of one value at a location of up to 32 bytes.
     pub schema_steps: usize,
-    /// Maximum number of JSON values in a value to validate. The default is 1,000,000: enough for a table of 100,000 rows.
+    /// Maximum number of JSON values in the structured content of a result. The default is 1,000,000: enough for a table of
+    /// 100,000 rows.
     pub values: usize,
-    /// Maximum number of steps to validate a value. The default is 10,000,000: about a second, and twice the cost of a table of 100,000
-    /// rows and ten columns. A step is the evaluation of one keyword, or of one value of `enum`, for one part of the value; for
-    /// patterns, of one position of the pattern for 16 bytes of text.
+    /// Maximum number of steps to validate a value.
+    ///
+    /// The default is 10,000,000, which take about a second: twice the cost of a table of 100,000 rows and ten columns. A step is
+    /// the evaluation of one keyword, or of one value of `enum`, for one part of the value. For patterns, a step is the
+    /// evaluation of one position of the pattern for 16 bytes of text.
     pub steps: usize,
-    /// Maximum memory for all patterns of a schema, in bytes. The default is 4 MiB: some hundred common patterns.
+    /// Maximum memory for all compiled patterns of a schema, in bytes. The default is 4 MiB: enough for some hundred common
+    /// patterns.
     pub pattern_bytes: usize,
-    /// Maximum number of compiled schemas in the cache, which evicts the least recently used one. The default is 64: the tools that are
-    /// in use at a time. The steps of all cached schemas together do not exceed `schema_steps`, either.
+    /// Maximum number of compiled schemas in the cache. The default is 64: enough for the tools that are in use at a time.
+    ///
+    /// When the cache is full, the least recently used schema is removed. Schemas are also removed while all cached schemas
+    /// together have more than `schema_steps` steps.
     pub cached_schemas: usize,
 }
 
@@ -82,15 +89,15 @@ impl Default for Limits {
     }
 }
 
-/// A compiled schema and its graph.
+/// A compiled schema, with the graph from which the cost of a validation is computed.
 struct CompiledSchema {
     validator: jsonschema::Validator,
     graph: Graph,
-    /// Number of steps of the compilation, to which the memory is proportional.
+    /// Number of steps of the compilation. The memory of the compiled schema is proportional to it.
     steps: usize,
 }
 
-/// A [`Validator`] that uses the crate `jsonschema`, and caches compiled schemas.
+/// A [`Validator`] that checks the structured content of tool results with the crate `jsonschema`. It caches compiled schemas.
 #[derive(Default)]
 pub struct JsonSchema {
     limits: Limits,
@@ -104,7 +111,7 @@ impl JsonSchema {
         JsonSchema::default()
     }
 
-    /// Creates a validator with these limits.
+    /// Creates a validator with limits other than the default.
     pub fn with_limits(limits: Limits) -> Self {
         JsonSchema { limits, ..JsonSchema::default() }
     }
@@ -114,7 +121,7 @@ impl JsonSchema {
             self.put_cached(schema, &found);
             return Ok(found);
         }
-        // Compiled without the lock, because this can take long.
+        // The schema is compiled without the lock, because the compilation can take long.
         let compiled = Arc::new(self.compile(schema)?);
         self.put_cached(schema, &compiled);
         Ok(compiled)
@@ -149,7 +156,7 @@ impl JsonSchema {
         if count(&schema) > schema_values {
             return Err(invalid_schema(format!("it has more than {schema_values} parts")));
         }
-        // 1,000 more for the metaschemas, to which a schema may refer: they have about 400 parts.
+        // A schema may refer to the metaschemas, which have about 400 parts. The limit is 1,000 higher to include them.
         let graph = Graph::new(&schema, schema_values.saturating_add(1_000)).map_err(invalid_schema)?;
         let steps = cost::compilation(&graph, schema_steps, pattern_bytes)
             .map_err(|refusal| invalid_schema(self.reason(refusal, schema_steps)))?;
@@ -162,7 +169,7 @@ impl JsonSchema {
         Ok(CompiledSchema { validator, graph, steps })
     }
 
-    /// Returns the reason why a schema or value was rejected.
+    /// Returns the text of the reason why a schema or value was rejected, for an error. `steps` is the limit that applied.
     fn reason(&self, refusal: Refusal, steps: usize) -> String {
         match refusal {
             Refusal::Steps => format!("it takes more than {steps} steps, and was not checked"),
@@ -209,9 +216,9 @@ fn invalid_schema(reason: String) -> ValidationError {
     ValidationError::Schema { reason }
 }
 
-/// Returns the message of an error, up to [`MAX_REASON`] bytes.
+/// Returns the message of an error, shortened to [`MAX_REASON`] bytes.
 fn excerpt(error: &dyn fmt::Display) -> String {
-    /// Stores text up to the limit, and fails then, so that the rest is not formatted.
+    /// A text of up to [`MAX_REASON`] bytes. At the limit, writing fails, so that the rest of the message is not formatted.
     struct Bounded(String);
     impl Write for Bounded {
         fn write_str(&mut self, text: &str) -> fmt::Result {

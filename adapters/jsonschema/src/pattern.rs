@@ -1,32 +1,33 @@
-//! [`PatternCost`]: the memory and the time of regular expressions.
+//! [`PatternCost`]: an upper bound for the memory and the time that the regular expressions of a schema need.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// Number of positions in a pattern, times bytes of text, that count as one step.
+/// Number of attempts to match one position of a pattern with one byte of text that count as one step.
 ///
-/// 16: evaluating a keyword takes about 16 times as long as trying one position of a pattern on one byte.
+/// A step is the evaluation of one keyword, which takes about 16 times as long as such an attempt.
 const POSITIONS_PER_STEP: usize = 16;
 
-/// Bytes of a compiled pattern for each state, by the memory use that the crate `regex` reports.
+/// Memory of a compiled pattern for each of its states, in bytes. Measured with the memory use that the crate `regex` reports.
 const STATE_BYTES: usize = 64;
 
-/// An upper bound for the cost of patterns, computed without compiling them.
+/// An upper bound for the cost of one or more patterns. It is computed without compiling them, because servers are not trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PatternCost {
-    /// Number of positions in the patterns that may be tried on each byte of a text.
+    /// Number of positions in the patterns that the search may try to match with each byte of a text.
     positions: usize,
-    /// Number of states of the compiled patterns.
+    /// Number of states of the compiled patterns, which determines their memory.
     states: usize,
 }
 
 impl PatternCost {
-    /// The cost of one pass over a text.
+    /// The cost of a keyword that reads a text once, such as `maxLength`.
     pub(crate) const ONE_PASS: PatternCost = PatternCost { positions: 1, states: 0 };
 
-    /// Returns the cost of a pattern. An invalid pattern has the highest cost that is possible for its length.
+    /// Returns the cost of a pattern. For a pattern that cannot be parsed, returns the highest cost that is possible for its
+    /// length.
     pub(crate) fn from_pattern(pattern: &str) -> Self {
-        // Without Unicode, `\d` and `\w` have the meaning of ECMA-262.
+        // The pattern is parsed without Unicode first, because `\d` and `\w` match only ASCII in ECMA-262.
         let parse = |unicode| ParserBuilder::new().unicode(unicode).utf8(false).build().parse(pattern).ok();
         match parse(false).or_else(|| parse(true)) {
             Some(hir) => PatternCost::from_hir(&hir),
@@ -36,13 +37,14 @@ impl PatternCost {
         }
     }
 
-    // The parser limits the depth of this recursion.
+    // This recursion is limited, because the parser limits the nesting of a pattern.
     fn from_hir(hir: &Hir) -> Self {
         let mut cost = match hir.kind() {
             HirKind::Empty | HirKind::Look(_) => PatternCost { positions: 1, states: 1 },
             HirKind::Literal(literal) => PatternCost { positions: literal.0.len(), states: literal.0.len() },
             HirKind::Class(Class::Unicode(class)) => PatternCost { positions: 4, states: 4 * class.ranges().len() },
-            // The compiled pattern uses Unicode: a character beyond ASCII takes up to four bytes, each with several states.
+            // The compiled pattern uses Unicode. A character beyond ASCII takes up to four bytes, each of them with several
+            // states.
             HirKind::Class(Class::Bytes(class)) if class.is_ascii() => PatternCost { positions: 1, states: 1 },
             HirKind::Class(Class::Bytes(_)) => PatternCost { positions: 4, states: 32 },
             HirKind::Capture(capture) => PatternCost::from_hir(&capture.sub),
@@ -73,7 +75,7 @@ impl PatternCost {
         self.states.saturating_mul(STATE_BYTES)
     }
 
-    /// Returns the number of steps to search a text of `len` bytes for the patterns.
+    /// Returns the maximum number of steps to search a text of `len` bytes for the patterns.
     pub(crate) fn steps(&self, len: usize) -> usize {
         self.positions.saturating_mul(len) / POSITIONS_PER_STEP
     }

@@ -1,22 +1,24 @@
 //! Validates the structured content of tool results against output schemas (JSON Schema).
 //!
-//! The default dialect is 2020-12. Drafts 4, 6, 7 and 2019-09 are used if `$schema` names them. Schemas and values come from servers
-//! that are not trusted, so nothing is fetched: a `$ref` to another document is an error.
+//! The default dialect is 2020-12. Drafts 4, 6, 7 and 2019-09 are used if `$schema` names them. Servers are not trusted, so their
+//! schemas cannot make the client fetch anything: a `$ref` to another document is an error.
 //!
 //! # Limits
 //!
-//! A schema of a few hundred bytes can take minutes and gigabytes if each level refers twice to the next. So the cost is counted before
-//! a schema is compiled, and again before a value is validated. Validation fails if the cost exceeds the [`Limits`]:
+//! A schema of a few hundred bytes can take minutes and gigabytes if each level refers twice to the next. Therefore, the
+//! validator computes the cost before it compiles a schema, and again before it validates a value. If the cost exceeds the
+//! [`Limits`], validation fails:
 //!
 //! * the schema is too long, has too many parts, or takes too many steps to compile ([`ValidationError::Schema`]);
 //! * the patterns take too much memory, or contain look-around or backreferences ([`ValidationError::Schema`]);
-//! * a subschema applies itself to the same value, which would never end ([`ValidationError::Schema`]);
-//! * the value has too many parts, or takes too many steps ([`ValidationError::Value`]), for example if the alternatives of a recursive
-//!   schema all descend into the same member;
-//! * the nesting is too deep for a stack of 2 MiB, following references and the value: more than 200 subschemas while compiling, or
-//!   1,000 while validating (both kinds of errors).
+//! * a subschema applies itself to the same value, so that validation would never end ([`ValidationError::Schema`]);
+//! * the value has too many parts, or takes too many steps ([`ValidationError::Value`]), for example if all alternatives of a
+//!   recursive schema descend into the same member;
+//! * the nesting is too deep for a stack of 2 MiB: more than 200 nested subschemas while a schema is compiled
+//!   ([`ValidationError::Schema`]), or more than 1,000 nested subschemas and levels of the value while it is validated
+//!   ([`ValidationError::Value`]). Targets of references count as nested.
 //!
-//! A rejected value may be valid: the error says that it was not checked.
+//! A value that exceeds a limit may be valid. The error says that the value was not checked.
 //!
 //! ```
 //! use mcpwire::{CallToolResult, Json, Tool};

@@ -1,5 +1,5 @@
-//! A client for the [Model Context Protocol](https://modelcontextprotocol.io) (MCP): starts MCP servers or connects to them over HTTP,
-//! lists their tools, and calls them.
+//! A client for the [Model Context Protocol](https://modelcontextprotocol.io) (MCP): starts MCP servers or connects to them over
+//! HTTP, lists their tools, and calls them.
 //!
 //! ```no_run
 //! use mcpwire::{McpServerDef, tokio::open};
@@ -14,7 +14,8 @@
 //! # }
 //! ```
 //!
-//! The [`guide`] has a page for each task: the first program, HTTP, logins, many servers, agents, errors, security, tests, embedding.
+//! The [`guide`] has a page for each task: the first program, HTTP, logins, many servers, agents, errors, security, tests,
+//! embedding.
 //!
 //! # Modules and features
 //!
@@ -34,13 +35,13 @@
 //! | `hub` | many servers: configurations, secrets, supervision, one list of tools |
 //! | `tool_client` | the trait `ToolClient`, which the async clients and the hub implement, for agent frameworks |
 //! | `jsonschema` | validates structured output |
-//! | `opentelemetry` | spans, histograms and trace context |
+//! | `opentelemetry` | records spans and histograms, and sends the trace context with requests |
 //! | `testkit` | a scripted server and virtual time, for tests; with `http`, servers over HTTP; with `oauth`, protected servers |
 //! | `testkit::simulation`, `testkit::strategies` (feature `proptest`) | property tests of clients, handlers and servers; `arbitrary`: for fuzzers |
 //!
-//! These features have no module: `messages` connects over whole messages, such as those of a WebSocket; `native-roots` trusts the CA
-//! certificates of the system; `base64` decodes images, audio and binary resources; `setsid` starts servers without a terminal;
-//! `tracing` emits spans and events; `hub-smol` and `keyring` are for the hub.
+//! These features have no module: `messages` connects over whole messages, such as those of a WebSocket; `native-roots` trusts
+//! the CA certificates of the system; `base64` decodes images, audio and binary resources; `setsid` starts servers without a
+//! terminal; `tracing` emits spans and events; `hub-smol` and `keyring` are for the hub.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
@@ -67,10 +68,11 @@ pub use mcpwire_types as types;
 #[doc(inline)]
 pub use mcpwire_types::{CallToolResult, ContentBlock, Json, Progress, ProtocolVersion, RpcError, Tool};
 
-/// The client for programs without an async runtime.
+/// The client for programs without an async runtime. Its methods block the calling thread.
 #[cfg(feature = "blocking")]
 pub mod blocking {
-    /// The runtime of the background thread that sends HTTP requests, and a function that waits for futures, such as logins.
+    /// The runtime of the background thread that sends HTTP requests, and a function that blocks until a future, such as a login,
+    /// is complete.
     #[cfg(feature = "http")]
     #[doc(inline)]
     pub use mcpwire_blocking::http::{block_on, runtime};
@@ -114,7 +116,7 @@ pub mod async_std {
     };
 }
 
-/// The async client on a runtime that the program implements.
+/// The async client on a runtime for which the program implements the trait `Runtime`.
 #[cfg(feature = "async")]
 pub mod runtime {
     #[cfg(feature = "http")]
@@ -131,7 +133,7 @@ pub mod runtime {
     };
 }
 
-/// Servers over HTTP: tokens, certificates, proxies, and other HTTP clients.
+/// Options for servers over HTTP: tokens, certificates, proxies, and the program's own HTTP client.
 #[cfg(feature = "http")]
 pub mod http {
     #[doc(inline)]

@@ -1,9 +1,10 @@
-//! OAuth for the clients: logs users in, keeps their tokens, renews them before they expire and when a server refuses them, and signs
-//! DPoP proofs. The state machines are those of the crate `mcpwire-oauth`, which does no I/O; [`oauth`] re-exports it.
+//! OAuth for the clients: logs users in, stores their tokens, renews tokens before they expire and when a server refuses them,
+//! and signs DPoP proofs. [`oauth`] re-exports the crate `mcpwire-oauth`, which contains the state machines and does no I/O.
 //!
 //! Specification: protocol revision 2026-07-28, basic/authorization.
 //!
-//! An `OAuth` is the `Authorizer` of all connections to one server. It works with every client, the blocking one included.
+//! A program creates one `OAuth` for each server. It is the `Authorizer` of all connections to that server. It works with the
+//! async clients and with the blocking client.
 //!
 //! ```no_run
 //! use mcpwire::http::HttpOptions;
@@ -24,8 +25,8 @@
 //!
 //! # Logins
 //!
-//! Without a prompt, nothing opens a browser and no call waits for a user: calls that need a login fail with
-//! `ErrorKind::LoginRequired`, and `LoginRequired::find` tells server, account, scopes and reason. The program then logs the user in:
+//! Without a prompt, no call opens a browser or waits for a user. Calls that need a login fail with `ErrorKind::LoginRequired`.
+//! `LoginRequired::find` returns the server, the account, the scopes and the reason. The program then logs the user in:
 //!
 //! ```no_run
 //! use mcpwire::oauth::{LoginRequest, LoginRequired, OAuth, PasteBack};
@@ -56,21 +57,23 @@
 //! # }
 //! ```
 //!
-//! * A login is stored before the user sees its URL, so it survives a restart of the program: `pending_login` and `finish_login`, or a
-//!   login in the next run, go on with it for half an hour.
-//! * Dropping the future of `login` gives the login up. A login that a call has needed goes on when the call is given up.
+//! * A login is stored before the user sees its URL, so it survives a restart of the program. For half an hour, the program can
+//!   continue it with `pending_login` and `finish_login`, or by a new login.
+//! * Dropping the future of `login` cancels the login. If a call has started the login, the login continues when the call is
+//!   cancelled.
 //! * Programs without a user get tokens by a `MachineGrant`: client credentials, workload identity, or an identity provider.
 //!
 //! # Tokens
 //!
-//! * All connections share one token. It is renewed once for all, in a task of its own that outlives the calls that need it. Other
-//!   processes with the same store wait for it, and take the new token.
-//! * A token that is valid is used while its renewal fails. Only `invalid_grant` deletes a login.
-//! * A call with a valid token costs little more than the header.
+//! * All connections to the server share one token. One task renews the token for all of them, and continues if the calls that
+//!   need the token are cancelled. Other processes with the same store wait for the new token, and use it, too.
+//! * If a renewal fails, the old token is used as long as it is valid. Only the error `invalid_grant` deletes a login.
+//! * If the token is valid, authorization takes little time: it adds a header to the call.
 //!
 //! # Where logins are kept
 //!
-//! By default in memory. With the feature `file-store`, which needs Rust 1.89, they are in private files that all processes of a user share:
+//! By default, logins are stored in memory. A `FileStore` stores them in private files that all processes of a user share. It
+//! needs the feature `file-store` and Rust 1.89.
 //!
 //! ```ignore
 //! let store = FileStore::open("/home/me/.config/my-program/logins")?;
@@ -80,39 +83,48 @@
 //! | document | content |
 //! |---|---|
 //! | `token-HASH` | the login of an account on a server: tokens, client, issuer, scopes, expiry |
-//! | `login-HASH` | the login of that account that waits for the user |
+//! | `login-HASH` | a login of that account that the user has not completed yet |
 //! | `key-HASH` | the private key to which the tokens of that account are bound (DPoP) |
 //! | `client-HASH` | the registrations of the client at one issuer, one for each redirect URI |
 //! | `issuer-HASH` | the issuer at which a configured client was used at a server; a logout keeps it |
 //!
-//! * Each document is a file with the mode 0600 in a directory with the mode 0700. If other users own or can open them, the store refuses
-//!   them, and the error says what to do. A damaged document is an error that asks for a new login. Only a login or a logout replaces it.
-//! * A document of a later version is neither used nor replaced: the error names the file.
-//! * A crash, a kill or a loss of power during a write leaves the old document or the new one.
-//! * `FileStore::keep_secrets_in` keeps refresh tokens and private keys in a keychain, and the rest in the files. A login stays where it was
-//!   first stored.
-//! * The secret of a configured client requires its issuer (`OAuthSettings::client_issuer`), the user's agreement
-//!   (`LoginError::ClientIssuerRequired`, `LoginRequest::trust_issuer`), or `OAuthSettings::trust_first_issuer`.
-//! * A token goes only to the server, and a refresh token and a client only to the issuer, for which they are stored.
+//! * Each document is a file with the mode 0600 in a directory with the mode 0700. If other users own or can open the file or the
+//!   directory, the store refuses it, and the error says how to repair it.
+//! * A damaged document causes an error that asks for a new login. Only a login or a logout replaces the document.
+//! * A document of a later version of mcpwire is neither used nor replaced. The error names the file.
+//! * After a crash, a kill or a loss of power during a write, the file contains either the old document or the new document.
+//! * `FileStore::keep_secrets_in` stores refresh tokens and private keys in a keychain, and the rest in the files. A login stays
+//!   where it was first stored.
+//! * The secret of a configured client is sent to an issuer only if the program names the issuer
+//!   (`OAuthSettings::client_issuer`), the user agrees (`LoginError::ClientIssuerRequired`, `LoginRequest::trust_issuer`), or
+//!   `OAuthSettings::trust_first_issuer` is set.
+//! * Each access token is stored for one server, and is sent only to that server. Each refresh token and each client is stored
+//!   for one issuer, and is sent only to that issuer.
 //!
-//! **Refreshes.** Many authorization servers accept a refresh token once, and revoke the login if it comes again. So a refresh takes a lock
-//! that all processes share, loads the token again, and adopts one that another process has got. It checks that the disk can be written
-//! before it sends the request, and writes the new token before anybody uses it. The system releases the lock of a process that is killed.
+//! **Refreshes.** Many authorization servers accept a refresh token only once, and revoke the login if they receive it again.
+//! Therefore, a refresh takes a lock that all processes share, and loads the token again. If another process has refreshed the
+//! token, the new token is used. Otherwise, the refresh checks that the disk can be written, sends the request, and writes the
+//! new token before any call uses it. The system releases the lock of a process that is killed.
 //!
-//! A refresh that was sent goes on when its client is dropped, and when its runtime ends: its task is on the runtime's `process_runtime`
-//! (`build_on`; with `build`, the HTTP client of the program must not end with the runtime). Only the end of the process loses it. So a
-//! program waits before it ends, at most 10 s: `shutdown` of a client and `shutdown_all` of a hub do so, `OAuth::settle` waits for one login,
-//! and `settle_logins` for all, without a runtime. All of them say so if they give up.
+//! A refresh that was sent continues when its client is dropped, and when its runtime ends, because its task is on the runtime's
+//! `process_runtime`. This holds for `build_on`. With `build`, the HTTP client of the program must not end with the runtime.
 //!
-//! One case is left that no client can prevent: a process is killed, or its disk fails, after the authorization server has replaced the
-//! refresh token and before the new one is written. The new refresh token then exists nowhere, and the next process sends the old one. Many
-//! authorization servers accept it once more for some seconds. Others revoke the login, and the user must log in again; the error says so.
+//! When the process ends, a refresh in progress is lost. Therefore, a program should wait before it ends. This takes at most 10
+//! s. `shutdown` of a client and `shutdown_all` of a hub wait. `OAuth::settle` waits for one login, and `settle_logins` waits for
+//! all logins, without a runtime. All of them report if a refresh has not ended in time.
+//!
+//! One case remains that no client can prevent: a process is killed, or its disk fails, after the authorization server has
+//! replaced the refresh token and before the new refresh token is written. The new refresh token is then lost, and the next
+//! process sends the old one. Many authorization servers accept the old refresh token once more for some seconds. Others revoke
+//! the login. The user must then log in again, and the error says so.
 //!
 //! # Addresses
 //!
-//! Requests go to `https` URLs only, or to `http` URLs of this machine, and follow no redirects. Loopback, private and link-local
-//! addresses are refused when the connection is opened, except for the host of the server itself, and for this machine if the
-//! server runs on it. `allow_private_addresses(true)` allows them, for an authorization server in a private network.
+//! Requests for logins and tokens go only to `https` URLs, or to `http` URLs of this machine. They follow no redirects.
+//!
+//! Connections to loopback, private and link-local addresses are refused. The host of the MCP server is an exception. This
+//! machine is another exception if the MCP server runs on it. `allow_private_addresses(true)` allows all these addresses, for an
+//! authorization server in a private network.
 
 #[doc(inline)]
 pub use mcpwire_authorization::*;

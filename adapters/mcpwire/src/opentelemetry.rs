@@ -1,4 +1,4 @@
-//! Connects mcpwire's clients to OpenTelemetry: spans, histograms, and the trace context of requests.
+//! Connects mcpwire's clients to OpenTelemetry: records spans and histograms of requests, and sends the trace context to servers.
 //!
 //! ```
 //! use mcpwire::ConnectOptions;
@@ -6,27 +6,27 @@
 //! let options = ConnectOptions::default().observer(mcpwire::opentelemetry::observer());
 //! ```
 //!
-//! A program needs only this line and its own setup of OpenTelemetry: it sets its global providers before it connects.
-//! [`OpenTelemetry::new`] takes other providers.
+//! A program needs only this line, and must set the global providers of OpenTelemetry before it connects. To use other providers,
+//! create the observer with [`OpenTelemetry::new`].
 //!
 //! # Spans
 //!
-//! Each request is a span of kind `CLIENT`, a child of the span that is current where the request is sent. Names and
-//! attributes are those of the [semantic conventions for MCP][conventions] (status: development). Values of arguments and
-//! results are never recorded.
+//! Each request is a span of kind `CLIENT`. Its parent is the span that is current where the program sends the request. The names
+//! and attributes of the spans follow the [semantic conventions for MCP][conventions] (status: development). Values of arguments
+//! and results are never recorded.
 //!
-//! With the layer of `tracing-opentelemetry`, spans of the `tracing` crate are parents, too.
+//! With the layer of `tracing-opentelemetry`, the parent can also be a span of the `tracing` crate.
 //!
 //! # Trace context
 //!
 //! Each request carries `traceparent`, `tracestate` and `baggage` in its `_meta` (2026-07-28, basic, "OpenTelemetry trace
-//! context"). Earlier servers ignore these members. The program's propagator sets `tracestate` and `baggage`
+//! context"). Servers of earlier protocol versions ignore these members. The program's propagator sets `tracestate` and `baggage`
 //! ([`set_text_map_propagator`](https://docs.rs/opentelemetry/latest/opentelemetry/global/fn.set_text_map_propagator.html)).
 //!
-//! * A tool call carries the trace context of its client span, so the server's spans are children of that span. If the client does not
-//!   send the call, the span ends with the error type `not_sent`.
-//! * Other requests carry the trace context of the caller's span, because the cache may have the response: the client span is created
-//!   only when a request was sent. The client span and the server's spans are siblings.
+//! * A tool call carries the trace context of its client span. The server's spans are children of the client span. If the client
+//!   does not send the call, the span ends with the error type `not_sent`.
+//! * Any other request carries the trace context of the caller's span. The cache may have the response, so the client span is
+//!   created only after the request was sent. The client span and the server's spans are siblings.
 //!
 //! To send the trace context without spans, use [`trace_source`] instead of [`observer`].
 //!
@@ -34,8 +34,8 @@
 //!
 //! | name | unit | measures |
 //! |---|---|---|
-//! | `mcp.client.operation.duration` | s | each request, from sending it to its end |
-//! | `mcp.client.session.duration` | s | each connection; over HTTP, each session |
+//! | `mcp.client.operation.duration` | s | the time from sending a request until its response or failure |
+//! | `mcp.client.session.duration` | s | the lifetime of a connection; over HTTP, of a session |
 //!
 //! [conventions]: https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
 

@@ -1,4 +1,4 @@
-//! Names, attributes and errors of the semantic conventions for MCP.
+//! Converts requests, connections and outcomes to the span names, attributes and statuses of the semantic conventions for MCP.
 
 use mcpwire_client::{ConnectionInfo, RequestInfo, RequestOutcome, Transport};
 use opentelemetry::trace::{SpanRef, Status};
@@ -18,7 +18,7 @@ const NETWORK_PROTOCOL: Key = Key::from_static_str("network.protocol.name");
 
 pub(crate) const CALL_TOOL: &str = "tools/call";
 
-/// Returns the attributes of a tool call that are known before it is sent.
+/// Returns the attributes of a tool call that are known before the call is sent: its method, tool and operation.
 pub(crate) fn of_tool_call(tool: &str) -> Vec<KeyValue> {
     vec![
         KeyValue::new(METHOD, CALL_TOOL),
@@ -27,7 +27,7 @@ pub(crate) fn of_tool_call(tool: &str) -> Vec<KeyValue> {
     ]
 }
 
-/// Returns the attributes of a connection.
+/// Returns the attributes of a connection: the protocol version, and the network transport if it is known.
 pub(crate) fn of_connection(connection: &ConnectionInfo) -> Vec<KeyValue> {
     let mut attributes = Vec::with_capacity(8);
     if let Some(version) = connection.protocol_version {
@@ -39,13 +39,13 @@ pub(crate) fn of_connection(connection: &ConnectionInfo) -> Vec<KeyValue> {
             attributes.push(KeyValue::new(NETWORK_TRANSPORT, "tcp"));
             attributes.push(KeyValue::new(NETWORK_PROTOCOL, "http"));
         }
-        // The network transport of the program's own streams is unknown.
+        // The program has created these streams, so their network transport is unknown.
         _ => {}
     }
     attributes
 }
 
-/// Returns the attributes of a request that its span and its histogram have in common.
+/// Returns the attributes that both the span and the histogram of a request have.
 pub(crate) fn of_request(request: &RequestInfo) -> Vec<KeyValue> {
     let mut attributes = of_connection(&request.connection);
     if let Some(tool) = request.tool() {
@@ -57,7 +57,8 @@ pub(crate) fn of_request(request: &RequestInfo) -> Vec<KeyValue> {
     attributes
 }
 
-/// Returns the attributes that only the span of a request has, because they have too many values for a histogram.
+/// Returns the attributes that only the span of a request has: the request id and the resource URI. They have too many different
+/// values for a histogram.
 pub(crate) fn of_span(request: &RequestInfo) -> Vec<KeyValue> {
     let mut attributes = vec![KeyValue::new(REQUEST_ID, request.id.to_string())];
     if request.method.starts_with("resources/") {
@@ -66,7 +67,7 @@ pub(crate) fn of_span(request: &RequestInfo) -> Vec<KeyValue> {
     attributes
 }
 
-/// Returns the name of the span of a request.
+/// Returns the name of the span of a request: the method, followed by the name of the tool or prompt if there is one.
 pub(crate) fn span_name(request: &RequestInfo) -> String {
     match request.tool().or(request.prompt()) {
         Some(target) => format!("{} {target}", request.method),
@@ -74,7 +75,7 @@ pub(crate) fn span_name(request: &RequestInfo) -> String {
     }
 }
 
-/// Returns the attributes of a failed request. Empty if the request has not failed.
+/// Returns the error attributes of a failed request. Returns an empty list if the request has succeeded.
 pub(crate) fn of_outcome(outcome: &RequestOutcome) -> Vec<KeyValue> {
     match outcome {
         RequestOutcome::Ok => Vec::new(),
@@ -88,12 +89,13 @@ pub(crate) fn of_outcome(outcome: &RequestOutcome) -> Vec<KeyValue> {
     }
 }
 
-/// Returns the attribute for the class of an error.
+/// Returns the attribute `error.type`, with the class of an error as its value.
 pub(crate) fn error_type(name: &'static str) -> KeyValue {
     KeyValue::new(ERROR_TYPE, name)
 }
 
-/// Returns the status of a span: an error with a description, or not set.
+/// Returns the status of the span of a request. The status is unset if the request has succeeded, and otherwise an error with a
+/// description.
 pub(crate) fn status(outcome: &RequestOutcome) -> Status {
     match outcome {
         RequestOutcome::Ok => Status::Unset,
@@ -104,7 +106,7 @@ pub(crate) fn status(outcome: &RequestOutcome) -> Status {
     }
 }
 
-/// Adds attributes to a span.
+/// Adds attributes to a span that was already started.
 pub(crate) fn set_attributes(span: &SpanRef<'_>, attributes: impl IntoIterator<Item = KeyValue>) {
     for attribute in attributes {
         span.set_attribute(attribute);

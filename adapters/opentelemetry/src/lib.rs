@@ -1,7 +1,7 @@
 //! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `opentelemetry`; its API may change in any release.
 //!
-//! Connects mcpwire's clients to OpenTelemetry: spans, histograms, and the trace context of requests. The module
-//! `mcpwire::opentelemetry` documents which.
+//! Connects mcpwire's clients to OpenTelemetry: records spans and histograms of requests, and sends the trace context to servers.
+//! The documentation of the module `mcpwire::opentelemetry` lists the spans and histograms.
 //!
 //! ```
 //! # mod mcpwire { pub use mcpwire_blocking::ConnectOptions; pub mod opentelemetry { pub use

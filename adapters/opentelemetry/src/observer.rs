@@ -1,4 +1,4 @@
-//! [`OpenTelemetry`]: the observer that records spans and histograms.
+//! [`OpenTelemetry`]: the observer that records the spans and histograms of requests and sessions.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,10 +16,10 @@ use opentelemetry::{Context, InstrumentationScope, KeyValue};
 use crate::attributes;
 use crate::propagation::trace_context;
 
-/// Boundaries of the histograms' buckets, in seconds.
+/// The bucket boundaries of both histograms, in seconds. The semantic conventions for MCP define them.
 const BOUNDARIES: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 
-/// An observer that records spans and histograms of requests and sessions. For `ConnectOptions::observer`.
+/// An observer that records spans of requests, and histograms of requests and sessions. Pass it to `ConnectOptions::observer`.
 ///
 /// Clones share their state. One observer can serve any number of connections.
 #[derive(Clone)]
@@ -29,11 +29,12 @@ struct Instruments {
     tracer: BoxedTracer,
     operation: Histogram<f64>,
     session: Histogram<f64>,
-    /// The start of each open session, by the id of the connection.
+    /// The start time of each open session. The key is the id of the connection.
     sessions: Mutex<HashMap<u64, Instant>>,
 }
 
-/// Returns an observer that uses the global providers of OpenTelemetry. Set the global providers before calling this.
+/// Returns an observer that uses the global tracer and meter providers of OpenTelemetry. Set the global providers before calling
+/// this.
 pub fn observer() -> OpenTelemetry {
     OpenTelemetry::create(global::tracer_provider().tracer_with_scope(scope()), &global::meter_with_scope(scope()))
 }
@@ -43,7 +44,7 @@ fn scope() -> InstrumentationScope {
 }
 
 impl OpenTelemetry {
-    /// Creates an observer that uses these providers.
+    /// Creates an observer that uses the given tracer and meter providers instead of the global ones.
     pub fn new<P>(tracer_provider: &P, meter_provider: &impl MeterProvider) -> Self
     where
         P: TracerProvider,
@@ -84,9 +85,10 @@ impl OpenTelemetry {
     }
 }
 
-/// The caller of a request.
+/// The tracing context of the code that sends a request. The client stores it with the request, as a [`Tag`].
 struct Caller {
-    /// The context of the caller, with the client span if the request calls a tool.
+    /// The OpenTelemetry context of the code that sends the request. For a tool call, it contains the client span instead of the
+    /// caller's span.
     context: Context,
     /// Whether the client span exists and has not ended.
     has_span: AtomicBool,
@@ -95,7 +97,7 @@ struct Caller {
 }
 
 impl Caller {
-    /// Returns the caller of a tool call whose client span is open. `None` for other requests.
+    /// Returns the caller of a tool call, if its client span has not ended. `None` for other requests.
     fn of_tool_call(request: &RequestInfo) -> Option<&Self> {
         let caller = request.caller.as_ref()?.get::<Caller>()?;
         (request.tool().is_some() && caller.has_span.load(Ordering::Relaxed)).then_some(caller)
@@ -163,7 +165,8 @@ impl Observer for OpenTelemetry {
             span.set_status(attributes::status(outcome));
             span.end();
         } else {
-            // The span is created at the end, because a cached response needs no request and so no span.
+            // The span is created when the request has ended. It cannot be created earlier: if the cache has the response, there
+            // is no request, and must be no span.
             let caller = request.caller.as_ref().and_then(Tag::get::<Caller>);
             let parent = caller.map(|caller| caller.context.clone()).unwrap_or_default();
             let now = SystemTime::now();

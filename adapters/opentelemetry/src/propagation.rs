@@ -1,4 +1,4 @@
-//! Converts contexts of OpenTelemetry to the trace context of requests.
+//! Converts an OpenTelemetry context to the trace context that a request carries to the server.
 
 use mcpwire_client::TraceSource;
 use mcpwire_core::TraceContext;
@@ -6,7 +6,8 @@ use opentelemetry::propagation::Injector;
 use opentelemetry::trace::{SpanContext, TraceContextExt};
 use opentelemetry::{Context, global};
 
-/// Returns a source for `ConnectOptions::trace_context` that returns the trace context of the current span.
+/// Returns a trace source for `ConnectOptions::trace_context`. Each request then carries the trace context of the current span,
+/// without recording spans of its own.
 pub fn trace_source() -> TraceSource {
     TraceSource::new(current)
 }
@@ -16,10 +17,10 @@ pub fn current() -> Option<TraceContext> {
     Context::map_current(trace_context)
 }
 
-/// Returns the trace context of the span in a context, or `None` if the context has no span.
+/// Returns the trace context of the span in an OpenTelemetry context, or `None` if the context has no span.
 ///
-/// The program's propagator sets the members ([`global::set_text_map_propagator`]). Without a propagator, the trace context has
-/// `traceparent` and `tracestate`.
+/// The program's propagator ([`global::set_text_map_propagator`]) sets `traceparent`, `tracestate` and `baggage`. Without a
+/// propagator, the trace context has only `traceparent` and `tracestate`.
 ///
 /// [`global::set_text_map_propagator`]: https://docs.rs/opentelemetry/latest/opentelemetry/global/fn.set_text_map_propagator.html
 pub fn trace_context(context: &Context) -> Option<TraceContext> {
@@ -37,7 +38,7 @@ pub fn trace_context(context: &Context) -> Option<TraceContext> {
         members.state = Some(span.trace_state().header());
         TraceContext::new(trace_parent(span)).ok()?
     };
-    // Invalid members are omitted, because servers may reject them.
+    // An invalid `tracestate` or `baggage` is omitted, because a server may reject the request.
     if let Some(state) = members.state {
         trace = trace.clone().state(state).unwrap_or(trace);
     }
@@ -52,7 +53,7 @@ fn trace_parent(span: &SpanContext) -> String {
     format!("00-{}-{}-{:02x}", span.trace_id(), span.span_id(), span.trace_flags().to_u8() & 1)
 }
 
-/// The members that the propagator has set.
+/// The members `traceparent`, `tracestate` and `baggage`. `None` if the program's propagator has not set the member.
 #[derive(Default)]
 struct Members {
     parent: Option<String>,
@@ -66,7 +67,7 @@ impl Injector for Members {
             "traceparent" => &mut self.parent,
             "tracestate" => &mut self.state,
             "baggage" => &mut self.baggage,
-            // Headers of other systems are ignored: the protocol has no members for them.
+            // Headers of other tracing systems are ignored, because MCP has no members for them.
             _ => return,
         };
         *member = Some(value);

@@ -11,8 +11,9 @@ use async_executor::{Executor, Task};
 use async_io::Timer;
 use mcpwire_driver::process::check_descriptors;
 
-/// Maximum number of descriptors that the reactor opens when it starts, with one to spare: a poller, its timer, and the two ends
-/// of a pipe that wakes it.
+/// Number of file descriptors that must be free to start the reactor.
+///
+/// The reactor opens up to four: a poller, a timer, and the two ends of a pipe that wakes the poller. One is spare.
 const REACTOR_DESCRIPTORS: usize = 5;
 
 static EXECUTOR: Executor<'_> = Executor::new();
@@ -22,15 +23,15 @@ static EXECUTOR: Executor<'_> = Executor::new();
 /// Dropping the returned handle cancels the task; [`Task::detach`] lets it continue. If the thread cannot be started, the task
 /// does not run before a later [`start`] succeeds.
 pub fn spawn<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> Task<T> {
-    // Callers that need to know the error have called `start`.
+    // The error is ignored here: callers that need the error call `start` before.
     let _ = start();
     EXECUTOR.spawn(task)
 }
 
-/// Starts the background thread, unless it runs.
+/// Starts the background thread that runs the tasks of all connections, unless the thread is already running.
 ///
 /// # Errors
-/// If the system has no descriptor or thread left. A later call tries again.
+/// If the system has no file descriptor or thread left. A later call tries again.
 pub fn start() -> io::Result<()> {
     static IS_STARTED: Mutex<bool> = Mutex::new(false);
     once(&IS_STARTED, || {
@@ -45,22 +46,23 @@ fn run_tasks() {
     async_io::block_on(EXECUTOR.run(pending::<()>()));
 }
 
-/// Starts the reactor of async-io, unless it runs. The clients of this crate do so. Otherwise, the first use of async-io starts it,
-/// and panics without descriptors.
+/// Starts the reactor of async-io, unless it is already running. The clients of this crate call this.
+///
+/// Without this call, the first use of async-io starts the reactor, and panics if no file descriptor is left.
 ///
 /// # Errors
-/// If the system has no descriptor or thread left. A later call tries again.
+/// If the system has no file descriptor or thread left. A later call tries again.
 pub fn start_reactor() -> io::Result<()> {
     static IS_STARTED: Mutex<bool> = Mutex::new(false);
     once(&IS_STARTED, || {
         check_descriptors(REACTOR_DESCRIPTORS)?;
-        // Other threads may have taken the descriptors meanwhile, so a panic is caught.
+        // Other threads may have used the last descriptors since the check. async-io panics then, so the panic is caught.
         let started = catch_unwind(|| async_io::block_on(Timer::after(Duration::ZERO)));
         started.map(drop).map_err(|_| io::Error::other("async-io could not be started"))
     })
 }
 
-/// Calls `start`, unless an earlier call has succeeded.
+/// Calls `start`, unless an earlier call has succeeded. `is_started` records the success.
 fn once(is_started: &Mutex<bool>, start: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let mut is_started = is_started.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_started {

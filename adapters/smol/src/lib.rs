@@ -2,8 +2,8 @@
 //!
 //! The Model Context Protocol client for [smol](https://docs.rs/smol) and other executors on [async-io](async_io).
 //!
-//! This crate connects [`mcpwire_driver`] to async-io's timers and pipes. One background thread drives all connections, so a client works
-//! on any executor, even while the executor is busy.
+//! This crate connects [`mcpwire_driver`] to async-io's timers and pipes. One background thread drives all connections, so a
+//! client works on any executor, even while the executor is busy.
 //!
 //! ```no_run
 //! # mod mcpwire { pub use mcpwire_smol::McpServerDef; pub mod smol { pub use mcpwire_smol::McpClient; } }
@@ -41,14 +41,15 @@ pub use executor::{spawn, start, start_reactor};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
 
-/// The runtime of this crate: the timers and pipes of async-io, and one background thread for the tasks of all connections.
+/// The runtime of this crate, on which clients run. It uses the timers and pipes of async-io. One background thread runs the
+/// tasks of all connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Smol;
 
-/// A client on smol.
+/// A connection to one server, on smol or another executor.
 pub type McpClient = mcpwire_driver::McpClient<Smol>;
 
-/// The builder of a client: see [`open`].
+/// A builder that connects to a server. Created by [`open`].
 pub type Open = mcpwire_driver::Open<Smol>;
 
 /// Returns a builder that connects to a server. Awaiting the builder starts the server, opens the connection and lists the tools.
@@ -71,7 +72,8 @@ pub fn open(def: impl Into<McpServerDef>) -> Open {
     mcpwire_driver::open(def)
 }
 
-/// Starts a server, runs `f` with its client, and ends the server, also if `f` panics or the future is dropped.
+/// Starts a server, opens the connection, runs `f` with the client, and returns the value of `f`. Then ends the server, even if
+/// `f` panics or the future is dropped.
 ///
 /// # Errors
 /// If the server cannot be started or reached, if the connection cannot be opened, or if the server does not end.
@@ -95,7 +97,7 @@ impl CurrentRuntime for Smol {
 
 impl Runtime for Smol {
     fn spawn(&self, task: TaskFuture) {
-        // Without the thread, the task is dropped at once, and its connection fails.
+        // If the thread cannot be started, the task is dropped here. Dropping it ends its connection.
         if start().is_ok() {
             spawn(task).detach();
         }

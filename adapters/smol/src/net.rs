@@ -1,4 +1,4 @@
-//! Sockets of async-io, for HTTP.
+//! Implements [`Net`] for [`Smol`]: the HTTP client resolves names and connects with async-io's sockets.
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 
@@ -10,7 +10,7 @@ use crate::executor::start_reactor;
 
 impl Net for Smol {
     fn resolve(&self, host: String, port: u16) -> ResolveFuture {
-        // Resolved on another thread, because the system's resolver blocks.
+        // This runs on another thread, because the system's resolver blocks.
         Box::pin(blocking::unblock(move || Ok((host, port).to_socket_addrs()?.collect())))
     }
 

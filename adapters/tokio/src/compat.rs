@@ -1,4 +1,4 @@
-//! [`Compat`]: converts tokio's streams.
+//! [`Compat`]: lets a client use the program's tokio streams.
 
 use std::io;
 use std::pin::Pin;
@@ -7,9 +7,9 @@ use std::task::{Context, Poll, ready};
 use futures_io::{AsyncRead, AsyncWrite};
 use tokio::io::ReadBuf;
 
-/// Converts a tokio stream for use with [`McpClient::over`](mcpwire_driver::McpClient::over).
+/// Wraps a tokio stream, so that [`McpClient::over`](mcpwire_driver::McpClient::over) accepts it.
 ///
-/// Implements the stream traits of `futures-io`, and thereby those of the driver.
+/// It implements the stream traits of `futures-io`, which the client uses on all runtimes.
 #[derive(Debug)]
 pub struct Compat<T>(pub T);
 

@@ -2,8 +2,8 @@
 //!
 //! The Model Context Protocol client for [tokio](https://tokio.rs).
 //!
-//! This crate connects [`mcpwire_driver`] to tokio's tasks, timers and pipes, on current-thread and multi-thread runtimes. The runtime
-//! needs its I/O and time drivers: `enable_all`, as with `#[tokio::main]`.
+//! This crate connects [`mcpwire_driver`] to tokio's tasks, timers and pipes, on current-thread and multi-thread runtimes. The
+//! runtime needs its I/O and time drivers: `enable_all`, as with `#[tokio::main]`.
 //!
 //! ```no_run
 //! # mod mcpwire { pub use mcpwire_tokio::McpServerDef; pub mod tokio { pub use mcpwire_tokio::McpClient; } }
@@ -46,14 +46,14 @@ pub use mcpwire_driver::*;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{Instant, Sleep};
 
-/// A handle of a tokio runtime with I/O and time enabled. Implements [`Runtime`].
+/// A tokio runtime on which clients run. Its I/O and time drivers must be enabled. Implements [`Runtime`].
 #[derive(Clone, Debug)]
 pub struct Tokio(Handle);
 
-/// A client on tokio.
+/// A connection to one server, on tokio.
 pub type McpClient = mcpwire_driver::McpClient<Tokio>;
 
-/// The builder of a client: see [`open`].
+/// A builder that connects to a server. Created by [`open`].
 pub type Open = mcpwire_driver::Open<Tokio>;
 
 /// Returns a builder that connects to a server. Awaiting the builder starts the server, opens the connection and lists the tools.
@@ -79,28 +79,29 @@ pub fn open(def: impl Into<McpServerDef>) -> Open {
     mcpwire_driver::open(def)
 }
 
-/// Starts a server, runs `f` with its client, and ends the server, also if `f` panics or the future is dropped.
+/// Starts a server, opens the connection, runs `f` with the client, and returns the value of `f`. Then ends the server, even if
+/// `f` panics or the future is dropped.
 ///
 /// # Errors
 /// If the server cannot be started or reached, if the connection cannot be opened, or if the server does not end.
 ///
 /// # Panics
-/// Outside of a tokio runtime.
+/// If the future is polled outside of a tokio runtime.
 pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) -> T) -> Result<T, Error> {
     mcpwire_driver::with_client(def, f).await
 }
 
 impl Tokio {
-    /// Creates a `Tokio` from a handle of the runtime.
+    /// Creates a `Tokio` from the handle of a tokio runtime, to start clients from outside of that runtime.
     pub fn new(handle: Handle) -> Self {
         Tokio(handle)
     }
 
-    /// Returns the runtime in which this function is called, for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on) and
-    /// other functions that take a runtime.
+    /// Returns the runtime in which this function is called, for [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on)
+    /// and other functions that take a runtime.
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// If this is called outside of a tokio runtime.
     pub fn current() -> Arc<dyn Runtime> {
         Arc::new(Tokio(Handle::current()))
     }
@@ -128,13 +129,13 @@ impl Runtime for Tokio {
     }
 
     fn timer(&self) -> Box<dyn Timer> {
-        // tokio's timers, pipes and sockets need a current runtime.
+        // tokio's timers, pipes and sockets can only be created while a runtime is entered.
         let _entered = self.0.enter();
         Box::new(TokioTimer(Box::pin(tokio::time::sleep(MAX_SLEEP))))
     }
 
     fn clock(&self) -> Clock {
-        // tokio's clock, so that `tokio::time::pause` in a test also pauses the client's time.
+        // This is tokio's clock, so that `tokio::time::pause` in a test also pauses the timeouts of the client.
         let _entered = self.0.enter();
         let origin = Instant::now();
         Clock::from_fn(move || Timestamp::from_origin(origin.elapsed()))
@@ -181,7 +182,7 @@ impl Runtime for Tokio {
     }
 }
 
-/// Maximum duration of a timer. A day, so that `Instant` does not overflow. The driver sets the timer again after that.
+/// Maximum duration of a timer: a day, so that `Instant` does not overflow. The driver sets a longer timer again after that.
 const MAX_SLEEP: Duration = Duration::from_secs(24 * 3600);
 
 struct TokioTimer(Pin<Box<Sleep>>);

@@ -1,4 +1,4 @@
-//! Sockets of tokio, for HTTP.
+//! Implements [`Net`] for [`Tokio`]: the HTTP client resolves names and connects with tokio's sockets.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -29,7 +29,8 @@ impl Net for Tokio {
 }
 
 impl Tokio {
-    /// Enters this runtime for each poll of the future, because HTTP connections may be opened on threads without a runtime.
+    /// Returns a future that enters this runtime for each poll of `future`. The HTTP client may poll it on a thread without a
+    /// runtime.
     fn poll_inside<F: Future + Send + 'static>(&self, future: F) -> Pin<Box<dyn Future<Output = F::Output> + Send>> {
         let (runtime, mut future) = (self.0.clone(), Box::pin(future));
         Box::pin(poll_fn(move |cx| {

@@ -1,17 +1,18 @@
-//! A guide: one page for each task. All programs of the pages are compiled, and those that need no other machine run.
+//! A guide to mcpwire, with one page for each task. All programs on the pages are compiled as tests. Programs that need no other
+//! machine are also run.
 //!
 //! | page | task |
 //! |---|---|
 //! | [`quick_start`] | the first program |
 //! | [`http`] | servers at a URL: tokens, certificates, proxies |
-//! | [`login`] | servers that want a login |
+//! | [`login`] | servers that require a login |
 //! | [`many_servers`] | configured servers, and one list of tools |
 //! | [`agents`] | tools for language models, and the trait `ToolClient` |
-//! | [`when_things_fail`] | which errors there are, and what to do |
-//! | [`security`] | what a server may do, and what it may not |
+//! | [`when_things_fail`] | the kinds of errors, and how a program reacts to each |
+//! | [`security`] | what a server can do to a program, and how the client limits it |
 //! | [`testing`] | tests without a process, a network or a clock: scripted servers, property tests, HTTP, logins |
-//! | [`embedding`] | other runtimes, and the protocol engine by hand |
-//! | [`from_rmcp`] | a program that uses rmcp |
+//! | [`embedding`] | clients on other runtimes, and the protocol engine without a client |
+//! | [`from_rmcp`] | how to port a program from rmcp |
 
 #[doc = include_str!("quick_start.md")]
 pub mod quick_start {}
