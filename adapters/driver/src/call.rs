@@ -178,7 +178,7 @@ impl<R, M: Method> Future for CallFuture<'_, R, M> {
     }
 }
 
-// No field is structurally pinned, so the future can be moved even if the callbacks cannot.
+// No field is structurally pinned, so the future may be moved after it was polled.
 impl<R, M: Method> Unpin for CallFuture<'_, R, M> {}
 
 impl<R, M: Method> fmt::Debug for CallFuture<'_, R, M> {

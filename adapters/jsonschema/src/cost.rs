@@ -236,7 +236,8 @@ impl<'g> CompilationWalk<'g> {
         Ok(())
     }
 
-    /// Returns the dynamic scope at the target of a reference. If the target is in the same resource, the scope is the same.
+    /// Returns the dynamic scope at the target of a reference. The scope stays the same if it is not empty and the target is in the
+    /// same resource.
     fn enter_scope(&mut self, from: NodeId, target: NodeId, scope: Scope) -> Scope {
         let (from, target) = (self.graph.nodes[from].base, self.graph.nodes[target].base);
         if scope != 0 && from == target {
