@@ -130,7 +130,8 @@ impl<'c, R> IntoFuture for Call<'c, R> {
     }
 }
 
-/// The future of a tool call. The first poll sends the call. Dropping the future before its end cancels the call.
+/// The future of a tool call. Returned by [`Call::send`] and [`Call::raw`]. The first poll sends the call. Dropping the future
+/// before its end cancels the call.
 #[must_use = "a call is sent when it is awaited"]
 pub struct CallFuture<'c, R, M: Method> {
     client: McpClient<R>,

@@ -52,9 +52,9 @@ use mcpwire_client::{ReadStream, WriteStream};
 ///
 /// # When the connection ends
 ///
-/// Pending requests and all later ones fail with [`ErrorKind::Closed`](crate::ErrorKind::Closed), and [`McpClient::closed`]
-/// returns why. The client does not start the server again, because calls may already have taken effect: connect a new
-/// client, or use `mcpwire::hub`, which restarts servers.
+/// Pending and later requests fail with [`ErrorKind::Closed`](crate::ErrorKind::Closed), and [`McpClient::closed`] returns the
+/// reason. The client does not start the server again, because calls may already have taken effect. Connect a new client, or use
+/// `mcpwire::hub`, which restarts servers.
 ///
 /// Over HTTP, a failed request does not end the connection: the next request opens a new TCP connection. If the server has ended
 /// the session, the client opens a new session, and [`McpClient::events`] reports this. The client also requests interrupted
@@ -257,12 +257,13 @@ impl<R> McpClient<R> {
         self.connection.lock().server.pid
     }
 
-    /// Returns the last lines on the server's standard error: at most 12 lines and 2 KiB, without control characters.
+    /// Returns the last lines that the server has written to standard error: at most 12 lines and 2 KiB, without control
+    /// characters.
     pub fn stderr_tail(&self) -> String {
         self.connection.lock().server.stderr.excerpt()
     }
 
-    /// Returns the number of requests that have no response yet.
+    /// Returns the number of requests in flight: requests that were sent and have no response yet.
     pub fn in_flight(&self) -> usize {
         self.connection.lock().engine.session().in_flight()
     }
@@ -277,7 +278,7 @@ impl<R> McpClient<R> {
         self.connection.lock().connection.invalid_messages.clone()
     }
 
-    /// Waits until the connection has ended, and returns why.
+    /// Waits until the connection has ended, and returns the reason, with the server's exit status and last output.
     ///
     /// Returns at once if the connection has already ended. The future does not keep the connection alive: dropping the last
     /// client ends the connection.
@@ -289,7 +290,7 @@ impl<R> McpClient<R> {
         async move { shared.wait_for(|state| state.connection_end().filter(|_| state.report.is_some())).await }
     }
 
-    /// Returns why the connection has ended, or `None` if it is open.
+    /// Returns the reason why the connection has ended, or `None` if it has not. Does not wait.
     pub fn connection_end(&self) -> Option<ConnectionEnd> {
         self.connection.lock().connection_end()
     }

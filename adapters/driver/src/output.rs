@@ -1,4 +1,4 @@
-//! [`Output`]: writes the engine's output to the stream to the server.
+//! [`Output`]: the stream to the server, with the state that is needed to write the engine's output to it.
 
 use std::io::{Error, ErrorKind};
 use std::task::{Context, Poll};
@@ -22,7 +22,7 @@ pub(crate) struct Output {
 /// Bytes that were sent or received, for the program's trace callback.
 pub(crate) type TracedBytes = Vec<(Direction, Vec<u8>)>;
 
-/// Why writing or flushing failed.
+/// Why writing to the server or flushing has failed.
 pub(crate) enum OutputFailure {
     Error(Error),
     /// The program's writer has panicked with this message.

@@ -20,7 +20,8 @@ pub type TaskFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 #[cfg(feature = "http")]
 pub type BlockingTask = Box<dyn FnOnce() + Send>;
 
-/// An async runtime: tasks, threads that may block, timers, and the pipes of processes.
+/// An async runtime on which a connection runs. It spawns tasks, runs blocking functions, sets timers and reads the pipes of
+/// processes.
 ///
 /// Clients and hubs use an `Arc<dyn Runtime>` on any thread, so the methods must not depend on the calling thread.
 /// [`CurrentRuntime`] returns the runtime of the current thread.
@@ -28,7 +29,7 @@ pub type BlockingTask = Box<dyn FnOnce() + Send>;
 /// `mcpwire::tokio::Tokio`, `mcpwire::smol::Smol` and `mcpwire::async_std::AsyncStd` implement this trait. For another runtime,
 /// implement this trait, and connect with [`McpClient::connect_on`](crate::McpClient::connect_on).
 pub trait Runtime: Send + Sync + 'static {
-    /// Spawns a detached task. If the task drives a connection, dropping it kills the server.
+    /// Spawns a task, and detaches it. If the runtime drops the task of a connection before its end, the server is killed.
     fn spawn(&self, task: TaskFuture);
 
     /// Runs a function on a thread that may block, without waiting for its end.

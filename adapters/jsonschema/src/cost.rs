@@ -236,8 +236,8 @@ impl<'g> CompilationWalk<'g> {
         Ok(())
     }
 
-    /// Returns the dynamic scope at the target of a reference. The scope stays the same if it is not empty and the target is in the
-    /// same resource.
+    /// Returns the dynamic scope at the target of a reference. The scope stays the same if it is not empty and the target is in
+    /// the same resource.
     fn enter_scope(&mut self, from: NodeId, target: NodeId, scope: Scope) -> Scope {
         let (from, target) = (self.graph.nodes[from].base, self.graph.nodes[target].base);
         if scope != 0 && from == target {
@@ -315,7 +315,7 @@ struct Position {
 /// An upper bound for the cost of validating a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Evaluation {
-    /// Maximum number of steps.
+    /// Upper bound for the number of steps to validate the value.
     pub steps: usize,
     /// Whether the error of an invalid value can contain the reasons, at a limited cost. See [`MAX_EXPLAINED_STEPS`].
     pub is_explainable: bool,

@@ -37,9 +37,9 @@ pub(crate) struct Node {
     pub base: BaseId,
     /// The length of the URI of the resource, in bytes. The location of the subschema starts with this URI.
     pub base_len: usize,
-    /// The cost of `pattern` and the other keywords for strings.
+    /// The cost of `pattern` and the other keywords for strings, such as `maxLength`.
     pub string_patterns: PatternCost,
-    /// The cost of the patterns of `patternProperties` for a property name.
+    /// The cost of matching a property name with the patterns of `patternProperties`.
     pub property_patterns: PatternCost,
     /// The subschemas that this subschema applies to the same value, for example with `allOf` or `$ref` (in-place applicators).
     pub in_place: Vec<(Applicator, NodeId)>,
@@ -106,7 +106,7 @@ struct Builder<'r> {
 }
 
 impl Graph {
-    /// Builds the graph of a schema.
+    /// Builds the graph of a schema, including the targets of its references.
     ///
     /// # Errors
     /// If the graph has more than `max_nodes` nodes, or a URI is invalid.

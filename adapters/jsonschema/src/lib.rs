@@ -101,7 +101,7 @@ struct CompiledSchema {
 #[derive(Default)]
 pub struct JsonSchema {
     limits: Limits,
-    /// The compiled schemas. The most recently used one is last.
+    /// The compiled schemas, in the order of their last use. The most recently used schema is last.
     cache: Mutex<Vec<(Json, Arc<CompiledSchema>)>>,
 }
 

@@ -24,7 +24,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | the root | definitions of servers, options, errors, notifications: what all clients share |
+//! | the root | types that all clients share: definitions of servers, options, errors, notifications |
 //! | [`types`] | the protocol's data: tools, results, content, capabilities |
 //! | `blocking` | the client for programs without an async runtime |
 //! | `tokio`, `smol`, `async_std` | the async clients |
@@ -162,7 +162,7 @@ pub use mcpwire_testkit as testkit;
 #[doc(inline)]
 pub use mcpwire_tool_client as tool_client;
 
-/// Compiles the example of the crate's README.
+/// Compiles the examples in the crate's README as tests. Exists only in documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

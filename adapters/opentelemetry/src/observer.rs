@@ -90,9 +90,9 @@ struct Caller {
     /// The OpenTelemetry context of the code that sends the request. For a tool call, it contains the client span instead of the
     /// caller's span.
     context: Context,
-    /// Whether the client span exists and has not ended.
+    /// Whether the context contains a client span that has not ended. Always `false` for requests that are not tool calls.
     has_span: AtomicBool,
-    /// Whether the tool call was sent.
+    /// Whether the tool call was sent. If not, the span ends with the error type `not_sent` when this value is dropped.
     is_sent: AtomicBool,
 }
 

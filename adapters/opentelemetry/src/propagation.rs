@@ -12,7 +12,7 @@ pub fn trace_source() -> TraceSource {
     TraceSource::new(current)
 }
 
-/// Returns the trace context of the current span, or `None` if there is no current span.
+/// Returns the trace context of the span that is current on this thread, or `None` if there is no current span.
 pub fn current() -> Option<TraceContext> {
     Context::map_current(trace_context)
 }

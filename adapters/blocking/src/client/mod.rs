@@ -15,7 +15,7 @@ use crate::pending_replies::{DroppedHandle, DroppedHandles};
 use crate::transport::Io;
 pub use opening::with_client;
 
-/// A connection to one server.
+/// A connection to one server, for programs without an async runtime.
 ///
 /// The calling thread does all the work: there is no runtime, and on Unix no other thread. Over HTTP, a background thread sends
 /// the requests.
@@ -25,9 +25,9 @@ pub use opening::with_client;
 ///
 /// # When the connection ends
 ///
-/// Pending requests and all later ones fail with [`ErrorKind::Closed`](crate::ErrorKind::Closed), and [`McpClient::closed`]
-/// returns why. The client does not start the server again, because calls may already have taken effect: connect a new
-/// client, or use `mcpwire::hub`, which restarts servers.
+/// Pending and later requests fail with [`ErrorKind::Closed`](crate::ErrorKind::Closed), and [`McpClient::closed`] returns the
+/// reason. The client does not start the server again, because calls may already have taken effect. Connect a new client, or use
+/// `mcpwire::hub`, which restarts servers.
 ///
 /// Over HTTP, a failed request does not end the connection: the next request opens a new TCP connection. If the server has ended
 /// the session, the client opens a new session, and [`McpClient::events`] reports this. The client also requests interrupted
@@ -89,13 +89,14 @@ impl McpClient {
         self.connection.pid()
     }
 
-    /// Returns the last lines on the server's standard error: at most 12 lines and 2 KiB, without control characters.
+    /// Returns the last lines that the server has written to standard error: at most 12 lines and 2 KiB, without control
+    /// characters.
     pub fn stderr_tail(&mut self) -> String {
         self.connection.catch_up();
         self.connection.io.stderr.tail()
     }
 
-    /// Returns the number of requests that have no response yet.
+    /// Returns the number of requests in flight: requests that were sent and have no response yet.
     pub fn in_flight(&self) -> usize {
         self.connection.io.engine.session().in_flight()
     }
@@ -110,7 +111,7 @@ impl McpClient {
         self.connection.io.state.invalid_messages.clone()
     }
 
-    /// Waits until the connection has ended, and returns why.
+    /// Waits until the connection has ended, and returns the reason, with the server's exit status and last output.
     ///
     /// Returns at once if the connection has already ended.
     ///
@@ -125,16 +126,16 @@ impl McpClient {
         }
     }
 
-    /// Returns why the connection has ended, or `None` if it is open.
+    /// Returns the reason why the connection has ended, or `None` if it has not. Does not wait.
     pub fn connection_end(&mut self) -> Option<ConnectionEnd> {
         self.connection.catch_up();
         self.connection.end()
     }
 
-    /// Returns a handle that cancels a wait from another thread.
+    /// Returns a handle with which another thread cancels a wait of this client.
     ///
     /// # Errors
-    /// If the process has too many open files to create a pipe.
+    /// If the canceller needs a pipe, and this program has too many open files to create it.
     pub fn canceller(&mut self) -> Result<Canceller, Error> {
         match self.connection.canceller() {
             Ok(canceller) => Ok(canceller.clone()),

@@ -17,7 +17,8 @@ use crate::transport::Io;
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Connection {
-    /// Returns why the connection has ended, or `None` if it is open.
+    /// Returns the reason why the connection has ended, with the server's exit status and last output. `None` if it has not
+    /// ended.
     pub(crate) fn end(&mut self) -> Option<ConnectionEnd> {
         if self.io.engine.session().phase() != Phase::Closed {
             return None;

@@ -45,7 +45,7 @@ pub(crate) struct Threads {
     stderr_permits: SyncSender<()>,
     /// Passes bytes to the thread that writes. `None` after the stream to the server was closed.
     write: Option<SyncSender<Vec<u8>>>,
-    /// Whether a write is in progress.
+    /// Whether the writing thread has not reported the end of the last write. No further bytes are passed to it until then.
     is_writing: bool,
     /// Received bytes that the engine has no room for yet.
     unread: Vec<u8>,

@@ -312,7 +312,8 @@ impl Driver {
     fn poll_once(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
-        // The driver takes the wakers out of the state before it releases the lock. So the tasks are woken after the callbacks.
+        // The driver takes the wakers out of the state before it releases the lock, so that it wakes the tasks after the
+        // callbacks.
         mem::swap(&mut state.wakers, &mut self.wakers);
         self.is_over = self.advance(&mut state, cx);
         #[cfg(feature = "http")]
