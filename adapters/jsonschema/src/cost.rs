@@ -324,7 +324,7 @@ pub(crate) struct Evaluation {
 /// Returns an upper bound for the cost of validating a value.
 ///
 /// # Errors
-/// If the cost exceeds `max_steps`, or the nesting is too deep.
+/// If the number of steps exceeds `max_steps`, or if the subschemas and the value are nested too deep.
 pub(crate) fn evaluation(graph: &Graph, value: &Value, max_steps: usize) -> Result<Evaluation, Refusal> {
     let mut walk = EvaluationWalk { graph, budget: Budget(max_steps), is_explainable: true };
     walk.value(0, Instance::from_value(value), 0)?;
