@@ -110,8 +110,8 @@
 //! `process_runtime`. This holds for `build_on`. With `build`, the HTTP client of the program must not end with the runtime.
 //!
 //! When the process ends, a refresh in progress is lost. Therefore, a program should wait before it ends. `shutdown` of a client,
-//! `shutdown_all` of a hub and `OAuth::settle` wait for at most 10 s. `settle_logins` waits for all logins of the process, without
-//! a runtime and with a timeout of the program. All of them report a refresh that has not ended in time.
+//! `shutdown_all` of a hub and `OAuth::settle` wait for at most 10 s. `settle_logins` waits for all logins of the process,
+//! without a runtime and with a timeout of the program. All of them report a refresh that has not ended in time.
 //!
 //! One case remains that no client can prevent: a process is killed, or its disk fails, after the authorization server has
 //! replaced the refresh token and before the new refresh token is written. The new refresh token is then lost, and the next
