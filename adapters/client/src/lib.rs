@@ -1,6 +1,6 @@
 //! Internal part of [mcpwire](https://docs.rs/mcpwire), which always contains it; its API may change in any release.
 //!
-//! Types and traits that all clients of mcpwire share, without processes and async runtimes.
+//! Types and traits that all clients of mcpwire share. This crate starts no processes and depends on no async runtime.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -11,27 +11,28 @@
 // | `error` | `Error`: the error of all methods of the clients |
 // | `server_end`, `shutdown` | `Exit`, `ProcessReport`, `ConnectionEnd`, `GracePeriods`, `ShutdownReport`: how a server and its connection have ended |
 // | `options` | `ConnectOptions`: the options of a connection |
-// | `open` | the options of a connection as methods of the builders `Open` |
+// | `open` | the macro that gives each builder `Open` one method for each option of a connection |
 // | `handler` | `ClientHandler`, `RequestHandler`: the program's code that answers requests of servers |
 // | `observer`, `hooks` | `Observer`: receives the events of connections and their requests |
 // | `launcher` | `Launcher`: starts servers in containers, over ssh, or in this process |
 // | `call` | the builder of a tool call, and `ReportCallbacks`: the callbacks of a call |
 // | `request_methods`, `subscription`, `running_task` | the methods of all clients for requests, subscriptions and tasks |
 // | `panics` | `PanicCallbacks`, `CallbackPanic`: panics in the program's handlers and callbacks |
-// | `stderr` | `Stderr`: the last output of a server on standard error |
-// | `wire_trace` | `Tracer`: passes the messages on the wire to a callback |
-// | `trace_context` | `TraceSource`: the trace contexts of requests |
-// | `clock` | `Clock`: the clock of a connection |
-// | `connection_state` | `ConnectionState`, `InvalidMessages`: the state of a connection |
+// | `stderr` | `Stderr`: stores the last output of a server on standard error, and passes its lines to a callback |
+// | `wire_trace` | `Tracer`: passes each sent and received message to a callback |
+// | `trace_context` | `TraceSource`: returns the trace context (W3C `traceparent`) of a request |
+// | `clock` | `Clock`: the clock of a connection, which tests can replace |
+// | `connection_state`, `lifecycle` | `ConnectionState`, `InvalidMessages`, `Lifecycle`: the state of a connection |
 // | `event_queue`, `event_consumers` | `EventQueue`: the events that a consumer has not taken yet; `EventConsumers`: the queues of all consumers |
-// | `reply_slots` | `ReplySlots`: the pending requests whose replies the program wants |
+// | `reply_slots` | `ReplySlots`: stores replies until the callers take them |
 // | `tracing` | spans and events for the `tracing` crate |
-// | `tools` | `Tools`: a snapshot of the list of a server's tools |
-// | `messages` | `MessagesToLines`, `LinesToMessages`: a connection over whole messages |
-// | `setters` | methods of builders |
-// | `sync` | what state that is shared between threads and tasks needs |
-// | `streams` | `ReadStream`, `WriteStream`: the streams of any runtime |
-// | `http` | HTTP clients and tokens, and the exchanges of a connection |
+// | `tools` | `Tools`: a snapshot of a server's tool list |
+// | `package_name` | returns the package that a command such as `npx` starts, for the name of a server |
+// | `messages` | `MessagesToLines`, `LinesToMessages`: connect the client to a transport of whole messages, such as a WebSocket |
+// | `setters` | macros that define the setters of builders |
+// | `sync` | helpers for mutexes and wakers |
+// | `streams` | `ReadStream`, `WriteStream`: the byte streams of a connection, for any runtime |
+// | `http` | HTTP clients, access tokens, and the HTTP exchanges of a connection |
 
 mod call;
 mod clock;

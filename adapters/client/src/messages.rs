@@ -1,16 +1,16 @@
-//! [`MessagesToLines`], [`LinesToMessages`]: a connection over whole messages, such as those of a WebSocket.
+//! [`MessagesToLines`], [`LinesToMessages`]: connect a client to a transport of whole messages, such as a WebSocket.
 //!
-//! The engine reads and writes lines, one message each. These types convert them, without I/O.
+//! The engine reads and writes lines with one message each. These types convert between messages and lines, without I/O.
 
-/// Copies received messages into the buffer of a reader, as lines.
+/// Converts received messages to lines, and copies the lines into the buffer of a reader.
 ///
-/// A line break within a message becomes a space. That does not change the meaning of a valid message: JSON allows line
-/// breaks between tokens only. The size limit of the engine applies to the lines.
+/// A line break within a message becomes a space. This does not change the meaning of a valid message, because JSON allows line
+/// breaks between tokens only. The engine applies its size limit to the lines.
 #[derive(Debug)]
 pub struct MessagesToLines<T> {
     /// The message that is being copied.
     message: Option<T>,
-    /// Number of its bytes that were copied.
+    /// Number of bytes of `message` that were already copied.
     copied: usize,
 }
 
@@ -21,19 +21,20 @@ impl<T> Default for MessagesToLines<T> {
 }
 
 impl<T: AsRef<[u8]>> MessagesToLines<T> {
-    /// Returns whether the last message was copied completely, so that the next one is needed.
+    /// Returns whether the last message was copied completely. Then call [`set_message`](Self::set_message) with the next
+    /// message.
     pub fn needs_message(&self) -> bool {
         self.message.is_none()
     }
 
-    /// Sets the message to copy. If the message before was not copied completely, the rest of it is lost.
+    /// Sets the message to copy. If the previous message was not copied completely, its rest is lost.
     pub fn set_message(&mut self, message: T) {
         self.message = Some(message);
         self.copied = 0;
     }
 
-    /// Copies the next bytes of the line into `buf`, and returns their number. Returns 0 only if a message is needed, or if
-    /// `buf` is empty.
+    /// Copies the next bytes of the line into `buf`, and returns the number of copied bytes. Returns 0 only if
+    /// [`needs_message`](Self::needs_message) is `true` or `buf` is empty.
     pub fn read(&mut self, buf: &mut [u8]) -> usize {
         let Some(message) = &self.message else { return 0 };
         let rest = message.as_ref().get(self.copied..).unwrap_or_default();
@@ -51,16 +52,16 @@ impl<T: AsRef<[u8]>> MessagesToLines<T> {
     }
 }
 
-/// Cuts the bytes that are written into messages, one for each line.
+/// Splits the bytes that the engine writes into messages to send: each line is one message.
 #[derive(Debug, Default)]
 pub struct LinesToMessages {
-    /// The beginning of a line whose end was not written yet.
+    /// The first bytes of a line. Its line break was not written yet.
     begun: Vec<u8>,
 }
 
 impl LinesToMessages {
-    /// Takes the bytes up to the end of the line, and returns their number. Also returns the message, if the line is complete
-    /// and not empty.
+    /// Takes bytes up to the end of the current line. Returns the number of taken bytes, and the message if the line is complete
+    /// and not empty. Call this again with the remaining bytes.
     pub fn write(&mut self, bytes: &[u8]) -> (usize, Option<String>) {
         let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
             self.begun.extend_from_slice(bytes);
@@ -68,7 +69,7 @@ impl LinesToMessages {
         };
         self.begun.extend_from_slice(&bytes[..end]);
         let line = std::mem::take(&mut self.begun);
-        // The engine writes UTF-8. Nothing else is sent as text.
+        // The engine writes UTF-8 only. The lossy conversion is a fallback that keeps the text valid.
         let message =
             String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         (end + 1, Some(message).filter(|message| !message.is_empty()))

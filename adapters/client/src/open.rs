@@ -1,9 +1,9 @@
-//! The methods that the builders `Open` of all clients share: one for each option of a connection.
+//! The macro `open_options` gives the builder `Open` of each client one method for each option of a connection.
 
 /// Defines the methods of a builder `Open` that set options of the connection.
 ///
-/// Expands inside of an `impl` block. The builder has the fields `options: ConnectOptions`, `timeout` and `connect_timeout`. A
-/// macro, because the blocking and the async builder are different types with the same options.
+/// Use it inside of an `impl` block. The builder needs the fields `options: ConnectOptions`, `timeout` and `connect_timeout`.
+/// This is a macro, because the blocking and the async builder are different types with the same options.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! open_options {
@@ -15,36 +15,38 @@ macro_rules! open_options {
             self
         }
 
-        /// Sets the maximum time that a request waits for a response or a progress notification. This takes precedence over
-        /// [`McpServerDef::timeout`](crate::McpServerDef::timeout).
+        /// Sets the maximum time that a request waits for a response or for the next progress notification. Default: 30 s.
+        ///
+        /// This takes precedence over [`McpServerDef::timeout`](crate::McpServerDef::timeout).
         pub fn timeout(mut self, timeout: ::std::time::Duration) -> Self {
             self.timeout = Some(timeout);
             self
         }
 
-        /// Sets the maximum time for opening the connection. This takes precedence over
-        /// [`McpServerDef::connect_timeout`](crate::McpServerDef::connect_timeout).
+        /// Sets the maximum time to start the server and to open the connection. Default: 60 s.
+        ///
+        /// This takes precedence over [`McpServerDef::connect_timeout`](crate::McpServerDef::connect_timeout).
         pub fn connect_timeout(mut self, timeout: ::std::time::Duration) -> Self {
             self.connect_timeout = Some(timeout);
             self
         }
 
         $crate::open_options! {
-            /// Sets the client's name and version, which are sent to the server.
+            /// Sets the name and version with which this program introduces itself to the server.
             fn client_info(name: impl Into<String>, version: impl Into<String>);
-            /// Sets the protocol versions that the client accepts.
+            /// Sets the protocol versions that the client accepts. Default: all versions.
             fn negotiate(negotiate: $crate::protocol::Negotiate);
-            /// Sets the maximum total duration of a request, regardless of progress.
+            /// Sets the maximum total duration of a request, even if the server reports progress. Default: 1 h.
             fn total_timeout(timeout: ::std::time::Duration);
-            /// Sets the maximum size of a received message, in bytes.
+            /// Sets the maximum size of a received message, in bytes. Default: 64 MiB. Larger messages are discarded.
             fn max_message_bytes(bytes: usize);
-            /// Sets the minimum level of the log messages that a modern server sends.
+            /// Sets the minimum level of the log messages that a modern server (from revision 2026-07-28) sends.
             fn log_level(level: $crate::protocol::LoggingLevel);
-            /// Allows calls of tools that require a task.
+            /// Allows calls of tools that the server executes only as tasks. Such a call waits for the result of its task.
             fn follow_tasks();
-            /// Sets the durations of the steps of the shutdown.
+            /// Sets how long the server's process may continue to run after each step of its shutdown.
             fn grace_periods(grace_periods: $crate::GracePeriods);
-            /// Sets the options of a connection over HTTP.
+            /// Sets the options of a connection over HTTP, such as the HTTP client and the access token.
             #[cfg(feature = "http")]
             fn http(http: $crate::http::HttpOptions);
             /// Sets the callback that adds headers to each HTTP request.
@@ -52,15 +54,15 @@ macro_rules! open_options {
             fn on_request(
                 f: impl Fn(&$crate::http::CallInfo, &mut $crate::http::RequestHead<'_>) + Send + Sync + 'static,
             );
-            /// Sets the object or closure that starts servers in another way than as a local process.
+            /// Sets the object or closure that starts the server, for example in a container. Default: a local process.
             fn launcher(launcher: impl $crate::Launcher);
-            /// Sets the validator of the structured results of tools that have an output schema.
+            /// Sets the validator that checks the structured content of tool results against the tool's output schema.
             fn output_validator(validator: impl $crate::protocol::Validator + Send + Sync + 'static);
-            /// Sets the callback for lines that the server writes to standard error.
+            /// Sets the callback that receives each line that the server writes to standard error.
             fn stderr(f: impl FnMut(&str) + Send + 'static);
-            /// Sets the callback for messages on the wire.
+            /// Sets the callback that receives each sent and received message, for debugging.
             fn trace(f: impl FnMut($crate::Direction, &[u8]) + Send + 'static);
-            /// Sets the source of the trace contexts that requests carry in `_meta`.
+            /// Sets the function that returns the trace context (W3C `traceparent`) to send in the `_meta` of a request.
             fn trace_context(source: $crate::TraceSource);
             /// Sets the object that answers requests of the server and receives its notifications.
             fn handler(handler: impl $crate::ClientHandler);
@@ -76,7 +78,7 @@ macro_rules! open_options {
             ] (
                 handler: impl Fn($crate::protocol::ElicitUrl, $crate::HandlerContext) -> F + Send + Sync + 'static,
             );
-            /// Sets the handler that requests a message from a language model, and declares the capability `sampling`.
+            /// Sets the handler that generates a message with a language model, and declares the capability `sampling`.
             fn on_sampling [
                 F: Future<Output = Result<$crate::protocol::CreateMessageResult, $crate::protocol::RpcError>>
                     + Send
@@ -89,22 +91,23 @@ macro_rules! open_options {
             );
             /// Sets the root directories that the server may list, and declares the capability `roots`.
             fn roots(roots: impl IntoIterator<Item = $crate::protocol::Root>);
-            /// Adds a handler for requests with these methods.
+            /// Adds a handler that answers the server's requests with these methods.
             fn answer [S: Into<String>] (
                 methods: impl IntoIterator<Item = S>,
                 handler: impl $crate::RequestHandler,
             );
-            /// Sets the callback for requests of the server that failed.
+            /// Sets the callback that is told when a handler refuses a request of the server, panics, or returns an invalid
+            /// answer.
             fn on_answer_error(
                 f: impl Fn(&$crate::protocol::ServerRequest, &$crate::protocol::RpcError) + Send + Sync + 'static,
             );
-            /// Sets the callback for the notifications of the server.
+            /// Sets the callback that receives the notifications of the server.
             fn on_notification(f: impl FnMut(&$crate::protocol::Notification) + Send + 'static);
-            /// Sets the callback for invalid messages of the server.
+            /// Sets the callback that receives the beginning of each invalid message of the server.
             fn on_invalid_message(f: impl FnMut(&str) + Send + 'static);
-            /// Adds an object that observes the connection and its requests.
+            /// Adds an object that observes the connection and its requests, for logs, metrics and spans.
             fn observer(observer: impl $crate::Observer);
-            /// Adds a callback for panics in the program's handlers and callbacks.
+            /// Adds a callback that receives each panic in the program's handlers and callbacks.
             fn on_panic(f: impl Fn(&$crate::CallbackPanic) + Send + Sync + 'static);
         }
     };

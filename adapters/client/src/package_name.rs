@@ -1,9 +1,9 @@
-//! [`package_name`]: the package, image or script that a command such as `npx` starts.
+//! [`package_name`]: finds the package, image or script that a command such as `npx` starts, to name a server in messages.
 
 use std::path::Path;
 
-/// Options without a value, of all programs here. Another option that is not written as `--name=value` takes the next argument as its
-/// value.
+/// Options that take no value, for all programs that [`package_name`] knows. Any other option takes the next argument as its
+/// value, unless it is written as `--name=value`.
 const FLAGS: [&str; 15] = [
     "--",
     "-y",
@@ -22,10 +22,10 @@ const FLAGS: [&str; 15] = [
     "--isolated",
 ];
 
-/// Returns the name of the package or image that a command downloads and starts, without its version, or the name of the script or
-/// module that it interprets. Returns `None` for other commands, and if the arguments do not tell which.
+/// Returns the name of the package, image, script or module that a command starts, without its version. Returns `None` for
+/// unknown commands, and if the arguments contain no such name.
 ///
-/// Messages then say `server-everything` in place of `npx`, which may start several servers of a program.
+/// Messages then name `server-everything` instead of `npx`, because a program may start several servers with `npx`.
 pub(crate) fn package_name<'a>(command: &str, args: &'a [String]) -> Option<&'a str> {
     let program = Path::new(command).file_stem()?.to_str()?;
     let mut args = args.iter().map(String::as_str);
@@ -43,7 +43,8 @@ pub(crate) fn package_name<'a>(command: &str, args: &'a [String]) -> Option<&'a 
     }
     while let Some(arg) = args.next() {
         match arg {
-            // The package that provides the command which follows. A path or URL has no name, but the command has one.
+            // The value is the package that provides the command after the options. If the package is a path or URL, the loop
+            // continues to that command and returns its name.
             _ if names_package(program, arg) => {
                 let package = args.next()?;
                 if let Some(name) = name(package) {
@@ -60,7 +61,7 @@ pub(crate) fn package_name<'a>(command: &str, args: &'a [String]) -> Option<&'a 
     None
 }
 
-/// Returns whether the value of this option is the package that provides the command after the options.
+/// Returns whether this option names the package that provides the command, such as `--from` of `uvx`.
 fn names_package(program: &str, option: &str) -> bool {
     match program {
         "npx" | "bunx" | "pnpx" | "pnpm" => matches!(option, "-p" | "--package"),
@@ -69,14 +70,16 @@ fn names_package(program: &str, option: &str) -> bool {
     }
 }
 
-/// Returns the package or script of `deno run`, whose options have no separate values.
+/// Returns the package or script that `deno run` starts. The first argument that is no option names it, because options of `deno`
+/// have no separate values.
 fn deno<'a>(mut args: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     args.next().filter(|verb| *verb == "run")?;
     let started = args.find(|arg| !arg.starts_with('-'))?;
     if started.starts_with("npm:") || started.starts_with("jsr:") { name(started) } else { file(started) }
 }
 
-/// Returns the file name of a script, or the module of `python -m`. An argument after another option may be the value of the option.
+/// Returns the file name of the script that an interpreter such as `node` runs, or the module of `python -m`. Returns `None` if
+/// the first argument is another option, because the next argument may be its value.
 fn script<'a>(mut args: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     match args.next()? {
         "-m" => args.next(),
@@ -89,17 +92,19 @@ fn file(path: &str) -> Option<&str> {
     if path.starts_with('-') { None } else { Path::new(path).file_name()?.to_str() }
 }
 
-/// Returns the name of a package or image, without registry prefix, version, tag and digest. `None` for paths and URLs of files.
+/// Returns the name of a package or image without the prefix `npm:` or `jsr:`, version, tag and digest. Returns `None` for paths
+/// and URLs.
 fn name(package: &str) -> Option<&str> {
     if package.starts_with(['.', '/']) || package.contains("://") {
         return None;
     }
     let package = package.strip_prefix("npm:").or_else(|| package.strip_prefix("jsr:")).unwrap_or(package);
-    // The first `@` of `@scope/name@1.0` belongs to the name. `[extra]`, `==1.0` and `>=1.0` are of PyPI, `:tag` of images.
+    // The first `@` of `@scope/name@1.0` belongs to the name. PyPI packages may end with `[extra]`, `==1.0` or `>=1.0`, images
+    // with `:tag`.
     let scope = usize::from(package.starts_with('@'));
     let end = package[scope..].find(['@', '=', '<', '>', '~', '[', '!', ' ']).map_or(package.len(), |at| at + scope);
     let name = &package[..end];
-    // A `:` before a `/` is the port of a registry.
+    // If a `/` follows the `:`, it precedes the port of a registry, not a tag.
     let tag = name.rfind(':').filter(|at| !name[*at..].contains('/'));
     let name = &name[..tag.unwrap_or(name.len())];
     (!name.is_empty()).then_some(name)

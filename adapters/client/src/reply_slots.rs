@@ -1,27 +1,27 @@
-//! [`ReplySlots`]: the pending requests whose replies the program wants, by request key.
+//! [`ReplySlots`]: stores the replies to pending requests until the callers take them.
 
 use std::collections::HashMap;
 
 use mcpwire_core::{Reply, RequestKey};
 
-/// A pending request, and its reply when it has arrived.
+/// A pending request of the program: its reply, once that has arrived, and who waits for the reply.
 #[derive(Debug)]
 pub struct ReplySlot<W> {
-    /// `None` until the reply arrives, or if it is not wanted anymore.
+    /// `None` until the reply arrives.
     pub reply: Option<Reply>,
-    /// Who waits for the reply, such as a task or callbacks.
+    /// The data with which the client notifies the caller, such as the waker of a task, or callbacks.
     pub waiter: W,
 }
 
-/// A table of slots by key. Replies without a slot are dropped.
+/// The pending requests of the program by request key. A reply to a request without a slot is dropped.
 #[derive(Debug)]
 pub struct ReplySlots<W> {
     slots: HashMap<RequestKey, ReplySlot<W>>,
-    /// Whether an empty table retains its buffer.
+    /// Whether an empty table keeps its buffer for the next request.
     keeps_memory: bool,
 }
 
-/// Maximum number of slots in the buffer that an empty table retains.
+/// Maximum capacity of the buffer that an empty table keeps. A larger buffer is freed.
 const MAX_RETAINED: usize = 64;
 
 impl<W> Default for ReplySlots<W> {
@@ -31,24 +31,25 @@ impl<W> Default for ReplySlots<W> {
 }
 
 impl<W> ReplySlots<W> {
-    /// Adds a slot.
+    /// Adds a slot for a request that was sent.
     pub fn add(&mut self, key: RequestKey, waiter: W) {
         self.slots.insert(key, ReplySlot { reply: None, waiter });
     }
 
-    /// Returns the slot with this key.
+    /// Returns the slot of this request, or `None` if the table has none.
     pub fn get_mut(&mut self, key: RequestKey) -> Option<&mut ReplySlot<W>> {
         self.slots.get_mut(&key)
     }
 
-    /// Stores a reply. Returns who waits for it.
+    /// Stores a reply in its slot, and returns the waiter to notify. Returns `None` and drops the reply if the table has no slot
+    /// for it.
     pub fn receive(&mut self, reply: Reply) -> Option<&mut W> {
         let slot = self.get_mut(reply.key())?;
         slot.reply = Some(reply);
         Some(&mut slot.waiter)
     }
 
-    /// Removes and returns a slot.
+    /// Removes and returns the slot of this request. Frees the buffer if this was the last slot and the table does not keep it.
     pub fn take(&mut self, key: RequestKey) -> Option<ReplySlot<W>> {
         let slot = self.slots.remove(&key)?;
         self.release_buffers();
@@ -60,13 +61,13 @@ impl<W> ReplySlots<W> {
         self.slots.is_empty()
     }
 
-    /// Sets whether an empty table retains its buffer.
+    /// Sets whether an empty table keeps its buffer, which saves an allocation for each request while requests follow each other.
     pub fn set_keeps_memory(&mut self, keeps_memory: bool) {
         self.keeps_memory = keeps_memory;
         self.release_buffers();
     }
 
-    /// Frees the buffer of an empty table, unless the buffer is small and requests follow each other.
+    /// Frees the buffer of an empty table. A buffer for at most [`MAX_RETAINED`] slots is kept while `keeps_memory` is set.
     fn release_buffers(&mut self) {
         if self.slots.is_empty() && !(self.keeps_memory && self.slots.capacity() <= MAX_RETAINED) {
             self.slots = HashMap::new();

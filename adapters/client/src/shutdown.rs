@@ -1,20 +1,19 @@
-//! [`GracePeriods`]: how long the steps of a shutdown take. [`ShutdownReport`]: how a server was ended.
+//! [`GracePeriods`]: how long the steps of a shutdown take. [`ShutdownReport`]: what it took to end a server.
 
 use std::time::Duration;
 
 use crate::Exit;
 
-/// A step of the shutdown sequence that the adapter has to perform.
+/// A step of the sequence that ends a server's process. The client performs the steps in this order until the process has exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShutdownStep {
     /// Close the server's stdin, which tells the server to exit.
     CloseInput,
-    /// Terminate the server's process group (`SIGTERM`).
+    /// Ask the server's process group to exit (`SIGTERM`).
     Terminate,
     /// Kill the server's process group (`SIGKILL`).
     Kill,
-    /// Wait until the deadline, the exit of the server, or the end of its whole process group. Then
-    /// ask for the next step.
+    /// Wait until the deadline, the exit of the server, or the end of its whole process group. Then ask for the next step.
     Wait,
     /// The shutdown is complete; there is nothing left to do.
     Done,
@@ -37,18 +36,19 @@ impl Default for GracePeriods {
     }
 }
 
-/// How a server was ended.
+/// The result of a shutdown: the exit status of the server, and the step that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShutdownReport {
     /// Exit status of the server's process. `None` for a connection without a process.
     pub exit: Option<Exit>,
-    /// The last step that was taken before the server exited: closing its input, terminating it, or killing it.
+    /// The last step before the server exited: [`ShutdownStep::CloseInput`], [`ShutdownStep::Terminate`] or
+    /// [`ShutdownStep::Kill`].
     pub last_step: ShutdownStep,
 }
 
 impl ShutdownReport {
-    /// Creates the report of a process.
+    /// Creates the report of a server that runs as a process.
     pub fn new(exit: Option<Exit>, last_step: ShutdownStep) -> Self {
         ShutdownReport { exit, last_step }
     }

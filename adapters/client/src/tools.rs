@@ -1,23 +1,23 @@
-//! [`Tools`]: a snapshot of the list of a server's tools.
+//! [`Tools`]: a snapshot of a server's tool list.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use mcpwire_core::{InvalidItem, Tool, ToolList};
 
-/// A snapshot of the list of a server's tools.
+/// A snapshot of a server's tool list. It does not change when the server changes its tools.
 ///
 /// Dereferences to a slice of [`Tool`]s. Clones are cheap and share the list.
 #[derive(Clone, Debug)]
 pub struct Tools(Arc<ToolList>);
 
 impl Tools {
-    /// Wraps a list of tools.
+    /// Creates a snapshot that shares this tool list.
     pub fn new(list: Arc<ToolList>) -> Self {
         Tools(list)
     }
 
-    /// Returns the invalid entries of the server's list, with the reasons.
+    /// Returns the entries of the server's list that are not valid tools, each with the reason.
     pub fn rejected(&self) -> &[InvalidItem] {
         &self.0.listed().rejected
     }
@@ -27,7 +27,7 @@ impl Tools {
         self.0.get(name)
     }
 
-    /// Returns the shared list.
+    /// Returns the tool list of the protocol engine that this snapshot shares.
     pub fn list(&self) -> &Arc<ToolList> {
         &self.0
     }
@@ -65,7 +65,7 @@ impl IntoIterator for Tools {
     }
 }
 
-/// An iterator over copies of the tools in [`Tools`].
+/// An iterator that returns a copy of each tool in [`Tools`].
 #[derive(Clone, Debug)]
 pub struct IntoIter {
     tools: Tools,

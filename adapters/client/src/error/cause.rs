@@ -1,4 +1,4 @@
-//! [`Cause`]: the underlying error of an [`Error`](crate::Error). [`HttpSetupError`] is one of them.
+//! [`Cause`]: the underlying error of an [`Error`](crate::Error), such as [`HttpSetupError`].
 
 use std::io;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use mcpwire_core::{CallError, ConnectError, SendError, printable};
 
 use super::SpawnError;
 
-/// The underlying error of an [`Error`](crate::Error).
+/// The underlying error of an [`Error`](crate::Error), with the details. Returned by [`Error::cause`](crate::Error::cause).
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
     /// The process of the server could not be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// The client cannot make HTTP requests with its settings.
+    /// The client cannot make HTTP requests, for example because a setting is invalid.
     #[error(transparent)]
     Http(#[from] HttpSetupError),
     /// The connection could not be opened.
@@ -28,7 +28,7 @@ pub enum Cause {
     /// A request was sent and failed, or its result is invalid.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The operating system, or a stream of the program, reported an error.
+    /// The operating system reported an I/O error, or a stream that the program has passed to the client did.
     #[error("the connection failed: {}", printable(&.0.to_string()))]
     Io(Arc<io::Error>),
 }
@@ -56,7 +56,7 @@ pub enum HttpSetupError {
     /// The HTTP client could not be created. Contains the reason.
     #[error("the HTTP client could not be created: {0}")]
     Client(String),
-    /// The HTTP client does not apply a setting of the server's definition. Contains the name of the setting.
+    /// The HTTP client would ignore a setting of the server's definition, such as `proxy`. Contains the name of the setting.
     #[cfg(feature = "http")]
     #[error(
         "the HTTP client does not apply `{0}` of the server's definition; use the HTTP client of the runtime or one made with \

@@ -6,7 +6,7 @@ use mcpwire_core::{CallError, ConnectError, ErrorKind, SendError, StructuredErro
 
 use super::Cause;
 
-/// Returns the kind of an HTTP error response, or `None` if the status is below 400.
+/// Returns the kind of error that an HTTP status means, or `None` if the status is below 400.
 fn from_http_status(status: u16) -> Option<ErrorKind> {
     match status {
         401 | 403 | 407 => Some(ErrorKind::Unauthorized),
@@ -35,7 +35,7 @@ fn from_connect_error(error: &ConnectError) -> ErrorKind {
     }
 }
 
-/// Returns the kind of the error of a request that was sent.
+/// Returns the kind of error with which a sent request failed.
 pub(crate) fn from_call_error(error: &CallError) -> ErrorKind {
     #[cfg(feature = "http")]
     if let CallError::Http { error, .. } = error
@@ -66,7 +66,7 @@ pub(crate) fn from_call_error(error: &CallError) -> ErrorKind {
     }
 }
 
-/// Returns the kind of the error of an authorizer, or `None` for other errors.
+/// Returns the kind of an error that the program's authorizer has reported, or `None` for other HTTP errors.
 #[cfg(feature = "http")]
 fn from_authorizer(error: &HttpError) -> Option<ErrorKind> {
     let HttpError::Failed(Failure { kind, .. }) = error else { return None };

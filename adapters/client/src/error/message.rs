@@ -1,4 +1,4 @@
-//! Formats the message of an [`Error`].
+//! Formats the message of an [`Error`]: the server, the reason, and the report of the server's process.
 
 use std::fmt;
 
@@ -7,12 +7,13 @@ use mcpwire_core::{SendError, printable};
 use super::{Cause, Error};
 
 impl Error {
-    /// Returns the message without the process report, for programs that show the output of the server's process themselves.
+    /// Returns the message without the exit status and last output of the server's process, for programs that show these
+    /// themselves.
     pub fn message(&self) -> impl fmt::Display {
         Text { error: self, has_server: true, has_process: false }
     }
 
-    /// Returns the text of the error without the name of the server, for programs that show the name themselves.
+    /// Returns the message without the name of the server, for programs that show the name themselves.
     pub fn without_server(&self) -> impl fmt::Display {
         Text { error: self, has_server: false, has_process: true }
     }
@@ -25,8 +26,8 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// Begins with the message, because a program whose `main` returns the error prints `{:?}`. Omits the cause, whose text is
-    /// part of the message.
+    /// Starts with the message, because a program whose `main` returns the error prints `{:?}`. Omits the cause, because the
+    /// message contains its text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Error");
         fields
@@ -49,7 +50,7 @@ impl fmt::Debug for Error {
     }
 }
 
-/// The text of an error, with or without the name of the server and the process report.
+/// Formats an error with or without the name of the server and the report of the server's process.
 struct Text<'a> {
     error: &'a Error,
     has_server: bool,

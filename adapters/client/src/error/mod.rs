@@ -3,8 +3,8 @@
 //! | file | content |
 //! |---|---|
 //! | `cause` | [`Cause`], [`HttpSetupError`]: the underlying error |
-//! | `kind` | the [`ErrorKind`] of an error |
-//! | `message` | the message of an error |
+//! | `kind` | determines the [`ErrorKind`] of an error |
+//! | `message` | formats the message of an error |
 //! | `spawn` | [`SpawnError`]: why the process of a server could not be started |
 //! | `tool_error` | the conversion to the error of `mcpwire-tool-client` (feature `tool-client`) |
 //!
@@ -37,9 +37,9 @@ use crate::ProcessReport;
 
 /// The error of all methods of the clients.
 ///
-/// `{}` shows the server, the method, the tool, the reason, and the exit status and last output of the server's process if the
-/// process has ended. `{:?}` shows the same message and the parts of the error by name. Clones are cheap and share the
-/// content.
+/// `{}` shows the server, the method, the tool and the reason. If the server's process is related to the error, `{}` also shows
+/// the exit status and last output of the process. `{:?}` shows the message and each part with its name. Clones are cheap and
+/// share the content.
 ///
 /// To act on errors, match [`Error::kind`]. [`Error::cause`] returns the details.
 #[derive(Clone)]
@@ -48,17 +48,17 @@ pub struct Error(Arc<Content>);
 #[derive(Clone)]
 struct Content {
     server: Box<str>,
-    /// Name of the tool whose call failed. `None` if no tool call failed, or if the cause contains the name.
+    /// Name of the tool whose call failed. `None` for other errors, or if the cause already contains the name.
     tool: Option<Box<str>>,
-    /// Shared, so that cloning an error needs no code to clone each kind of cause.
+    /// Behind an `Arc`, so that `Arc::make_mut` on the content copies a pointer instead of the cause.
     cause: Arc<Cause>,
     process: Option<Box<ProcessReport>>,
 }
 
 impl Error {
-    /// Creates an error of the server named `server`.
+    /// Creates an error that concerns the server named `server`.
     ///
-    /// Use this function to implement another client, such as a fake for tests.
+    /// Programs need this only to implement a client themselves, such as a fake client for tests.
     #[cold]
     pub fn new(server: &str, cause: impl Into<Cause>) -> Self {
         Error(Arc::new(Content { server: server.into(), tool: None, cause: Arc::new(cause.into()), process: None }))
@@ -71,7 +71,7 @@ impl Error {
         self
     }
 
-    /// Sets the exit status and last output of the server's process. `None` changes nothing.
+    /// Adds the exit status and last output of the server's process. `None` changes nothing.
     #[cold]
     pub fn with_process(mut self, process: Option<Box<ProcessReport>>) -> Self {
         if process.is_some() {
@@ -80,7 +80,7 @@ impl Error {
         self
     }
 
-    /// Returns the kind of the error, for programs that act on it.
+    /// Returns the kind of the error, such as [`ErrorKind::Timeout`], for programs that react to errors.
     pub fn kind(&self) -> ErrorKind {
         self.0.cause.kind()
     }
@@ -96,7 +96,7 @@ impl Error {
 
     /// Returns the method of the request that failed, such as `tools/call`.
     ///
-    /// `None` if no request failed, or if the cause does not depend on the request.
+    /// Returns `None` if the error does not concern a request, for example because the server could not be started.
     pub fn method(&self) -> Option<&str> {
         match &*self.0.cause {
             Cause::Call(error) => Some(error.method()),
@@ -106,9 +106,9 @@ impl Error {
         }
     }
 
-    /// Returns the name of the tool, if the call of a tool failed.
+    /// Returns the name of the tool whose call failed, or `None` if no tool call failed.
     ///
-    /// `None` if the program sent the request without the `call_tool` methods of the clients.
+    /// Also returns `None` if the program sent `tools/call` without the `call_tool` methods of the clients.
     pub fn tool(&self) -> Option<&str> {
         self.0.tool.as_deref().or(match &*self.0.cause {
             Cause::Call(CallError::ToolNotFound { tool, .. }) | Cause::Send(SendError::TaskRequired { tool }) => {
@@ -119,17 +119,17 @@ impl Error {
         })
     }
 
-    /// Returns the underlying error.
+    /// Returns the underlying error, which contains the details.
     pub fn cause(&self) -> &Cause {
         &self.0.cause
     }
 
-    /// Returns the error of a request that was sent, or of a tool that does not exist. `None` for other causes.
+    /// Returns why a request failed after it was sent, or that the called tool does not exist. `None` for other causes.
     pub fn call_error(&self) -> Option<&CallError> {
         if let Cause::Call(error) = &*self.0.cause { Some(error) } else { None }
     }
 
-    /// Returns why a request was not sent. `None` for other causes.
+    /// Returns why a request was not sent, for example because too many requests are in flight. `None` for other causes.
     pub fn send_error(&self) -> Option<&SendError> {
         if let Cause::Send(error) = &*self.0.cause { Some(error) } else { None }
     }
@@ -146,7 +146,7 @@ impl Error {
 
     /// Returns the JSON-RPC error with which the server answered: its code, message and data. `None` for other causes.
     ///
-    /// Also returns the error of a request about a task, and that of a tool that the server says not to have.
+    /// This includes errors that end a task or a connection attempt, and the error with which a server reports an unknown tool.
     pub fn rpc_error(&self) -> Option<&RpcError> {
         match &*self.0.cause {
             Cause::Call(error) => rpc_error_of_call(error),
@@ -155,10 +155,10 @@ impl Error {
         }
     }
 
-    /// Returns the error of the program's authorizer, such as that of a login, for programs that look for its type. `None` if the
+    /// Returns the error of the program's authorizer, such as a failed login. Programs can downcast it to its type. `None` if the
     /// authorizer did not fail.
     ///
-    /// It is not the [`source`](StdError::source), because its text is part of the message.
+    /// [`source`](StdError::source) does not return this error, because the message already contains its text.
     #[cfg(feature = "http")]
     pub fn authorization_error(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
         match &*self.0.cause {
@@ -172,12 +172,12 @@ impl Error {
         }
     }
 
-    /// Returns the exit status and last output of the server's process, if they are related to the error.
+    /// Returns the exit status and last output of the server's process, or `None` if they are not related to the error.
     pub fn process(&self) -> Option<&ProcessReport> {
         self.0.process.as_deref()
     }
 
-    /// Returns the status of the HTTP response with which the server refused the request, such as 503.
+    /// Returns the status of the HTTP response with which the server refused the request, such as 503. `None` for other causes.
     pub fn http_status(&self) -> Option<u16> {
         match &*self.0.cause {
             Cause::Call(error) => error.http_status(),
@@ -187,6 +187,7 @@ impl Error {
     }
 
     /// Returns how long to wait before the next attempt, from the header `Retry-After` of the HTTP response. At most a week.
+    /// `None` if there is no such header.
     pub fn retry_after(&self) -> Option<Duration> {
         match &*self.0.cause {
             Cause::Call(error) => error.retry_after(),
@@ -195,9 +196,9 @@ impl Error {
         }
     }
 
-    /// Returns whether the call can be repeated: it may succeed, and cannot take effect twice.
+    /// Returns whether to repeat the call: it may succeed, and it cannot take effect twice.
     ///
-    /// `true` in these cases only:
+    /// Returns `true` in these cases only:
     /// - The request was not sent because too many requests are in flight or too many bytes wait to be sent:
     ///   [`SendError::TooManyInFlight`], [`SendError::TransmitFull`].
     /// - The server cannot be reached, so it has received no part of the request.
@@ -224,7 +225,7 @@ impl Error {
 }
 
 impl StdError for Error {
-    /// Returns the source of the cause, because the message contains the cause itself.
+    /// Returns the source of the cause, not the cause itself, because the message already contains the text of the cause.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match &*self.0.cause {
             Cause::Io(error) => error.source(),

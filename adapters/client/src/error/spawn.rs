@@ -1,4 +1,4 @@
-//! [`SpawnError`]: the error of a server's process that could not be started.
+//! [`SpawnError`]: says why the process of a server could not be started.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use mcpwire_core::printable;
 
 use crate::McpServerDef;
 
-/// The error of a server's process that could not be started.
+/// An error that says why the process of a server could not be started.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}", message(self))]
 pub struct SpawnError {
@@ -19,22 +19,23 @@ pub struct SpawnError {
 }
 
 impl SpawnError {
-    /// Creates an error: the process of the server `def` could not be started because of `error`.
+    /// Creates the error of a server whose process could not be started. `error` is the error of the system or of the launcher.
     pub fn new(def: &McpServerDef, kind: SpawnErrorKind, error: impl Into<Arc<io::Error>>) -> Self {
         SpawnError { command: def.command.clone(), cwd: def.cwd.clone(), kind, error: error.into() }
     }
 
-    /// Returns the command of the server.
+    /// Returns the command that could not be started, without its arguments.
     pub fn command(&self) -> &str {
         &self.command
     }
 
-    /// Returns the working directory in the definition. `None` means the working directory of this process.
+    /// Returns the working directory that the server's definition sets, or `None` if it sets none. The server then uses the
+    /// working directory of this process.
     pub fn cwd(&self) -> Option<&Path> {
         self.cwd.as_deref()
     }
 
-    /// Returns why the process could not be started.
+    /// Returns the reason why the process could not be started, for programs that act on it.
     pub fn kind(&self) -> SpawnErrorKind {
         self.kind
     }
@@ -51,11 +52,12 @@ impl SpawnError {
 pub enum SpawnErrorKind {
     /// The program does not exist.
     NotFound,
-    /// The program exists, but not its interpreter: the program in the first line of a script, or the dynamic loader.
+    /// The program exists, but its interpreter does not. The first line of a script names the interpreter; for a binary, it is
+    /// the dynamic loader.
     InterpreterNotFound,
     /// The working directory does not exist, or is not a directory.
     DirectoryNotFound,
-    /// The file is not executable: it lacks the permission, is a directory, or has an unknown format.
+    /// The file is not executable: it lacks the executable permission, is a directory, or has an unknown format.
     NotExecutable,
     /// The user is not permitted to run the program.
     NotPermitted,
