@@ -1,16 +1,15 @@
-//! [`ReportCallbacks`]: the callbacks of a tool call. The macro `call_builder` defines the builder `Call` of all clients.
+//! The macro `call_builder` defines the builder `Call` of each client. [`ReportCallbacks`] has the callbacks of a tool call.
 
 use mcpwire_core::{Notification, Progress, Task};
 
-/// Defines the builder `Call`: a tool call with its options and callbacks, and its methods.
+/// Defines the builder `Call`, with which a program sets the options and callbacks of a tool call and sends it.
 ///
-/// The word before `Call` says what the methods are that wait: `async` functions, or `blocking` ones. The attributes are
-/// documentation and `must_use`.
+/// The word before `Call` selects `async` or `blocking` methods. The attributes contain more documentation and `must_use`.
 ///
-/// The client adds the methods that send the call, among them `run`, which returns the client and the result. It needs the
-/// field `connection` with the method `error`, and the methods `check_output` and `task`.
+/// The crate of the client adds the methods that send the call. One of them is `run`, which returns the client and the result.
+/// The client needs the field `connection` with the method `error`, and the methods `check_output` and `task`.
 ///
-/// A macro, because each client owns its `Call`: only the crate of a type can add methods to it.
+/// This is a macro, because only the crate of a type can add methods to the type, and each client has its own `Call`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! call_builder {
@@ -34,13 +33,13 @@ macro_rules! call_builder {
         @define [$($async:tt)?] [$($await:tt)*] [$($generic:tt),+] [$Client:ty] $c:lifetime [$TaskOrResult:ty]
         $(#[$attribute:meta])*
     ) => {
-        /// A tool call that was not sent yet. Created by [`McpClient::call_tool`].
+        /// A tool call that was not sent yet: its arguments, options and callbacks. Created by [`McpClient::call_tool`].
         ///
         $(#[$attribute])*
         pub struct Call<$($generic),+> {
             client: $Client,
             name: ::std::sync::Arc<str>,
-            /// The serialized name and arguments, or why they could not be serialized.
+            /// The serialized tool name and arguments, or the error with which their serialization failed.
             request: Result<
                 $crate::protocol::internal::Prepared<$crate::protocol::CallTool>,
                 $crate::protocol::SendError,
@@ -61,7 +60,7 @@ macro_rules! call_builder {
                 }
             }
 
-            /// Replaces all options of the request. Callbacks are not replaced.
+            /// Replaces all options of the request. The callbacks of the call remain.
             pub fn options(mut self, options: $crate::protocol::RequestOptions) -> Self {
                 let wants_progress = self.callbacks.on_progress.is_some();
                 self.options = if wants_progress { options.progress() } else { options };
@@ -69,17 +68,18 @@ macro_rules! call_builder {
             }
 
             $crate::option_setters! {
-                /// Sets the maximum time without a response or progress. The default is
+                /// Sets the maximum time that the call waits for a response or for the next progress notification. The default is
                 /// [`Config::request_timeout`](crate::protocol::Config::request_timeout).
                 fn timeout(timeout: ::std::time::Duration);
 
-                /// Sets the maximum total duration of the call, regardless of progress.
+                /// Sets the maximum total duration of the call, even if the server reports progress. The default is
+                /// [`Config::total_timeout`](crate::protocol::Config::total_timeout).
                 fn total_timeout(timeout: ::std::time::Duration);
             }
 
-            /// Requests progress notifications, and calls `f` with each. Each notification restarts the timeout.
+            /// Asks the server to report progress, and calls `f` with each report. Each report restarts the timeout.
             ///
-            /// The task or thread that waits for the call calls `f`.
+            /// The task or thread that waits for the call runs `f`.
             #[doc(alias = "notifications/progress")]
             pub fn on_progress(mut self, f: impl FnMut(&$crate::protocol::Progress) + Send + $c) -> Self {
                 self.options = self.options.progress();
@@ -89,7 +89,7 @@ macro_rules! call_builder {
 
             /// Calls `f` whenever the status of the task changes, if the server executes the call as a task.
             ///
-            /// The task or thread of this program that waits for the call calls `f`.
+            /// The task or thread of this program that waits for the call runs `f`.
             #[doc(alias = "notifications/tasks/status")]
             pub fn on_status(mut self, f: impl FnMut(&$crate::protocol::Task) + Send + $c) -> Self {
                 self.callbacks.on_status = Some(Box::new(f));
@@ -98,29 +98,30 @@ macro_rules! call_builder {
 
             /// Allows the server to execute the call as a task, and waits for the result of the task.
             ///
-            /// In revision 2025-11-25, the client requests a task if the tool supports tasks. Use [`Call::as_task`] to get the
-            /// task itself.
+            /// In revision 2025-11-25, the client requests a task if the tool supports tasks. To get a handle to the task instead
+            /// of its result, use [`Call::as_task`].
             pub fn follow_task(mut self) -> Self {
                 self.options = self.options.task($crate::protocol::TaskMode::Follow);
                 self
             }
 
             $crate::option_setters! {
-                /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
+                /// Sets how long the server should keep the task and its result after it has created the task (revision
+                /// 2025-11-25).
                 fn task_ttl(ttl: ::std::time::Duration);
 
-                /// Adds members to the `_meta` of the request. `meta` must be an object.
+                /// Adds members to the `_meta` of the request. `meta` must be a JSON object.
                 fn meta(meta: $crate::protocol::Json);
 
-                /// Sends the call to the server even if the client's cache contains a valid response.
+                /// Sends the call to the server even if the client's cache contains a fresh response.
                 fn fresh();
 
-                /// Sends the call again if the server ends the HTTP session before it responds. The server may then execute the
-                /// call twice.
+                /// Lets the client send the call again if the server ends the HTTP session before it responds. The server may
+                /// then execute the call twice.
                 fn repeatable();
             }
 
-            /// Sends the call, and decodes the structured content of its result.
+            /// Sends the call, waits for its result, and decodes the structured content of the result.
             ///
             /// # Errors
             /// In addition to the errors of a call: [`CallError::Structured`](crate::protocol::CallError::Structured) if the tool
@@ -136,9 +137,11 @@ macro_rules! call_builder {
                 })
             }
 
-            /// Sends the call, and returns the task that the server creates, or the result if the server creates none.
+            /// Sends the call, and returns the task that the server creates for the call. If the server creates no task, returns
+            /// the result.
             ///
-            /// The callbacks are called until the server responds. [`RunningTask::wait_with`] reports the status of the task.
+            /// The callbacks of this call end when the server responds. [`RunningTask::wait_with`] reports the status of the
+            /// task.
             pub $($async)? fn as_task(mut self) -> Result<$TaskOrResult, $crate::Error> {
                 let tool = ::std::sync::Arc::clone(&self.name);
                 self.options = self.options.task($crate::protocol::TaskMode::Handle);
@@ -163,7 +166,7 @@ macro_rules! call_builder {
 
 type Callback<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
-/// The callbacks of a tool call for its progress and the status of its task. `'c` is what they borrow.
+/// The callbacks of a tool call for its progress and for the status of its task. They may borrow data with the lifetime `'c`.
 #[derive(Default)]
 pub struct ReportCallbacks<'c> {
     /// Receives the progress notifications of the call.
@@ -178,7 +181,7 @@ impl ReportCallbacks<'_> {
         self.on_progress.is_none() && self.on_status.is_none()
     }
 
-    /// Calls the callback for a progress notification or a task status of the call. Ignores other notifications.
+    /// Passes a progress notification or a task status of the call to its callback. Ignores other notifications.
     pub fn call(&mut self, report: &Notification) {
         match report {
             Notification::Progress { progress, .. } => self.on_progress.iter_mut().for_each(|f| f(progress)),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use mcpwire_core::Timestamp;
 
-/// The clock of a connection: the system's monotonic clock, or a function.
+/// The clock of a connection, for its timeouts: the system's monotonic clock, or a function of the program.
 #[derive(Clone)]
 pub struct Clock(Kind);
 
@@ -17,7 +17,7 @@ enum Kind {
 }
 
 impl Clock {
-    /// Creates a clock that starts now, from the system's monotonic clock.
+    /// Creates a clock that reads the system's monotonic clock. Its time starts at zero now.
     pub fn system() -> Self {
         Clock(Kind::System(Instant::now()))
     }

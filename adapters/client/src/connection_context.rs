@@ -1,4 +1,4 @@
-//! [`ConnectionContext`]: the definition and options that a connection needs for its whole lifetime.
+//! [`ConnectionContext`]: the server's definition, and the options and callbacks that a connection uses until its end.
 
 use std::borrow::Cow;
 use std::io;
@@ -15,45 +15,46 @@ use crate::{
     ShutdownStep, TraceSource,
 };
 
-/// The definition of a server and the options of the program that a connection needs for its whole lifetime.
+/// The server's definition, and the options and callbacks that a connection uses until its end.
 pub struct ConnectionContext {
     /// The name of the server in errors and for handlers.
     pub name: Arc<str>,
-    /// How the server was started. `None` for a pair of streams.
+    /// The command or URL of the server. `None` for a connection over a pair of streams.
     pub definition: Option<Arc<McpServerDef>>,
-    /// Durations of the steps of the shutdown.
+    /// How long the server's process may continue to run after each step of its shutdown.
     pub grace_periods: GracePeriods,
-    /// The source of the trace contexts of requests.
+    /// Returns the trace context to send in the `_meta` of a request. `None` if the program has set no source.
     pub trace_context: Option<TraceSource>,
     /// The callbacks that [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic) has added.
     pub panics: PanicCallbacks,
-    /// The observer and the other callbacks for events of the connection.
+    /// Calls the observers and the callbacks for events of the connection. `None` if the program has set none.
     pub hooks: Option<Arc<ConnectionHooks>>,
-    /// Starts the server in another way than as a local process.
+    /// Starts the server, for example in a container. `None` starts a local process.
     pub launcher: Option<Arc<dyn Launcher>>,
-    /// Validates the structured content of tool results.
+    /// Checks the structured content of tool results. `None` if results are not checked.
     pub output_validator: Option<Arc<dyn Validator + Send + Sync>>,
-    /// Authorizes the requests of a connection over HTTP.
+    /// Adds credentials to the requests of a connection over HTTP. `None` if the program has set no authorizer.
     #[cfg(feature = "http")]
     pub authorizer: Option<Arc<dyn crate::http::Authorizer>>,
-    /// Tells when the requests of a connection over HTTP have another authorization. `None` without an authorizer.
+    /// Tells a connection over HTTP that its requests have another authorization. `None` if nothing can change the authorization.
     #[cfg(feature = "http")]
     pub authorization: Option<crate::http::AuthorizationContext>,
 }
 
-/// The details of a connection that has ended, for errors.
+/// Why a connection has ended, and the report of the server's process, to add them to the error of a request.
 pub struct EndDetails {
     /// The exit status and last output of the server's process, or `None` if there is no process.
     pub process: Option<Box<ProcessReport>>,
-    /// Why the connection has ended. `None` if it has not, or if the client restarts the server.
+    /// Why the connection has ended. `None` if it is open, or if the client restarts the server.
     pub reason: Option<CloseReason>,
 }
 
 impl ConnectionContext {
-    /// Returns the options with the trace context and the observer's data of the calling code.
+    /// Adds the current trace context, and the observers' data about the calling code, to the options of a request. Copies the
+    /// options only if there is something to add.
     ///
-    /// If the program's trace source panics, the request is sent without a trace context. The observer receives the name of the tool
-    /// that the request calls.
+    /// `tool` is the name of the called tool, which the observers receive. If the program's trace source panics, the request is
+    /// sent without a trace context.
     pub fn with_caller_context<'o>(&self, options: &'o RequestOptions, tool: Option<&str>) -> Cow<'o, RequestOptions> {
         let options = match &self.hooks {
             Some(hooks) => Cow::Owned(hooks.tag(options.clone(), tool)),
@@ -66,16 +67,16 @@ impl ConnectionContext {
         }
     }
 
-    /// Adds the trace context and the observer's data of the calling code to the options of a tool call. Most connections have
-    /// neither. Then the options are not copied.
+    /// Does the same as [`with_caller_context`](Self::with_caller_context) for a tool call, and changes `options` in place.
     pub fn add_caller_context(&self, options: &mut RequestOptions, tool: &str) {
         if let Cow::Owned(with_context) = self.with_caller_context(options, Some(tool)) {
             *options = with_context;
         }
     }
 
-    /// Checks the result of a tool against the tool's output schema, if the program has set a validator. `tools` is the loaded
-    /// list; a result passes if the list does not contain the tool.
+    /// Checks the structured content of a tool result against the tool's output schema in the list `tools`.
+    ///
+    /// Accepts every result if the program has set no validator, or if `tools` does not contain the tool.
     ///
     /// # Errors
     /// If the structured content is missing or does not match the schema, or if the schema cannot be used.
@@ -84,7 +85,7 @@ impl ConnectionContext {
         tool.check_output(result, &**validator).map_err(|error| CallError::Structured { error: error.into() })
     }
 
-    /// Returns the report of a shutdown.
+    /// Returns the report of a shutdown, or an error if the process is still running.
     ///
     /// # Errors
     /// If the process has not exited after it was killed.
@@ -96,7 +97,7 @@ impl ConnectionContext {
         Ok(report)
     }
 
-    /// Waits for the requests of the authorizer whose results must not be lost, at the end of a shutdown.
+    /// Waits at the end of a shutdown until the authorizer has stored the results of its own requests, such as a token refresh.
     ///
     /// # Errors
     /// If such a request has not ended in time.
@@ -109,9 +110,9 @@ impl ConnectionContext {
             .map_err(|error| Error::new(&self.name, io::Error::new(io::ErrorKind::TimedOut, error)))
     }
 
-    /// Converts the error of an operation, which may have occurred before or after its request was sent.
+    /// Converts the error of a request to an [`Error`]. If the connection has ended, adds the report of the server's process.
     ///
-    /// `end` returns the details of a connection that has ended.
+    /// `end` is called only if the connection has ended, and returns the reason and the report.
     #[cold]
     pub fn request_error(&self, error: RequestError, end: impl FnOnce() -> EndDetails) -> Error {
         match error {

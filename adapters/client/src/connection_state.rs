@@ -1,4 +1,4 @@
-//! [`ConnectionState`] and [`InvalidMessages`]: the state that a client stores for a connection.
+//! [`ConnectionState`] and [`InvalidMessages`]: what a client stores about a connection besides the engine.
 
 use mcpwire_core::internal::{AnyEngine, ClientState};
 use mcpwire_core::{Calls, Event};
@@ -8,30 +8,31 @@ use crate::Lifecycle;
 #[cfg(feature = "http")]
 use crate::http::{AuthorizationContext, ContextWatch};
 
-/// The state that a client stores for a connection. It remains readable after the connection has ended.
+/// What a client stores about a connection besides the engine, such as the tool list. It can be read after the connection has
+/// ended.
 #[derive(Debug, Default)]
 pub struct ConnectionState {
-    /// State of the core's operations, such as the list of tools.
+    /// The results that the operations of the engine store, such as the tool list.
     pub client: ClientState,
     /// The invalid messages that the server has sent.
     pub invalid_messages: InvalidMessages,
-    /// How far the connection is.
+    /// Whether the connection is opening, open or ended.
     pub lifecycle: Lifecycle,
-    /// Finds out whether the authorization of the requests has changed. `None` without an authorizer.
+    /// Detects whether the requests have another authorization. `None` if nothing can change the authorization.
     #[cfg(feature = "http")]
     authorization: Option<ContextWatch>,
 }
 
 impl ConnectionState {
-    /// Begins to watch the authorization of the requests. Call it before the first request.
+    /// Sets the context that reports another authorization of the requests. Call this before the first request.
     #[cfg(feature = "http")]
     pub fn watch_authorization(&mut self, context: Option<&AuthorizationContext>) {
         self.authorization = context.cloned().map(ContextWatch::new);
     }
 
-    /// Tells the engine, and forgets what depends on the authorization of the requests, if it has changed.
+    /// If the authorization of the requests has changed, tells the engine, and invalidates the tool list unless it is public.
     ///
-    /// Call it before a request is passed to the engine, and after a response has arrived, before its events are polled.
+    /// Call this before passing a request to the engine. Also call it after a response has arrived, before polling its events.
     #[inline]
     pub fn check_authorization(&mut self, engine: &mut AnyEngine) {
         #[cfg(feature = "http")]
@@ -59,16 +60,16 @@ impl ConnectionState {
     }
 }
 
-/// Maximum number of stored excerpts. 8: enough to recognize log messages that a server prints by mistake.
+/// Maximum number of stored beginnings of invalid messages. 8: enough to recognize log messages that a server prints by mistake.
 const MAX_EXCERPTS: usize = 8;
 
-/// The number of invalid messages that a server has sent, and the beginnings of the last 8.
+/// The number of invalid messages that a server has sent, and the beginnings of the last 8 of them.
 ///
 /// A large number usually means that the server prints log messages on its standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InvalidMessages {
     count: u64,
-    /// Oldest first.
+    /// The beginnings of the last invalid messages, oldest first. At most [`MAX_EXCERPTS`].
     excerpts: Vec<String>,
 }
 

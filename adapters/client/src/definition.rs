@@ -1,4 +1,4 @@
-//! [`McpServerDef`]: the command that starts a server, or its URL.
+//! [`McpServerDef`]: defines how to reach a server, by the command that starts it or by its URL.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,10 +15,10 @@ use crate::package_name::package_name;
 
 /// The definition of a server: the command that starts it, or its URL.
 ///
-/// A server with a `url` needs the feature `http` of the library: without it, the connection fails. The fields `unix_socket`,
-/// `ca_file`, `client_certificate`, `client_key`, `proxy` and `headers` have an effect only together with a `url`. The HTTP client of
-/// the runtime applies all of them. If an HTTP client of the program does not apply one that is set (`HttpClient::applies`), the
-/// connection is refused.
+/// A server with a `url` needs the feature `http` of the library. Without this feature, the connection fails. The fields
+/// `unix_socket`, `ca_file`, `client_certificate`, `client_key`, `proxy` and `headers` have an effect only together with a `url`.
+/// The HTTP client of the runtime applies all of them. An HTTP client of the program may not apply some of them
+/// (`HttpClient::applies`). If the definition sets such a field, the connection fails.
 ///
 /// An entry of an `mcpServers` file can be deserialized into this type. The entry must have either a `command` or a `url`.
 /// Unknown members are ignored. The member `type` is ignored too: a `url` means HTTP, and the client detects the version of
@@ -46,49 +46,51 @@ use crate::package_name::package_name;
 #[non_exhaustive]
 #[must_use = "a definition has no effect until it is used"]
 pub struct McpServerDef {
-    /// Name of the server in errors. Default: see [`McpServerDef::display_name`].
+    /// Name of the server in messages. If it is `None`, [`McpServerDef::display_name`] derives a name from the command or URL.
     pub name: Option<String>,
-    /// The program to start: a path, or a name that is looked up in `PATH`. It is started without a shell.
-    /// Empty for a server that is reached over HTTP.
+    /// The program to start: a path, or a name to look up in `PATH`. The client uses no shell. Empty for a server that is reached
+    /// over HTTP.
     pub command: String,
-    /// Arguments of the program. Each is passed unchanged.
+    /// Arguments of the program. The client passes each argument unchanged, without expanding variables.
     pub args: Vec<String>,
-    /// Environment variables to set. They take precedence over inherited variables.
+    /// Environment variables to set for the server. They take precedence over inherited variables.
     pub env: BTreeMap<String, String>,
     /// Names of environment variables to inherit in addition to those of [`McpServerDef::env_policy`].
     pub inherit_env: Vec<String>,
     /// The environment variables of this process that the server inherits.
     pub env_policy: EnvPolicy,
-    /// Working directory of the server. Default: that of this process.
+    /// Working directory of the server's process. Default: the working directory of this process.
     pub cwd: Option<PathBuf>,
-    /// Maximum time to wait for a response or a progress notification. In JSON: milliseconds. Default: 30 s.
+    /// Maximum time that a request waits for a response or for the next progress notification. In JSON: milliseconds. Default: 30
+    /// s.
     pub timeout: Option<Duration>,
     /// Maximum time to start the server and to open the connection. In JSON: milliseconds. Default: 60 s.
     pub connect_timeout: Option<Duration>,
-    /// URL of a server that is reached over HTTP: absolute, with the scheme `http` or `https`. Needs the feature `http`.
+    /// Absolute URL of a server that is reached over HTTP, with the scheme `http` or `https`. Needs the feature `http`.
     pub url: Option<String>,
-    /// Path of the Unix socket of a server that is reached over HTTP. Needs the feature `http`.
+    /// Path of the Unix socket on which a server is reached over HTTP. `None` uses TCP. Needs the feature `http`.
     ///
     /// [`McpServerDef::url`] provides the path of the requests and the `Host` header. The connection uses no proxy. The scheme
     /// `http` is safe, because the messages do not leave the machine.
     pub unix_socket: Option<PathBuf>,
-    /// PEM file with CA certificates to trust for HTTPS, in addition to the default ones. Not part of `mcpServers` files. Needs the
-    /// feature `http`.
-    pub ca_file: Option<PathBuf>,
-    /// PEM file with the client certificate for HTTPS, and the chain to its CA (mutual TLS). Not part of `mcpServers` files.
-    /// Needs the feature `http`.
-    pub client_certificate: Option<PathBuf>,
-    /// PEM file with the private key of `client_certificate`. The default is the file of the certificate. Not part of
+    /// PEM file with CA certificates to trust for HTTPS, in addition to the CA certificates of the HTTP client. Not part of
     /// `mcpServers` files. Needs the feature `http`.
+    pub ca_file: Option<PathBuf>,
+    /// PEM file with the certificate that the client presents for HTTPS, and the chain to its CA (mutual TLS). Not part of
+    /// `mcpServers` files. Needs the feature `http`.
+    pub client_certificate: Option<PathBuf>,
+    /// PEM file with the private key of `client_certificate`. Default: the file of the certificate, which then contains both. Not
+    /// part of `mcpServers` files. Needs the feature `http`.
     pub client_key: Option<PathBuf>,
-    /// URL of the proxy for HTTP, in place of the proxies of the environment. It may contain a password, which `{:?}` does
-    /// not show. Not part of `mcpServers` files. Needs the feature `http`.
+    /// URL of the HTTP proxy for connections to the server. Default: the proxy that `HTTP_PROXY` and similar variables set. The
+    /// URL may contain a password, which `{:?}` does not show. Not part of `mcpServers` files. Needs the feature `http`.
     pub proxy: Option<String>,
-    /// Headers of all HTTP requests. `{:?}` does not show the values, because they may be secrets. Needs the feature `http`.
+    /// Headers to add to all HTTP requests to the server. `{:?}` omits the values, which may be secrets. Needs the feature
+    /// `http`.
     pub headers: BTreeMap<String, String>,
 }
 
-/// The members of [`McpServerDef`] in JSON. A private type, so that nobody can deserialize a definition without its checks.
+/// The members of [`McpServerDef`] in JSON. This type is private, because it deserializes a definition without checking it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", remote = "McpServerDef")]
 struct Members {
@@ -131,12 +133,12 @@ struct Members {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub enum EnvPolicy {
-    /// Only variables that programs need and that contain no secrets: see [`inherited_env_names`].
+    /// The server inherits only the variables in [`inherited_env_names`], which programs need and which contain no secrets.
     #[default]
     AllowList,
-    /// All variables, which may include secrets.
+    /// The server inherits all variables, which may include secrets.
     Inherit,
-    /// No variables.
+    /// The server inherits no variables, not even `PATH`.
     Clear,
 }
 
@@ -149,8 +151,8 @@ impl EnvPolicy {
 
 /// Returns the names of the environment variables that a server inherits with [`EnvPolicy::AllowList`].
 ///
-/// These are the paths of programs, of the user's files and of temporary files, the locale, and the paths of CA certificates. The
-/// last are needed by `npx` and `uvx` behind a proxy that intercepts TLS.
+/// These variables contain the paths of programs, of the user's files and of temporary files, the locale, and the paths of CA
+/// certificates. `npx` and `uvx` need the CA certificates behind a proxy that intercepts TLS.
 pub fn inherited_env_names() -> &'static [&'static str] {
     if cfg!(windows) {
         &[
@@ -202,12 +204,12 @@ pub fn inherited_env_names() -> &'static [&'static str] {
 }
 
 impl McpServerDef {
-    /// Creates the definition of a server that is started with this program, without arguments.
+    /// Creates the definition of a server that this program starts. To add arguments, use [`McpServerDef::args`].
     pub fn new(command: impl Into<String>) -> Self {
         McpServerDef { command: command.into(), ..McpServerDef::default() }
     }
 
-    /// Creates the definition of a server that is reached over HTTP. `url` is absolute, with the scheme `http` or `https`.
+    /// Creates the definition of a server that is reached over HTTP. `url` must be absolute, with the scheme `http` or `https`.
     ///
     /// The client detects whether the server uses Streamable HTTP or the HTTP+SSE transport of revision 2024-11-05.
     pub fn http(url: impl Into<String>) -> Self {
@@ -216,72 +218,74 @@ impl McpServerDef {
 
     /// Creates the definition of a server that is reached over HTTP on a Unix socket.
     ///
-    /// `url` is the same as for [`McpServerDef::http`], for example `http://localhost/mcp`. On systems without Unix sockets, the
-    /// connection fails.
+    /// `url` provides the path of the requests and the `Host` header, for example `http://localhost/mcp`. On systems without Unix
+    /// sockets, the connection fails.
     pub fn http_unix(socket: impl Into<PathBuf>, url: impl Into<String>) -> Self {
         McpServerDef { unix_socket: Some(socket.into()), ..McpServerDef::http(url) }
     }
 
-    /// Adds a header to all HTTP requests.
+    /// Adds a header to all HTTP requests to the server. Replaces a header with the same name.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.insert(name.into(), value.into());
         self
     }
 
-    /// Sets the name of the server in errors.
+    /// Sets the name of the server in messages. Without a name, it is derived from the command or URL.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Adds an argument.
+    /// Adds an argument for the server's program.
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
         self.args.push(arg.into());
         self
     }
 
-    /// Adds arguments.
+    /// Adds arguments for the server's program, after the earlier arguments.
     pub fn args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Sets an environment variable.
+    /// Sets an environment variable for the server's process.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
         self
     }
 
-    /// Lets the server inherit an environment variable of this process.
+    /// Lets the server inherit this environment variable of this process, in addition to those of [`McpServerDef::env_policy`].
     pub fn inherit(mut self, name: impl Into<String>) -> Self {
         self.inherit_env.push(name.into());
         self
     }
 
     crate::setters! {
-        /// Sets the environment variables of this process that the server inherits.
+        /// Sets which environment variables of this process the server inherits. Default: [`EnvPolicy::AllowList`].
         fn env_policy(policy: EnvPolicy) => env_policy = policy;
 
-        /// Sets the working directory.
+        /// Sets the working directory of the server's process. Default: the working directory of this process.
         fn cwd(directory: impl AsRef<Path>) => cwd = Some(directory.as_ref().to_path_buf());
 
-        /// Sets the maximum time to wait for a response or a progress notification.
+        /// Sets the maximum time that a request waits for a response or for the next progress notification. Default: 30 s.
         fn timeout(timeout: Duration) => timeout = Some(timeout);
 
-        /// Sets the maximum time to start the server and to open the connection.
+        /// Sets the maximum time to start the server and to open the connection. Default: 60 s.
         fn connect_timeout(timeout: Duration) => connect_timeout = Some(timeout);
     }
 
-    /// Returns the configuration with the timeouts of this definition.
+    /// Sets the timeouts of this definition in a configuration of the protocol engine. Timeouts that the definition does not set
+    /// remain.
     pub fn configure(&self, mut config: Config) -> Config {
         config.request_timeout = self.timeout.unwrap_or(config.request_timeout);
         config.connect_timeout = self.connect_timeout.unwrap_or(config.connect_timeout);
         config
     }
 
-    /// Returns the name of the server in messages: [`McpServerDef::name`], or the host and port of its URL, or what its
-    /// command starts: the package of `npx`, `bunx`, `pnpm dlx`, `uvx` or `pipx run`, the image of `docker run`, the script of `node` or
-    /// `python`. Otherwise the file name of the command.
+    /// Returns the name of the server in messages: [`McpServerDef::name`] if it is set, or else the host and port of the URL.
+    ///
+    /// For a command without a name, returns the package that `npx`, `bunx`, `pnpm dlx`, `uvx` or `pipx run` starts, the image of
+    /// `docker run`, or the script of `node` or `python`. For any other command, returns its file name.
     pub fn display_name(&self) -> &str {
         match (&self.name, &self.url) {
             (Some(name), _) => name,
@@ -292,9 +296,10 @@ impl McpServerDef {
         }
     }
 
-    /// Returns whether the network can read the messages and tokens: the URL is `http://`, and its host is not this machine.
+    /// Returns whether others on the network can read the messages and tokens, because the URL starts with `http://` and its host
+    /// is not this machine.
     ///
-    /// A program should warn its user.
+    /// A program should then warn its user. Returns `false` for a Unix socket.
     pub fn is_exposed(&self) -> bool {
         let (Some(url), None) = (&self.url, &self.unix_socket) else { return false };
         let is_plain = url.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
@@ -302,21 +307,21 @@ impl McpServerDef {
     }
 }
 
-/// Returns the host and port of a URL, without user and password.
+/// Returns the host and port of a URL, without user and password, as the name of a server.
 fn authority(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     authority.rsplit('@').next().unwrap_or_default()
 }
 
-/// Returns whether a host of a URL is this machine.
+/// Returns whether the host of a URL is this machine: `localhost`, a subdomain of it, or a loopback address.
 fn is_loopback(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|ip| ip.is_loopback())
 }
 
-/// A copy, for functions that take a definition or a reference to one.
+/// Clones the definition, so that functions with a parameter `impl Into<McpServerDef>` also accept a reference.
 impl From<&McpServerDef> for McpServerDef {
     fn from(def: &McpServerDef) -> Self {
         def.clone()
@@ -344,7 +349,7 @@ impl<'de> Deserialize<'de> for McpServerDef {
 }
 
 impl fmt::Debug for McpServerDef {
-    /// Omits the values of variables and headers, and the user and query of the URL, because they may be secrets.
+    /// Omits the values of variables and headers, and the user, password and query of URLs, because they may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpServerDef")
             .field("name", &self.name)
@@ -367,7 +372,7 @@ impl fmt::Debug for McpServerDef {
     }
 }
 
-/// Returns the URL without user, password, query and fragment.
+/// Returns the URL without user, password, query and fragment, to show it in logs.
 fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.into() };

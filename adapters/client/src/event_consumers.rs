@@ -1,4 +1,4 @@
-//! [`EventConsumers`]: the event queues between a connection and the program's streams of events.
+//! [`EventConsumers`]: passes the events of a connection to each part of the program that consumes them, through queues.
 
 use std::mem;
 use std::sync::{Arc, Mutex, Weak};
@@ -8,23 +8,24 @@ use mcpwire_core::Event;
 
 use crate::{EventQueue, lock, replace_waker};
 
-/// The consumer of an event queue.
+/// Takes the events of a connection from a queue. Dropping this value ends the queue.
 #[derive(Debug)]
 pub struct EventConsumer(Arc<Mutex<Queue>>);
 
 #[derive(Debug)]
 struct Queue {
     events: EventQueue,
-    /// Whether the connection has ended, so that no more events are added.
+    /// Whether the connection has ended. Then no more events are added.
     has_ended: bool,
-    /// Whether the consumer was dropped. Then the queue stores no waker, because the driver may drop the queue while it holds the
-    /// lock of the connection.
+    /// Whether the consumer was dropped. The queue then stores no waker. The driver may drop the queue while it holds the lock of
+    /// the connection, and a waker must not be dropped under that lock.
     is_abandoned: bool,
-    /// Wakes the consumer.
+    /// Wakes the consumer when an event is added or the connection ends.
     waker: Option<Waker>,
-    /// Whether the driver has given up waiting for the consumer. Reset when the consumer has emptied the queue.
+    /// Whether the consumer has not emptied the queue in time, so that the driver does not wait for it. Reset when the queue is
+    /// empty.
     is_stalled: bool,
-    /// Wakes the driver, which waits until the consumer has emptied the queue.
+    /// Wakes the driver when the consumer has emptied the queue. `None` if the driver does not wait.
     driver_waker: Option<Waker>,
 }
 
@@ -32,7 +33,7 @@ impl EventConsumer {
     /// Polls for the next event. Returns `None` after the last event of a connection that has ended.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Event>> {
         let mut has_ended = false;
-        // Dropped after the lock is released, because it may be the last reference to a task.
+        // The former waker is dropped after the lock is released, because it may be the last reference to a task.
         let mut unused_waker = None;
         let next = self.take(|queue| {
             has_ended = queue.has_ended;
@@ -47,7 +48,7 @@ impl EventConsumer {
         self.take(|_| {})
     }
 
-    /// Returns the number of events that were dropped because the queue was full.
+    /// Returns the number of events that were dropped because the queue was full, since the queue was created.
     pub fn dropped(&self) -> u64 {
         lock(&self.0).events.dropped()
     }
@@ -89,16 +90,17 @@ impl Queue {
     }
 }
 
-/// The event queues of all consumers.
+/// The event queues of all consumers of a connection. The driver adds events, and waits if a consumer is slow.
 #[derive(Debug, Default)]
 pub struct EventConsumers {
     queues: Vec<Weak<Mutex<Queue>>>,
-    /// Whether the driver should wait for a consumer.
+    /// Whether a queue is half full and its consumer is not stalled, so that the driver should wait before it reads more.
     is_crowded: bool,
 }
 
 impl EventConsumers {
-    /// Adds a queue, and returns its consumer. `has_ended` is whether the connection has already ended.
+    /// Adds a queue, and returns its consumer. If `has_ended` is set, the connection has already ended, and the queue gets no
+    /// events.
     pub fn add(&mut self, events: EventQueue, has_ended: bool) -> EventConsumer {
         let queue =
             Queue { events, has_ended, is_abandoned: false, waker: None, is_stalled: false, driver_waker: None };
@@ -111,9 +113,9 @@ impl EventConsumers {
         EventConsumer(queue)
     }
 
-    /// Adds an event to all queues that accept it. Returns the number of events that were dropped.
+    /// Adds an event to all queues that accept it. Returns the number of events that full queues have dropped.
     ///
-    /// Adds the tasks to wake to `wakers`. [`Event::Closed`] ends all queues.
+    /// Adds the wakers of the consumers to `wakers`, for the caller to wake. [`Event::Closed`] ends all queues.
     pub fn push(&mut self, event: Event, wakers: &mut Vec<Waker>) -> u64 {
         let is_last = matches!(event, Event::Closed(_));
         let mut dropped = 0;
@@ -124,7 +126,7 @@ impl EventConsumers {
             if !unsent.as_ref().is_some_and(|event| queue.events.accepts(event)) {
                 continue;
             }
-            // The last queue needs no copy.
+            // The last queue takes the event itself, without a copy.
             let event = if at + 1 == self.queues.len() { unsent.take() } else { unsent.clone() };
             let Some(event) = event else { break };
             let before = queue.events.dropped();
@@ -139,14 +141,15 @@ impl EventConsumers {
         dropped
     }
 
-    /// Returns whether the driver should wait for a consumer.
+    /// Returns whether the driver should wait for a consumer before it reads more from the server.
     pub fn is_crowded(&self) -> bool {
         self.is_crowded
     }
 
-    /// Returns whether a queue is still crowded. If so, `driver` is woken when the consumer has emptied the queue.
+    /// Returns whether the driver still has to wait for a consumer. If so, `driver` is woken when the consumer has emptied its
+    /// queue.
     ///
-    /// Adds wakers to `unused` that the caller must drop without holding the lock.
+    /// Moves replaced wakers to `unused`. The caller must drop these without holding the lock of the connection.
     pub fn wait_for_room(&mut self, driver: &Waker, unused: &mut Vec<Waker>) -> bool {
         self.is_crowded = false;
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
@@ -159,7 +162,7 @@ impl EventConsumers {
         self.is_crowded
     }
 
-    /// Marks the consumers of crowded queues as stalled, so that the driver no longer waits for them.
+    /// Marks slow consumers as stalled. The driver does not wait for them until they have emptied their queues.
     pub fn give_up_waiting(&mut self) {
         for queue in self.queues.iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
@@ -168,7 +171,7 @@ impl EventConsumers {
         self.is_crowded = false;
     }
 
-    /// Ends all queues, and adds their consumers to `wakers`.
+    /// Ends all queues: consumers take the remaining events, and then `None`. Adds the wakers of the consumers to `wakers`.
     pub fn end(&mut self, wakers: &mut Vec<Waker>) {
         for queue in mem::take(&mut self.queues).iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);

@@ -1,6 +1,7 @@
-//! [`ConnectionHooks`]: calls the [`Observer`] and the callbacks for notifications and invalid messages.
+//! [`ConnectionHooks`]: calls the program's observers, and its callbacks for notifications and invalid messages.
 //!
-//! An adapter records the events of the engine while it holds its lock, and delivers the records without the lock.
+//! Callbacks must not run while the lock of the connection is held. A client therefore records the events under its lock, and
+//! delivers the records to the callbacks later.
 
 use std::collections::HashMap;
 use std::mem;
@@ -16,17 +17,17 @@ use crate::{Clock, Direction, Exit, PanicCallbacks, PanicSource, lock};
 type OnNotification = Arc<dyn Fn(&Notification) + Send + Sync>;
 type OnInvalidMessage = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The callbacks in the options of a connection.
+/// The observers and event callbacks that the program has set in the options of a connection.
 #[derive(Clone, Default)]
 pub(crate) struct Hooks {
     pub(crate) observers: Vec<Arc<dyn Observer>>,
     pub(crate) on_notification: Option<OnNotification>,
     pub(crate) on_invalid_message: Option<OnInvalidMessage>,
-    /// The handler object, which also receives notifications.
+    /// The object of `ConnectOptions::handler`, which also receives notifications.
     pub(crate) handler: Option<Arc<dyn AnyClientHandler>>,
 }
 
-/// Records the events of one connection, and calls the program's callbacks for them.
+/// Records the events of one connection, and passes them to the program's observers and callbacks.
 pub struct ConnectionHooks {
     hooks: Hooks,
     panics: PanicCallbacks,
@@ -36,12 +37,12 @@ pub struct ConnectionHooks {
     recorder: Mutex<Recorder>,
 }
 
-/// The records that were not delivered yet, and the state that is needed to create records.
+/// The records that were not delivered yet, and the data about the connection and its requests that later records need.
 struct Recorder {
     connection: ConnectionInfo,
-    /// Time at which the opening of the connection began. `None` while the connection is not being opened.
+    /// When the client began to open the connection. `None` before that, and after the connection is open.
     opening_since: Option<Timestamp>,
-    /// The requests without a reply. Always empty if there is no observer.
+    /// The requests without a reply, which observers have been told of. Always empty if there is no observer.
     pending: HashMap<RequestKey, PendingRequest>,
     records: Vec<Record>,
 }
@@ -54,22 +55,23 @@ struct PendingRequest {
 
 type ObserverCall = Box<dyn Fn(&dyn Observer, usize) + Send>;
 
-/// A call of the program's callbacks.
+/// An event that was recorded for the program's observers or callbacks, and was not delivered yet.
 enum Record {
-    /// Calls a method of each observer. The number is the index of the observer.
+    /// Calls a method of each observer. The closure takes the observer and its index.
     Observe(ObserverCall),
     InvalidMessage(String),
     Notification(Notification),
 }
 
 impl Recorder {
-    /// Records a call of each observer with the current description of the connection.
+    /// Records that `call` is to be called with each observer and the current description of the connection.
     fn observe(&mut self, call: impl Fn(&dyn Observer, &ConnectionInfo) + Send + 'static) {
         let connection = self.connection.clone();
         self.records.push(Record::Observe(Box::new(move |observer, _| call(observer, &connection))));
     }
 
-    /// Records a call of each observer with the observer's description of a request.
+    /// Records that `call` is to be called with each observer and the description of a request. The description contains the data
+    /// that this observer has returned for the request.
     fn observe_request(
         &mut self,
         request: Arc<RequestInfo>,
@@ -82,7 +84,7 @@ impl Recorder {
     fn request_sent(&mut self, sent: &SentRequest, now: Timestamp) {
         let key = sent.request.key;
         if let Some(pending) = self.pending.get_mut(&key) {
-            // The request is sent again, with the input that the server required.
+            // The client has already sent this request. It sends the request again with the input that the server required.
             Arc::make_mut(&mut pending.info).id = sent.id;
             return self.request_repeated(key);
         }
@@ -127,7 +129,8 @@ fn outcome(reply: &Reply) -> RequestOutcome {
     }
 }
 
-/// Returns what the observers receive for an event of the engine that concerns the connection.
+/// Converts an event of the engine to the event that observers receive. Returns `None` for events that do not concern the
+/// connection as a whole, such as replies.
 fn connection_event(event: &Event) -> Option<ConnectionEvent<'_>> {
     Some(match event {
         Event::Restart => ConnectionEvent::Restarting,
@@ -167,7 +170,7 @@ impl ConnectionHooks {
         }
     }
 
-    /// Returns whether there is an observer or, since the connection was opened, a subscriber of `tracing`.
+    /// Returns whether the program has set an observer, or had a `tracing` subscriber when the connection was created.
     pub(crate) fn has_observer(&self) -> bool {
         #[cfg(feature = "tracing")]
         if self.tracing.is_some() {
@@ -176,7 +179,7 @@ impl ConnectionHooks {
         !self.hooks.observers.is_empty()
     }
 
-    /// Records a call of each observer, if there are observers.
+    /// Records that `call` is to be called with each observer. Does nothing if there are no observers.
     fn observe(&self, call: impl Fn(&dyn Observer, &ConnectionInfo) + Send + 'static) {
         if self.has_observer() {
             lock(&self.recorder).observe(call);
@@ -235,9 +238,10 @@ impl ConnectionHooks {
         }
     }
 
-    /// Adds the observer's data and trace context to the options of a request. `tool` is the tool that the request calls.
+    /// Adds the observers' data about the calling code, and their trace context, to the options of a request. `tool` is the name
+    /// of the called tool.
     ///
-    /// The task that sends the request calls this method, without holding a lock.
+    /// Call this in the task that sends the request, without holding a lock.
     pub fn tag(&self, mut options: RequestOptions, tool: Option<&str>) -> RequestOptions {
         if self.has_observer() {
             let mut callers = Vec::with_capacity(self.hooks.observers.len());
@@ -260,10 +264,10 @@ impl ConnectionHooks {
         options
     }
 
-    /// Records that the connection is being opened.
+    /// Records that the client begins to open the connection.
     pub fn connecting(&self) {
         let mut recorder = lock(&self.recorder);
-        // A restart of the server is part of the same opening.
+        // If the client restarts the server, the opening of the connection continues.
         if self.has_observer() && recorder.opening_since.is_none() {
             recorder.opening_since = Some(self.clock.now());
             recorder.observe(Observer::connecting);
@@ -293,7 +297,7 @@ impl ConnectionHooks {
         self.observe(move |observer, connection| observer.event(connection, &ConnectionEvent::ProcessStarted { pid }));
     }
 
-    /// Records the end of the server's process.
+    /// Records that the server's process has ended. `exit` is `None` if the system did not report the exit status.
     pub fn process_exited(&self, exit: Option<Exit>) {
         self.observe(move |observer, connection| {
             if connection.transport == Transport::Stdio {
@@ -302,14 +306,14 @@ impl ConnectionHooks {
         });
     }
 
-    /// Records the number of bytes that were sent or received.
+    /// Records that this number of bytes was sent or received.
     pub fn bytes(&self, direction: Direction, bytes: u64) {
         if bytes > 0 {
             self.observe(move |observer, connection| observer.bytes(connection, direction, bytes));
         }
     }
 
-    /// Records the number of notifications that were dropped.
+    /// Records that this number of notifications was dropped because the program did not take them in time.
     pub fn dropped(&self, count: u64) {
         if count > 0 {
             self.observe(move |observer, connection| {
@@ -318,9 +322,9 @@ impl ConnectionHooks {
         }
     }
 
-    /// Calls the program's callbacks for all records, in order.
+    /// Passes all records to the program's observers and callbacks, in the order of the events.
     ///
-    /// Only one thread at a time may call this method, without holding a lock.
+    /// Call this without holding a lock, and from only one thread at a time.
     pub fn deliver(&self) {
         let records = mem::take(&mut lock(&self.recorder).records);
         for record in records {

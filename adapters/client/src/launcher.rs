@@ -1,4 +1,4 @@
-//! [`Launcher`]: starts servers in another way than as a local process.
+//! [`Launcher`]: code of the program that starts servers, for example in a container.
 
 use std::fmt;
 use std::future::Future;
@@ -10,7 +10,8 @@ use crate::{
     Exit, McpServerDef, ReadStream, Reader, SpawnError, SpawnErrorKind, WriteStream, Writer, catch_panic, lock,
 };
 
-/// Starts servers in another way than as a local process: in a container, over ssh, in a sandbox, or in this process.
+/// Starts servers in place of the client: in a container, over ssh, in a sandbox, or in this process. Without a launcher, the
+/// client starts a local process.
 ///
 /// Set by [`ConnectOptions::launcher`](crate::ConnectOptions::launcher). Closures implement this trait.
 ///
@@ -42,17 +43,19 @@ where
     }
 }
 
-/// The result of a [`Launcher`]: a running server, or another command for the client to start.
+/// The result of a [`Launcher`]: the streams of a running server, or another command for the client to start.
 #[must_use = "a launch has no effect until it is returned"]
 pub struct ServerLaunch(LaunchKind);
 
 impl ServerLaunch {
-    /// Makes the client start the process of this definition instead.
+    /// Makes the client start this command as a local process, for example `docker run` with the original command as its
+    /// arguments.
     pub fn command(def: McpServerDef) -> Self {
         ServerLaunch(LaunchKind::Command(Box::new(def)))
     }
 
-    /// Wraps a server that is running: the client reads `reader` and writes `writer`. `exit` resolves when the server has exited.
+    /// Connects the client to a running server: it reads from `reader` and writes to `writer`. `exit` resolves when the server
+    /// has exited.
     ///
     /// The server should exit when the client closes `writer`. The blocking client runs a thread for each stream and for
     /// `exit`.
@@ -75,7 +78,7 @@ impl ServerLaunch {
         })))
     }
 
-    /// Sets the stream of the server's standard error. It has no effect on [`ServerLaunch::command`].
+    /// Sets the stream from which the client reads the server's standard error. It has no effect on [`ServerLaunch::command`].
     pub fn stderr(mut self, stderr: impl ReadStream + Send + 'static) -> Self {
         if let LaunchKind::Server(server) = &mut self.0 {
             server.stderr = Some(Box::pin(stderr));
@@ -110,9 +113,9 @@ pub struct LaunchedServer {
     pub reader: Reader,
     /// The stream that the client writes.
     pub writer: Writer,
-    /// Standard error of the server.
+    /// The stream of the server's standard error. `None` if the launcher has set none.
     pub stderr: Option<Reader>,
-    /// Resolves when the server has exited, and stores the exit status for `handle`.
+    /// Resolves when the server has exited. Before that, it stores the exit status for `handle`.
     pub exit: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Kills the server, and returns its exit status.
     pub handle: LaunchedServerHandle,
@@ -120,7 +123,7 @@ pub struct LaunchedServer {
 
 /// Kills a server that a [`Launcher`] has started, and returns its exit status.
 pub struct LaunchedServerHandle {
-    /// `None` while the server is running.
+    /// The exit status of the server. `None` while the server is running.
     status: Arc<Mutex<Option<Exit>>>,
     kill: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -131,10 +134,10 @@ impl LaunchedServerHandle {
         *lock(&self.status)
     }
 
-    /// Kills the server. If the launcher has set no [`ServerLaunch::on_kill`], the server counts as exited.
+    /// Kills the server. If the launcher has set no [`ServerLaunch::on_kill`], this only marks the server as exited.
     pub fn kill(&mut self) {
         match self.kill.take() {
-            // The connection ends in any case, so a panic is ignored.
+            // A panic is ignored, because the connection ends anyway.
             Some(kill) => drop(catch_panic(kill)),
             None => {
                 lock(&self.status).get_or_insert(Exit::new(None, None));
@@ -149,15 +152,15 @@ impl fmt::Debug for LaunchedServerHandle {
     }
 }
 
-/// How the client connects to the server of a definition.
+/// How the client connects to a server after its launcher was called.
 pub enum LaunchKind {
-    /// Start the process of this definition.
+    /// Start the command of this definition as a local process.
     Command(Box<McpServerDef>),
     /// Use the streams of a running server.
     Server(Box<LaunchedServer>),
 }
 
-/// Starts the server of a definition with a launcher.
+/// Calls a launcher to start the server of a definition. Catches a panic of the launcher.
 ///
 /// # Errors
 /// If the launcher fails or panics.

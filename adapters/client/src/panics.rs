@@ -9,18 +9,20 @@ use std::sync::Arc;
 
 use mcpwire_core::{RpcError, ServerRequest, printable};
 
-/// A panic in a handler or callback of the program. The connection has caught it.
+/// A panic in a handler or callback of the program that the connection has caught. Passed to
+/// [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} panicked: {}", self.source, printable(message))]
 #[non_exhaustive]
 pub struct CallbackPanic {
-    /// The code that panicked. A raw identifier, because `thiserror` takes a field `source` for the source of the error.
+    /// The handler or callback that panicked. The identifier is raw, because `thiserror` would use a field `source` as the
+    /// error's source.
     pub r#source: PanicSource,
     /// The message of the panic.
     pub message: String,
 }
 
-/// The code of the program that panicked.
+/// The handler, callback or object of the program that panicked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PanicSource {
@@ -35,7 +37,7 @@ pub enum PanicSource {
     OnNotification,
     /// The callback `on_invalid_message`.
     OnInvalidMessage,
-    /// The observer.
+    /// An object that [`ConnectOptions::observer`](crate::ConnectOptions::observer) has added.
     Observer,
     /// The callback `stderr`.
     Stderr,
@@ -63,10 +65,10 @@ impl fmt::Display for PanicSource {
     }
 }
 
-/// Calls `f`, and catches a panic.
+/// Calls `f` and returns its result. Catches a panic in `f`.
 ///
 /// # Errors
-/// The message of the panic.
+/// The message of the panic, if `f` panics.
 pub fn catch_panic<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| message_of(&*payload))
 }
@@ -76,7 +78,7 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("a value that is no text").to_owned()
 }
 
-/// The callbacks that [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic) has added.
+/// The callbacks that receive each panic. [`ConnectOptions::on_panic`](crate::ConnectOptions::on_panic) adds them.
 #[derive(Clone, Default)]
 pub struct PanicCallbacks(Vec<PanicCallback>);
 
@@ -88,19 +90,19 @@ impl PanicCallbacks {
         self.0.push(Arc::new(callback));
     }
 
-    /// Calls all callbacks with a panic.
+    /// Passes a panic to all callbacks.
     #[cold]
     pub fn report(&self, source: PanicSource, message: String) {
         let panic = CallbackPanic { source, message };
         for callback in &self.0 {
-            // A panic in this callback cannot be reported to a callback.
+            // A panic in the callback itself is ignored, because no callback is left to report it to.
             let _ = catch_panic(|| callback(&panic));
         }
     }
 
-    /// Reports a panic of a stream or the runtime, and returns the reason with which the connection ends.
+    /// Reports a panic in a stream, timer or clock of the program, and returns the text of the reason why the connection ends.
     ///
-    /// Call this before the connection ends: a caller that learns of the end may look for the report.
+    /// Call this before the connection ends, so that a program that is told of the end has already received the report.
     #[cold]
     pub fn report_transport(&self, message: String) -> Arc<str> {
         let why = format!("{} panicked: {message}", PanicSource::Transport).into();
@@ -114,7 +116,7 @@ impl PanicCallbacks {
     }
 }
 
-/// The reason why a handler did not answer a request of the server.
+/// The reason why a handler has returned no answer to a request of the server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
     /// The handler refused the request with this error.
@@ -126,7 +128,7 @@ pub enum HandlerError {
 }
 
 impl HandlerError {
-    /// Returns the error for the program, with the message of a panic. `request` is the request that was not answered.
+    /// Returns the error for the callback `on_answer_error`. It contains the message of a panic, which the server never receives.
     pub fn to_rpc_error(&self, request: &ServerRequest) -> RpcError {
         match self {
             HandlerError::Refused(error) => error.clone(),

@@ -1,17 +1,18 @@
-//! The macro `request_methods` defines the methods of all clients that describe the server, or send requests and notifications.
+//! The macro `request_methods` defines methods of `McpClient` that describe the server, or send requests and notifications.
 
-/// Defines the methods of `McpClient` that describe the server, or send requests and notifications, inside of an `impl` block.
+/// Defines methods of `McpClient` that describe the server, or send requests and notifications. Use it inside of an `impl` block.
 ///
-/// The argument says what the methods are: `async` functions with `&self`, or `blocking` functions with `&mut self`.
+/// The argument selects the kind of methods: `async` functions with `&self`, or `blocking` functions with `&mut self`.
 ///
 /// The client needs these methods:
 ///
-/// - `server_info`: returns what the server has said of itself
-/// - `request`: sends a request of a method, and waits for its result
-/// - `run`: runs an operation of the core to its end
+/// - `server_info`: returns the description that the server has sent of itself
+/// - `request`: sends a request with a method, and waits for its result
+/// - `run`: runs an operation of the engine to its end
 /// - `send_notification`: calls a function that passes a notification to the engine
-/// - `caller_options`: returns the options of a request with the context of the calling code
-/// - `load_tools`, `tool_list`: request the list of tools and store it; return the stored list
+/// - `caller_options`: adds the trace context and the observers' data to the options of a request
+/// - `load_tools`: requests the tool list and stores it
+/// - `tool_list`: returns the stored tool list
 /// - `replace_roots`: replaces the answer to `roots/list`
 #[doc(hidden)]
 #[macro_export]
@@ -21,29 +22,30 @@ macro_rules! request_methods {
             @define [async] [] [.await]
             ///
             /// # Cancel safety
-            /// Dropping the future before its end cancels the request. The stored list remains.
+            /// Dropping the future before its end cancels the request. The stored tool list remains unchanged.
         }
     };
     (blocking) => {
         $crate::request_methods! { @define [] [mut] [] }
     };
     (@define [$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] $(#[$cancel_safety:meta])*) => {
-        /// Returns the capabilities that the server has declared.
+        /// Returns the capabilities that the server has declared. `None` before the connection is open, or if the server has
+        /// declared none.
         pub fn capabilities(&self) -> Option<&$crate::protocol::ServerCapabilities> {
             self.server_info()?.capabilities.as_ref()
         }
 
-        /// Returns the negotiated protocol version.
+        /// Returns the negotiated protocol version. `None` before the connection is open.
         pub fn protocol_version(&self) -> Option<$crate::protocol::ProtocolVersion> {
             self.server_info().map(|server| server.protocol_version)
         }
 
-        /// Returns whether the connection was opened.
+        /// Returns whether the connection was opened. This remains `true` after the connection has ended.
         pub fn is_initialized(&self) -> bool {
             self.server_info().is_some()
         }
 
-        /// Requests all pages of the server's tool list, and stores the list.
+        /// Requests all pages of the server's tool list, and stores the list for [`McpClient::tools`].
         ///
         /// The list omits invalid tools: see [`McpClient::rejected_tools`]. A modern server may declare how long its list is
         /// valid. Until then, or until the server reports a change, the client's cache answers. To bypass the cache, use
@@ -51,34 +53,34 @@ macro_rules! request_methods {
         /// [`Config::cache`](crate::protocol::Config::cache) limits the cache.
         ///
         /// # Errors
-        /// If the request for a page fails, or if its response is invalid. The stored list remains.
+        /// If the request for a page fails, or if its response is invalid. The stored tool list remains unchanged.
         $(#[$cancel_safety])*
         #[doc(alias = "tools/list")]
         pub $($async)? fn list_tools(&$($mut)? self) -> Result<$crate::Tools, $crate::Error> {
             self.load_tools()$($await)*
         }
 
-        /// Returns the stored list of tools, without sending a request.
+        /// Returns the stored tool list, without sending a request.
         ///
-        /// The list is empty before the first call of [`McpClient::list_tools`]. [`McpClient::connect_and_initialize`] calls
-        /// it; [`McpClient::initialize`] does not. The list remains when the server reports a change, and when the requests get
-        /// another authorization: call [`McpClient::list_tools`] after
-        /// [`Event::AuthorizationChanged`](crate::protocol::Event::AuthorizationChanged).
+        /// The list is empty before the first call of [`McpClient::list_tools`]. [`McpClient::connect_and_initialize`] makes this
+        /// call; [`McpClient::initialize`] does not. The list does not change by itself when the server reports a change, or
+        /// after [`Event::AuthorizationChanged`](crate::protocol::Event::AuthorizationChanged). Then call
+        /// [`McpClient::list_tools`] again.
         pub fn tools(&self) -> $crate::Tools {
             $crate::Tools::new(self.tool_list())
         }
 
-        /// Returns the invalid entries of the last tool list, with their errors.
+        /// Returns the entries of the stored tool list that are not valid tools, each with the reason.
         pub fn rejected_tools(&self) -> Vec<$crate::protocol::InvalidItem> {
             self.tools().rejected().to_vec()
         }
 
-        /// Returns whether the stored list contains a tool of this name.
+        /// Returns whether the stored tool list contains a tool with this name, without sending a request.
         pub fn has_tool(&self, name: &str) -> bool {
             self.tools().get(name).is_some()
         }
 
-        /// Returns the tool of this name from the stored list.
+        /// Returns a copy of the tool with this name from the stored tool list, or `None` if the list does not contain it.
         pub fn get_tool(&self, name: &str) -> Option<$crate::protocol::Tool> {
             self.tools().get(name).cloned()
         }
@@ -91,7 +93,7 @@ macro_rules! request_methods {
             self.list_all::<$crate::protocol::ListPrompts>()$($await)*
         }
 
-        /// Requests a prompt with arguments, an object of strings.
+        /// Requests a prompt. `arguments` is an object whose members are strings.
         #[doc(alias = "prompts/get")]
         pub $($async)? fn get_prompt(
             &$($mut)? self,
@@ -101,7 +103,7 @@ macro_rules! request_methods {
             self.get_prompt_with(name, arguments, &$crate::protocol::RequestOptions::new())$($await)*
         }
 
-        /// Requests a prompt, with options such as a timeout.
+        /// Requests a prompt, with options for the request such as a timeout.
         #[doc(alias = "prompts/get")]
         pub $($async)? fn get_prompt_with(
             &$($mut)? self,
@@ -113,9 +115,9 @@ macro_rules! request_methods {
             self.request::<$crate::protocol::GetPrompt>(&params, options)$($await)*
         }
 
-        /// Requests completions of an argument of a prompt or a resource template.
+        /// Requests suggestions for the value of an argument of a prompt or resource template.
         ///
-        /// The client omits the context if the protocol version does not support it (before revision 2025-06-18).
+        /// The client omits the `context` of `params` if the protocol version does not support it (before revision 2025-06-18).
         #[doc(alias = "completion/complete")]
         pub $($async)? fn complete(
             &$($mut)? self,
@@ -124,7 +126,7 @@ macro_rules! request_methods {
             self.complete_with(params, &$crate::protocol::RequestOptions::new())$($await)*
         }
 
-        /// Requests completions of an argument, with options such as a timeout.
+        /// Requests suggestions for the value of an argument, with options for the request such as a timeout.
         #[doc(alias = "completion/complete")]
         pub $($async)? fn complete_with(
             &$($mut)? self,
@@ -154,7 +156,7 @@ macro_rules! request_methods {
             self.list_all::<$crate::protocol::ListResourceTemplates>()$($await)*
         }
 
-        /// Reads a resource.
+        /// Reads the contents of the resource with this URI.
         #[doc(alias = "resources/read")]
         pub $($async)? fn read_resource(
             &$($mut)? self,
@@ -163,7 +165,7 @@ macro_rules! request_methods {
             self.read_resource_with(uri, &$crate::protocol::RequestOptions::new())$($await)*
         }
 
-        /// Reads a resource, with options such as a timeout.
+        /// Reads the contents of the resource with this URI, with options for the request such as a timeout.
         #[doc(alias = "resources/read")]
         pub $($async)? fn read_resource_with(
             &$($mut)? self,
@@ -176,7 +178,8 @@ macro_rules! request_methods {
 
         /// Subscribes to updates of a resource on a legacy server (up to revision 2025-11-25).
         ///
-        /// The updates arrive as [`McpClient::notifications`]. [`McpClient::subscribe`] works with all servers.
+        /// The updates are among the [`McpClient::notifications`]. To subscribe on servers of any revision, use
+        /// [`McpClient::subscribe`].
         #[doc(alias = "resources/subscribe")]
         pub $($async)? fn subscribe_resource(&$($mut)? self, uri: &str) -> Result<(), $crate::Error> {
             let (params, options) =
@@ -184,7 +187,7 @@ macro_rules! request_methods {
             self.request::<$crate::protocol::internal::Subscribe>(&params, &options)$($await)*.map(drop)
         }
 
-        /// Unsubscribes from updates of a resource on a legacy server (up to revision 2025-11-25).
+        /// Ends the subscription to updates of a resource on a legacy server (up to revision 2025-11-25).
         #[doc(alias = "resources/unsubscribe")]
         pub $($async)? fn unsubscribe_resource(&$($mut)? self, uri: &str) -> Result<(), $crate::Error> {
             let (params, options) =
@@ -200,7 +203,7 @@ macro_rules! request_methods {
             self.list_all::<$crate::protocol::ListTasks>()$($await)*
         }
 
-        /// Sends a request of any method, and returns its result as the server sent it.
+        /// Sends a request with any method, and returns its result unchanged, as JSON. For methods of extensions.
         #[doc(alias = "send_raw")]
         pub $($async)? fn request_raw(
             &$($mut)? self,
@@ -212,9 +215,9 @@ macro_rules! request_methods {
             self.run($crate::protocol::internal::SingleRequest::new(send))$($await)*
         }
 
-        /// Sends a notification of any method.
+        /// Sends a notification with any method. For methods of extensions.
         ///
-        /// This does not wait until the notification is written.
+        /// This returns before the notification is written.
         #[doc(alias = "send_notification")]
         pub fn notify_raw(
             &$($mut)? self,
@@ -224,7 +227,8 @@ macro_rules! request_methods {
             self.send_notification(|calls, now| calls.notify_raw(method, params, now))
         }
 
-        /// Replaces the roots. If the client has declared `roots.listChanged` to a legacy server, notifies the server.
+        /// Replaces the root directories in the answer to `roots/list`. Notifies a legacy server (up to revision 2025-11-25) if
+        /// the client has declared `roots.listChanged`.
         #[doc(alias = "notifications/roots/list_changed")]
         pub fn set_roots(
             &$($mut)? self,
@@ -234,15 +238,15 @@ macro_rules! request_methods {
             self.send_notification(|calls, now| calls.notify_roots_changed(now))
         }
 
-        /// Sets the minimum level of the server's log messages.
+        /// Sets the minimum level of the log messages that the server sends.
         ///
-        /// To a legacy server (up to revision 2025-11-25), this sends `logging/setLevel`. To a modern server, the client sends
-        /// the level with each further request.
+        /// For a legacy server (up to revision 2025-11-25), this sends `logging/setLevel`. For a modern server, it sends nothing,
+        /// but each further request contains the level.
         ///
         /// # Errors
-        /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the server does not declare the capability `logging`: it sends no
-        /// log messages. Also for [`LoggingLevel::Other`](crate::protocol::LoggingLevel::Other) and a modern server, which would
-        /// refuse each request with such a level.
+        /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the server does not declare the capability `logging`, because it then
+        /// sends no log messages. Also for the level [`LoggingLevel::Other`](crate::protocol::LoggingLevel::Other) with a modern
+        /// server, because that server would refuse each request with such a level.
         #[doc(alias = "logging/setLevel")]
         pub $($async)? fn set_log_level(&$($mut)? self, level: &$crate::protocol::LoggingLevel) -> Result<(), $crate::Error> {
             let options = self.caller_options(&$crate::protocol::RequestOptions::new());
@@ -259,7 +263,7 @@ macro_rules! request_methods {
             self.run($crate::protocol::internal::PingServer::new(&options))$($await)*
         }
 
-        /// Requests all pages of a list.
+        /// Requests all pages of a list, such as [`ListTools`](crate::protocol::ListTools).
         pub $($async)? fn list_all<M>(
             &$($mut)? self,
         ) -> Result<$crate::protocol::ItemList<<M::Result as $crate::protocol::PagedList>::Item>, $crate::Error>

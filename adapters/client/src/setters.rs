@@ -1,6 +1,6 @@
-//! The macros `setters` and `option_setters` define methods of builders.
+//! The macros `setters` and `option_setters` define methods of builders that set one value and return the builder.
 
-/// Defines methods that set one field and return the builder, inside of an `impl` block.
+/// Defines methods of a builder that set one field and return the builder. Use it inside of an `impl` block.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {
@@ -13,7 +13,7 @@ macro_rules! setters {
     )* };
 }
 
-/// Defines methods of a builder that call the methods of the same names of its field `options`.
+/// Defines methods of a builder that forward to the methods with the same names of its field `options`, and return the builder.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! option_setters {

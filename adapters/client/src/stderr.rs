@@ -1,23 +1,23 @@
-//! [`Stderr`]: the last output of a server on standard error, and a listener for its lines.
+//! [`Stderr`]: stores the last output of a server on standard error, and passes its lines to a callback.
 
 use std::collections::VecDeque;
 
 use mcpwire_core::printable;
 
-/// Maximum size of the stored output, in bytes. 64 KiB: about a thousand lines.
+/// Maximum number of bytes of output that are stored. 64 KiB: about a thousand lines.
 const MAX_TAIL: usize = 64 * 1024;
 
 /// Maximum length of a line that a listener receives, in bytes. A longer line is truncated.
 const MAX_LINE: usize = 16 * 1024;
 
-/// Maximum number of lines, and of bytes, that an error message contains.
+/// Maximum number of lines of output in an error message. [`EXCERPT_BYTES`] is the maximum number of bytes.
 const EXCERPT_LINES: usize = 12;
 const EXCERPT_BYTES: usize = 2 * 1024;
 
-/// A callback that receives each line, without its line break.
+/// A callback that receives each line that a server writes to standard error, without its line break.
 pub type StderrListener = Box<dyn FnMut(&str) + Send>;
 
-/// The last output of a server on standard error, and a listener for its lines.
+/// Stores the last output of a server on standard error for error messages, and passes its lines to a callback.
 #[derive(Default)]
 pub struct Stderr {
     tail: StderrTail,
@@ -25,12 +25,12 @@ pub struct Stderr {
 }
 
 impl Stderr {
-    /// Creates an empty buffer.
+    /// Creates an empty buffer. `listener` receives the lines.
     pub fn new(listener: Option<StderrListener>) -> Self {
         Stderr { tail: StderrTail::default(), lines: StderrLines::new(listener) }
     }
 
-    /// Stores bytes, and calls the listener with the lines that they complete.
+    /// Stores the next bytes of the output, and calls the listener with each line that is now complete.
     pub fn push(&mut self, bytes: &[u8]) {
         self.tail.push(bytes);
         self.lines.push(bytes);
@@ -41,23 +41,23 @@ impl Stderr {
         self.lines.flush();
     }
 
-    /// Returns the last lines: at most 12 lines and 2 KiB, without control characters.
+    /// Returns the last lines for an error message: at most 12 lines and 2 KiB, without control characters.
     pub fn tail(&self) -> String {
         self.tail.excerpt()
     }
 
-    /// Moves the listener to a new, empty buffer for a restarted server.
+    /// Moves the listener to a new buffer, which receives the output of the restarted server.
     pub fn take_for_restart(&mut self) -> Stderr {
         Stderr::new(self.lines.listener.take())
     }
 }
 
-/// The last output of a server on standard error, at most 64 KiB.
+/// The last 64 KiB of a server's output on standard error.
 #[derive(Debug, Default)]
 pub struct StderrTail(VecDeque<u8>);
 
 impl StderrTail {
-    /// Stores bytes, and drops the oldest ones beyond 64 KiB.
+    /// Stores the next bytes of the output, and drops the oldest bytes beyond 64 KiB.
     pub fn push(&mut self, bytes: &[u8]) {
         let bytes = &bytes[bytes.len().saturating_sub(MAX_TAIL)..];
         let excess = (self.0.len() + bytes.len()).saturating_sub(MAX_TAIL);
@@ -65,13 +65,13 @@ impl StderrTail {
         self.0.extend(bytes);
     }
 
-    /// Returns the stored output. Bytes that are not valid UTF-8 are replaced.
+    /// Returns the stored output. Invalid UTF-8 is replaced with U+FFFD.
     pub fn text(&self) -> String {
         let bytes: Vec<u8> = self.0.iter().copied().collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Returns the last lines that are not empty: at most 12 lines and 2 KiB, without control characters.
+    /// Returns the last non-empty lines for an error message: at most 12 lines and 2 KiB, without control characters.
     pub fn excerpt(&self) -> String {
         let text = self.text();
         let lines = text.rsplit('\n').filter(|line| !line.trim().is_empty());
@@ -91,23 +91,23 @@ impl StderrTail {
 /// Splits the output of a server into lines for a listener.
 #[derive(Default)]
 pub struct StderrLines {
-    /// The beginning of a line whose end has not arrived.
+    /// The first bytes of a line. The end of the line has not arrived yet.
     line: Vec<u8>,
     listener: Option<StderrListener>,
 }
 
 impl StderrLines {
-    /// Creates a splitter. Without a listener, it stores nothing.
+    /// Creates a splitter that calls `listener` with each line. Without a listener, it does nothing.
     pub fn new(listener: Option<StderrListener>) -> Self {
         StderrLines { line: Vec::new(), listener }
     }
 
-    /// Returns whether there is a listener.
+    /// Returns whether a listener receives the lines.
     pub fn has_listener(&self) -> bool {
         self.listener.is_some()
     }
 
-    /// Calls the listener with the lines that these bytes complete.
+    /// Takes the next bytes of the output, and calls the listener with each line that is now complete.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.listener.is_none() {
             return;

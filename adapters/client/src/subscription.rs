@@ -1,14 +1,14 @@
-//! The options of subscriptions. The macros `subscribe_methods` and `subscription_methods` define the methods of all clients
-//! for subscriptions.
+//! The macros `subscribe_methods` and `subscription_methods` define the methods with which a program subscribes to changes on the
+//! server.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use mcpwire_core::SubscribeOptions;
 
-/// Defines the methods of `McpClient` that subscribe, inside of an `impl` block.
+/// Defines the methods of `McpClient` that subscribe to changes. Use it inside of an `impl` block.
 ///
-/// The last word says what the methods are: `async` functions with `&self`, or `blocking` functions with `&mut self`. The
-/// attributes are an example. The client needs the method `open_subscription`.
+/// The last word selects the kind of methods: `async` functions with `&self`, or `blocking` functions with `&mut self`. The
+/// attributes contain an example for the documentation. The client needs the method `open_subscription`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! subscribe_methods {
@@ -24,10 +24,10 @@ macro_rules! subscribe_methods {
         $crate::subscribe_methods! { @define [] [mut] [] [$(#[$example])*] }
     };
     (@define [$($async:tt)?] [$($mut:tt)?] [$($await:tt)*] [$(#[$example:meta])*] $(#[$cancel_safety:meta])*) => {
-        /// Subscribes to changes, and waits until the server has acknowledged the subscription.
+        /// Subscribes to changes on the server, and waits until the server has acknowledged the subscription.
         ///
-        /// The timeout of a request applies to the acknowledgment only. The server may acknowledge a part of the filter: see
-        /// [`Subscription::acknowledged`].
+        /// `wanted` selects the changes. The server may accept only some of them: see [`Subscription::acknowledged`]. The request
+        /// timeout limits the wait for the acknowledgment, not the duration of the subscription.
         ///
         /// With a legacy server (up to revision 2025-11-25), this sends `resources/subscribe` for each resource, and uses the
         /// `listChanged` notifications that the server declares. The changes are also among the [`McpClient::notifications`].
@@ -45,10 +45,10 @@ macro_rules! subscribe_methods {
             self.subscribe_with(wanted, $crate::protocol::SubscribeOptions::new())$($await)*
         }
 
-        /// Subscribes to changes with options: the timeout of the acknowledgment, and when to subscribe again.
+        /// Subscribes to changes, with options such as the timeout of the acknowledgment, and whether to subscribe again.
         ///
         /// # Errors
-        /// As [`McpClient::subscribe`].
+        /// The same as for [`McpClient::subscribe`].
         $(#[$cancel_safety])*
         #[doc(alias = "subscriptions/listen")]
         pub $($async)? fn subscribe_with(
@@ -61,7 +61,7 @@ macro_rules! subscribe_methods {
     };
 }
 
-/// Defines what the types `Subscription` of all clients have in common. The type has the field `reader`.
+/// Defines the methods that the types `Subscription` of all clients share. The type needs the field `reader`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! subscription_methods {
@@ -72,7 +72,8 @@ macro_rules! subscription_methods {
                 self.reader.acknowledged()
             }
 
-            /// Returns why the subscription has ended, or `None` if it is open or changes were not taken yet.
+            /// Returns why the subscription has ended. `None` while it is open, or while the program has not taken all its
+            /// changes.
             pub fn end(&self) -> Option<&$crate::protocol::SubscriptionEnd> {
                 self.reader.end()
             }
@@ -89,7 +90,7 @@ macro_rules! subscription_methods {
     };
 }
 
-/// Returns the options with a random seed, which spreads the times at which clients resubscribe.
+/// Sets a random seed in the options, unless they contain a seed. The seed spreads the times at which clients subscribe again.
 pub fn subscription_options(mut options: SubscribeOptions) -> SubscribeOptions {
     options.seed = options.seed.or_else(|| Some(RandomState::new().build_hasher().finish()));
     options

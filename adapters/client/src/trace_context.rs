@@ -1,5 +1,5 @@
-//! What a request takes along from the code that sends it: [`TraceSource`] knows the trace context, [`CallSite`] the
-//! subscriber and span.
+//! Links requests to the code that sends them: [`TraceSource`] returns the current trace context, and [`CallSite`] has the
+//! current subscriber and span of `tracing`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,8 @@ use ::tracing::{
 };
 use mcpwire_core::{RequestOptions, TraceContext};
 
-/// Returns the current trace context. The task that sends a request calls it for each request.
+/// A function that returns the current trace context (W3C `traceparent`), to send it to the server. The task that sends a request
+/// calls the function.
 ///
 /// ```
 /// # mod mcpwire { pub use mcpwire_client::TraceSource; pub mod types { pub use mcpwire_core::TraceContext; } }
@@ -25,12 +26,12 @@ use mcpwire_core::{RequestOptions, TraceContext};
 pub struct TraceSource(Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>);
 
 impl TraceSource {
-    /// Creates a source from a function that returns the current trace context, or `None` outside of all traces.
+    /// Creates a source from a function. The function returns the current trace context, or `None` if there is no current trace.
     pub fn new(current: impl Fn() -> Option<TraceContext> + Send + Sync + 'static) -> Self {
         TraceSource(Arc::new(current))
     }
 
-    /// Returns the options with the current trace context, unless they already contain a trace context.
+    /// Adds the current trace context to the options of a request, unless they already contain a trace context.
     ///
     /// # Panics
     /// If the program's function panics.
@@ -48,9 +49,9 @@ impl fmt::Debug for TraceSource {
     }
 }
 
-/// The subscriber and span of the code that sends a request, or the subscriber and span of the request.
+/// A subscriber and a span of `tracing`: those of the code that sends a request, or those of the request itself.
 ///
-/// The task that sends a request and the task that drives the connection can have different subscribers.
+/// The subscriber is stored, because the task that drives the connection can have another one than the task that sends a request.
 #[cfg(feature = "tracing")]
 #[derive(Clone)]
 pub(crate) struct CallSite {

@@ -1,4 +1,4 @@
-//! [`ClientHandler`]: an object that answers the requests of servers.
+//! [`ClientHandler`]: an object of the program that answers the requests of servers.
 
 use std::future::{Future, ready};
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::{HandlerContext, HandlerFuture, method_not_found};
 /// Answers the requests of servers, and receives their notifications. Set by
 /// [`ConnectOptions::handler`](crate::ConnectOptions::handler).
 ///
-/// Implement the methods for the requests that the program can answer, and return these in [`ClientHandler::capabilities`].
-/// The default methods refuse the request. Closures for one kind of request, such as
+/// Implement the methods for the requests that the program can answer, and list these requests in
+/// [`ClientHandler::capabilities`]. The default methods refuse the request. Closures for one kind of request, such as
 /// [`ConnectOptions::on_elicitation`](crate::ConnectOptions::on_elicitation), take precedence over this object.
 ///
 /// `Arc<T>` and `Box<T>` implement this trait if `T` does, so a program can share its handler.
@@ -49,22 +49,23 @@ use super::{HandlerContext, HandlerFuture, method_not_found};
 ///
 /// # Rules
 ///
-/// * The task that drives the connection polls the returned future. The future may wait for long and may call the client, but
-///   must not block the thread.
-/// * In the blocking client, the thread that waits for the server polls the future. The future may block that thread, which
-///   blocks the connection.
-/// * When the answer is no longer needed, [`HandlerContext::cancelled`] resolves. Then the future is polled once more and dropped.
+/// * In the async clients, the task that drives the connection polls the future that a method returns. The future may take long
+///   and may call the client, but must not block the thread.
+/// * In the blocking client, the thread that waits for the server polls the future. The future may block that thread. Meanwhile,
+///   the connection is blocked too.
+/// * When the answer is no longer needed, [`HandlerContext::cancelled`] resolves. The client polls the future once more, and
+///   drops it.
 /// * If the method or the future panics, the request is refused with an internal error, and the connection continues. See
 ///   [`ConnectOptions`](crate::ConnectOptions#panics).
 pub trait ClientHandler: Send + Sync + 'static {
-    /// Returns the requests that this handler answers. The client declares the capabilities for them to the server.
+    /// Returns which requests this handler answers. The client declares the corresponding capabilities to the server.
     ///
     /// Called once for each connection, before the connection is opened.
     fn capabilities(&self) -> HandlerCapabilities;
 
     /// Asks the user to fill in a form (`elicitation/create` in form mode).
     ///
-    /// The client adds the defaults of the form to the result, and validates the result, before it sends the result.
+    /// Before the client sends the result, it adds the default values of the form, and validates the result.
     fn elicit_form(
         &self,
         form: ElicitForm,
@@ -86,7 +87,7 @@ pub trait ClientHandler: Send + Sync + 'static {
         ready(Err(method_not_found()))
     }
 
-    /// Requests a message from a language model (`sampling/createMessage`).
+    /// Generates a message with a language model for the server (`sampling/createMessage`).
     fn create_message(
         &self,
         params: CreateMessageParams,
@@ -96,13 +97,13 @@ pub trait ClientHandler: Send + Sync + 'static {
         ready(Err(method_not_found()))
     }
 
-    /// Returns the root directories (`roots/list`).
+    /// Returns the root directories that the server may work with (`roots/list`).
     fn list_roots(&self, context: HandlerContext) -> impl Future<Output = Result<Vec<Root>, RpcError>> + Send {
         let _ = context;
         ready(Err(method_not_found()))
     }
 
-    /// Answers a request of a method that [`HandlerCapabilities::method`] has added. The answer is a JSON object.
+    /// Answers a request with a method that [`HandlerCapabilities::method`] has added. The answer must be a JSON object.
     fn request(
         &self,
         request: ServerRequest,
@@ -114,8 +115,8 @@ pub trait ClientHandler: Send + Sync + 'static {
 
     /// Receives a notification of the server.
     ///
-    /// The client calls this method for one notification at a time, in order. The method should return quickly, because it
-    /// blocks the connection.
+    /// `server` is the name of the server, as in errors. The client calls this method for one notification at a time, in order.
+    /// The method should return quickly, because it blocks the connection.
     fn notification(&self, server: &str, notification: &Notification) {
         let _ = (server, notification);
     }
@@ -174,7 +175,7 @@ macro_rules! handler_behind_pointer {
 handler_behind_pointer!(Arc);
 handler_behind_pointer!(Box);
 
-/// The requests that a [`ClientHandler`] answers. Empty by default.
+/// The set of requests that a [`ClientHandler`] answers. Empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each method of the handler, all independent")]
 #[must_use = "capabilities have no effect until they are returned"]
@@ -187,35 +188,35 @@ pub struct HandlerCapabilities {
 }
 
 impl HandlerCapabilities {
-    /// Creates an empty set.
+    /// Creates an empty set: the handler answers no requests.
     pub fn new() -> Self {
         HandlerCapabilities::default()
     }
 
     crate::setters! {
-        /// Adds [`ClientHandler::elicit_form`].
+        /// Adds the requests that [`ClientHandler::elicit_form`] answers.
         fn form_elicitation() => form = true;
 
-        /// Adds [`ClientHandler::elicit_url`].
+        /// Adds the requests that [`ClientHandler::elicit_url`] answers.
         fn url_elicitation() => url = true;
 
-        /// Adds [`ClientHandler::create_message`], for requests without tools.
+        /// Adds the requests that [`ClientHandler::create_message`] answers.
         ///
-        /// To declare support for tools, use
+        /// This does not declare that the language model can use tools. To declare that, use
         /// [`ClientCapabilities::with_sampling`](mcpwire_core::ClientCapabilities::with_sampling).
         fn sampling() => sampling = true;
 
-        /// Adds [`ClientHandler::list_roots`].
+        /// Adds the requests that [`ClientHandler::list_roots`] answers.
         fn roots() => roots = true;
     }
 
-    /// Adds a method that [`ClientHandler::request`] answers.
+    /// Adds the requests with this method, such as a method of an extension. [`ClientHandler::request`] answers them.
     pub fn method(mut self, method: impl Into<String>) -> Self {
         self.methods.push(method.into());
         self
     }
 
-    /// Declares the capabilities for these requests in the configuration.
+    /// Declares in the engine's configuration the capabilities that these requests need.
     pub(super) fn declare(&self, config: &mut Config) {
         if self.form || self.url {
             config.answer_elicitation(self.form, self.url);
@@ -232,11 +233,12 @@ impl HandlerCapabilities {
     }
 }
 
-/// A [`ClientHandler`] as a trait object.
+/// [`ClientHandler`] with boxed futures, so that it can be used as a trait object.
 pub(crate) trait AnyClientHandler: Send + Sync {
     fn capabilities(&self) -> HandlerCapabilities;
 
-    /// Returns the future of the answer, or an error for a request with invalid parameters.
+    /// Calls the method of the handler for this request, and returns the future of the answer. Returns an error if the parameters
+    /// of the request are invalid.
     fn start(self: Arc<Self>, request: &ServerRequest, context: HandlerContext) -> Result<HandlerFuture, RpcError>;
 
     fn notification(&self, server: &str, notification: &Notification);

@@ -1,4 +1,5 @@
-//! [`HandlerContext`]: the server, the client's request and the cancellation of a server's request.
+//! [`HandlerContext`]: tells a handler which server asks, for which request of the client, and when the server withdraws its
+//! request.
 
 use std::fmt;
 use std::future::Future;
@@ -11,7 +12,8 @@ use mcpwire_core::{ClientRequest, Json, ServerRequest, ServerRequestId};
 
 use crate::lock;
 
-/// The context of a server's request: the server, the related request of the client, and the cancellation. Cheap to clone.
+/// Tells a handler which server has sent a request, for which request of the client, and when the answer is no longer needed.
+/// Cheap to clone.
 #[derive(Clone)]
 pub struct HandlerContext(Arc<Inner>);
 
@@ -36,7 +38,7 @@ impl HandlerContext {
         }))
     }
 
-    /// Returns the name of the server, as in errors. Show it to the user when the server asks the user for something.
+    /// Returns the name of the server, as in errors. Show it to the user together with a question of the server.
     pub fn server(&self) -> &str {
         &self.0.server
     }
@@ -46,29 +48,30 @@ impl HandlerContext {
         &self.0.method
     }
 
-    /// Returns the key of the server's request within the connection.
+    /// Returns the id of the server's request, which is unique within the connection.
     pub fn id(&self) -> ServerRequestId {
         self.0.id
     }
 
-    /// Returns the request of the client that the server needs the answer for.
+    /// Returns the client's request for which the server needs the answer, such as a tool call.
     ///
-    /// `None` for a legacy server (up to revision 2025-11-25), because its requests do not identify the client's request.
+    /// Returns `None` for a legacy server (up to revision 2025-11-25), because its requests do not name the client's request.
     pub fn request(&self) -> Option<&ClientRequest> {
         self.0.request.as_deref()
     }
 
-    /// Returns the name of the called tool, if [`HandlerContext::request`] is a tool call.
+    /// Returns the name of the tool for whose call the server needs the answer. `None` if [`HandlerContext::request`] is not a
+    /// tool call.
     pub fn tool(&self) -> Option<&str> {
         self.request()?.tool()
     }
 
-    /// Returns the `_meta` of the server's request.
+    /// Returns the member `_meta` of the server's request, or `None` if the request has none.
     pub fn meta(&self) -> Option<&Json> {
         self.0.meta.as_ref()
     }
 
-    /// Returns whether the answer is no longer needed. See [`HandlerContext::cancelled`].
+    /// Returns whether the answer is no longer needed. [`HandlerContext::cancelled`] lists the reasons.
     pub fn is_cancelled(&self) -> bool {
         lock(&self.0.cancellation).is_set
     }
@@ -76,8 +79,8 @@ impl HandlerContext {
     /// Waits until the answer is no longer needed: the server has cancelled its request, the request of the client has
     /// ended, the connection has ended, or the handler has answered.
     ///
-    /// Then the handler's future is polled once more and dropped. A handler can pass the context to other tasks and threads,
-    /// which may wait for longer.
+    /// The client then polls the handler's future once more, to let it clean up, and drops it. A handler can pass the context to
+    /// other tasks and threads, which learn of the cancellation in the same way.
     pub fn cancelled(&self) -> CancelledFuture {
         CancelledFuture(Arc::clone(&self.0))
     }
@@ -102,7 +105,7 @@ impl fmt::Debug for HandlerContext {
     }
 }
 
-/// A future that resolves when a server no longer needs an answer. Created by [`HandlerContext::cancelled`].
+/// A future that resolves when the answer to a server's request is no longer needed. Created by [`HandlerContext::cancelled`].
 pub struct CancelledFuture(Arc<Inner>);
 
 impl Future for CancelledFuture {
@@ -126,7 +129,7 @@ impl fmt::Debug for CancelledFuture {
     }
 }
 
-/// The cancellation of a server's request, and the tasks that wait for the cancellation.
+/// Whether the answer to a server's request is no longer needed, and the wakers of the tasks that wait for this.
 #[derive(Default)]
 struct Cancellation {
     is_set: bool,

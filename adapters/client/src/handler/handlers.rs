@@ -1,4 +1,4 @@
-//! [`Handlers`]: the handlers in the options of a connection.
+//! [`Handlers`]: the handlers that the program has set in the options of a connection.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -9,27 +9,27 @@ use mcpwire_core::{
 
 use super::{AnyClientHandler, HandlerCapabilities, HandlerContext, HandlerFuture, method_not_found};
 
-/// Returns the future of the answer to a request with the parameters `P`.
+/// A handler that takes the parameters `P` of a request, and returns the future of the answer.
 pub(crate) type Handler<P> = Arc<dyn Fn(P, HandlerContext) -> HandlerFuture + Send + Sync>;
 
 type OnAnswerError = Arc<dyn Fn(&ServerRequest, &RpcError) + Send + Sync>;
 
-/// The handlers in the options of a connection.
+/// The handlers that the program has set in the options of a connection.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
     pub(crate) form: Option<Handler<ElicitForm>>,
     pub(crate) url: Option<Handler<ElicitUrl>>,
     pub(crate) sampling: Option<Handler<CreateMessageParams>>,
     pub(crate) roots: Option<Vec<Root>>,
-    /// Handlers with the names of their methods. Later handlers take precedence.
+    /// Handlers of `ConnectOptions::answer`, each with its methods. Later handlers take precedence.
     pub(crate) methods: Vec<(Vec<String>, Handler<ServerRequest>)>,
-    /// Answers requests for which there is no other handler.
+    /// The object of `ConnectOptions::handler`, which answers requests for which there is no other handler.
     pub(crate) object: Option<Arc<dyn AnyClientHandler>>,
     pub(crate) on_error: Option<OnAnswerError>,
 }
 
 impl Handlers {
-    /// Declares the capabilities of the handlers in the configuration.
+    /// Declares in the engine's configuration the capabilities that the handlers need.
     pub(crate) fn declare(&self, config: &mut Config) {
         let capabilities = HandlerCapabilities {
             form: self.form.is_some(),
@@ -44,11 +44,13 @@ impl Handlers {
         }
     }
 
-    /// Returns the future of the answer to a request.
+    /// Selects the handler of a request, calls it, and returns the future of its answer.
     ///
-    /// Handlers of one kind of request take precedence over handlers of named methods, and these over the handler object.
+    /// Handlers for one kind of request, such as forms, take precedence over handlers for named methods. The handler object is
+    /// last.
     pub(super) fn start(&self, request: &ServerRequest, context: &HandlerContext) -> Result<HandlerFuture, RpcError> {
-        // Also validates the parameters of methods of the specification, so that no handler receives invalid ones.
+        // `request()` also validates the parameters of the specification's methods, so that no handler receives invalid
+        // parameters.
         match (request.request()?, self) {
             (ServerRequestKind::Elicit(ElicitParams::Form(form)), Handlers { form: Some(handler), .. }) => {
                 return Ok(handler(form, context.clone()));

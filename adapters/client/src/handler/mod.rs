@@ -1,11 +1,11 @@
-//! The program's code that answers requests of servers, such as `elicitation/create`.
+//! Handlers: code of the program that answers requests of servers, such as `elicitation/create`.
 //!
 //! | file | content |
 //! |---|---|
 //! | `client_handler` | [`ClientHandler`]: an object that answers the requests of servers |
-//! | `request_handler` | [`RequestHandler`]: answers requests of any method |
-//! | `handler_context` | [`HandlerContext`]: the server, the client's request and the cancellation of a request |
-//! | `handlers` | [`Handlers`]: the handlers in the options of a connection |
+//! | `request_handler` | [`RequestHandler`]: answers requests with any method as JSON |
+//! | `handler_context` | [`HandlerContext`]: tells a handler which server asks, and when the answer is no longer needed |
+//! | `handlers` | [`Handlers`]: the handlers that the program has set in the options of a connection |
 //! | `pending` | [`PendingAnswers`]: the requests of a server that handlers are processing |
 
 mod client_handler;
@@ -27,10 +27,10 @@ use std::pin::Pin;
 
 use mcpwire_core::{Json, RpcError};
 
-/// The future of a handler's answer to a request, or of the error that refuses the request.
+/// The future of a handler. It resolves to the answer to the server's request, or to the error with which the request is refused.
 pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = Result<Json, RpcError>> + Send>>;
 
-/// Returns the error that refuses a request without a handler.
+/// Creates the error with which the client refuses a request that no handler answers (-32601).
 pub(crate) fn method_not_found() -> RpcError {
     RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")
 }

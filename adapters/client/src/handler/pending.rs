@@ -11,10 +11,10 @@ use crate::{HandlerError, PanicCallbacks, PanicSource, catch_panic, lock};
 
 const LIST_ROOTS: &str = "roots/list";
 
-/// The handlers of one connection.
+/// The handlers of one connection, with the roots that the program can replace while the connection is open.
 pub struct ConnectionHandlers {
     handlers: Handlers,
-    /// The answer to `roots/list`, which `set_roots` changes. `None` if the program has set no roots.
+    /// The answer to `roots/list`, which `set_roots` replaces. `None` if the program has set no roots.
     roots: Mutex<Option<Result<Json, RpcError>>>,
     server: Arc<str>,
     panics: PanicCallbacks,
@@ -27,7 +27,7 @@ impl ConnectionHandlers {
         ConnectionHandlers { handlers, roots, server, panics }
     }
 
-    /// Sets the roots in the answer to `roots/list`.
+    /// Replaces the answer to `roots/list`.
     pub fn set_roots(&self, roots: Vec<Root>) {
         *lock(&self.roots) = Some(roots_answer(roots));
     }
@@ -41,7 +41,7 @@ impl ConnectionHandlers {
         self.handlers.start(request, context)
     }
 
-    /// Reports to the program that a handler refused or panicked.
+    /// Tells the program that a handler has refused a request or panicked, with its callbacks `on_panic` and `on_answer_error`.
     fn report(&self, request: &ServerRequest, error: &HandlerError) {
         if let HandlerError::Panicked(message) = error {
             self.panics.report(PanicSource::Handler { method: request.method.clone() }, message.clone());
@@ -72,26 +72,27 @@ struct PendingAnswer {
 }
 
 impl PendingAnswers {
-    /// Creates an empty table.
+    /// Creates an empty table for a connection with these handlers.
     pub fn new(handlers: Arc<ConnectionHandlers>) -> Self {
         PendingAnswers { handlers, answers: Vec::new() }
     }
 
-    /// Calls the handler of a request. [`PendingAnswers::poll`] polls the future that the handler returns.
+    /// Calls the handler of a request, and stores the future that the handler returns. [`PendingAnswers::poll`] polls the future.
     pub fn start(&mut self, mut request: ServerRequest) {
         let context = HandlerContext::new(&self.handlers.server, &request);
         let answer = match catch_panic(|| self.handlers.start(&request, &context)) {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => Box::pin(ready(Err(error))),
-            // Panics again when it is polled, where `poll` reports it.
+            // The future panics with the same message, so that `poll` reports the panic like any other.
             Err(message) => Box::pin(async move { std::panic::resume_unwind(Box::new(message)) }),
         };
-        // The handler has its own copy of the parameters. Only the callback for errors needs another.
+        // Drops the parameters, because the handler has its own copy. Only the callback `on_answer_error` needs them.
         request.params = request.params.filter(|_| self.handlers.handlers.on_error.is_some());
         self.answers.push(PendingAnswer { request, context, answer });
     }
 
-    /// Drops the handler of a request that no longer needs an answer. The handler is polled once before, to clean up.
+    /// Drops the handler of a request whose answer is no longer needed. The handler is polled once more before, so that it can
+    /// clean up.
     pub fn cancel(&mut self, id: ServerRequestId, cx: &mut Context<'_>) {
         let Some(at) = self.answers.iter().position(|pending| pending.request.key == id) else { return };
         let mut pending = self.answers.remove(at);
@@ -102,7 +103,7 @@ impl PendingAnswers {
         }
     }
 
-    /// Polls the handlers of all requests, and returns the answers that are complete.
+    /// Polls the handlers of all requests. Removes the handlers that have finished, and returns their answers.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Vec<OutgoingAnswer> {
         let mut complete = Vec::new();
         let mut at = 0;
@@ -125,14 +126,14 @@ impl PendingAnswers {
         complete
     }
 
-    /// Drops all handlers.
+    /// Drops the handlers of all requests without polling them, because the connection has ended.
     pub fn clear(&mut self) {
         for pending in self.answers.drain(..) {
             pending.context.cancel();
         }
     }
 
-    /// Returns whether no handler is processing a request.
+    /// Returns whether no handler is processing a request at the moment.
     pub fn is_empty(&self) -> bool {
         self.answers.is_empty()
     }
@@ -144,14 +145,14 @@ impl Drop for PendingAnswers {
     }
 }
 
-/// The answer of a handler to a request of the server, or the reason why there is none.
+/// The answer of a handler to a request of the server, or the error with which the handler ended. It was not sent yet.
 pub struct OutgoingAnswer {
     id: ServerRequestId,
     outcome: Result<Json, HandlerError>,
 }
 
 impl OutgoingAnswer {
-    /// Sends the answer, or an error response if there is none or if it is invalid.
+    /// Sends the answer to the server. If the handler has failed or its answer is invalid, sends an error response.
     pub fn send(self, calls: &mut Calls<'_>, now: Timestamp) {
         let error = match self.outcome {
             Ok(answer) => match calls.answer(self.id, &answer, now) {

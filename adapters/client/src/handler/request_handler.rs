@@ -1,4 +1,4 @@
-//! [`RequestHandler`]: answers requests of any method.
+//! [`RequestHandler`]: answers requests of servers with any method as JSON.
 
 use std::future::Future;
 
@@ -6,7 +6,8 @@ use mcpwire_core::{Json, RpcError, ServerRequest};
 
 use super::HandlerContext;
 
-/// Answers requests of servers as JSON, for methods of extensions or of the specification.
+/// Answers requests of servers as JSON, for methods of extensions or of the specification. Set by
+/// [`ConnectOptions::answer`](crate::ConnectOptions::answer).
 ///
 /// Closures that return a future implement this trait.
 ///
@@ -31,7 +32,7 @@ use super::HandlerContext;
 pub trait RequestHandler: Send + Sync + 'static {
     /// Answers a request with a JSON object, or refuses the request with an error.
     ///
-    /// The same rules apply as for [`ClientHandler`](crate::ClientHandler#rules).
+    /// The rules of [`ClientHandler`](crate::ClientHandler#rules) apply to the returned future.
     fn handle(
         &self,
         request: ServerRequest,

@@ -1,4 +1,4 @@
-//! [`Authorizer`]: the credentials of HTTP requests, and what happens when the server refuses them.
+//! [`Authorizer`]: adds credentials to HTTP requests, and decides what to do when the server refuses a request.
 //!
 //! Specification: protocol revision 2026-07-28, basic/authorization.
 
@@ -19,49 +19,50 @@ use super::token::{TokenError, TokenProvider};
 use super::{HttpClient, HttpResponse, ResponseFuture, error_chain};
 use crate::{catch_panic, lock};
 
-/// Maximum number of times that a request is sent. 6: once, after a nonce, after a refresh, and after each of three logins
-/// for more scopes.
+/// Maximum number of times that a request is sent. 6: the first time, again with a nonce, again after a token refresh, and again
+/// after each of three logins for more scopes.
 const MAX_ATTEMPTS: u32 = 6;
 
-/// Adds credentials to the HTTP requests of a connection, and reacts when the server refuses them.
+/// Adds credentials to the HTTP requests of a connection, and reacts when the server refuses a request.
 ///
-/// Implement [`TokenProvider`] instead if the program only has a token to send.
+/// If the program only needs to send an access token, implement [`TokenProvider`] instead.
 pub trait Authorizer: Send + Sync + 'static {
     /// Returns the credentials for a request. Called for each request, and again when a request is repeated.
     ///
     /// # Errors
-    /// The request fails with the error, as [`ErrorKind::Unauthorized`](crate::ErrorKind::Unauthorized), or with the kind that an
-    /// [`AuthorizerError`] names. [`Error::authorization_error`](crate::Error::authorization_error) returns it from the error of
-    /// the request. The error and its sources must not contain secrets.
+    /// The request fails with [`ErrorKind::Unauthorized`](crate::ErrorKind::Unauthorized), or with the kind that an
+    /// [`AuthorizerError`] names. The caller of the request gets the error with
+    /// [`Error::authorization_error`](crate::Error::authorization_error). The error and its sources must not contain secrets.
     fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a>;
 
-    /// Called when the server has refused a request with status 401 or 403. Returns whether to repeat the request.
+    /// Called when the server has refused a request with status 401 or 403. Returns whether to send the request again.
     ///
-    /// A request is sent at most six times. The default implementation returns [`AfterRefusal::GiveUp`].
+    /// The client sends a request at most six times, and does not call this method after the last time. The default
+    /// implementation returns [`AfterRefusal::GiveUp`].
     ///
     /// # Errors
-    /// As [`authorize`](Self::authorize).
+    /// The request fails with the error, as for [`authorize`](Self::authorize).
     fn refused<'a>(&'a self, refusal: Refusal<'a>) -> RefusalFuture<'a> {
         let _ = refusal;
         Box::pin(ready(Ok(AfterRefusal::GiveUp)))
     }
 
-    /// Called with the head of each response, for example to take a new nonce from it. The default implementation does nothing.
+    /// Called with the head of each response, for example to store a new DPoP nonce. The default implementation does nothing.
     fn responded(&self, request: AuthorizedRequest<'_>, response: ResponseHead<'_>) {
         let _ = (request, response);
     }
 
-    /// Returns the value that tells connections when the requests have another authorization. Called once, when the authorizer is
-    /// added to the options of a connection.
+    /// Returns the value with which this authorizer tells connections that their requests have another authorization. Called
+    /// once, when the authorizer is added to the options of a connection.
     ///
-    /// The default implementation returns `None`: then each value of the header `Authorization` that differs from that of the
-    /// request before counts as another authorization, which is noticed when the request is sent.
+    /// The default implementation returns `None`. The client then compares the header `Authorization` of each request with that
+    /// of the previous request, and treats a different value as another authorization.
     fn context(&self) -> Option<AuthorizationContext> {
         None
     }
 
-    /// Waits for the requests of the authorizer whose results must not be lost when the program ends, such as a token refresh. Called
-    /// by the `shutdown` of a client. The default implementation returns at once.
+    /// Waits until the authorizer has stored the results of its own requests, such as a token refresh. Otherwise, a program that
+    /// ends could lose a token. Called by the `shutdown` of a client. The default implementation returns at once.
     ///
     /// # Errors
     /// If such a request has not ended in time. The `shutdown` fails with the error.
@@ -70,7 +71,7 @@ pub trait Authorizer: Send + Sync + 'static {
     }
 }
 
-/// Forwards each method, also those with a default implementation.
+/// Forwards all methods, including those with a default implementation.
 impl<T: Authorizer + ?Sized> Authorizer for Arc<T> {
     fn authorize<'a>(&'a self, request: AuthorizedRequest<'a>) -> AuthorizeFuture<'a> {
         (**self).authorize(request)
@@ -93,30 +94,31 @@ impl<T: Authorizer + ?Sized> Authorizer for Arc<T> {
     }
 }
 
-/// An error of an [`Authorizer`] that tells the caller of the request what helps. Its `Display` is that of the error in it.
+/// An error of an [`Authorizer`] that selects the [`ErrorKind`](crate::ErrorKind) of the failed request. `Display` shows the
+/// inner error only.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthorizerError {
-    /// A user must log in. The request fails as [`ErrorKind::LoginRequired`](crate::ErrorKind::LoginRequired). Its message contains
-    /// only the text of the error in it, which should say that a login is required.
+    /// A user must log in. The request fails with [`ErrorKind::LoginRequired`](crate::ErrorKind::LoginRequired). Its message
+    /// contains only the text of the inner error, which should say that a login is required.
     #[error("{0}")]
     LoginRequired(TokenError),
-    /// There is no token now, and a later request may get one. The request fails as
-    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable), and can be repeated.
+    /// There is no token now, but a later request may get one. The request fails with
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable), and the program can repeat it.
     #[error("{0}")]
     Temporary(TokenError),
 }
 
-/// The future of the credentials of a request. Returned by [`Authorizer::authorize`].
+/// A future that resolves to the credentials of a request. Returned by [`Authorizer::authorize`].
 pub type AuthorizeFuture<'a> = Pin<Box<dyn Future<Output = Result<Credentials, TokenError>> + Send + 'a>>;
 
-/// The future of the reaction to a refusal. Returned by [`Authorizer::refused`].
+/// A future that resolves to the decision whether to repeat a refused request. Returned by [`Authorizer::refused`].
 pub type RefusalFuture<'a> = Pin<Box<dyn Future<Output = Result<AfterRefusal, TokenError>> + Send + 'a>>;
 
-/// The future of the wait before a program ends. Returned by [`Authorizer::settle`].
+/// A future that resolves when the authorizer has stored its results and the program can end. Returned by [`Authorizer::settle`].
 pub type SettleFuture<'a> = Pin<Box<dyn Future<Output = Result<(), TokenError>> + Send + 'a>>;
 
-/// A request that an [`Authorizer`] adds credentials to.
+/// The HTTP request for which an [`Authorizer`] provides credentials.
 #[derive(Clone, Copy, Debug)]
 pub struct AuthorizedRequest<'a>(&'a Exchange);
 
@@ -126,14 +128,16 @@ impl<'a> AuthorizedRequest<'a> {
         self.0.verb.as_str()
     }
 
-    /// Returns the absolute URL.
+    /// Returns the absolute URL of the request.
     pub fn url(&self) -> &'a str {
         &self.0.uri
     }
 
-    /// Returns the method of the JSON-RPC message, and the tool, prompt or resource that it names, such as `tools/call echo`.
+    /// Returns the JSON-RPC method, followed by the name of the tool or prompt or the URI of the resource, such as
+    /// `tools/call echo`.
     ///
-    /// Empty for requests without such a message. Reads the message, so it takes time in proportion to its length.
+    /// Returns an empty text if the HTTP request contains no JSON-RPC message with a method. Each call parses the message, which
+    /// takes time in proportion to the message's length.
     pub fn operation(&self) -> String {
         let MessageSummary { method, target } = MessageSummary::new(&self.0.body);
         match (method, target) {
@@ -146,24 +150,24 @@ impl<'a> AuthorizedRequest<'a> {
 pub(super) const AUTHORIZATION: &str = "Authorization";
 const DPOP: &str = "DPoP";
 
-/// The headers that authorize a request. They are erased from memory when they are dropped.
+/// The headers that authorize a request. Their values are erased from memory when this value is dropped.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
-    /// The value of the header `Authorization`.
+    /// The value of the header `Authorization`. `None` if the request is sent without credentials.
     authorization: Option<Zeroizing<String>>,
-    /// The value of the header `DPoP`.
+    /// The value of the header `DPoP`, a proof that the client has the key of the token. `None` for bearer tokens.
     proof: Option<Zeroizing<String>>,
-    /// A number of the authorizer's choice.
+    /// A number that the authorizer chooses, to recognize these credentials in [`Refusal::sent`]. Default: 0.
     pub id: u64,
 }
 
 impl Credentials {
-    /// Creates credentials without headers: the request is sent as it is.
+    /// Creates credentials without headers. The request is then sent unchanged.
     pub fn none() -> Self {
         Credentials::default()
     }
 
-    /// Creates the header `Authorization: Bearer`.
+    /// Creates credentials with the header `Authorization: Bearer` and this access token.
     ///
     /// # Errors
     /// If the token is empty, or contains other characters than visible ASCII characters.
@@ -171,10 +175,10 @@ impl Credentials {
         Credentials::with_scheme("Bearer", token)
     }
 
-    /// Creates the headers `Authorization: DPoP` and `DPoP` (RFC 9449, section 7.1).
+    /// Creates credentials with the headers `Authorization: DPoP` and `DPoP` (RFC 9449, section 7.1).
     ///
     /// # Errors
-    /// As [`bearer`](Self::bearer), for token and proof.
+    /// If the token or the proof is empty, or contains other characters than visible ASCII characters.
     pub fn dpop(token: &str, proof: &str) -> Result<Self, TokenError> {
         let mut credentials = Credentials::with_scheme("DPoP", token)?;
         credentials.proof = Some(Zeroizing::new(checked(proof)?.to_owned()));
@@ -187,9 +191,10 @@ impl Credentials {
     }
 }
 
-/// Returns the token if a header can contain it. The error omits the token, because it is a secret.
+/// Returns the token, or an error if it is empty or a header cannot contain it. The error omits the token, because it is a
+/// secret.
 fn checked(token: &str) -> Result<&str, TokenError> {
-    // A line break would begin another header.
+    // Also rejects line breaks, with which a token could add another header.
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err("invalid access token: it is empty, or contains spaces or characters other than ASCII".into());
     }
@@ -208,7 +213,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// A response with status 401 or 403.
+/// Describes a request that the server has refused with status 401 or 403.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Refusal<'a> {
@@ -218,11 +223,11 @@ pub struct Refusal<'a> {
     pub sent: &'a Credentials,
     /// The head of the response.
     pub response: ResponseHead<'a>,
-    /// Number of times that the request was sent.
+    /// Number of times that the request was sent so far. At least 1.
     pub attempts: u32,
 }
 
-/// The status and the headers of a response.
+/// The status and the headers of an HTTP response, without its body.
 #[derive(Clone, Copy)]
 pub struct ResponseHead<'a> {
     /// The status code.
@@ -235,7 +240,8 @@ impl<'a> ResponseHead<'a> {
         ResponseHead { status: response.status, headers: &response.headers }
     }
 
-    /// Returns the values of the headers of this name, such as `WWW-Authenticate`. Invalid UTF-8 is replaced.
+    /// Returns the values of all headers with this name, such as `WWW-Authenticate`. The case of the name does not matter.
+    /// Invalid UTF-8 is replaced with U+FFFD.
     pub fn values(self, name: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
         let found = self.headers.iter().filter(move |(other, _)| other.eq_ignore_ascii_case(name));
         found.map(|(_, value)| String::from_utf8_lossy(value))
@@ -250,16 +256,16 @@ impl fmt::Debug for ResponseHead<'_> {
     }
 }
 
-/// What happens after a refusal.
+/// The decision of an [`Authorizer`] after the server has refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterRefusal {
-    /// Repeats the request with new credentials.
+    /// Send the request again, with credentials from another call of [`Authorizer::authorize`].
     Repeat,
-    /// The caller gets the refusal.
+    /// Do not send the request again. Its caller receives the refusal as an error.
     GiveUp,
 }
 
-/// An [`Authorizer`] that sends the tokens of a [`TokenProvider`].
+/// An [`Authorizer`] that sends the bearer token of a [`TokenProvider`], and never repeats a refused request.
 pub(super) struct BearerTokens(pub(super) Arc<dyn TokenProvider>);
 
 impl Authorizer for BearerTokens {
@@ -273,14 +279,15 @@ impl Authorizer for BearerTokens {
     }
 }
 
-/// An HTTP client that adds the credentials of an [`Authorizer`] to each request.
+/// An HTTP client that adds the credentials of an [`Authorizer`] to each request, and sends the request with `client`.
 pub(super) struct AuthorizingClient {
     pub(super) authorizer: Arc<dyn Authorizer>,
     pub(super) client: Arc<dyn HttpClient>,
     pub(super) last_sent: Option<Arc<LastAuthorization>>,
 }
 
-/// The last value of the header `Authorization`, if nobody tells when the authorization changes.
+/// Detects another authorization by the value of the header `Authorization`. Used if the authorizer does not report changes
+/// itself.
 #[derive(Default)]
 pub(crate) struct LastAuthorization {
     pub(crate) context: AuthorizationContext,
@@ -291,12 +298,13 @@ pub(crate) struct LastAuthorization {
 enum LastRequest {
     #[default]
     None,
-    /// The value, or `None` without the header.
+    /// The value of the header in the last request. `None` if the request had no such header.
     Sent(Option<Zeroizing<String>>),
 }
 
 impl LastAuthorization {
-    /// Takes the value of a request that is about to be sent.
+    /// Records the header value of a request that is about to be sent. If the value differs from the last one, reports a change
+    /// to `context`.
     pub(super) fn sending(&self, authorization: Option<&str>) {
         let mut last = lock(&self.last);
         match &*last {
@@ -324,7 +332,7 @@ async fn send(
     last_sent: Option<&LastAuthorization>,
     exchange: Exchange,
 ) -> Result<HttpResponse, Failure> {
-    // Shared with the HTTP client, so that a request that is not refused costs no copy.
+    // The HTTP client shares the request. It is copied only if the server refuses it and the client still holds it.
     let mut with_headers = AuthorizedExchange { own_headers: exchange.headers.len(), exchange: Arc::new(exchange) };
     let mut attempts = 0;
     loop {
@@ -350,11 +358,11 @@ async fn send(
     }
 }
 
-/// A request with the headers of the credentials at the end. They are erased from memory when it is dropped, if the HTTP client has
-/// released the request.
+/// A request whose last headers are the credentials. Dropping this value erases the credentials from memory, unless the HTTP
+/// client still shares the request.
 struct AuthorizedExchange {
     exchange: Arc<Exchange>,
-    /// The number of the other headers.
+    /// Number of headers before the credentials.
     own_headers: usize,
 }
 
@@ -366,7 +374,8 @@ impl Drop for AuthorizedExchange {
     }
 }
 
-/// Moves the headers of the credentials to the end of the request's headers. Returns the number of the other headers.
+/// Moves the credentials to the end of the request's headers, and removes earlier headers with the same names. Returns the number
+/// of headers before the credentials.
 fn add_headers(exchange: &mut Arc<Exchange>, credentials: &mut Credentials) -> usize {
     if credentials.authorization.is_none() {
         return exchange.headers.len();
@@ -380,7 +389,7 @@ fn add_headers(exchange: &mut Arc<Exchange>, credentials: &mut Credentials) -> u
     own_headers
 }
 
-/// Moves the headers of the credentials back.
+/// Moves the credentials out of the request again. `own_headers` is the number of headers before the credentials.
 fn take_headers(exchange: &mut Arc<Exchange>, own_headers: usize, credentials: &mut Credentials) {
     for (name, value) in Arc::make_mut(exchange).headers.drain(own_headers..) {
         let place = if name == DPOP { &mut credentials.proof } else { &mut credentials.authorization };
@@ -388,7 +397,7 @@ fn take_headers(exchange: &mut Arc<Exchange>, own_headers: usize, credentials: &
     }
 }
 
-/// Runs a future of the authorizer. A panic and an error become a [`Failure`].
+/// Creates and runs a future of the authorizer. Converts an error or a panic to a [`Failure`].
 async fn guarded<'a, T, F>(create: impl FnOnce() -> F) -> Result<T, Failure>
 where
     F: Future<Output = Result<T, TokenError>> + Send + 'a,
@@ -410,7 +419,7 @@ fn panicked(message: &str) -> Failure {
     Failure::new(FailureKind::Unauthorized, format!("the token provider panicked: {message}"))
 }
 
-/// Returns the failure of a request whose authorizer failed.
+/// Converts the error of an authorizer to the failure of the request.
 #[cold]
 fn failure(error: TokenError) -> Failure {
     let (kind, error) = match error.downcast::<AuthorizerError>().map(|error| *error) {

@@ -1,11 +1,11 @@
-//! [`DefinitionSetting`]: a setting of a server's definition that the HTTP client must apply.
+//! [`DefinitionSetting`]: a setting of a server's definition that only the HTTP client can apply, such as a proxy.
 
 use std::fmt;
 use std::path::Path;
 
 use crate::McpServerDef;
 
-/// A setting of a server's definition that the HTTP client must apply, because the engine cannot.
+/// A setting of a server's definition that the HTTP client must apply, because it opens the connections.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum DefinitionSetting<'a> {
@@ -22,7 +22,7 @@ pub enum DefinitionSetting<'a> {
 }
 
 impl DefinitionSetting<'_> {
-    /// Returns the name of the field of [`McpServerDef`].
+    /// Returns the name of the corresponding field of [`McpServerDef`], for error messages.
     pub fn name(&self) -> &'static str {
         match self {
             DefinitionSetting::UnixSocket(_) => "unix_socket",
@@ -33,7 +33,7 @@ impl DefinitionSetting<'_> {
         }
     }
 
-    /// Returns the settings of a definition.
+    /// Returns the settings of this kind that a definition contains.
     pub fn all_of(def: &McpServerDef) -> impl Iterator<Item = DefinitionSetting<'_>> {
         let settings = [
             def.unix_socket.as_deref().map(DefinitionSetting::UnixSocket),

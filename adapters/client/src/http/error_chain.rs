@@ -2,9 +2,10 @@
 
 use std::error::Error;
 
-/// Formats an error and its sources as one line, for the detail of a [`Failure`](mcpwire_core::http::Failure).
+/// Formats an error and its sources as `error: source: source of the source`, for the detail of a
+/// [`Failure`](mcpwire_core::http::Failure).
 ///
-/// Omits a source whose text is already part of the line.
+/// Omits a source if the result already contains its text.
 pub fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

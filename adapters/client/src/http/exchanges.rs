@@ -1,4 +1,4 @@
-//! [`Exchanges`]: carries out the HTTP exchanges of a connection.
+//! [`Exchanges`]: performs the HTTP exchanges that the protocol engine requests. An exchange is a request with its response.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -15,36 +15,35 @@ use super::wake_queue::{ExchangeWaker, WakeQueue};
 use super::{HttpClient, HttpResponse, ResponseFuture};
 use crate::{Direction, Reader, catch_panic};
 
-/// Size of the read buffer, in bytes. 16 KiB: the maximum size of a TLS record.
+/// Size of the buffer for reading response bodies, in bytes. 16 KiB: the maximum size of a TLS record.
 const READ_SIZE: usize = 16 * 1024;
 
-/// Maximum number of reads in one poll, before the engine and other tasks have their turn. 64 reads are at most 1 MiB.
+/// Maximum number of reads in one poll, before the engine and other tasks run. 64 reads return at most 1 MiB.
 const MAX_READS: usize = 64;
 
-/// Maximum number of consecutive reads of one body while other exchanges are ready.
+/// Maximum number of reads of one body in a poll, so that a fast response does not delay the other exchanges.
 const MAX_READS_OF_ONE: usize = 4;
 
-/// The HTTP exchanges of an [`Engine`], for the code that drives it.
+/// The HTTP exchanges of a connection: sends the requests of an [`Engine`] with an [`HttpClient`], and returns the responses.
 ///
-/// This type takes the engine's commands, lets an [`HttpClient`] carry them out, and passes the responses to the engine. Repeat
-/// these steps:
+/// The code that drives the engine repeats these steps:
 ///
 /// 1. Call [`take_commands`](Exchanges::take_commands).
 /// 2. Call [`poll`](Exchanges::poll).
 /// 3. Call [`deliver_next`](Exchanges::deliver_next) until it returns `false`, and poll the engine's events after each call.
 ///
-/// At most 1 MiB is read ahead of the engine. Dropping this value aborts the exchanges in flight.
+/// At most 1 MiB of responses is read before the engine takes it. Dropping this value aborts the exchanges in flight.
 pub struct Exchanges {
     client: Arc<dyn HttpClient>,
-    /// Commands of the engine that were not carried out yet.
+    /// Commands of the engine that `poll` has not performed yet.
     commands: Vec<Command>,
-    /// Exchanges that wait because the HTTP client is at its capacity.
+    /// Exchanges that wait because as many requests as [`HttpClient::capacity`] allows are in flight.
     waiting: VecDeque<Exchange>,
     running: HashMap<ExchangeId, RunningExchange>,
-    /// Number of running exchanges that count towards [`HttpClient::capacity`].
+    /// Number of running exchanges that count towards [`HttpClient::capacity`]. Event streams do not count.
     counted: usize,
     woken: Arc<WakeQueue>,
-    /// Parts of responses that were not passed to the engine yet.
+    /// Parts of responses that `deliver_next` has not passed to the engine yet.
     parts: VecDeque<(ExchangeId, ResponsePart)>,
     buffer: Box<[u8]>,
     trace: Option<MessageTrace>,
@@ -57,7 +56,7 @@ struct RunningExchange {
 }
 
 enum ExchangeStage {
-    /// The head of the response has not arrived.
+    /// The request was sent, and the head of the response has not arrived.
     Head(ResponseFuture),
     Body(Reader),
 }
@@ -70,7 +69,8 @@ enum ResponsePart {
 }
 
 impl Exchanges {
-    /// Creates an empty set of exchanges for this HTTP client. `is_traced` enables the trace of messages.
+    /// Creates an empty set of exchanges for this HTTP client. If `is_traced` is set, the messages are recorded for the program's
+    /// trace callback.
     pub fn new(client: Arc<dyn HttpClient>, is_traced: bool) -> Self {
         Exchanges {
             client,
@@ -85,16 +85,16 @@ impl Exchanges {
         }
     }
 
-    /// Takes the engine's commands. [`Exchanges::poll`] carries them out.
+    /// Takes the commands of the engine to start and abort exchanges. [`Exchanges::poll`] performs the commands.
     pub fn take_commands(&mut self, engine: &mut Engine, now: Timestamp) {
         while let Some(command) = engine.poll_exchange(now) {
             self.commands.push(command);
         }
     }
 
-    /// Passes the next part of a response to the engine. Returns `false` if there is none.
+    /// Passes the next part of a response to the engine. Returns `false` if no part is ready.
     ///
-    /// If messages are traced, adds the messages that this part completes to `traced`, each as a line.
+    /// If messages are traced, adds each message that is now complete to `traced`, as a line.
     pub fn deliver_next(
         &mut self,
         engine: &mut Engine,
@@ -121,13 +121,13 @@ impl Exchanges {
         true
     }
 
-    /// Carries out the commands, and reads responses if `may_read` is set.
+    /// Starts and aborts exchanges as commanded, and reads responses if `may_read` is set.
     ///
     /// Returns whether a part of a response is ready for [`deliver_next`](Exchanges::deliver_next). If not, the task of `cx` is
-    /// woken when there may be a part. While parts wait for the engine, this reads nothing, which slows down a server that sends
-    /// too fast.
+    /// woken when a part may be ready. While parts wait for the engine, this method reads nothing. That slows down a server that
+    /// sends too fast.
     ///
-    /// This runs code of the HTTP client: call it without holding a lock.
+    /// This method runs code of the HTTP client. Call it without holding a lock.
     pub fn poll(&mut self, may_read: bool, traced: &mut Vec<(Direction, Vec<u8>)>, cx: &mut Context<'_>) -> bool {
         for command in std::mem::take(&mut self.commands) {
             match command {
@@ -149,7 +149,8 @@ impl Exchanges {
         !self.parts.is_empty()
     }
 
-    /// Returns whether the next call of [`poll`](Exchanges::poll) may read more without waiting.
+    /// Returns whether the next call of [`poll`](Exchanges::poll) can make progress without waiting: no part waits for the
+    /// engine, and an exchange was woken.
     pub fn has_more(&self) -> bool {
         self.parts.is_empty() && !self.woken.is_empty()
     }
@@ -169,7 +170,8 @@ impl Exchanges {
         }
     }
 
-    /// Starts waiting exchanges up to the capacity. Exchanges that do not count towards the capacity start at once.
+    /// Starts waiting exchanges up to the capacity of the HTTP client. Exchanges that do not count towards the capacity start at
+    /// once.
     fn start_waiting(&mut self) {
         if self.waiting.is_empty() {
             return;
@@ -196,12 +198,12 @@ impl Exchanges {
         self.running.insert(id, RunningExchange { stage: ExchangeStage::Head(response), exchange_waker, is_counted });
     }
 
-    /// Polls the exchanges that were woken.
+    /// Polls the exchanges that were woken, and stores the parts of responses that have arrived.
     fn read(&mut self, cx: &mut Context<'_>) {
         let mut left = MAX_READS;
         for woken in self.woken.take(cx) {
             if left == 0 {
-                // Queue it again: the engine must first receive the parts that were read.
+                // The limit of this poll is reached, so the exchange is queued for the next poll.
                 woken.wake();
                 continue;
             }
@@ -221,7 +223,8 @@ impl Exchanges {
 }
 
 impl RunningExchange {
-    /// Polls the response, or reads its body at most `max_reads` times. Returns the last part if the exchange has ended.
+    /// Polls for the head of the response, and then reads its body at most `max_reads` times. Returns the last part of the
+    /// response if the exchange has ended.
     fn poll(
         &mut self,
         buffer: &mut [u8],
@@ -256,7 +259,8 @@ impl RunningExchange {
     }
 }
 
-/// Returns the failure of an exchange whose HTTP client panicked. The client may have sent a part of the request.
+/// Creates the failure of an exchange whose HTTP client panicked. Its kind is `Broken`, because the client may have sent the
+/// request.
 #[cold]
 fn panic_failure(message: &str) -> Failure {
     Failure::new(FailureKind::Broken, format!("the HTTP client panicked: {message}"))

@@ -1,4 +1,4 @@
-//! [`HookedClient`]: an HTTP client that calls the program's callbacks for each request.
+//! [`HookedClient`]: wraps an HTTP client, to call `on_request` before each request and to report the number of bytes.
 
 use std::fmt;
 use std::future::ready;
@@ -15,10 +15,11 @@ use super::{HttpClient, HttpResponse, ResponseFuture};
 use crate::hooks::ConnectionHooks;
 use crate::{Direction, Reader, catch_panic};
 
-/// The callback of [`ConnectOptions::on_request`](crate::ConnectOptions::on_request).
+/// The callback that [`ConnectOptions::on_request`](crate::ConnectOptions::on_request) sets.
 pub(crate) type OnRequest = Arc<dyn Fn(&CallInfo, &mut RequestHead<'_>) + Send + Sync>;
 
-/// Describes the JSON-RPC message that an HTTP request sends.
+/// Describes the JSON-RPC message in the body of an HTTP request, for
+/// [`ConnectOptions::on_request`](crate::ConnectOptions::on_request).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallInfo {
@@ -26,25 +27,25 @@ pub struct CallInfo {
     pub server: Arc<str>,
     /// Method of the JSON-RPC request or notification.
     ///
-    /// `None` if the HTTP request sends an answer to a request of the server, opens or resumes an event stream, or ends the
-    /// session.
+    /// `None` for HTTP requests without such a message. These send an answer to a request of the server, open or resume an event
+    /// stream, or end the session.
     pub method: Option<String>,
-    /// Name of the tool or prompt, or URI of the resource, in the parameters.
+    /// Name of the tool or prompt, or URI of the resource, in the parameters of the JSON-RPC message. `None` for other methods.
     pub target: Option<String>,
-    /// Id of the JSON-RPC request.
+    /// Id of the JSON-RPC request. `None` if the HTTP request sends no JSON-RPC request.
     pub id: Option<u64>,
-    /// Number of HTTP requests for the same JSON-RPC request so far, including the current one. At least 1.
+    /// Number of HTTP requests that were made for the same JSON-RPC request, including this one. At least 1.
     pub attempt: u32,
 }
 
 impl CallInfo {
-    /// Returns the name of the tool, if the JSON-RPC request is a tool call.
+    /// Returns the name of the called tool, or `None` if the message is not a tool call.
     pub fn tool(&self) -> Option<&str> {
         self.target.as_deref().filter(|_| self.method.as_deref() == Some("tools/call"))
     }
 }
 
-/// The head of an HTTP request that is about to be sent.
+/// The method, URL and headers of an HTTP request that is about to be sent, to which a callback can add headers.
 pub struct RequestHead<'e>(&'e mut Exchange);
 
 impl RequestHead<'_> {
@@ -53,12 +54,12 @@ impl RequestHead<'_> {
         self.0.verb.as_str()
     }
 
-    /// Returns the absolute URL.
+    /// Returns the absolute URL of the request.
     pub fn url(&self) -> &str {
         &self.0.uri
     }
 
-    /// Returns the value of a header.
+    /// Returns the value of a header, or `None` if the request has no header of this name. The case of the name does not matter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -66,8 +67,7 @@ impl RequestHead<'_> {
     /// Adds a header to this request. Replaces a header of the same name.
     ///
     /// # Errors
-    /// Returns an error if the name or the value is invalid, or if the protocol or the HTTP client sets a header of this
-    /// name.
+    /// If the name or the value is invalid, or if the protocol or the HTTP client sets a header of this name.
     pub fn header(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), SettingsError> {
         self.0.set_header(name, value)
     }
@@ -80,11 +80,11 @@ impl fmt::Debug for RequestHead<'_> {
     }
 }
 
-/// An HTTP client that calls the program's callbacks for each request.
+/// An HTTP client that calls `on_request` before each request, reports the number of bytes, and sends the request with `client`.
 pub(crate) struct HookedClient {
     pub(crate) server: Arc<str>,
     pub(crate) on_request: Option<OnRequest>,
-    /// Looks at the header `Authorization` that `on_request` sets. `None` if an authorizer sets it.
+    /// Detects when `on_request` sets another value of the header `Authorization`. `None` if an authorizer sets this header.
     pub(crate) last_sent: Option<Arc<LastAuthorization>>,
     pub(crate) hooks: Option<Arc<ConnectionHooks>>,
     pub(crate) client: Arc<dyn HttpClient>,
@@ -96,7 +96,7 @@ impl HttpClient for HookedClient {
             let MessageSummary { method, target } = MessageSummary::new(&exchange.body);
             let (id, attempt) = (exchange.request_id, exchange.attempt);
             let info = CallInfo { server: Arc::clone(&self.server), method, target, id, attempt };
-            // The request must not be sent without the headers of the program.
+            // If the callback panics, the request fails, because it must not be sent without the headers that the program adds.
             if let Err(message) = catch_panic(|| on_request(&info, &mut RequestHead(&mut exchange))) {
                 let detail = format!("the callback `on_request` panicked: {message}");
                 return Box::pin(ready(Err(Failure::new(FailureKind::NotMade, detail))));
@@ -118,7 +118,7 @@ impl HttpClient for HookedClient {
     crate::properties_of_client!(self => self.client);
 }
 
-/// A response body that reports the number of its bytes to the hooks.
+/// A response body that reports the number of received bytes to the observers.
 struct CountedBody {
     hooks: Arc<ConnectionHooks>,
     body: Reader,

@@ -89,55 +89,57 @@ use crate::{ReadStream, Reader};
 /// * Follow redirects to the same origin only, and redirects of a `POST` or `DELETE` only if they preserve the method (307, 308).
 ///   [`redirect_target`] implements this rule.
 /// * Obey the settings of the request: [`Exchange::follow_redirects`] and [`Exchange::public_addresses_only`].
-/// * Apply the settings of the server's definition that [`applies`](Self::applies) reports, to all requests.
+/// * Apply each setting for which [`applies`](Self::applies) returns `true`, to all requests.
 /// * Return the response as soon as its head has arrived, because an event stream may stay open for days.
 ///
 /// Closures that take an [`Exchange`] and return a future implement this trait, as do `Arc<T>` and `Box<dyn HttpClient>`.
 pub trait HttpClient: Send + Sync + 'static {
     /// Sends a request. The future resolves when the head of the response has arrived.
     ///
-    /// If the future, or an incomplete body, is dropped, the client must close the HTTP/2 stream or the connection. This tells the
-    /// server to stop the response.
+    /// If the future, or a body that was not read to its end, is dropped, the client must close the HTTP/2 stream or the
+    /// connection. This tells the server to stop the response.
     ///
-    /// The task that drives the connection calls this function and polls the future, without holding a lock. Neither may block.
-    /// A panic fails the request with the message of the panic.
+    /// The task that drives the connection calls this function and polls the future, without holding a lock. Neither the function
+    /// nor the future may block the thread. If one of them panics, the request fails with the message of the panic.
     fn send(&self, exchange: Exchange) -> ResponseFuture;
 
     /// Sends a request that the caller may send again, as [`send`](Self::send) does.
     ///
-    /// The default implementation copies the request. An implementation that reads the body from the shared request saves the copy of
-    /// each request with an access token.
+    /// An authorizer may need to repeat a request, so requests with an access token are sent with this function. The default
+    /// implementation copies the request. An implementation that reads the body from the shared request saves this copy.
     fn send_shared(&self, exchange: Arc<Exchange>) -> ResponseFuture {
         self.send(Arc::unwrap_or_clone(exchange))
     }
 
-    /// Returns the number of requests that may be in flight at the same time. Further requests wait.
+    /// Returns the maximum number of requests in flight at the same time. Further requests wait. Called before each request.
     ///
-    /// [Long-lived exchanges](Exchange::is_long) and exchanges [without a response](Exchange::is_request) are not counted and never
-    /// wait. Called before each request. Default: 64, a number of connections that servers usually accept.
+    /// [Long-lived exchanges](Exchange::is_long), and exchanges [whose response is not needed](Exchange::is_request), are not
+    /// counted and never wait. Default: 64, a number of connections that servers usually accept.
     fn capacity(&self) -> usize {
         64
     }
 
     /// Returns whether this client applies a setting of the server's definition to all of its requests. Default: `false`.
     ///
-    /// A connection is refused if its client does not apply a setting of its definition: the client would send the messages
-    /// elsewhere, or would trust other certificates. A client that wraps another one must forward this call.
+    /// If the definition contains a setting that the client does not apply, the connection fails. Otherwise, the client would
+    /// send the messages elsewhere, or trust other certificates. A client that wraps another client must forward this call.
     fn applies(&self, setting: DefinitionSetting<'_>) -> bool {
         let _ = setting;
         false
     }
 
-    /// Returns whether this client sets a `User-Agent` header itself, for requests that have none. Default: `false`.
+    /// Returns whether this client sets a `User-Agent` header itself for requests without that header. Default: `false`.
     ///
-    /// If so, requests have that header only if the definition of the server does. Otherwise it has the name and version of the
-    /// program, and those of this library. A client that wraps another one must forward this call.
+    /// If it returns `false`, each request carries a `User-Agent` header with the name and version of the program and of this
+    /// library. If it returns `true`, only a `User-Agent` header of the server's definition is sent. A client that wraps another
+    /// client must forward this call.
     fn has_user_agent(&self) -> bool {
         false
     }
 }
 
-/// Implements the methods of [`HttpClient`] that describe a client by those of another client.
+/// Defines the methods of [`HttpClient`] that describe a client, for a client that wraps another client. They forward to that
+/// client.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! properties_of_client {
@@ -198,9 +200,9 @@ where
 pub struct HttpResponse {
     /// The status code. Interim responses (1xx) are not reported.
     pub status: u16,
-    /// The names and values of the headers. The names may have any case. The HTTP client must limit their number.
+    /// The names and values of the headers. The names may have any case. The HTTP client must limit the number of headers.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body, without its transfer encoding.
+    /// The body, after the HTTP client has removed its transfer encoding.
     ///
     /// The reader must return an error if the body ends too early. An error of the kind
     /// [`InvalidData`](std::io::ErrorKind::InvalidData) means that the response is not valid HTTP. Any other error means that the
@@ -209,7 +211,8 @@ pub struct HttpResponse {
 }
 
 impl HttpResponse {
-    /// Creates a response from its status code, its headers, and the reader of its body. The fields say what each must be.
+    /// Creates a response from its status code, its headers, and a reader of its body. The fields of this type document the
+    /// requirements.
     pub fn new(status: u16, headers: Vec<(String, Vec<u8>)>, body: impl ReadStream + Send + 'static) -> Self {
         HttpResponse { status, headers, body: Box::pin(body) }
     }
@@ -225,8 +228,8 @@ impl fmt::Debug for HttpResponse {
 
 /// Returns whether the value of a request header may be a secret.
 ///
-/// These are all headers except those that the engine sets from public data. An HTTP client must not log their values, nor add
-/// them to the compression table of HTTP/2.
+/// Returns `false` only for headers that the engine sets from public data, such as `Content-Type`. An HTTP client must not log
+/// the value of a secret header, nor add it to the compression table of HTTP/2.
 pub fn is_secret_header(name: &str) -> bool {
     const PUBLIC: [&str; 7] =
         ["accept", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "user-agent"];

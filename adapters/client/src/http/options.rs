@@ -13,42 +13,44 @@ use super::authorizer::{Authorizer, AuthorizingClient, BearerTokens, LastAuthori
 use super::token::TokenProvider;
 use super::{DefinitionSetting, HttpClient};
 
-/// The name and version of this library, as the `User-Agent` header has them (a "product" of RFC 9110).
+/// The name and version of this library in the `User-Agent` header (a "product" of RFC 9110).
 const PRODUCT: &str = concat!("mcpwire/", env!("CARGO_PKG_VERSION"));
 
-/// Options of a connection over HTTP. They have no effect on other connections.
+/// Options of a connection over HTTP, such as the HTTP client and the access token. They have no effect on other connections.
 #[derive(Clone)]
 #[non_exhaustive]
 #[must_use = "options have no effect until they are used"]
 pub struct HttpOptions {
-    /// Whether to open a stream for messages of a legacy server that belong to no request of the client. Default: `true`.
+    /// Whether to open a stream for messages that a legacy server (up to revision 2025-11-25) sends outside of responses, such as
+    /// notifications. Default: `true`.
     pub listen: bool,
-    /// The version of the HTTP transport. Default: `None`, which detects the version.
+    /// The version of the HTTP transport: Streamable HTTP or HTTP+SSE. Default: `None`, which detects the version.
     pub flavour: Option<Flavour>,
     client: Option<Arc<dyn HttpClient>>,
     authorizer: Option<Arc<dyn Authorizer>>,
-    /// The authorization context of the requests. `None` without an authorizer.
+    /// Tells the connection when its requests have another authorization. `None` without an authorizer.
     context: Option<AuthorizationContext>,
-    /// Finds changes of the authorization for an authorizer that does not tell them.
+    /// Detects another authorization by the header `Authorization`. `None` if the authorizer reports changes itself, or without
+    /// one.
     last_sent: Option<Arc<LastAuthorization>>,
 }
 
 impl HttpOptions {
-    /// Sets the HTTP client. Default: the HTTP client of the runtime.
+    /// Sets the HTTP client that sends the requests. Default: the HTTP client of the runtime.
     pub fn client(mut self, client: impl HttpClient) -> Self {
         self.client = Some(Arc::new(client));
         self
     }
 
-    /// Sets the provider of the access tokens that requests are sent with.
+    /// Sets the provider of the access token that each request carries in its `Authorization` header.
     ///
-    /// A token replaces an `Authorization` header of the definition, and is sent to the server's origin only.
+    /// The token replaces an `Authorization` header of the definition. Only the origin of the server receives the token.
     pub fn token(self, tokens: impl TokenProvider) -> Self {
         self.authorizer(BearerTokens(Arc::new(tokens)))
     }
 
-    /// Sets the authorizer, which adds credentials to the requests and reacts when the server refuses them. Replaces
-    /// [`token`](Self::token).
+    /// Sets the authorizer, which adds credentials to the requests and reacts when the server refuses a request. It replaces the
+    /// provider that [`token`](Self::token) has set.
     pub fn authorizer(mut self, authorizer: impl Authorizer) -> Self {
         let context = authorizer.context();
         self.last_sent = context.is_none().then(Arc::default);
@@ -57,30 +59,32 @@ impl HttpOptions {
         self
     }
 
-    /// Returns the HTTP client that the program has set.
+    /// Returns the HTTP client that the program has set, or `None` if it uses that of the runtime.
     #[doc(hidden)]
     pub fn own_client(&self) -> Option<Arc<dyn HttpClient>> {
         self.client.clone()
     }
 
-    /// Returns the authorizer, or the one that sends the tokens of the provider.
+    /// Returns the authorizer that the program has set. For a token provider, this is an authorizer that sends its tokens.
     pub(crate) fn shared_authorizer(&self) -> Option<Arc<dyn Authorizer>> {
         self.authorizer.clone()
     }
 
-    /// Returns the authorization context of the requests, or `None` without an authorizer.
+    /// Returns the value that tells the connection when its requests have another authorization, or `None` without an authorizer.
     pub(crate) fn authorization_context(&self) -> Option<AuthorizationContext> {
         self.context.clone()
     }
 
-    /// Returns whether the program has set an authorizer or a provider of tokens.
+    /// Returns whether the program has set an authorizer or a token provider.
     #[doc(hidden)]
     pub fn has_authorizer(&self) -> bool {
         self.authorizer.is_some()
     }
 
-    /// Returns the engine's settings for this server and these options. The `User-Agent` header has the name and version of the
-    /// client, unless the definition contains the header, or the program's own HTTP client sets it.
+    /// Creates the HTTP settings of the engine from a server's definition and these options.
+    ///
+    /// The `User-Agent` header contains the name and version in `client`, unless the definition or the program's own HTTP client
+    /// sets the header.
     ///
     /// # Errors
     /// If the URL or a header of the definition is invalid.
@@ -99,8 +103,8 @@ impl HttpOptions {
         Ok(settings)
     }
 
-    /// Returns the HTTP client of these options, which adds the credentials of the authorizer. If no client was set, `default`
-    /// creates it.
+    /// Returns the HTTP client to use for the connection. If these options contain an authorizer, the client adds its credentials
+    /// to each request. If the program has set no client, `default` creates one.
     ///
     /// # Errors
     /// If `default` fails.
@@ -116,9 +120,9 @@ impl HttpOptions {
     }
 }
 
-/// Returns the `User-Agent` header of a client (RFC 9110, section 10.1.5): its name and version, and those of this library.
+/// Returns the value of the `User-Agent` header (RFC 9110, section 10.1.5), such as `my-app/1.0 mcpwire/0.1.0`.
 ///
-/// A character that is not allowed in a product becomes `-`.
+/// A character that the header does not allow in a name or version becomes `-`.
 fn user_agent(client: &Implementation) -> String {
     let product = |text: &str| -> String {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
@@ -132,7 +136,8 @@ fn user_agent(client: &Implementation) -> String {
     }
 }
 
-/// Checks that an HTTP client applies all settings of the definition.
+/// Checks that an HTTP client applies all settings of a server's definition. Otherwise, it would connect elsewhere or trust other
+/// certificates.
 ///
 /// # Errors
 /// [`HttpSetupError::SettingNotApplied`] with the first setting that the client does not apply.

@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Returns whether an address belongs to the public internet: not to this machine, a private network or a reserved range.
+/// Returns whether an address belongs to the public internet, and not to this machine, a private network or a reserved range.
+///
+/// HTTP clients use this to refuse URLs with which a server could reach other services of the user's network.
 ///
 /// An IPv6 address that contains an IPv4 address (mapped, NAT64 or 6to4) is public if that IPv4 address is.
 pub fn is_public_address(address: IpAddr) -> bool {
@@ -16,7 +18,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let is_reserved = matches!(
         (a, b, c),
-        // This network and the future; shared by carriers; protocol assignments; benchmarks (RFC 6890).
+        // In this order: "this network" and future use; shared by carriers; protocol assignments; benchmarks (RFC 6890).
         (0 | 240.., ..) | (100, 64..=127, _) | (192, 0, 0) | (198, 18..=19, _)
     );
     !(is_reserved

@@ -1,19 +1,19 @@
-//! [`redirect_target`]: decides which redirects an HTTP client follows.
+//! [`redirect_target`]: decides whether an HTTP client follows a redirect.
 
 use mcpwire_core::http::{Failure, FailureKind, Verb};
 use mcpwire_text::url::{disguised_ipv4, resolve, same_origin};
 
-/// Maximum number of consecutive redirects that an HTTP client follows. More than 5 are probably a loop.
+/// Maximum number of consecutive redirects that an HTTP client follows. 5: more are probably a loop.
 pub const MAX_REDIRECTS: usize = 5;
 
-/// Returns the URL to repeat a request at, or `None` if the response is not a redirect.
+/// Returns the URL to which to send a request again, or `None` if the response is not a redirect.
 ///
-/// `url` is the URL of the request; `status` and `location` are the status code and the `Location` header of the response (empty
-/// if it has none).
+/// `url` is the URL of the request. `status` is the status code of the response, and `location` its `Location` header (empty if
+/// the response has none).
 ///
 /// # Errors
-/// [`FailureKind::Redirect`] if the redirect leads to another origin, or changes the method of the request. Another origin must
-/// not receive the headers and the token.
+/// [`FailureKind::Redirect`] if the redirect leads to another origin, or changes the method of the request. Redirects to another
+/// origin are refused, because it must not receive the headers and the access token.
 pub fn redirect_target(verb: Verb, url: &str, status: u16, location: &[u8]) -> Result<Option<String>, Failure> {
     if !matches!(status, 301 | 302 | 303 | 307 | 308) || location.is_empty() {
         return Ok(None);

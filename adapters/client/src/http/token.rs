@@ -1,4 +1,4 @@
-//! [`TokenProvider`]: the access tokens that requests are sent with.
+//! [`TokenProvider`]: provides the access token for the `Authorization` header of HTTP requests.
 
 use std::env;
 use std::error::Error;
@@ -7,12 +7,15 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Provides the bearer token of a server.
+/// Provides the access token that the requests to a server carry. Set by
+/// [`HttpOptions::token`](super::HttpOptions::token).
 ///
-/// The client calls the provider before each request, so the provider may renew the token at any time. With another token, cached
-/// responses that are not public are no longer used. A provider whose tokens change the user while a connection is open should be an
-/// [`Authorizer`](super::Authorizer) with a [`context`](super::Authorizer::context): otherwise, the change is noticed at the next
-/// request that is sent.
+/// The client calls the provider before each request, so the provider may renew the token at any time. When the token changes,
+/// the client no longer uses the private responses that it has cached.
+///
+/// The client notices another token only when it sends the next request. If the user can change while a connection is open,
+/// implement [`Authorizer`](super::Authorizer) with a [`context`](super::Authorizer::context) instead, which reports the change
+/// at once.
 ///
 /// Closures, `Arc<T>` and `Box<dyn TokenProvider>` implement this trait:
 ///
@@ -37,19 +40,19 @@ use std::sync::Arc;
 /// let options = HttpOptions::default().token(Login);
 /// ```
 pub trait TokenProvider: Send + Sync + 'static {
-    /// Returns the token for the `Authorization: Bearer` header of the next request. `None` sends the request without a token.
+    /// Returns the token for the `Authorization: Bearer` header of the next request. With `None`, the request is sent without a
+    /// token.
     ///
     /// # Errors
-    /// Return an error if a token is required and missing. The request fails, and the user sees the error and its sources: they
-    /// must not contain secrets.
-    /// If this method panics, the request fails with the message of the panic.
+    /// Return an error if a token is required and missing. The request fails. The error and its sources must not contain secrets,
+    /// because the user sees them. If this method panics, the request fails with the message of the panic.
     fn token(&self) -> TokenFuture<'_>;
 }
 
-/// The future of a token. Returned by [`TokenProvider::token`].
+/// A future that resolves to an access token, or to `None` to send none. Returned by [`TokenProvider::token`].
 pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<String>, TokenError>> + Send + 'a>>;
 
-/// The error of a [`TokenProvider`]. Texts and errors convert into it with `into()` or `?`.
+/// The error of a [`TokenProvider`] or [`Authorizer`](super::Authorizer). Texts and errors convert into it with `into()` or `?`.
 pub type TokenError = Box<dyn Error + Send + Sync>;
 
 impl<T: TokenProvider + ?Sized> TokenProvider for Arc<T> {
@@ -76,7 +79,7 @@ where
     }
 }
 
-/// Provides the same token for all requests.
+/// A [`TokenProvider`] that returns the same token for all requests. The field is the token.
 #[derive(Clone)]
 pub struct StaticToken(pub String);
 
@@ -93,7 +96,8 @@ impl fmt::Debug for StaticToken {
     }
 }
 
-/// Provides the token in an environment variable of this process. The field is the name of the variable.
+/// A [`TokenProvider`] that reads the token from an environment variable before each request. The field is the name of the
+/// variable.
 #[derive(Clone, Debug)]
 pub struct EnvToken(pub String);
 

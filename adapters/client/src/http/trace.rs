@@ -1,4 +1,4 @@
-//! [`MessageTrace`]: extracts the messages from HTTP bodies, for the program's trace callback.
+//! [`MessageTrace`]: extracts the messages from HTTP responses, for the callback that `ConnectOptions::trace` sets.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use crate::Direction;
 use mcpwire_core::http::ExchangeId;
 use mcpwire_core::internal::SseDecoder;
 
-/// Maximum length of a traced message, in bytes. A longer body is truncated; a longer event is omitted.
+/// Maximum length of a traced message, in bytes. A longer body is truncated. A longer event of an event stream is omitted.
 const MAX_MESSAGE: usize = 64 << 20;
 
-/// The bodies of the responses that are being read.
+/// The parts of messages that have arrived, for each response that is being read.
 #[derive(Default)]
 pub(super) struct MessageTrace(HashMap<ExchangeId, TracedBody>);
 
@@ -38,7 +38,7 @@ impl MessageTrace {
         self.0.insert(id, body);
     }
 
-    /// Adds the messages that these bytes of a body complete to `traced`.
+    /// Takes the next bytes of a body. Adds each message that is now complete to `traced`.
     pub(super) fn body(&mut self, id: ExchangeId, mut bytes: &[u8], traced: &mut TracedMessages) {
         match self.0.get_mut(&id) {
             Some(TracedBody::Message(body)) => {

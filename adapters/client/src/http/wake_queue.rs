@@ -1,4 +1,4 @@
-//! [`WakeQueue`]: the exchanges that were woken, so that only these are polled.
+//! [`WakeQueue`]: the HTTP exchanges that were woken. The connection polls only these, instead of all its exchanges.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,18 +9,18 @@ use mcpwire_core::http::ExchangeId;
 
 use crate::{lock, replace_waker};
 
-/// The exchanges that were woken since they were last polled, in the order of their wake-ups.
+/// The HTTP exchanges that were woken since their last poll, in the order in which they were woken.
 #[derive(Default)]
 pub(super) struct WakeQueue(Mutex<Queue>);
 
 #[derive(Default)]
 struct Queue {
     exchanges: Vec<Arc<ExchangeWaker>>,
-    /// The task that polls the exchanges.
+    /// Wakes the task that polls the exchanges. `None` before the first poll.
     task: Option<Waker>,
 }
 
-/// The waker of one exchange: adds the exchange to the queue.
+/// The waker of one exchange. Waking it adds the exchange to the queue and wakes the task that polls the exchanges.
 pub(super) struct ExchangeWaker {
     pub(super) id: ExchangeId,
     is_queued: AtomicBool,
@@ -28,7 +28,7 @@ pub(super) struct ExchangeWaker {
 }
 
 impl WakeQueue {
-    /// Removes and returns the exchanges that were woken. Wakes the task of `cx` when another exchange is woken.
+    /// Removes and returns the exchanges that were woken. When another exchange is woken later, the task of `cx` is woken.
     pub(super) fn take(&self, cx: &mut Context<'_>) -> Vec<Arc<ExchangeWaker>> {
         let mut queue = lock(&self.0);
         let former = replace_waker(&mut queue.task, cx.waker());
@@ -36,7 +36,7 @@ impl WakeQueue {
         drop(queue);
         drop(former);
         for exchange in &taken {
-            // Cleared before the poll, so that a wake-up during the poll queues the exchange again.
+            // Cleared before the exchange is polled. A wake-up during the poll then adds the exchange to the queue again.
             exchange.is_queued.store(false, Ordering::Release);
         }
         taken
