@@ -1,4 +1,4 @@
-//! [`EventQueue`]: the events that one consumer has not taken yet.
+//! [`EventQueue`]: a bounded queue of the events that one consumer has not taken yet.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,13 @@ use mcpwire_core::{Event, Json, Notification};
 /// Maximum number of events in a queue. 1,024: more than a busy server sends in a second.
 pub(crate) const MAX_EVENTS: usize = 1024;
 
-/// Maximum total size of the texts in a queue, in bytes. 1 MiB: a consumer that takes nothing costs little memory.
+/// Maximum total size of the texts in a queue, in bytes. 1 MiB: little memory, even if the consumer never takes an event.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
-/// The events that one consumer has not taken yet, in the order in which they occurred.
+/// A bounded queue of the events that one consumer has not taken yet, in the order in which they occurred.
 ///
-/// The queue is bounded: beyond its limits, it drops and counts the oldest event. It never drops list changes, a new HTTP session,
-/// another authorization and the end of the connection. It contains each of these at most once.
+/// If the queue is full, it drops the oldest events and counts them. It never drops events that report a list change, a new HTTP
+/// session, another authorization, or the end of the connection. It contains each of these events at most once.
 #[derive(Debug, Default)]
 pub struct EventQueue {
     waiting: VecDeque<Event>,
@@ -21,24 +21,25 @@ pub struct EventQueue {
     bytes: usize,
     /// Number of events that were dropped.
     dropped: u64,
-    /// Whether the consumer takes only notifications.
+    /// Whether the queue accepts notifications only, and no events of the connection.
     only_notifications: bool,
 }
 
 impl EventQueue {
-    /// Creates an empty queue for notifications and for events of the connection.
+    /// Creates an empty queue that accepts notifications and events of the connection.
     pub fn for_events() -> Self {
         EventQueue::default()
     }
 
-    /// Creates an empty queue for notifications only.
+    /// Creates an empty queue that accepts notifications only.
     pub fn for_notifications() -> Self {
         EventQueue { only_notifications: true, ..EventQueue::default() }
     }
 
-    /// Returns whether this queue accepts the event.
+    /// Returns whether the event belongs in this queue.
     ///
-    /// Replies, subscription events and requests of the server are delivered in other ways.
+    /// Replies, subscription events and requests of the server do not, because the client passes them directly to those who wait
+    /// for them.
     #[inline]
     pub fn accepts(&self, event: &Event) -> bool {
         match event {
@@ -56,7 +57,7 @@ impl EventQueue {
         }
     }
 
-    /// Adds an event. If the queue is full, drops the oldest event.
+    /// Adds an event. If this exceeds a limit of the queue, drops the oldest events that may be dropped.
     pub fn push(&mut self, event: Event) {
         if !can_be_dropped(&event) && self.waiting.contains(&event) {
             return;
@@ -71,7 +72,7 @@ impl EventQueue {
     #[cold]
     fn drop_oldest(&mut self) {
         while self.waiting.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
-            // If there is none, the queue contains only events that must not be dropped, and each of these at most once.
+            // If no event can be dropped, the queue is small anyway: it contains each of the other events at most once.
             let Some(oldest) = self.waiting.iter().position(can_be_dropped) else { return };
             if let Some(dropped) = self.waiting.remove(oldest) {
                 self.bytes -= size(&dropped);
@@ -80,35 +81,36 @@ impl EventQueue {
         }
     }
 
-    /// Removes and returns the oldest event.
+    /// Removes and returns the oldest event, or returns `None` if the queue is empty.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         let event = self.waiting.pop_front()?;
         self.bytes -= size(&event);
         if self.waiting.is_empty() {
-            // A connection may be idle for long after a burst of events.
+            // Frees most of the buffer, because a connection may be idle for long after a burst of events.
             self.waiting.shrink_to(16);
         }
         Some(event)
     }
 
-    /// Returns whether the queue contains no event.
+    /// Returns whether the consumer has taken all events.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Returns whether the queue is at least half full.
+    /// Returns whether the queue has reached half of its maximum number of events or bytes.
     pub fn is_half_full(&self) -> bool {
         self.waiting.len() >= MAX_EVENTS / 2 || self.bytes >= MAX_BYTES / 2
     }
 
-    /// Returns how many events were dropped because the consumer did not take them in time.
+    /// Returns the number of events that were dropped because the consumer did not take them in time, since the queue was
+    /// created.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 }
 
-/// Returns whether the queue may drop the event.
+/// Returns whether a full queue may drop the event. `false` for events without which the program would miss a lasting change.
 fn can_be_dropped(event: &Event) -> bool {
     match event {
         Event::Notification(notification) => !matches!(
@@ -122,7 +124,7 @@ fn can_be_dropped(event: &Event) -> bool {
     }
 }
 
-/// Returns the size in bytes of the texts in an event.
+/// Returns the total size of the texts in an event, in bytes.
 fn size(event: &Event) -> usize {
     match event {
         Event::Notification(notification) => notification_size(notification),

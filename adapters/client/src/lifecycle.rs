@@ -1,9 +1,10 @@
-//! [`Lifecycle`]: how far a connection is, and why it has ended.
+//! [`Lifecycle`]: whether a connection is opening, open or ended, and why it has ended.
 
 use mcpwire_core::CloseReason;
 use mcpwire_core::internal::OpeningOutcome;
 
-/// How far a connection is. The events of the engine advance it, and the client does if it restarts the server.
+/// Whether a connection is opening, open or ended. Events of the engine change the state. The client changes it too when it
+/// restarts the server.
 #[derive(Debug, Default)]
 pub enum Lifecycle {
     /// The connection is not open yet.
@@ -11,7 +12,7 @@ pub enum Lifecycle {
     Opening,
     /// The connection is open.
     Open,
-    /// The server has ended when it received `server/discover`. The client is to restart it.
+    /// The server has exited when it received `server/discover`. The client must restart it with a legacy protocol version.
     Restart,
     /// The client is restarting the server.
     Restarting,
@@ -19,20 +20,21 @@ pub enum Lifecycle {
     Ended {
         /// Why it has ended.
         reason: CloseReason,
-        /// Whether it was open before.
+        /// Whether the connection was open before it ended.
         was_open: bool,
     },
 }
 
 impl Lifecycle {
-    /// Ends the connection, unless it has already ended.
+    /// Records that the connection has ended. Does nothing if it had already ended, so that the first reason remains.
     pub fn end(&mut self, reason: CloseReason) {
         if !matches!(self, Lifecycle::Ended { .. }) {
             *self = Lifecycle::Ended { reason, was_open: matches!(self, Lifecycle::Open) };
         }
     }
 
-    /// Returns how the opening has ended. `None` before, and while the server is being restarted.
+    /// Returns how the attempt to open the connection has ended. `None` while the connection is being opened or the server is
+    /// being restarted.
     pub fn opening_outcome(&self) -> Option<OpeningOutcome> {
         match self {
             Lifecycle::Opening | Lifecycle::Restarting => None,
@@ -42,7 +44,7 @@ impl Lifecycle {
         }
     }
 
-    /// Returns why the connection has ended. `None` if it has not.
+    /// Returns why the connection has ended. `None` if it has not ended.
     pub fn close_reason(&self) -> Option<&CloseReason> {
         match self {
             Lifecycle::Ended { reason, .. } => Some(reason),

@@ -1,4 +1,4 @@
-//! [`ConnectOptions`]: the options of a connection.
+//! [`ConnectOptions`]: the options of a connection that do not depend on the server.
 
 use std::fmt;
 use std::future::Future;
@@ -19,13 +19,13 @@ use crate::{
     PanicSource, StderrListener, TraceListener, TraceSource, Transport, lock,
 };
 
-/// The default name of a server that is connected by a pair of streams.
+/// The default name, in messages, of a server that is connected by a pair of streams.
 const STREAM: &str = "stream";
 
 type StderrCallback = Arc<dyn Fn(&str) + Send + Sync>;
 type TraceCallback = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
 
-/// Options of a connection: the client's name, timeouts and limits, handlers for requests of the server, and callbacks.
+/// Options of a connection: the client's name, timeouts and limits, handlers for requests of the server, and other callbacks.
 ///
 /// ```
 /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub mod types { pub use mcpwire_core::ElicitResult; } }
@@ -43,18 +43,20 @@ type TraceCallback = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
 ///     });
 /// ```
 ///
-/// The options can be cloned and used for several connections. The connections then share the callbacks.
+/// The options can be cloned and used for several connections. These connections then share the callbacks.
 ///
 /// # Callbacks
 ///
-/// The task that drives the connection calls the callbacks, in order and without holding a lock. In the blocking client, the
-/// thread that waits for the server does. A callback should return quickly, because it blocks the connection.
+/// The task that drives the connection calls the callbacks, in the order of the events and without holding a lock. In the
+/// blocking client, the thread that waits for the server calls them. A callback should return quickly, because it blocks the
+/// connection.
 ///
-/// A handler may wait: the driving task polls its future together with the connection. See [`ClientHandler`](ClientHandler#rules).
+/// A handler may take long, because the driving task polls its future together with the connection. See
+/// [`ClientHandler`](ClientHandler#rules).
 ///
 /// # Panics
 ///
-/// The connection catches panics in handlers and callbacks of the program, and continues. It calls the handler or callback
+/// The connection catches panics in handlers and callbacks of the program, and continues. It calls the same handler or callback
 /// again for the next event.
 ///
 /// | code that panics | consequence |
@@ -67,9 +69,9 @@ type TraceCallback = Arc<dyn Fn(Direction, &[u8]) + Send + Sync>;
 /// | a token provider, an HTTP client, or `on_request` | the request is not made, and its call fails with the message |
 /// | a callback of a call, such as `on_progress` | the panic reaches the caller; the call is cancelled |
 ///
-/// [`ConnectOptions::on_panic`] is called for each of them except the last two, which the caller receives as an error or a
-/// panic. The server never receives the message of a panic. The panic hook of the standard library runs as usual. In a program
-/// built with `panic = "abort"`, a panic ends the process.
+/// [`ConnectOptions::on_panic`] receives all these panics except those in the last two rows, which the caller receives as an
+/// error or a panic. The server never receives the message of a panic. The panic hook of the standard library runs as usual. In a
+/// program built with `panic = "abort"`, a panic ends the process.
 #[derive(Clone, Default)]
 #[must_use = "options have no effect until they are used"]
 pub struct ConnectOptions {
@@ -84,14 +86,14 @@ pub struct ConnectOptions {
     #[cfg(feature = "http")]
     on_request: Option<crate::http::OnRequest>,
     handlers: Handlers,
-    /// `None` if there are no callbacks for events.
+    /// `None` if the program has set no observers and no callbacks for events.
     hooks: Option<Hooks>,
     launcher: Option<Arc<dyn Launcher>>,
     output_validator: Option<Arc<dyn Validator + Send + Sync>>,
     panics: PanicCallbacks,
 }
 
-/// The options of one connection, for the adapters.
+/// The options of one connection in the form that the clients need. Created by [`ConnectOptions::into_parts`].
 #[doc(hidden)]
 pub struct OptionParts {
     pub config: Config,
@@ -107,22 +109,23 @@ pub struct OptionParts {
 }
 
 impl ConnectOptions {
-    /// Creates options with a configuration of the protocol engine.
+    /// Creates options with this configuration of the protocol engine, such as its limits.
     pub fn new(config: Config) -> Self {
         ConnectOptions { config, ..ConnectOptions::default() }
     }
 
-    /// Returns the configuration of the protocol engine. The timeouts of a server's definition take precedence over its timeouts.
+    /// Returns the configuration of the protocol engine. The timeouts of a server's definition take precedence over those in the
+    /// configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Returns the configuration of the protocol engine, to change settings that have no method here.
+    /// Returns the configuration of the protocol engine, to change settings for which [`ConnectOptions`] has no method.
     pub fn config_mut(&mut self) -> &mut Config {
         &mut self.config
     }
 
-    /// Returns the options of a connection over HTTP.
+    /// Returns the HTTP options, which have an effect on connections over HTTP only.
     #[cfg(feature = "http")]
     #[doc(hidden)]
     pub fn http_options(&self) -> &crate::http::HttpOptions {
@@ -130,55 +133,62 @@ impl ConnectOptions {
     }
 
     crate::setters! {
-        /// Sets the client's name and version, which are sent to the server.
+        /// Sets the name and version with which this program introduces itself to the server.
         fn client_info(name: impl Into<String>, version: impl Into<String>)
             => config.client_info = Implementation::new(name, version);
 
-        /// Sets the protocol versions that the client accepts.
+        /// Sets the protocol versions that the client accepts. Default: all versions.
         fn negotiate(negotiate: Negotiate) => config.negotiate = negotiate;
 
-        /// Sets the maximum time that a request waits for a response or a progress notification ([`Config::request_timeout`]).
+        /// Sets the maximum time that a request waits for a response or for the next progress notification
+        /// ([`Config::request_timeout`]). Default: 30 s.
         fn timeout(timeout: Duration) => config.request_timeout = timeout;
 
-        /// Sets the maximum total duration of a request, regardless of progress ([`Config::total_timeout`]).
+        /// Sets the maximum total duration of a request, even if the server reports progress ([`Config::total_timeout`]).
+        /// Default: 1 h.
         fn total_timeout(timeout: Duration) => config.total_timeout = timeout;
 
-        /// Sets the maximum time for opening the connection ([`Config::connect_timeout`]).
+        /// Sets the maximum time to start the server and to open the connection ([`Config::connect_timeout`]). Default: 60 s.
         fn connect_timeout(timeout: Duration) => config.connect_timeout = timeout;
 
-        /// Sets the maximum size of a received message, in bytes ([`Config::max_message`]).
+        /// Sets the maximum size of a received message, in bytes ([`Config::max_message`]). Default: 64 MiB. Larger messages are
+        /// discarded.
         fn max_message_bytes(bytes: usize) => config.max_message = bytes;
 
-        /// Sets the minimum level of the log messages that a modern server sends ([`Config::log_level`]).
+        /// Sets the minimum level of the log messages that a modern server (from revision 2026-07-28) sends
+        /// ([`Config::log_level`]). By default, such a server sends none.
         fn log_level(level: LoggingLevel) => config.log_level = Some(level);
     }
 
-    /// Allows calls of tools that require a task. The call waits for the result of the task ([`Config::follow_tasks`]).
+    /// Allows calls of tools that the server executes only as tasks. Such a call waits for the result of its task
+    /// ([`Config::follow_tasks`]).
     ///
-    /// Without this option, a call of a tool that requires a task fails at once, unless the call itself requests a task.
-    /// [`Config::declare_tasks`] allows the server to turn any call into a task.
+    /// Without this option, such a call fails at once, unless the call itself requests a task. To allow the server to turn any
+    /// call into a task, use [`Config::declare_tasks`].
     pub fn follow_tasks(mut self) -> Self {
         self.config.follow_tasks();
         self
     }
 
     crate::setters! {
-        /// Sets the name, in errors and for handlers, of a server that is connected by a pair of streams. Default: `stream`.
+        /// Sets the name of a server that is connected by a pair of streams, for errors and handlers. Default: `stream`.
         ///
         /// For a server with a definition, set [`McpServerDef::name`] instead.
         fn name(name: impl Into<String>) => name = Some(name.into().into());
 
-        /// Sets the durations of the steps of the shutdown.
+        /// Sets how long the server's process may continue to run after each step of its shutdown.
         fn grace_periods(grace_periods: GracePeriods) => grace_periods = grace_periods;
 
-        /// Sets the options of a connection over HTTP. They have no effect on other connections.
+        /// Sets the options of a connection over HTTP, such as the HTTP client and the access token. They have no effect on other
+        /// connections.
         #[cfg(feature = "http")]
         fn http(http: crate::http::HttpOptions) => http = http;
 
         /// Sets the callback that adds headers to each HTTP request, right before the request is sent.
         ///
-        /// [`HttpOptions::token`](crate::http::HttpOptions::token) replaces an `Authorization` header of the callback. When the callback
-        /// sets another value of that header, cached responses that are not public are no longer used. If the callback panics, the request is not sent and fails with the message of the panic.
+        /// [`HttpOptions::token`](crate::http::HttpOptions::token) replaces an `Authorization` header that the callback sets.
+        /// When the callback sets another value of that header, the client no longer uses the private responses that it has
+        /// cached. If the callback panics, the request is not sent and fails with the message of the panic.
         ///
         /// ```
         /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; }
@@ -194,24 +204,29 @@ impl ConnectOptions {
         fn on_request(f: impl Fn(&crate::http::CallInfo, &mut crate::http::RequestHead<'_>) + Send + Sync + 'static)
             => on_request = Some(Arc::new(f));
 
-        /// Sets the object or closure that starts servers in another way than as a local process.
+        /// Sets the object or closure that starts the server, for example in a container or over ssh. Default: the client starts
+        /// a local process.
         ///
         /// It has no effect on connections over HTTP or over a pair of streams.
         fn launcher(launcher: impl Launcher) => launcher = Some(Arc::new(launcher));
 
-        /// Sets the validator of the structured content of tool results. `mcpwire::jsonschema::JsonSchema` is one. Default: none.
+        /// Sets the validator that checks the structured content of tool results against the tool's output schema, such as
+        /// `mcpwire::jsonschema::JsonSchema`. Default: none, and results are not checked.
         ///
-        /// The specification recommends to validate results (2026-07-28, server/tools, "Output Schema"); a client does it only with a
-        /// validator, because that costs time for each result and adds dependencies. Each call of a tool that has an output schema in
-        /// the loaded list then fails with [`CallError::Structured`](mcpwire_core::CallError::Structured) if the structured content is
-        /// missing or does not match, or if the schema cannot be used. Results of tools that failed are not checked. Neither are calls
-        /// that ask for the unchanged result (`raw`), and results of tasks that are taken by the task's id.
+        /// The specification recommends to validate results (2026-07-28, server/tools, "Output Schema"). The client has no
+        /// validator by default, because validation takes time for each result and adds dependencies.
         ///
-        /// The error contains neither the text nor the content of the result. A program that wants them in spite of a mismatch, for
-        /// example to show them to a model, sets no validator, and calls [`Tool::check_output`](mcpwire_core::Tool::check_output) on
-        /// the result.
+        /// With a validator, the client checks the result of each tool that has an output schema in the loaded tool list. The
+        /// call fails with [`CallError::Structured`](mcpwire_core::CallError::Structured) if the structured content is missing or
+        /// does not match, or if the schema cannot be used. The client does not check results of tools that failed, results that
+        /// the program requests unchanged (`raw`), and results of tasks that the program requests by the task's id.
         ///
-        /// The task that waits for the call validates, without holding a lock. A panic of the validator reaches it.
+        /// The error contains neither the text nor the content of the result. A program that needs an invalid result, for example
+        /// to show it to a model, should set no validator, and call [`Tool::check_output`](mcpwire_core::Tool::check_output)
+        /// itself.
+        ///
+        /// The task that waits for the call runs the validator, without holding a lock. A panic in the validator reaches that
+        /// task.
         ///
         /// ```
         /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub mod types { pub use mcpwire_core::{Json, ValidationError,
@@ -235,9 +250,9 @@ impl ConnectOptions {
             => output_validator = Some(Arc::new(validator));
     }
 
-    /// Sets the callback for lines that the server writes to standard error. It receives each line without its line break.
+    /// Sets the callback that receives each line that the server writes to standard error, without its line break.
     ///
-    /// The line may contain control characters: use [`printable`](mcpwire_core::printable) to show it in a terminal.
+    /// A line may contain control characters. To show it in a terminal, use [`printable`](mcpwire_core::printable).
     #[doc(alias = "StderrHandler")]
     pub fn stderr(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
         let f = Mutex::new(f);
@@ -245,7 +260,8 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the callback for messages on the wire. It receives each message without its line break.
+    /// Sets the callback that receives each sent and received message, for debugging. Messages have no line break, and may
+    /// contain secrets.
     #[doc(alias = "MessageObserver")]
     pub fn trace(mut self, f: impl FnMut(Direction, &[u8]) + Send + 'static) -> Self {
         let f = Mutex::new(f);
@@ -255,9 +271,11 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the source of the trace contexts that requests carry in `_meta`. `mcpwire::opentelemetry` has a source.
+    /// Sets the function that returns the current trace context (W3C `traceparent`), which requests then carry in `_meta`.
+    /// `mcpwire::opentelemetry` has such a function.
     ///
-    /// The task that sends a request calls the source, unless the `_meta` of the request already contains `traceparent`.
+    /// The task that sends a request calls the function. A `traceparent` that the `_meta` of the request already contains takes
+    /// precedence.
     pub fn trace_context(mut self, source: TraceSource) -> Self {
         self.trace_context = Some(source);
         self
@@ -265,7 +283,8 @@ impl ConnectOptions {
 
     /// Sets the object that answers requests of the server and receives its notifications. Replaces an earlier object.
     ///
-    /// Handlers that are set with [`ConnectOptions::on_elicitation`] and the other methods take precedence over it.
+    /// Closures for one kind of request, such as [`ConnectOptions::on_elicitation`], and handlers that [`ConnectOptions::answer`]
+    /// has added take precedence over this object.
     pub fn handler(mut self, handler: impl ClientHandler) -> Self {
         let handler: Arc<dyn AnyClientHandler> = Arc::new(handler);
         self.handlers.object = Some(Arc::clone(&handler));
@@ -276,9 +295,9 @@ impl ConnectOptions {
     /// Sets the handler that asks the user to fill in a form, and declares the capability `elicitation.form` (2026-07-28,
     /// client/elicitation).
     ///
-    /// The client adds the defaults of the form to the answer, and validates the answer. It reports an invalid answer to
-    /// [`ConnectOptions::on_answer_error`], and refuses the request. Show the user which server asks, and allow the user to
-    /// decline.
+    /// The client adds the default values of the form to the answer, and validates the answer. If the answer is invalid, the
+    /// client reports this to [`ConnectOptions::on_answer_error`] and refuses the request. The handler should show the user which
+    /// server asks, and allow the user to decline.
     ///
     /// ```
     /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub mod types { pub use mcpwire_core::ElicitResult; } }
@@ -307,8 +326,8 @@ impl ConnectOptions {
     /// Sets the handler that asks the user to visit a URL, and declares the capability `elicitation.url` (from revision
     /// 2025-11-25).
     ///
-    /// Show the whole URL, and open it only if the user consents. [`ElicitAction::Accept`] means that the user consents, not
-    /// that the interaction is complete.
+    /// The handler should show the whole URL, and open it only if the user consents. [`ElicitAction::Accept`] means that the user
+    /// consents, not that the interaction is complete.
     pub fn on_url_elicitation<F>(
         mut self,
         handler: impl Fn(ElicitUrl, HandlerContext) -> F + Send + Sync + 'static,
@@ -323,10 +342,10 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the handler that requests a message from a language model, and declares the capability `sampling` (2026-07-28,
-    /// client/sampling, deprecated).
+    /// Sets the handler that generates a message with a language model for the server, and declares the capability `sampling`
+    /// (2026-07-28, client/sampling, deprecated).
     ///
-    /// This declares no support for tools. To declare it, use
+    /// This does not declare that the language model can use tools. To declare that, use
     /// [`ClientCapabilities::with_sampling`](mcpwire_core::ClientCapabilities::with_sampling).
     pub fn on_sampling<F>(
         mut self,
@@ -342,14 +361,14 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the root directories that the server may list, and declares the capability `roots` (2026-07-28, client/roots,
-    /// deprecated). The client's `set_roots` changes them later.
+    /// Sets the root directories that the server may request, and declares the capability `roots` (2026-07-28, client/roots,
+    /// deprecated). To replace the directories later, use the client's method `set_roots`.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.handlers.roots = Some(roots.into_iter().collect());
         self
     }
 
-    /// Adds a handler for requests with these methods. It replaces earlier handlers of the same methods.
+    /// Adds a handler that answers the server's requests with these methods. It replaces earlier handlers of the same methods.
     ///
     /// Handlers for one kind of request, such as [`ConnectOptions::on_elicitation`], take precedence. For a method of the
     /// specification, this declares the capability that the method requires, unless [`Config::capabilities`] contain it.
@@ -374,22 +393,22 @@ impl ConnectOptions {
         let handler = Arc::new(handler);
         let handler: Handler<ServerRequest> = Arc::new(move |request, context| {
             let handler = Arc::clone(&handler);
-            // The future owns the handler, from which `handle` borrows.
+            // The future must own the handler, because `handle` borrows it.
             Box::pin(async move { handler.handle(request, context).await })
         });
         self.handlers.methods.push((methods, handler));
         self
     }
 
-    /// Sets the callback for requests of the server that failed: the handler refused or panicked, or its answer was invalid.
+    /// Sets the callback that is told when a handler refuses a request of the server, panics, or returns an invalid answer.
     ///
-    /// The server receives the same error, without the message of a panic.
+    /// The callback receives the same error as the server. Only the callback receives the message of a panic.
     pub fn on_answer_error(mut self, f: impl Fn(&ServerRequest, &RpcError) + Send + Sync + 'static) -> Self {
         self.handlers.on_error = Some(Arc::new(f));
         self
     }
 
-    /// Sets the callback for the notifications of the server.
+    /// Sets the callback that receives the notifications of the server.
     ///
     /// ```
     /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; pub use mcpwire_core::Notification; }
@@ -409,24 +428,23 @@ impl ConnectOptions {
         self
     }
 
-    /// Sets the callback for invalid messages of the server. It receives the beginning of each message, without control
-    /// characters.
+    /// Sets the callback that receives the beginning of each invalid message of the server, without control characters.
     pub fn on_invalid_message(mut self, f: impl FnMut(&str) + Send + 'static) -> Self {
         let f = Mutex::new(f);
         self.hooks().on_invalid_message = Some(Arc::new(move |excerpt| lock(&f)(excerpt)));
         self
     }
 
-    /// Adds an object that observes the connection and its requests. Observers are called in the order in which they were
-    /// added.
+    /// Adds an object that observes the connection and its requests, for logs, metrics and spans. Observers are called in the
+    /// order in which they were added.
     pub fn observer(mut self, observer: impl Observer) -> Self {
         self.hooks().observers.push(Arc::new(observer));
         self
     }
 
-    /// Adds a callback for panics in the program's handlers and callbacks: see [Panics](ConnectOptions#panics).
+    /// Adds a callback that receives each panic in the program's handlers and callbacks: see [Panics](ConnectOptions#panics).
     ///
-    /// Any thread may call it. A panic in the callback itself is ignored.
+    /// Any thread may run the callback. A panic in the callback itself is ignored.
     ///
     /// ```
     /// # mod mcpwire { pub use mcpwire_client::ConnectOptions; }
@@ -439,7 +457,7 @@ impl ConnectOptions {
         self
     }
 
-    /// Returns the callback that [`ConnectOptions::stderr`] has set.
+    /// Returns the callback that [`ConnectOptions::stderr`] has set, so that a program can call it too. `None` if there is none.
     pub fn stderr_callback(&self) -> Option<impl Fn(&str) + Send + Sync + 'static> {
         let f = self.stderr.clone()?;
         Some(move |line: &str| f(line))
@@ -449,7 +467,7 @@ impl ConnectOptions {
         self.hooks.get_or_insert_default()
     }
 
-    /// Converts the options for one connection. `definition` is `None` for a pair of streams.
+    /// Converts the options to the form that the clients need for one connection. `definition` is `None` for a pair of streams.
     #[doc(hidden)]
     pub fn into_parts(self, definition: Option<Arc<McpServerDef>>, transport: Transport, clock: Clock) -> OptionParts {
         let ConnectOptions {
@@ -475,7 +493,7 @@ impl ConnectOptions {
         };
         handlers.declare(&mut config);
         let handlers = Arc::new(ConnectionHandlers::new(handlers, Arc::clone(&name), panics.clone()));
-        // A subscriber of `tracing` needs hooks even if the program has set no callbacks.
+        // A connection needs hooks for a subscriber of `tracing`, even if the program has set no callbacks.
         #[cfg(feature = "tracing")]
         let hooks = hooks.or_else(|| crate::tracing::has_subscriber().then(Hooks::default));
         let hooks =
@@ -520,8 +538,8 @@ impl ConnectOptions {
 }
 
 impl OptionParts {
-    /// Returns the HTTP client of the connection, which calls the program's callbacks. If the options contain no HTTP client,
-    /// `default` creates it.
+    /// Returns the HTTP client to use for the connection. It adds the credentials of the authorizer, and calls `on_request` and
+    /// the observers. If the program has set no HTTP client, `default` creates one.
     ///
     /// # Errors
     /// If `default` fails, or if the client does not apply a setting of the definition.

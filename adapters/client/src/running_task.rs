@@ -1,9 +1,9 @@
-//! The macro `running_task` defines the types `RunningTask` and `TaskOrResult` of all clients.
+//! The macro `running_task` defines `RunningTask`, a handle to a task on the server, and `TaskOrResult` for each client.
 
-/// Defines `RunningTask`, a handle to a task that a server executes, and `TaskOrResult`, the outcome of a call.
+/// Defines `RunningTask`, a handle to a task that a server executes, and `TaskOrResult`, the outcome of a tool call.
 ///
-/// The word before `RunningTask` says what its methods are: `async` functions, or `blocking` ones. The generic parameter is
-/// the runtime of an async client, or the lifetime of a borrowed client. The attributes are an example.
+/// The word before `RunningTask` selects `async` or `blocking` methods. The generic parameter is the runtime of an async client,
+/// or the lifetime of a borrowed client. The attributes contain an example for the documentation.
 ///
 /// The client needs the methods `request`, `caller_options` and `run_reporting`.
 #[doc(hidden)]
@@ -14,7 +14,7 @@ macro_rules! running_task {
             @define [async] [.await] $generic [$Client] [$(#[$example])*]
             ///
             /// # Cancel safety
-            /// Dropping the future before its end does not affect the task. A later call waits again.
+            /// Dropping the future before its end does not affect the task. The method can be called again to continue to wait.
         }
     };
     ($(#[$example:meta])* blocking RunningTask<$generic:tt> { client: $Client:ty }) => {
@@ -24,16 +24,16 @@ macro_rules! running_task {
         @define [$($async:tt)?] [$($await:tt)*] $generic:tt [$Client:ty] [$(#[$example:meta])*]
         $(#[$cancel_safety:meta])*
     ) => {
-        /// The result of a call, or the task that the server has created for the call.
+        /// The outcome of a tool call: its result, or a handle to the task that the server has created for the call.
         pub enum TaskOrResult<$generic> {
             /// The server has returned the result without creating a task.
             Done(Box<$crate::protocol::CallToolResult>),
-            /// The server executes the call as a task.
+            /// The server executes the call as a task, which may still be running.
             Task(RunningTask<$generic>),
         }
 
         impl<$generic> TaskOrResult<$generic> {
-            /// Returns the result. If there is a task, waits for its result.
+            /// Returns the result of the call. If the server has created a task, waits for the result of the task.
             pub $($async)? fn wait(self) -> Result<$crate::protocol::CallToolResult, $crate::Error> {
                 match self {
                     TaskOrResult::Done(result) => Ok(*result),
@@ -41,7 +41,7 @@ macro_rules! running_task {
                 }
             }
 
-            /// Returns the handle to store, or `None` if there is no task.
+            /// Returns the handle of the task, which a program can store to resume the task later. `None` if there is no task.
             pub fn handle(&self) -> Option<&$crate::protocol::TaskHandle> {
                 match self {
                     TaskOrResult::Done(_) => None,
@@ -49,7 +49,7 @@ macro_rules! running_task {
                 }
             }
 
-            /// Returns the task, or the result if there is no task.
+            /// Returns the task, or the result of the call as `Err` if there is no task.
             pub fn into_task(self) -> Result<RunningTask<$generic>, $crate::protocol::CallToolResult> {
                 match self {
                     TaskOrResult::Done(result) => Err(*result),
@@ -69,8 +69,8 @@ macro_rules! running_task {
 
         /// A handle to a task that a server executes.
         ///
-        /// The end of a wait, and dropping this value, do not affect the task. A program that stores the
-        /// [`TaskHandle`](crate::protocol::TaskHandle) can resume the task, over this connection or another one.
+        /// Dropping this value does not affect the task, and neither does a wait that times out. A program that stores the
+        /// [`TaskHandle`](crate::protocol::TaskHandle) can wait for the task later, over this connection or another connection.
         ///
         $(#[$example])*
         pub struct RunningTask<$generic> {
@@ -84,30 +84,31 @@ macro_rules! running_task {
                 RunningTask { client, handle, options: $crate::protocol::RequestOptions::new() }
             }
 
-            /// Returns the id of the task.
+            /// Returns the id that the server has given to the task.
             pub fn id(&self) -> &str {
                 &self.handle.task_id
             }
 
-            /// Returns the handle to store, for use with [`McpClient::task`] later. Each status of the task updates the handle.
+            /// Returns the handle of the task. A program can store it, and pass it to [`McpClient::task`] later. The handle is
+            /// updated with each status of the task.
             pub fn handle(&self) -> &$crate::protocol::TaskHandle {
                 &self.handle
             }
 
-            /// Converts the task to its handle.
+            /// Converts the task to its handle, for a program that stores the handle.
             pub fn into_handle(self) -> $crate::protocol::TaskHandle {
                 self.handle
             }
 
             $crate::option_setters! {
-                /// Sets the timeout of each request about the task.
+                /// Sets the timeout of each request about the task, such as a request for its status.
                 fn timeout(timeout: ::std::time::Duration);
 
                 /// Sets the maximum time that [`RunningTask::wait`] waits for the end of the task.
                 fn total_timeout(timeout: ::std::time::Duration);
             }
 
-            /// Requests the status of the task.
+            /// Requests the current status of the task from the server.
             #[doc(alias = "tasks/get")]
             pub $($async)? fn status(&mut self) -> Result<$crate::protocol::Task, $crate::Error> {
                 let params = $crate::protocol::TaskParams { task_id: &self.handle.task_id };
@@ -116,10 +117,10 @@ macro_rules! running_task {
                 Ok(task)
             }
 
-            /// Waits for the result of the task, which is the result of the call.
+            /// Waits for the result of the task, which is the result of the tool call.
             ///
-            /// The client polls the task at the interval that the server suggests. Handlers answer the input requests of the
-            /// task.
+            /// The client polls the task at the interval that the server suggests. If the task requires input, the program's
+            /// handlers provide it.
             ///
             /// # Errors
             /// If the task has failed or was cancelled, if its status cannot be requested, or if it does not end in time.
@@ -132,7 +133,7 @@ macro_rules! running_task {
             /// Waits for the result of the task, and calls `on_status` whenever the status of the task has changed.
             ///
             /// # Errors
-            /// As [`RunningTask::wait`].
+            /// The same as for [`RunningTask::wait`].
             $(#[$cancel_safety])*
             #[doc(alias = "tasks/result")]
             pub $($async)? fn wait_with(
@@ -153,7 +154,7 @@ macro_rules! running_task {
                 self.client.run_reporting(follow, &mut on_report)$($await)*
             }
 
-            /// Requests the cancellation of the task. The server may need time, or may complete the task nevertheless.
+            /// Asks the server to cancel the task. The server may need time for this, or may complete the task nevertheless.
             #[doc(alias = "tasks/cancel")]
             pub $($async)? fn cancel(&mut self) -> Result<(), $crate::Error> {
                 let params = $crate::protocol::TaskParams { task_id: &self.handle.task_id };
@@ -161,10 +162,10 @@ macro_rules! running_task {
                 cancelled.map(drop)
             }
 
-            /// Sends the input that the task requires: an object of answers by the names in
-            /// [`Task::input_requests`](crate::protocol::Task::input_requests). Requires revision 2026-07-28.
+            /// Sends the input that the task requires (from revision 2026-07-28). `input_responses` is an object that contains an
+            /// answer for each name in [`Task::input_requests`](crate::protocol::Task::input_requests).
             ///
-            /// [`RunningTask::wait`] does this automatically. A task of an earlier revision sends requests to the client
+            /// [`RunningTask::wait`] does this automatically. In earlier revisions, the server sends a request to the client
             /// instead.
             #[doc(alias = "tasks/update")]
             pub $($async)? fn update(&mut self, input_responses: &$crate::protocol::Json) -> Result<(), $crate::Error> {

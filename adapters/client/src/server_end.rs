@@ -1,4 +1,4 @@
-//! How a server and its connection have ended: [`Exit`], [`ProcessReport`] and [`ConnectionEnd`].
+//! [`Exit`], [`ProcessReport`] and [`ConnectionEnd`]: describe how a server's process and its connection have ended.
 
 use std::fmt;
 
@@ -8,14 +8,15 @@ use mcpwire_core::CloseReason;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exit {
-    /// The exit code. `None` if a signal ended the process.
+    /// The exit code. `None` if a signal ended the process, or if the code is unknown.
     pub code: Option<i32>,
-    /// The number of the signal that ended the process.
+    /// The number of the signal that ended the process. `None` if the process exited by itself.
     pub signal: Option<i32>,
 }
 
 impl Exit {
-    /// Creates an exit status from an exit code or the number of a signal.
+    /// Creates an exit status from an exit code or a signal number. If both are `None`, the process exited and its status is
+    /// unknown.
     pub fn new(code: Option<i32>, signal: Option<i32>) -> Self {
         Exit { code, signal }
     }
@@ -39,7 +40,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// Returns the name of a signal whose number is the same on all Unix systems.
+/// Returns the name of a signal. Returns `None` for signals whose number differs between Unix systems.
 fn signal_name(signal: i32) -> Option<&'static str> {
     Some(match signal {
         1 => "SIGHUP",
@@ -58,7 +59,7 @@ fn signal_name(signal: i32) -> Option<&'static str> {
     })
 }
 
-/// The exit status and last output of a server's process, as part of an error.
+/// The exit status of a server's process and its last output on standard error, which explain an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessReport {
     exit: Option<Exit>,
@@ -71,19 +72,19 @@ impl ProcessReport {
         ProcessReport { exit, stderr_tail: stderr_tail.into() }
     }
 
-    /// Returns the exit status of the process. `None` if it is still running.
+    /// Returns the exit status of the process. `None` if the process is still running.
     pub fn exit(&self) -> Option<Exit> {
         self.exit
     }
 
-    /// Returns the last lines on standard error: at most 12 lines and 2 KiB, without control characters.
+    /// Returns the last lines that the process wrote to standard error: at most 12 lines and 2 KiB, without control characters.
     pub fn stderr_tail(&self) -> &str {
         &self.stderr_tail
     }
 }
 
 impl fmt::Display for ProcessReport {
-    /// Formats the report as the end of an error message, starting with `; `.
+    /// Formats the report to follow an error message, so it starts with `; `.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.exit {
             Some(exit) => write!(f, "; its process {exit}")?,
@@ -100,7 +101,7 @@ impl fmt::Display for ProcessReport {
     }
 }
 
-/// Why a connection has ended, and the state of the server's process.
+/// Why a connection has ended, with the exit status and last output of the server's process.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConnectionEnd {
@@ -111,7 +112,7 @@ pub struct ConnectionEnd {
 }
 
 impl ConnectionEnd {
-    /// Creates a connection end.
+    /// Creates the description of the end of a connection. `process` is `None` for a connection without a process.
     pub fn new(reason: CloseReason, process: Option<Box<ProcessReport>>) -> Self {
         ConnectionEnd { reason, process }
     }

@@ -1,24 +1,24 @@
-//! [`ReadStream`] and [`WriteStream`]: the streams of any runtime.
+//! [`ReadStream`] and [`WriteStream`]: the byte streams of a connection, for any runtime.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A byte stream of any runtime that a client reads.
+/// An asynchronous byte stream from which a client reads, independent of the runtime.
 ///
 /// With the feature `futures-io`, all types that implement `futures_io::AsyncRead` implement this trait.
 pub trait ReadStream {
-    /// Reads into `buf`, and returns the number of bytes that were read, or 0 at the end of the stream. If no byte is
-    /// available, wakes the task of `cx` when there is one.
+    /// Reads into `buf`, and returns the number of bytes that were read, or 0 at the end of the stream. If no byte is available,
+    /// returns `Pending`, and wakes the task of `cx` when a byte may be available.
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>>;
 }
 
-/// A byte stream of any runtime that a client writes.
+/// An asynchronous byte stream to which a client writes, independent of the runtime.
 ///
 /// With the feature `futures-io`, all types that implement `futures_io::AsyncWrite` implement this trait.
 pub trait WriteStream {
-    /// Writes a part of `buf`, and returns the number of bytes that were written. If the stream is full, wakes the task
-    /// of `cx` when there is room.
+    /// Writes the first bytes of `buf`, and returns the number of bytes that were written. If the stream is full, returns
+    /// `Pending`, and wakes the task of `cx` when there is room.
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>>;
 
     /// Sends all bytes that the stream has buffered.
@@ -50,8 +50,8 @@ impl<S: futures_io::AsyncWrite> WriteStream for S {
     }
 }
 
-/// A boxed [`ReadStream`].
+/// A boxed [`ReadStream`], so that streams of different runtimes have one type.
 pub type Reader = Pin<Box<dyn ReadStream + Send>>;
 
-/// A boxed [`WriteStream`].
+/// A boxed [`WriteStream`], so that streams of different runtimes have one type.
 pub type Writer = Pin<Box<dyn WriteStream + Send>>;

@@ -1,4 +1,4 @@
-//! [`TracingObserver`]: emits spans and events of the `tracing` crate. Part of the feature `tracing`.
+//! [`TracingObserver`]: emits spans and events of the `tracing` crate for connections and requests (feature `tracing`).
 //!
 //! | target | level | spans and events |
 //! |---|---|---|
@@ -9,8 +9,8 @@
 //! | | debug | the success of a request, and each further attempt |
 //! | | warn | the failure of a request |
 //!
-//! The events of a connection go to the subscriber of the thread that opens it, those of a request to the subscriber of the thread
-//! that sends it. A connection that is opened without a subscriber emits nothing.
+//! The events of a connection go to the subscriber of the thread that opens the connection. The span and events of a request go
+//! to the subscriber of the thread that sends the request. A connection that is opened without a subscriber emits nothing.
 //!
 //! Spans and events never contain arguments, results, headers, URIs, or the content of messages.
 
@@ -31,29 +31,29 @@ use crate::trace_context::{CallSite, current_subscriber};
 const CONNECTION: &str = "mcpwire::connection";
 const REQUEST: &str = "mcpwire::request";
 
-/// Maximum length of a text from the server in an event, in characters.
+/// Maximum length of a text from the server in a span or event, in characters. A longer text is truncated.
 const MAX_TEXT: usize = 200;
 
-/// Returns whether this thread has a subscriber. Without a subscriber, the feature costs a connection nothing.
+/// Returns whether this thread has a `tracing` subscriber. Without a subscriber, connections do not record their events.
 pub(crate) fn has_subscriber() -> bool {
     !dispatcher::get_default(Dispatch::is::<NoSubscriber>)
 }
 
-/// Calls `f` with this subscriber as the current one. Without a subscriber, `f` uses the one of the calling thread.
+/// Calls `f` while `subscriber` is the current subscriber. If `subscriber` is none, the subscriber of the calling thread remains.
 fn emit<T>(subscriber: &Dispatch, f: impl FnOnce() -> T) -> T {
     if subscriber.is::<NoSubscriber>() { f() } else { dispatcher::with_default(subscriber, f) }
 }
 
-/// Emits the spans and events of one connection.
+/// An [`Observer`] that emits the `tracing` spans and events of one connection.
 pub(crate) struct TracingObserver {
     /// The subscriber of the thread that opened the connection.
     subscriber: Dispatch,
-    /// The spans of the requests in flight.
+    /// The span of each request in flight, with the subscriber that has created it.
     requests: Mutex<HashMap<RequestKey, CallSite>>,
 }
 
 impl TracingObserver {
-    /// Creates the observer of a connection that is being opened, or `None` if there is no subscriber.
+    /// Creates the observer of a connection that is being opened. Returns `None` if this thread has no subscriber.
     pub(crate) fn new() -> Option<Self> {
         has_subscriber().then(|| TracingObserver { subscriber: current_subscriber(), requests: Mutex::default() })
     }
@@ -139,7 +139,7 @@ impl Observer for TracingObserver {
             }
             ConnectionEvent::Restarting => info!(target: CONNECTION, %server, "restarting as a legacy server"),
             ConnectionEvent::SessionReestablished => info!(target: CONNECTION, %server, "session re-established"),
-            // Omits the excerpt, because it may contain a result.
+            // Omits the beginning of the message, because it may contain a result.
             ConnectionEvent::InvalidMessage { .. } => warn!(target: CONNECTION, %server, "received an invalid message"),
             ConnectionEvent::ServerRequestRefused { method } => {
                 debug!(target: CONNECTION, %server, method = excerpt(method), "refused a request of the server");
@@ -167,7 +167,7 @@ fn transport_name(transport: Transport) -> &'static str {
     }
 }
 
-/// Returns the outcome as a text with few possible values, for use as a label.
+/// Returns the outcome of a request as a short text, such as `ok`. There are few different texts, so they can be metric labels.
 fn outcome_name(outcome: &RequestOutcome) -> String {
     match outcome {
         RequestOutcome::Ok => "ok".into(),
@@ -177,7 +177,7 @@ fn outcome_name(outcome: &RequestOutcome) -> String {
     }
 }
 
-/// Returns the beginning of a text, without control characters.
+/// Returns the first [`MAX_TEXT`] characters of a text, without control characters.
 fn excerpt(text: &str) -> String {
     printable(text).to_string().chars().take(MAX_TEXT).collect()
 }

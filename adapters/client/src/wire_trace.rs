@@ -1,6 +1,6 @@
-//! [`Tracer`]: splits the bytes on the wire into messages for a listener.
+//! [`Tracer`]: splits the sent and received bytes into messages, for the callback that `ConnectOptions::trace` sets.
 
-/// The direction of a message.
+/// Whether a message or bytes were sent or received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From this client to the server.
@@ -9,28 +9,28 @@ pub enum Direction {
     Received,
 }
 
-/// A callback that receives each message on the wire, without its line break.
+/// A callback that receives each sent and received message, without its line break.
 pub type TraceListener = Box<dyn FnMut(Direction, &[u8]) + Send>;
 
 /// Maximum length of a traced message, in bytes. A longer message is truncated.
 const MAX_LINE: usize = 64 << 20;
 
-/// Splits the bytes on the wire into messages, and calls a listener with each.
+/// Splits the sent and received bytes into messages, and calls a listener with each message.
 pub struct Tracer {
     listener: TraceListener,
-    /// The beginning of a message whose end was not sent yet.
+    /// The first bytes of a message that is being sent.
     sent: Vec<u8>,
-    /// The beginning of a message whose end has not arrived.
+    /// The first bytes of a message that is being received.
     received: Vec<u8>,
 }
 
 impl Tracer {
-    /// Creates a tracer that calls this listener.
+    /// Creates a tracer that calls this listener with each message.
     pub fn new(listener: TraceListener) -> Self {
         Tracer { listener, sent: Vec::new(), received: Vec::new() }
     }
 
-    /// Calls the listener with the messages that these bytes complete.
+    /// Takes the next sent or received bytes, and calls the listener with each message that is now complete.
     pub fn push(&mut self, direction: Direction, bytes: &[u8]) {
         let line = match direction {
             Direction::Sent => &mut self.sent,
@@ -44,7 +44,7 @@ impl Tracer {
                 if !text.is_empty() {
                     (self.listener)(direction, text);
                 }
-                // Frees the buffer: the message may have been large.
+                // Frees the buffer, because the message may have been large.
                 *line = Vec::new();
             }
         }
