@@ -57,7 +57,7 @@ pub trait Observer: Send + Sync + 'static {
         None
     }
 
-    /// Called when the client begins to open a connection, before the server is started.
+    /// Called when the client begins to open a connection.
     fn connecting(&self, connection: &ConnectionInfo) {
         let _ = connection;
     }

@@ -1,4 +1,4 @@
-//! [`Client`]: the HTTP client.
+//! [`Client`]: sends HTTP requests on pooled connections, and follows redirects.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,20 +20,21 @@ use crate::pool::{BodyReader, Pool};
 use crate::proxy::Proxies;
 use crate::tls::Tls;
 
-/// Maximum number of requests in flight on an HTTP/2 connection. 1,024: more than the limit of most servers (100 to 250), at which
-/// further requests wait.
+/// Maximum number of requests in flight on an HTTP/2 connection. 1,024: most servers have a lower limit (100 to 250), at which
+/// hyper lets further requests wait.
 const MAX_HTTP2_REQUESTS: usize = 1024;
 
-/// Minimum for [`ClientOptions::max_head`], in bytes: hyper needs a buffer of 8 KiB.
+/// Minimum of [`ClientOptions::max_head`], in bytes. 8 KiB: hyper does not accept a smaller buffer.
 const MIN_HEAD: usize = 8 * 1024;
 
-/// An HTTP client on any runtime, with a connection pool.
+/// An HTTP client for any runtime. It reuses connections, and uses HTTP/2 if the server supports it.
 pub struct Client {
     pool: Arc<Pool>,
 }
 
 impl Client {
-    /// Creates a client on this runtime. Without a proxy in the options, it reads the proxy variables of the environment now.
+    /// Creates a client for this runtime. If the options contain no proxy and no Unix socket, reads the proxy variables of the
+    /// environment, such as `HTTPS_PROXY`.
     ///
     /// # Errors
     /// If a certificate or key of the options is invalid or cannot be read.
@@ -71,7 +72,7 @@ impl HttpClient for Client {
     }
 }
 
-/// Sends a request with this body, and follows redirects to the same origin.
+/// Sends the request `exchange` with this body. Follows redirects to the same origin, if the exchange allows redirects.
 async fn send(pool: &Arc<Pool>, exchange: &Exchange, body: Bytes) -> Result<HttpResponse, Failure> {
     let Exchange { verb, uri, headers, follow_redirects, public_addresses_only, .. } = exchange;
     let mut url = Cow::Borrowed(&**uri);
@@ -110,14 +111,14 @@ fn request(
         let name = name.as_ref();
         let invalid = || not_made(format!("invalid header `{name}`"));
         let mut value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| invalid())?;
-        // Keeps the value out of the compression table of HTTP/2, where an attacker could guess it.
+        // Keeps the value out of the compression table of HTTP/2, because an attacker could guess it from the sizes of requests.
         value.set_sensitive(is_secret_header(name));
         request.headers_mut().append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?, value);
     }
     Ok(request)
 }
 
-/// The body of a request that the caller may send again.
+/// Shares the body of a request with its caller, which may send the request again. This saves a copy of the body.
 struct SharedBody(Arc<Exchange>);
 
 impl AsRef<[u8]> for SharedBody {

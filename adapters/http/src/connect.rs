@@ -1,4 +1,4 @@
-//! [`Connector`]: opens a connection for a URL: TCP or a Unix socket, then a proxy, then TLS.
+//! [`Connector`]: opens a connection to the server of a URL, by TCP or a Unix socket, through a proxy, and with TLS.
 
 use std::future::poll_fn;
 use std::net::IpAddr;
@@ -19,10 +19,10 @@ use crate::proxy::{self, Proxies, unreachable};
 use crate::time::within;
 use crate::tls::{Tls, bare};
 
-/// Opens connections for URLs, directly or through a proxy.
+/// Opens connections to the servers of URLs, directly or through a proxy.
 pub(crate) struct Connector {
     pub(crate) net: Arc<dyn Net>,
-    /// The clock of `net`.
+    /// The clock of the runtime `net`.
     pub(crate) clock: Clock,
     pub(crate) proxies: Proxies,
     pub(crate) tls: Tls,
@@ -30,7 +30,9 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// Opens a connection for requests to this URL. If `public_address_only`, the address must be public.
+    /// Opens a connection for requests to this URL, and performs the proxy and TLS handshakes.
+    ///
+    /// If `public_address_only` is set, refuses addresses of this machine and of private networks.
     pub(crate) async fn connect(&self, uri: &Uri, public_address_only: bool) -> Result<Io, Failure> {
         let public_address_only = public_address_only || self.options.public_addresses_only;
         let is_secure = uri.scheme_str() == Some("https");
@@ -39,7 +41,7 @@ impl Connector {
         let proxy = self.proxies.find(uri);
         let socket = match &proxy {
             Some(proxy) => {
-                // The proxy resolves names, so only an IP address in the URL can be checked here.
+                // Only an IP address in the URL can be checked here, because the proxy resolves names.
                 if let Ok(address) = bare(host).parse()
                     && public_address_only
                     && !is_public_address(address)
@@ -84,7 +86,8 @@ impl Connector {
         })
     }
 
-    /// Resolves the host, and connects to one of its addresses, within the connect timeout.
+    /// Resolves the host and connects to one of its addresses, within the connect timeout. If `public_only` is set, connects to
+    /// public addresses only.
     async fn connect_tcp(&self, host: &str, port: u16, public_only: bool) -> Result<Socket, Failure> {
         let name = format!("{host}:{port}");
         let start = self.clock.now();
@@ -95,7 +98,7 @@ impl Connector {
             Some(Err(error)) => return Err(unreachable(format!("{name}: {error}"))),
             None => return Err(self.timed_out(&name, "")),
         };
-        // Refused addresses take no part in the race, so a name that also has public addresses leads to those only.
+        // Refused addresses are not tried. A name with public and refused addresses can still be reached at the public addresses.
         let (allowed, refused): (Vec<_>, Vec<_>) =
             addresses.into_iter().partition(|address| !public_only || is_public_address(address.ip()));
         let mut refusals = refused.iter().map(|address| not_public(address.ip()));
@@ -111,7 +114,7 @@ impl Connector {
             Err(RaceFailure { is_timeout, outcomes }) => (is_timeout, outcomes),
         };
         let outcomes = outcomes.into_iter().chain(refusals).collect::<Vec<_>>().join("; ");
-        // The outcome of a host that is an address already starts with the address.
+        // If the host is an IP address, `outcomes` already starts with the address, so the message does not repeat it.
         let is_name = bare(host).parse::<IpAddr>().is_err();
         Err(match (is_timeout, is_name) {
             (false, false) => unreachable(outcomes),
@@ -121,7 +124,7 @@ impl Connector {
         })
     }
 
-    /// Runs the attempts of a race until one of them connects. The other attempts are dropped, which closes their sockets.
+    /// Runs the attempts to connect until one of them succeeds. Drops the other attempts, which closes their sockets.
     async fn run_race(&self, mut race: ConnectionRace) -> Result<Socket, RaceFailure> {
         let mut running: Vec<(usize, ConnectFuture)> = Vec::new();
         let mut started = 0;
@@ -178,16 +181,16 @@ impl Connector {
 struct RaceFailure {
     /// Whether the connect timeout has passed.
     is_timeout: bool,
-    /// The addresses that were tried, each with its error.
+    /// The addresses that were tried, each with its error, for the error message.
     outcomes: Vec<String>,
 }
 
-/// Creates the failure of a request that was not made, for example because of its address.
+/// Creates the failure of a request that the client refuses to send, for example because its address is not public.
 pub(crate) fn not_made(detail: String) -> Failure {
     Failure::new(FailureKind::NotMade, detail)
 }
 
-/// Returns the error text of an address that is not public.
+/// Returns the error text for an address to which the client refuses to connect, because the address is not public.
 fn not_public(address: IpAddr) -> String {
     format!("{address} is an address of this machine or of a private network")
 }

@@ -1,4 +1,4 @@
-//! [`HttpConnection`]: an HTTP/1.1 or HTTP/2 connection. [`FullBody`]: the body of a request.
+//! [`HttpConnection`]: sends requests on an HTTP/1.1 or HTTP/2 connection of hyper. [`FullBody`]: the body of a request.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -22,38 +22,40 @@ use crate::io::Io;
 use crate::meter::Meter;
 use crate::time::Timer;
 
-/// Receive window of an HTTP/2 stream, in bytes. 1 MiB: allows 20 MiB/s at a round trip of 50 ms.
+/// Receive window of an HTTP/2 stream, in bytes. 1 MiB: allows 20 MiB/s at a round-trip time of 50 ms.
 const STREAM_WINDOW: u32 = 1024 * 1024;
 
-/// Receive window of an HTTP/2 connection, in bytes. 2 MiB: twice the window of a stream, so that one unread body does not block others.
+/// Receive window of an HTTP/2 connection, in bytes. 2 MiB: twice the window of a stream, so that one unread body does not block
+/// the other streams.
 const CONNECTION_WINDOW: u32 = 2 * 1024 * 1024;
 
-/// How long an HTTP/2 connection with requests in flight may be silent before the client sends a ping. 15 s: together with
-/// [`KEEP_ALIVE_TIMEOUT`], a dead connection fails its requests before their default timeout of 30 s.
+/// Time without data from the server, after which the client sends a ping on an HTTP/2 connection with requests in flight. 15 s:
+/// together with [`KEEP_ALIVE_TIMEOUT`], the client detects a dead connection before the default request timeout of 30 s.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Maximum time for the answer to a ping. 10 s: enough for TCP to retransmit a packet twice.
+/// Maximum time for the answer to a ping, after which the connection is closed. 10 s: enough for TCP to retransmit a packet
+/// twice.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An HTTP connection. HTTP/1.1 carries one request at a time, HTTP/2 any number.
+/// An HTTP connection of hyper. An HTTP/1.1 connection carries one request at a time, and an HTTP/2 connection many.
 pub(crate) struct HttpConnection {
     sender: Sender,
-    /// Counts the bytes that the connection receives.
+    /// Counts the bytes that the server has sent since a part of a response was last read.
     pub(crate) meter: Meter,
 }
 
 enum Sender {
     Http1 {
         sender: http1::SendRequest<FullBody>,
-        /// Whether the peer is a proxy, which needs absolute URLs.
+        /// Whether requests must contain absolute URLs, because a proxy receives them without a tunnel.
         is_proxied: bool,
     },
     Http2(http2::SendRequest<FullBody>),
 }
 
-/// The reason why a request has no response.
+/// The reason why the client received no response to a request.
 pub(crate) enum SendFailure {
-    /// The connection was closed before any part of the request was sent. Contains the request.
+    /// The connection was closed before any part of the request was sent. Contains the request, to send it on another connection.
     Unsent(Box<Request<FullBody>>),
     Failed(Failure),
 }
@@ -68,8 +70,8 @@ impl SendFailure {
 }
 
 impl HttpConnection {
-    /// Performs the HTTP handshake, and spawns the task that drives the connection. `max_head` is the maximum size of the head of a
-    /// response, in bytes.
+    /// Performs the HTTP handshake on an open connection, and spawns the task that drives the connection. `max_head` is the
+    /// maximum size of the head of a response, in bytes.
     pub(crate) async fn handshake(io: Io, net: &Arc<dyn Net>, max_head: usize) -> Result<HttpConnection, Failure> {
         let meter = io.meter.clone();
         if io.is_http2 {
@@ -83,7 +85,7 @@ impl HttpConnection {
                 .handshake(io)
                 .await
                 .map_err(|error| failure(&error))?;
-            // The error is ignored, because the requests on the connection report it.
+            // The result is ignored, because the requests on the connection report the same error.
             net.spawn(Box::pin(async { drop(connection.await) }));
             return Ok(HttpConnection { sender: Sender::Http2(sender), meter });
         }
@@ -98,7 +100,7 @@ impl HttpConnection {
         matches!(self.sender, Sender::Http2(_))
     }
 
-    /// Returns another handle of an HTTP/2 connection, or `None` for HTTP/1.1.
+    /// Returns another handle to an HTTP/2 connection, for another request. Returns `None` for HTTP/1.1, which cannot be shared.
     pub(crate) fn share(&self) -> Option<HttpConnection> {
         match &self.sender {
             Sender::Http1 { .. } => None,
@@ -122,7 +124,7 @@ impl HttpConnection {
         }
     }
 
-    /// Waits until a request can be sent. Returns `false` if the connection is closed.
+    /// Waits until the connection can carry a request. Returns `false` if the connection is closed.
     pub(crate) async fn ready(&mut self) -> bool {
         match &mut self.sender {
             Sender::Http1 { sender, .. } => sender.ready().await.is_ok(),
@@ -130,7 +132,7 @@ impl HttpConnection {
         }
     }
 
-    /// Sends a request, and waits for the head of the response.
+    /// Sends a request on this connection, and waits for the head of the response.
     pub(crate) async fn send(&mut self, mut request: Request<FullBody>) -> Result<Response<Incoming>, SendFailure> {
         let uri = request.uri().clone();
         let sent = match &mut self.sender {
@@ -150,8 +152,8 @@ impl HttpConnection {
     }
 }
 
-/// Sets the `Host` header and the request target as HTTP/1.1 needs them: an absolute URL for a proxy, a path for a server (RFC
-/// 9112, section 3.2).
+/// Sets the `Host` header and the request target that HTTP/1.1 requires (RFC 9112, section 3.2). The target is an absolute URL
+/// for a proxy, and a path for a server.
 fn set_http1_target(request: &mut Request<FullBody>, is_proxied: bool) {
     let uri = request.uri().clone();
     let host = uri.host().unwrap_or_default();
@@ -171,7 +173,7 @@ fn failure(error: &hyper::Error) -> Failure {
     Failure::new(kind, error_chain(error))
 }
 
-/// Spawns hyper's tasks on the runtime.
+/// Lets hyper spawn its tasks for HTTP/2 on the runtime.
 #[derive(Clone)]
 struct Executor(Arc<dyn Net>);
 
@@ -181,7 +183,7 @@ impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Executo
     }
 }
 
-/// The complete body of a request.
+/// The body of a request, which is completely in memory.
 pub(crate) struct FullBody(pub(crate) Bytes);
 
 impl Body for FullBody {

@@ -1,9 +1,9 @@
-//! [`ConnectionRace`]: decides when to connect to which address of a host, without I/O (Happy Eyeballs, RFC 8305).
+//! [`ConnectionRace`]: decides when to connect to which address of a host (Happy Eyeballs, RFC 8305). It does no I/O.
 //!
 //! * The addresses come from the system's resolver, which sorts them by RFC 6724. The race alternates between IPv6 and IPv4, and
 //!   starts with the family of the first address (section 4).
-//! * The next attempt starts 250 ms after the last one, or as soon as an attempt fails. Earlier attempts go on. The first connection
-//!   wins, and the caller drops the other attempts (section 5).
+//! * An attempt starts 250 ms after the previous attempt has started, or as soon as an attempt fails. Earlier attempts continue.
+//!   The caller uses the first connection, and drops the other attempts (section 5).
 //! * The resolver returns all addresses together, so no address arrives during the race (sections 3 and 6).
 
 use std::collections::VecDeque;
@@ -13,52 +13,53 @@ use std::time::Duration;
 
 use mcpwire_driver::protocol::Timestamp;
 
-/// Time from the start of an attempt to the start of the next one, if none fails: 250 ms, as RFC 8305 recommends (section 8).
+/// Time from the start of an attempt to the start of the next attempt, if no attempt fails. 250 ms, as RFC 8305 recommends
+/// (section 8).
 pub(crate) const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// Maximum number of addresses that an error lists: 8, because a name may have thousands.
+/// Maximum number of addresses that an error message lists. 8: a name may have thousands of addresses.
 const MAX_LISTED: usize = 8;
 
-/// The attempts to connect to the addresses of a host.
+/// Decides when to connect to which address of a host. The caller makes the connections.
 #[derive(Debug)]
 pub(crate) struct ConnectionRace {
-    /// The addresses without an attempt, in the order in which to try them.
+    /// The addresses that were not tried yet, in the order in which to try them.
     waiting: VecDeque<SocketAddr>,
     attempts: Vec<Attempt>,
-    /// When the next attempt starts, if an address is left.
+    /// When the next attempt starts, if `waiting` is not empty.
     next_start: Timestamp,
-    /// When all attempts end.
+    /// When the race fails, even if attempts are running or addresses are left.
     deadline: Timestamp,
 }
 
 #[derive(Debug)]
 struct Attempt {
     address: SocketAddr,
-    /// `None` while the attempt runs.
+    /// Why the attempt has failed. `None` while the attempt is running.
     error: Option<io::Error>,
 }
 
 /// What the caller of a [`ConnectionRace`] must do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RaceStep {
-    /// Connect to this address. The attempts are numbered from 0, in the order of their starts.
+    /// Start to connect to this address. Number the attempts from 0 in this order, for [`ConnectionRace::failed`].
     Start(SocketAddr),
-    /// Wait until this time, or until an attempt ends.
+    /// Wait until this time, or until an attempt succeeds or fails.
     Wait(Timestamp),
-    /// All attempts failed.
+    /// All attempts have failed, and no address is left.
     Failed,
     /// The deadline has passed.
     TimedOut,
 }
 
 impl ConnectionRace {
-    /// Creates a race between these addresses, whose first attempt starts at once.
+    /// Creates a race between these addresses. The first attempt starts at once, and the race ends at `deadline`.
     pub(crate) fn new(addresses: Vec<SocketAddr>, now: Timestamp, deadline: Timestamp) -> Self {
         ConnectionRace { waiting: interleave(addresses), attempts: Vec::new(), next_start: now, deadline }
     }
 
-    /// Returns what to do now. Call this again after each [`RaceStep::Start`], after the time to wait for, and after
-    /// [`ConnectionRace::failed`].
+    /// Returns what the caller must do now. Call this again after each [`RaceStep::Start`], after the time of a
+    /// [`RaceStep::Wait`], and after [`ConnectionRace::failed`].
     pub(crate) fn poll(&mut self, now: Timestamp) -> RaceStep {
         if self.deadline <= now {
             return RaceStep::TimedOut;
@@ -77,7 +78,7 @@ impl ConnectionRace {
         RaceStep::Wait(self.next_start.min(self.deadline))
     }
 
-    /// Handles the failure of an attempt: the next attempt starts at once.
+    /// Records that the attempt with this number has failed. The next attempt then starts at once.
     pub(crate) fn failed(&mut self, attempt: usize, error: io::Error, now: Timestamp) {
         if let Some(attempt) = self.attempts.get_mut(attempt) {
             attempt.error = Some(error);
@@ -85,7 +86,8 @@ impl ConnectionRace {
         self.next_start = now;
     }
 
-    /// Lists the addresses that were tried, each with its error, for an error message.
+    /// Returns a text for each address that was tried, with the address and its error, for an error message. Lists at most
+    /// [`MAX_LISTED`] addresses, and then the number of the others.
     pub(crate) fn outcomes(&self) -> Vec<String> {
         let mut outcomes: Vec<_> = self.attempts.iter().take(MAX_LISTED).map(Attempt::outcome).collect();
         match self.attempts.len() - outcomes.len() {
@@ -105,7 +107,8 @@ impl Attempt {
     }
 }
 
-/// Alternates between the address families, and starts with the family of the first address. Keeps the order within a family.
+/// Sorts addresses so that IPv6 and IPv4 alternate, starting with the family of the first address. Keeps the order within a
+/// family.
 fn interleave(addresses: Vec<SocketAddr>) -> VecDeque<SocketAddr> {
     let starts_with_ipv6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (first, second): (Vec<_>, Vec<_>) =

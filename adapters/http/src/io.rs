@@ -1,4 +1,4 @@
-//! [`Io`]: a connection with the read and write traits of hyper.
+//! [`Io`]: implements hyper's read and write traits for a connection.
 
 use std::io;
 use std::pin::Pin;
@@ -9,18 +9,19 @@ use mcpwire_driver::http::Socket;
 
 use crate::meter::Meter;
 
-/// A connection to a server or proxy, with TLS if the URL is `https`.
+/// An open connection to a server or proxy, after the TLS handshake. Implements hyper's read and write traits.
 pub(crate) struct Io {
     pub(crate) socket: Socket,
     pub(crate) meter: Meter,
     pub(crate) is_http2: bool,
-    /// Whether the peer is a proxy, which needs absolute URLs.
+    /// Whether requests must contain absolute URLs, because a proxy receives them without a tunnel.
     pub(crate) is_proxied: bool,
 }
 
 impl hyper::rt::Read for Io {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        // A copy, because hyper's buffer may be uninitialised and can be written in place by unsafe code only.
+        // Reads into a buffer of its own and copies the bytes, because only unsafe code can read into hyper's uninitialised
+        // buffer.
         let mut space = [0; 16 * 1024];
         let room = buf.remaining().min(space.len());
         let n = ready!(self.socket.as_mut().poll_read(cx, &mut space[..room]))?;

@@ -1,7 +1,7 @@
-//! [`MeteredSocket`]: a socket that protects the client from servers that flood it.
+//! [`MeteredSocket`]: a socket that protects the client from a server that sends too much data outside of responses.
 //!
-//! The socket is below TLS, so the [`Meter`] counts all bytes from the server, including TLS records, HTTP/2 frames and interim
-//! responses.
+//! The socket is below TLS. The [`Meter`] therefore counts all bytes from the server, including TLS records, HTTP/2 frames and
+//! interim responses.
 
 use std::io;
 use std::pin::Pin;
@@ -15,41 +15,43 @@ use mcpwire_driver::Clock;
 use mcpwire_driver::http::{Socket, Stream};
 use mcpwire_driver::protocol::Timestamp;
 
-/// Number of bytes that are read or written before the socket yields to other tasks. 32 KiB: 3,600 of the smallest HTTP/2 frames,
-/// which take about a millisecond. A yield costs less than a thousandth of that.
+/// Number of bytes that are read or written before the socket yields to other tasks. 32 KiB: hyper processes 3,600 of the
+/// smallest HTTP/2 frames in about a millisecond. A yield takes less than a microsecond.
 const YIELD_AFTER: usize = 32 * 1024;
 
-/// Minimum cost of a read or write, in bytes. 1 KiB: a system call takes about as long as moving 1 KiB.
+/// Minimum number of bytes for which a read or write counts towards [`YIELD_AFTER`]. 1 KiB: a system call takes about as long as
+/// copying 1 KiB.
 const MIN_COST: usize = 1024;
 
-/// Maximum number of bytes from a server between two reads of a response head or body. 4 MiB: twice the window of an HTTP/2
-/// connection, which limits the unread bodies.
+/// Maximum number of bytes that the server may send until the client reads the next part of a response. 4 MiB: twice the receive
+/// window of an HTTP/2 connection, which is the maximum size of bodies that were not read yet.
 const MAX_UNUSED: u64 = 4 * 1024 * 1024;
 
-/// Number of unused bytes that are forgiven each second. 16 KiB: more than the pings of an idle connection.
+/// Number of bytes that are subtracted from the count of unused bytes each second. 16 KiB: more than the pings on an idle
+/// connection.
 const FORGIVEN_PER_SECOND: u64 = 16 * 1024;
 
-/// Counts the unused bytes: those that have arrived since the last read of a response. Clones share the count.
+/// Counts the unused bytes: the bytes that have arrived since a part of a response was last read. Clones share the count.
 #[derive(Clone, Default)]
 pub(crate) struct Meter(Arc<Mutex<Unused>>);
 
 #[derive(Default)]
 struct Unused {
     bytes: u64,
-    /// The time up to which bytes have been forgiven. `None` before the first bytes arrive.
+    /// When bytes were last subtracted from the count, see [`FORGIVEN_PER_SECOND`]. `None` before the first bytes arrive.
     forgiven_at: Option<Timestamp>,
 }
 
 impl Meter {
-    /// Sets the count to zero. Called when the head of a response or a part of a body has been read.
+    /// Sets the count of unused bytes to zero. Called when the head of a response or a part of a body has been read.
     pub(crate) fn reset(&self) {
         lock(&self.0).bytes = 0;
     }
 
-    /// Adds bytes that have arrived at the time `now`.
+    /// Adds bytes that have arrived at the time `now` to the count of unused bytes.
     ///
     /// # Errors
-    /// If the count exceeds [`MAX_UNUSED`].
+    /// If the count then exceeds [`MAX_UNUSED`]. The connection must be closed.
     pub(crate) fn add(&self, bytes: usize, now: Timestamp) -> io::Result<()> {
         let mut unused = lock(&self.0);
         let since = now.duration_since(*unused.forgiven_at.get_or_insert(now));
@@ -71,7 +73,8 @@ impl Meter {
     }
 }
 
-/// A socket that yields to other tasks, and fails when the server exceeds [`MAX_UNUSED`].
+/// A socket that yields to other tasks after [`YIELD_AFTER`] bytes, and fails when the server sends more than [`MAX_UNUSED`]
+/// unused bytes.
 pub(crate) struct MeteredSocket {
     socket: Socket,
     meter: Meter,
@@ -85,7 +88,7 @@ impl MeteredSocket {
         MeteredSocket { socket, meter, clock, left: YIELD_AFTER }
     }
 
-    /// Reads or writes, or yields after [`YIELD_AFTER`] bytes. The count restarts when the socket is not ready.
+    /// Reads or writes with `poll`. After [`YIELD_AFTER`] bytes without a pause, yields to other tasks once instead.
     fn poll_or_yield(
         &mut self,
         cx: &mut Context<'_>,

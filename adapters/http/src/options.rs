@@ -1,4 +1,4 @@
-//! [`ClientOptions`]: limits, certificates and proxy of a [`Client`](crate::Client).
+//! [`ClientOptions`]: the timeouts, limits, certificates and proxy of a [`Client`](crate::Client).
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,31 +11,33 @@ use mcpwire_driver::http::DefinitionSetting;
 
 use crate::tls::{Authority, Pem, TlsOptions};
 
-/// Options of a [`Client`](crate::Client). Start with [`ClientOptions::default`] or [`ClientOptions::of`].
+/// Options of a [`Client`](crate::Client): timeouts, limits, certificates and proxy.
 ///
-/// Certificates are read and checked by [`Client::new`](crate::Client::new).
+/// Start with [`ClientOptions::default`], or with [`ClientOptions::of`] for the settings of a server's definition.
+/// [`Client::new`](crate::Client::new) reads and checks the certificates.
 #[derive(Clone)]
 #[non_exhaustive]
 #[must_use = "options have no effect until they are used"]
 pub struct ClientOptions {
-    /// Maximum time for the name lookup and the TCP connection, however many addresses the host has. The default is 10 s: enough for
-    /// TCP to retransmit a packet twice.
+    /// Maximum time for the name lookup, and then for the TCP connection, for all addresses of the host together. The default is
+    /// 10 s: enough for TCP to retransmit a packet twice.
     pub connect_timeout: Duration,
-    /// Maximum time for the handshakes with a proxy and for TLS. The default is 10 s.
+    /// Maximum time for the handshake with a proxy and the TLS handshake together. The default is 10 s.
     pub handshake_timeout: Duration,
-    /// Maximum number of busy HTTP/1.1 connections, and of idle connections in the pool. The default is 64. Long-lived event streams are
-    /// not counted.
+    /// Maximum number of HTTP/1.1 connections with a request in flight, and also of idle connections in the pool. The default is
+    /// 64. Further requests wait. Connections of long-lived event streams are not counted.
     pub max_connections: usize,
-    /// Maximum time that an idle connection stays in the pool. The default is 60 s, because many servers close idle connections after
-    /// 75 s.
+    /// Time after which an idle connection is closed. The default is 60 s, because many servers close idle connections after 75
+    /// s.
     pub idle_timeout: Duration,
-    /// Maximum size of the head of a response, in bytes. The default is 64 KiB. The maximum number of headers is 100.
+    /// Maximum size of the head of a response, in bytes. The default is 64 KiB, and the minimum 8 KiB. A head may also contain at
+    /// most 100 headers.
     pub max_head: usize,
-    /// Whether to refuse to connect to addresses that are not public: loopback, private, link-local and reserved ones. The default is
-    /// `false`.
+    /// Whether the client connects to public addresses only. If so, it refuses loopback, private, link-local and reserved
+    /// addresses. The default is `false`.
     ///
-    /// Names are checked after they were resolved: of their addresses, only the public ones are tried. For a request through a proxy, only
-    /// IP addresses in the URL are checked, because the proxy resolves names.
+    /// The client checks the addresses to which a name resolves, and tries only the public addresses. For a request through a
+    /// proxy, it checks only an IP address in the URL, because the proxy resolves names.
     pub public_addresses_only: bool,
     pub(crate) tls: TlsOptions,
     pub(crate) proxy: Option<String>,
@@ -59,8 +61,8 @@ impl Default for ClientOptions {
 }
 
 impl ClientOptions {
-    /// Returns the options for requests to this server: the defaults with the Unix socket, certificates and proxy of the
-    /// definition.
+    /// Creates options with the Unix socket, certificates and proxy of a server's definition, and default values for all other
+    /// options.
     pub fn of(def: &McpServerDef) -> Self {
         let mut options = ClientOptions { unix_socket: def.unix_socket.clone(), ..ClientOptions::default() };
         options.proxy.clone_from(&def.proxy);
@@ -74,56 +76,59 @@ impl ClientOptions {
     }
 
     mcpwire_client::setters! {
-        /// Opens all connections to this Unix socket, regardless of the host in the URL, and without a proxy.
+        /// Makes the client connect to this Unix socket for all requests, whatever host the URL contains, and without a proxy.
         fn unix_socket(path: impl Into<PathBuf>) => unix_socket = Some(path.into());
 
-        /// Uses a proxy for all requests, in place of the proxies of the environment.
+        /// Makes the client use this proxy for all requests, instead of the proxies in variables such as `HTTPS_PROXY`.
         ///
-        /// The URL starts with `http://` or `https://`, and may contain user and password.
+        /// The URL must start with `http://` or `https://`, and may contain a user and password.
         fn proxy(url: impl Into<String>) => proxy = Some(url.into());
     }
 
-    /// Trusts a CA certificate in DER form, in addition to the default ones.
+    /// Makes the client trust a CA certificate in DER form, in addition to the default CA certificates.
     pub fn trust(mut self, certificate: impl Into<Vec<u8>>) -> Self {
         self.tls.authorities.push(Authority::Der(certificate.into()));
         self
     }
 
-    /// Trusts the CA certificates of a PEM text, in addition to the default ones.
+    /// Makes the client trust the CA certificates in a PEM text, in addition to the default CA certificates.
     pub fn trust_pem(mut self, certificates: impl Into<Vec<u8>>) -> Self {
         self.tls.authorities.push(Authority::Pem(Pem::Text(certificates.into())));
         self
     }
 
-    /// Trusts the CA certificates of a PEM file, in addition to the default ones.
+    /// Makes the client trust the CA certificates in a PEM file, in addition to the default CA certificates.
     pub fn trust_pem_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.tls.authorities.push(Authority::Pem(Pem::File(path.into())));
         self
     }
 
     mcpwire_client::setters! {
-        /// Presents a client certificate to servers that request one (mutual TLS).
+        /// Sets the certificate that the client presents to servers that request a client certificate (mutual TLS).
         ///
-        /// Both parameters are PEM texts: the certificate with the chain to its CA, and the private key.
+        /// `chain` is a PEM text with the certificate and the chain to its CA. `key` is a PEM text with the private key.
         fn client_certificate(chain: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>)
             => tls.identity = Some((Pem::Text(chain.into()), Pem::Text(key.into())));
 
-        /// Presents a client certificate from PEM files to servers that request one (mutual TLS).
+        /// Sets the PEM files of the certificate that the client presents to servers that request a client certificate (mutual
+        /// TLS).
         ///
-        /// The files contain the certificate with the chain to its CA, and the private key. They may be the same file.
+        /// The file `chain` contains the certificate and the chain to its CA. The file `key` contains the private key, and may be
+        /// the same file.
         fn client_certificate_files(chain: impl Into<PathBuf>, key: impl Into<PathBuf>)
             => tls.identity = Some((Pem::File(chain.into()), Pem::File(key.into())));
 
-        /// Uses a TLS configuration of the program, in place of the default one.
+        /// Sets a TLS configuration that the program has created with the re-exported [`rustls`](crate::rustls), instead of the
+        /// default configuration.
         ///
-        /// The other options for certificates cannot be combined with it: [`Client::new`](crate::Client::new) fails. If the configuration has
-        /// no ALPN protocols, the client offers HTTP/2 and HTTP/1.1. Use the re-exported [`rustls`](crate::rustls).
+        /// If other options for certificates are set too, [`Client::new`](crate::Client::new) fails. If the configuration has no
+        /// ALPN protocols, the client offers HTTP/2 and HTTP/1.1.
         fn tls_config(config: impl Into<Arc<ClientConfig>>) => tls.config = Some(config.into());
     }
 
-    /// Returns whether the options contain this value of a server's definition.
+    /// Returns whether the options contain this setting of a server's definition with the same value.
     ///
-    /// Compares values, because a client made for another server would connect elsewhere.
+    /// The values must be the same, because a client with the proxy or socket of another server would connect elsewhere.
     pub(crate) fn contain(&self, setting: DefinitionSetting<'_>) -> bool {
         let is_file = |pem: &Pem, path| matches!(pem, Pem::File(file) if file == path);
         let identity = self.tls.identity.as_ref();

@@ -1,17 +1,17 @@
-//! [`Pool`]: opens connections, and reuses idle ones. [`BodyReader`]: reads the body of a response, and then returns the
-//! connection.
+//! [`Pool`]: opens connections, and reuses idle connections. [`BodyReader`]: reads the body of a response, and then returns the
+//! connection to the pool.
 //!
-//! The pools of `hyper_util` 0.1.21 were measured with HTTP/1.1 and a local server, and not used for these reasons:
+//! The pools of `hyper_util` 0.1.21 were measured with HTTP/1.1 and a local server. They are not used for these reasons:
 //!
-//! * `client::legacy` returns a connection when its task has run once more after the end of the response. A call that follows at
-//!   once opens a second connection on a runtime with two threads (89 us of CPU a call with chunked responses, 50 with this pool),
-//!   and 64 loops of calls open 78 to 128 connections where this pool opens 64. It limits idle connections only: 500
-//!   requests at once opened 268 to 441. It also compiles tokio's `net`, mio and socket2 into programs on other runtimes.
+//! * `client::legacy` returns a connection only when its task has run once more after the end of the response. On a runtime with
+//!   two threads, the next call therefore opens a second connection (89 us of CPU a call with chunked responses, 50 with this
+//!   pool). 64 loops of calls open 78 to 128 connections, where this pool opens 64. It limits idle connections only: 500
+//!   simultaneous requests opened 268 to 441. It also compiles tokio's `net`, mio and socket2 into programs on other runtimes.
 //! * `client::pool::cache` returns a connection when the program drops it, which can be the end of the response. It has no idle
-//!   timeout, no limit and no origins, its types cannot be named in a struct, and there is no way to discard a
-//!   connection. The code around it would be longer than this file.
+//!   timeout, no limit and no origins. Its types cannot be named in a struct, and it cannot discard a connection. The code around
+//!   it would be longer than this file.
 //!
-//! Both would support the HTTP/2 settings, the [`Meter`] and any runtime.
+//! Both pools would support the HTTP/2 settings, the [`Meter`] and any runtime.
 
 use std::io;
 use std::pin::Pin;
@@ -37,21 +37,23 @@ use crate::connection::{FullBody, HttpConnection, SendFailure};
 use crate::meter::Meter;
 use crate::time::within;
 
-/// Maximum time until an HTTP/1.1 connection is ready again after a response. 100 ms: usually this takes one poll of its task.
+/// Maximum time to wait until an idle HTTP/1.1 connection is ready for a request. 100 ms: usually, one poll of its task suffices.
 ///
-/// A connection takes longer if the server responds before it has read the whole request. It is not reused then.
+/// A connection takes longer if the server has responded before it has read the whole request. Such a connection is closed.
 const READY_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Opens connections, and reuses idle ones.
+/// Sends requests on idle connections, or on new connections if no idle connection leads to the origin.
 pub(crate) struct Pool {
     pub(crate) connector: Connector,
-    /// The HTTP/1.1 connections that carry no request, and all HTTP/2 connections.
+    /// The HTTP/1.1 connections without a request in flight, and all HTTP/2 connections. The last used connections are at the
+    /// end.
     idle: Mutex<Vec<IdleEntry>>,
-    /// Ends the task that closes idle connections when it is dropped. `None` if there is no such task.
+    /// Ends the task that closes idle connections, when this sender is dropped. `None` if the task is not running.
     sweeper: Mutex<Option<oneshot::Sender<()>>>,
-    /// Whether the last opened connection uses HTTP/2.
+    /// Whether the most recently opened connection uses HTTP/2.
     is_http2: AtomicBool,
-    /// Held while a connection to an HTTP/2 server is opened. Other requests wait for that connection.
+    /// Held while a connection is opened, if the last connection used HTTP/2. Other requests wait for the new connection and
+    /// share it.
     connecting: tokio::sync::Mutex<()>,
 }
 
@@ -61,12 +63,12 @@ struct IdleEntry {
     since: Timestamp,
 }
 
-/// The scheme and authority of a URL. A connection is reused for requests to the same origin only.
+/// The scheme, host and port of a URL. A connection is reused only for requests to the same origin.
 #[derive(Clone, PartialEq, Eq)]
 struct Origin {
     scheme: Option<Scheme>,
     authority: Option<Authority>,
-    /// Whether the connection must be to a public address.
+    /// Whether the connection must lead to a public address. Connections without this check are not reused for such requests.
     public_address_only: bool,
 }
 
@@ -76,7 +78,7 @@ impl Origin {
     }
 }
 
-/// An HTTP/1.1 connection whose response is being read. Dropping it closes the connection.
+/// An HTTP/1.1 connection whose response is being read. Dropping this value closes the connection.
 pub(crate) struct PooledConnection {
     origin: Origin,
     connection: HttpConnection,
@@ -84,7 +86,7 @@ pub(crate) struct PooledConnection {
 }
 
 impl PooledConnection {
-    /// Returns the connection to the pool, after the whole response has been read.
+    /// Returns the connection to the pool. Call this only after the whole response has been read.
     pub(crate) fn return_to_pool(self) {
         if let Some(pool) = self.pool.upgrade() {
             pool.put(self.origin, self.connection);
@@ -93,7 +95,7 @@ impl PooledConnection {
 }
 
 impl Pool {
-    /// Creates an empty pool. The options of `connector` limit the number of idle connections, and how long they stay open.
+    /// Creates an empty pool. The options of `connector` limit the number of idle connections and how long they stay open.
     pub(crate) fn new(connector: Connector) -> Self {
         Pool {
             connector,
@@ -104,13 +106,13 @@ impl Pool {
         }
     }
 
-    /// Returns whether the last connection that was opened uses HTTP/2.
+    /// Returns whether the most recently opened connection uses HTTP/2, to choose the maximum number of requests in flight.
     pub(crate) fn is_http2(&self) -> bool {
         self.is_http2.load(Ordering::Relaxed)
     }
 
-    /// Sends a request, and waits for the head of the response. An HTTP/1.1 connection returns to the pool when the body of the
-    /// response has been read.
+    /// Sends a request on an idle or new connection, and waits for the head of the response. When the body has been read, an
+    /// HTTP/1.1 connection returns to the pool.
     pub(crate) async fn send(
         self: &Arc<Self>,
         mut request: Request<FullBody>,
@@ -129,7 +131,8 @@ impl Pool {
                     let pooled = (!connection.is_http2()).then_some(PooledConnection { origin, connection, pool });
                     return Ok(response.map(|body| BodyReader::new(body, meter, pooled)));
                 }
-                // The server closed the idle connection before anything was sent, so another connection is safe.
+                // The server has closed the idle connection before any part of the request was sent. Sending the request on
+                // another connection therefore cannot make it take effect twice.
                 Err(SendFailure::Unsent(unsent)) if !is_new => {
                     self.remove_failed(&origin, &connection);
                     request = *unsent;
@@ -151,7 +154,9 @@ impl Pool {
         None
     }
 
-    /// Opens a connection, or waits for the HTTP/2 connection that another request opens. Returns whether the connection is new.
+    /// Opens a connection. If another request is opening an HTTP/2 connection to the origin, waits for that connection instead.
+    ///
+    /// Also returns whether the connection is new.
     async fn connect(self: &Arc<Self>, uri: &Uri, origin: &Origin) -> Result<(HttpConnection, bool), Failure> {
         let _connecting = if self.is_http2() {
             let connecting = self.connecting.lock().await;
@@ -173,9 +178,10 @@ impl Pool {
     }
 }
 
-/// The idle connections.
+/// Methods that manage the idle connections.
 impl Pool {
-    /// Returns the most recently used connection to an origin, so that surplus connections expire. HTTP/2 connections stay in the pool.
+    /// Returns the most recently used connection to an origin, so that the other connections expire. Removes an HTTP/1.1
+    /// connection from the pool, and shares an HTTP/2 connection.
     fn take(&self, origin: &Origin) -> Option<HttpConnection> {
         let mut entries = lock(&self.idle);
         entries.retain(|entry| !entry.connection.is_closed());
@@ -197,25 +203,27 @@ impl Pool {
         self.start_sweeper();
     }
 
-    /// Removes the HTTP/2 connections to an origin, because one of them failed. [`Pool::take`] has removed HTTP/1.1 connections.
+    /// Removes a failed connection from the pool: all HTTP/2 connections to its origin. [`Pool::take`] has already removed an
+    /// HTTP/1.1 connection.
     fn remove_failed(&self, origin: &Origin, connection: &HttpConnection) {
         if connection.is_http2() {
             lock(&self.idle).retain(|entry| entry.origin != *origin);
         }
     }
 
-    /// Closes the connections whose idle timeout has passed. Returns the time until the next timeout, or `None` if the pool is empty.
+    /// Closes the connections that were idle for longer than the idle timeout. Returns the time until the next connection
+    /// expires, or `None` if the pool is empty.
     fn close_expired(&self) -> Option<Duration> {
         let now = self.connector.clock.now();
         let age = |entry: &IdleEntry| now.duration_since(entry.since);
         let timeout = self.connector.options.idle_timeout;
         let mut entries = lock(&self.idle);
-        // Requests in flight hold clones of an HTTP/2 connection, so removing it here does not close it.
+        // Requests in flight hold clones of an HTTP/2 connection. Removing it here does not close it for them.
         entries.retain(|entry| !entry.connection.is_closed() && age(entry) < timeout);
         entries.iter().map(age).max().map(|oldest| timeout.saturating_sub(oldest))
     }
 
-    /// Spawns [`sweep`], unless it is running.
+    /// Spawns the task [`sweep`], which closes idle connections, unless it is already running.
     fn start_sweeper(self: &Arc<Self>) {
         let mut sweeper = lock(&self.sweeper);
         if sweeper.as_ref().is_some_and(|sender| !sender.is_closed()) {
@@ -228,13 +236,14 @@ impl Pool {
     }
 }
 
-/// Closes connections after their idle timeout. Ends when the pool is empty or dropped.
+/// The task that closes connections after their idle timeout. Ends when the pool is empty or dropped.
 async fn sweep(pool: Weak<Pool>, net: Arc<dyn Net>, timeout: Duration, mut pool_dropped: oneshot::Receiver<()>) {
     let mut wait = timeout;
     while within(&*net, wait, &mut pool_dropped).await.is_none() {
         let Some(pool) = pool.upgrade() else { return };
         wait = pool.close_expired().unwrap_or(timeout);
-        // Checked under the lock of the sweeper: a connection that is returned later starts a new sweeper.
+        // The pool is checked under the lock of `sweeper`. A connection that returns later takes this lock too, and starts a new
+        // task.
         let mut sweeper = lock(&pool.sweeper);
         if lock(&pool.idle).is_empty() {
             *sweeper = None;
@@ -243,20 +252,20 @@ async fn sweep(pool: Weak<Pool>, net: Arc<dyn Net>, timeout: Duration, mut pool_
     }
 }
 
-/// Reads the body of a response. It buffers at most one frame, which is what hyper reads at once.
+/// Reads the body of a response, and returns an HTTP/1.1 connection to the pool at the end. Buffers at most one frame of hyper.
 pub(crate) struct BodyReader {
     body: Incoming,
-    /// The rest of the last frame.
+    /// The bytes of the last frame that were not read yet.
     frame: Bytes,
     meter: Meter,
-    /// The HTTP/1.1 connection of the response, until its end. `None` for HTTP/2.
+    /// The HTTP/1.1 connection that carries the response. `None` after the end of the response, and for HTTP/2.
     connection: Option<PooledConnection>,
 }
 
 impl BodyReader {
-    /// Creates the reader of a response body.
+    /// Creates the reader of a response body, after the head of the response has arrived.
     ///
-    /// Resets the meter, which counts the bytes outside of responses, because the head has arrived.
+    /// Resets the meter, which counts the bytes since a part of a response was last read.
     pub(crate) fn new(body: Incoming, meter: Meter, connection: Option<PooledConnection>) -> Self {
         meter.reset();
         let mut reader = BodyReader { body, frame: Bytes::new(), meter, connection };
@@ -282,12 +291,12 @@ impl AsyncRead for BodyReader {
                     this.return_connection();
                     return Poll::Ready(Ok(0));
                 }
-                // The protocol does not use trailers.
+                // Ignores trailers, because MCP does not use them.
                 Some(Ok(frame)) => this.frame = frame.into_data().unwrap_or_default(),
                 Some(Err(error)) => return Poll::Ready(Err(read_error(&error))),
             }
             if this.frame.is_empty() {
-                // Yields, because a server may send any number of empty frames.
+                // Yields to other tasks, because a server may send any number of empty frames.
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }

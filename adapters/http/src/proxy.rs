@@ -1,4 +1,4 @@
-//! [`Proxies`]: selects the proxy of a request, and [`tunnel`]: opens a tunnel through a proxy.
+//! [`Proxies`] selects the proxy for a URL. [`tunnel`] opens a tunnel to a server through a proxy.
 
 use std::net::IpAddr;
 
@@ -9,18 +9,18 @@ use mcpwire_driver::protocol::http::{Failure, FailureKind};
 
 use crate::tls::bare;
 
-/// Maximum size of the head of a proxy's response to `CONNECT`: 8 KiB, as in other clients.
+/// Maximum size of the head of a proxy's response to `CONNECT`, in bytes. 8 KiB, as in other clients.
 const MAX_HEAD: usize = 8 * 1024;
 
-/// The proxies of the environment, or the proxy that the program has set.
+/// Selects the proxy for a URL: the proxy that the program has set, or a proxy from the environment variables.
 pub(crate) struct Proxies {
     matcher: Matcher,
-    /// Whether requests to loopback addresses use the proxy, too.
+    /// Whether requests to servers on this machine use the proxy too. `true` only for a proxy that the program has set.
     includes_loopback: bool,
 }
 
 impl Proxies {
-    /// Uses this proxy for all requests. `None` selects the proxies of the environment variables.
+    /// Selects `proxy` for all requests. With `None`, reads the proxies from the environment variables, such as `HTTPS_PROXY`.
     pub(crate) fn new(proxy: Option<String>) -> Self {
         match proxy {
             Some(proxy) => Proxies { matcher: Matcher::builder().all(proxy).build(), includes_loopback: true },
@@ -28,12 +28,12 @@ impl Proxies {
         }
     }
 
-    /// Uses no proxy.
+    /// Selects no proxy for any request.
     pub(crate) fn none() -> Self {
         Proxies { matcher: Matcher::builder().build(), includes_loopback: false }
     }
 
-    /// Returns the proxy for requests to this URL.
+    /// Returns the proxy for requests to this URL, or `None` to connect to the server directly.
     pub(crate) fn find(&self, uri: &Uri) -> Option<Intercept> {
         let host = bare(uri.host()?);
         let is_loopback =
@@ -41,7 +41,8 @@ impl Proxies {
         if is_loopback && !self.includes_loopback { None } else { self.matcher.intercept(uri) }
     }
 
-    /// Returns the `Proxy-Authorization` header of an `http` request. `None` for `https`, where the `CONNECT` request has the header.
+    /// Returns the value of the `Proxy-Authorization` header for a request to an `http` URL, or `None` if its proxy needs none.
+    /// Also returns `None` for `https`, because [`tunnel`] then sends the header.
     pub(crate) fn authorization(&self, uri: &Uri) -> Option<HeaderValue> {
         if uri.scheme_str() != Some("http") {
             return None;
@@ -50,7 +51,8 @@ impl Proxies {
     }
 }
 
-/// Requests a tunnel to a server from a proxy (`CONNECT`; RFC 9110, section 9.3.6).
+/// Opens a tunnel through a proxy to the server at `host` and `port` (`CONNECT`; RFC 9110, section 9.3.6). `socket` is connected
+/// to the proxy.
 pub(crate) async fn tunnel(
     mut socket: Socket,
     host: &str,
@@ -85,7 +87,7 @@ async fn write_all(socket: &mut Socket, mut bytes: &[u8]) -> std::io::Result<()>
     std::future::poll_fn(|cx| socket.as_mut().poll_flush(cx)).await
 }
 
-/// Reads the head of the response byte by byte, because the bytes after the head belong to the server.
+/// Reads the head of the proxy's response byte by byte, because the bytes after the head come from the server.
 async fn read_head(socket: &mut Socket) -> Result<String, Failure> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -103,7 +105,7 @@ fn broken(error: &std::io::Error) -> Failure {
     unreachable(format!("the proxy: {error}"))
 }
 
-/// Creates the error of a host to which no connection could be opened.
+/// Creates the failure of a request whose server or proxy cannot be reached.
 pub(crate) fn unreachable(detail: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Unreachable, detail)
 }

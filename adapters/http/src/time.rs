@@ -1,4 +1,4 @@
-//! The runtime's timers, for hyper and for timeouts.
+//! [`Timer`] lets hyper use the runtime's timers. [`within`] limits the duration of a future.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use mcpwire_driver::Clock;
 use mcpwire_driver::http::Net;
 
-/// The timers and the clock of the runtime, for hyper.
+/// Implements hyper's timer trait with the timers and the clock of the runtime.
 #[derive(Clone)]
 pub(crate) struct Timer {
     net: Arc<dyn Net>,
     clock: Clock,
-    /// The `Instant` of the origin of the clock.
+    /// The `Instant` at which the time of `clock` is zero, to convert its times to those of hyper.
     origin: Instant,
 }
 
@@ -43,9 +43,9 @@ impl hyper::rt::Timer for Timer {
     }
 }
 
-/// A timer, or `None` after it has fired, because hyper may poll it again.
+/// A timer of the runtime, as a future for hyper. `None` after the timer has fired, because hyper may poll the future again.
 ///
-/// The mutex makes it `Sync`, which hyper requires. It is never contended.
+/// The mutex only makes this type `Sync`, which hyper requires. It is never contended.
 struct Sleep(Mutex<Option<Box<dyn mcpwire_driver::Timer>>>);
 
 impl Future for Sleep {
@@ -63,7 +63,7 @@ impl Future for Sleep {
 
 impl hyper::rt::Sleep for Sleep {}
 
-/// Runs a future with a timeout. Returns `None` after the timeout.
+/// Runs a future for at most the time `limit`. Returns `None` if the future has not finished by then.
 pub(crate) async fn within<T>(net: &dyn Net, limit: Duration, f: impl Future<Output = T>) -> Option<T> {
     let mut f = pin!(f);
     let mut timer = net.timer();

@@ -1,4 +1,4 @@
-//! [`TlsOptions`]: the certificates to trust and to present, and [`Tls`]: performs TLS handshakes.
+//! [`TlsOptions`]: the certificates that a client trusts and presents. [`Tls`]: performs TLS handshakes.
 
 use std::env;
 use std::ffi::OsString;
@@ -18,11 +18,11 @@ use mcpwire_files::read_regular;
 /// The part of [`ClientOptions`](crate::ClientOptions) that concerns TLS.
 #[derive(Clone, Default)]
 pub(crate) struct TlsOptions {
-    /// The program's own configuration. The other options must not be set with it.
+    /// The TLS configuration that the program has created. If it is set, the other options must be empty.
     pub(crate) config: Option<Arc<ClientConfig>>,
-    /// CA certificates to trust, in addition to those of the crate features.
+    /// CA certificates to trust, in addition to those that the crate features select.
     pub(crate) authorities: Vec<Authority>,
-    /// The certificate chain and the key that the client presents.
+    /// The client certificate with the chain to its CA, and the private key. `None` if the client presents no certificate.
     pub(crate) identity: Option<(Pem, Pem)>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Authority {
     Pem(Pem),
 }
 
-/// PEM text, or a file that contains it.
+/// A PEM text, or the path of a PEM file that is read when it is needed.
 #[derive(Clone)]
 pub(crate) enum Pem {
     Text(Vec<u8>),
@@ -40,7 +40,7 @@ pub(crate) enum Pem {
 }
 
 impl Pem {
-    /// Returns the PEM text. Errors contain `what`, the description of its content.
+    /// Returns the PEM text, and reads the file if it is in a file. `what` describes the content in errors, such as `client key`.
     fn read(&self, what: &str) -> Result<Vec<u8>, String> {
         match self {
             Pem::Text(text) => Ok(text.clone()),
@@ -72,7 +72,7 @@ impl Pem {
     }
 }
 
-/// Maximum size of a PEM file, in bytes. The CA certificates of a system have less than 1 MiB.
+/// Maximum size of a PEM file, in bytes. 16 MiB: all CA certificates of a system together have less than 1 MiB.
 const MAX_PEM_BYTES: u64 = 16 << 20;
 
 const CA_CERTIFICATE: &str = "CA certificate";
@@ -112,7 +112,7 @@ fn roots(authorities: &[Authority]) -> Result<RootCertStore, String> {
     roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     #[cfg(feature = "native-roots")]
     {
-        // Invalid certificates are skipped, because most systems have some.
+        // Skips invalid certificates, because most systems have some.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     roots.add_parsable_certificates(certificates_of_environment(env::var_os("SSL_CERT_FILE")));
@@ -131,24 +131,25 @@ fn roots(authorities: &[Authority]) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// Returns the certificates of the file that `SSL_CERT_FILE` names, as OpenSSL has it. A file or a
-/// certificate that cannot be read is left out: it is no error of the program.
+/// Returns the CA certificates in the file that the environment variable `SSL_CERT_FILE` names, as OpenSSL does.
+///
+/// Skips a file or certificate that cannot be read, because the program did not set the variable.
 pub(crate) fn certificates_of_environment(file: Option<OsString>) -> Vec<CertificateDer<'static>> {
     let text = file.filter(|file| !file.is_empty());
     let text = text.and_then(|file| read_regular(file.as_ref(), MAX_PEM_BYTES).ok()).unwrap_or_default();
     CertificateDer::pem_slice_iter(&text).filter_map(Result::ok).collect()
 }
 
-/// Performs TLS handshakes.
+/// Performs TLS handshakes with servers and proxies.
 #[derive(Clone)]
 pub(crate) struct Tls {
     server: TlsConnector,
-    /// For connections to proxies: without ALPN, because they use HTTP/1.1.
+    /// The configuration for connections to proxies. It offers no ALPN protocols, because these connections use HTTP/1.1.
     proxy: TlsConnector,
 }
 
 impl Tls {
-    /// Loads the certificates and keys.
+    /// Reads the certificates and keys, and creates the TLS configurations for servers and proxies.
     ///
     /// # Errors
     /// If a certificate or key is invalid or cannot be read. The text names the file.
@@ -162,7 +163,7 @@ impl Tls {
         Ok(Tls { server: TlsConnector::from(Arc::new(server)), proxy: TlsConnector::from(Arc::new(proxy)) })
     }
 
-    /// Performs the handshake with a server. Returns the stream, and whether the server selected HTTP/2.
+    /// Performs the TLS handshake with a server. Returns the encrypted stream, and whether the server has selected HTTP/2.
     pub(crate) async fn handshake_with_server(&self, host: &str, socket: Socket) -> Result<(Socket, bool), Failure> {
         let stream = self.server.connect(server_name(host)?, socket).await.map_err(failed)?;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
@@ -183,7 +184,7 @@ fn failed(error: impl fmt::Display) -> Failure {
     Failure::new(FailureKind::Tls, error.to_string())
 }
 
-/// Returns a host without the brackets of IPv6 addresses.
+/// Returns the host of a URL without the brackets around an IPv6 address.
 pub(crate) fn bare(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }

@@ -1,4 +1,4 @@
-//! [`check_public`]: refuses URLs whose hosts have addresses that are not public.
+//! [`check_public`]: refuses URLs that lead to this machine or to a private network.
 
 use std::net::{IpAddr, ToSocketAddrs};
 
@@ -9,9 +9,9 @@ use tokio::task::spawn_blocking;
 
 use crate::not_made;
 
-/// Fails if an address of the URL's host is not public: of this machine, of a private network or reserved.
+/// Returns an error if the host of the URL has an address of this machine, of a private network, or in a reserved range.
 ///
-/// A host that cannot be resolved passes: a proxy may resolve it, or else reqwest reports the error.
+/// Accepts a host that cannot be resolved. A proxy may be able to resolve it, or else reqwest reports the error.
 pub(crate) async fn check_public(url: &Url) -> Result<(), Failure> {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
     let addresses = match host.parse::<IpAddr>() {

@@ -1,4 +1,4 @@
-//! [`BodyReader`]: reads the body of a response as it arrives.
+//! [`BodyReader`]: reads the body of a reqwest response while it arrives.
 
 use std::error::Error;
 use std::io;
@@ -10,10 +10,10 @@ use futures_io::AsyncRead;
 use http_body::Body;
 use mcpwire_driver::http::error_chain;
 
-/// Reads the body of a response. It buffers at most one frame, which is what hyper reads at once.
+/// Reads the body of a response while it arrives. Buffers at most one frame of hyper.
 pub(crate) struct BodyReader {
     body: reqwest::Body,
-    /// The rest of the last frame.
+    /// The bytes of the last frame that were not read yet.
     frame: Bytes,
 }
 
@@ -29,12 +29,12 @@ impl AsyncRead for BodyReader {
         if this.frame.is_empty() {
             match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
                 None => return Poll::Ready(Ok(0)),
-                // The protocol does not use trailers.
+                // Ignores trailers, because MCP does not use them.
                 Some(Ok(frame)) => this.frame = frame.into_data().unwrap_or_default(),
                 Some(Err(error)) => return Poll::Ready(Err(read_error(error))),
             }
             if this.frame.is_empty() {
-                // Yields, because a server may send any number of empty frames.
+                // Yields to other tasks, because a server may send any number of empty frames.
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
@@ -53,7 +53,7 @@ fn read_error(error: reqwest::Error) -> io::Error {
     io::Error::new(kind, error_chain(&error))
 }
 
-/// Returns whether the error is an invalid HTTP response, rather than a lost connection.
+/// Returns whether the error was caused by a response that is not valid HTTP. Otherwise, the connection was lost.
 pub(crate) fn is_invalid_http(error: &(dyn Error + 'static)) -> bool {
     let sources = std::iter::successors(Some(error), |error| (*error).source());
     sources.filter_map(|error| error.downcast_ref::<hyper::Error>()).any(hyper::Error::is_parse)

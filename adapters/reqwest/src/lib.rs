@@ -1,6 +1,6 @@
 //! Internal part of [mcpwire](https://docs.rs/mcpwire), used through its feature `reqwest`; its API may change in any release.
 //!
-//! Sends the HTTP requests of mcpwire's clients with [reqwest].
+//! [`ReqwestClient`] sends the HTTP requests of mcpwire's clients with [reqwest], for programs that already use it.
 //!
 //! ```no_run
 //! # mod mcpwire { pub use mcpwire_driver::ConnectOptions; pub mod http { pub use mcpwire_driver::http::HttpOptions; } pub
@@ -16,19 +16,21 @@
 //! # }
 //! ```
 //!
-//! * Requests need a tokio runtime. In other runtimes they fail with an error that says so.
+//! * Requests need a tokio runtime. On other runtimes, they fail with an error that says this.
 //! * The client follows redirects to the same origin only, so that headers and tokens never reach another origin
 //!   ([`ReqwestClient::from_builder`]).
-//! * Do not set [`reqwest::ClientBuilder::timeout`] or `read_timeout`: they end event streams, too. mcpwire has its own
-//!   timeouts.
-//! * reqwest reports a failed TLS handshake like any other failed connection, as
+//! * Do not set [`reqwest::ClientBuilder::timeout`] or `read_timeout`, because these timeouts also end event streams. mcpwire has
+//!   its own timeouts.
+//! * reqwest does not tell a failed TLS handshake from any other failed connection. Both fail with
 //!   [`Unreachable`](FailureKind::Unreachable).
-//! * The client applies no settings of a server's definition: `unix_socket`, `proxy`, `ca_file`, `client_certificate` and `client_key`.
-//!   A connection with one of them is refused. Configure the `ClientBuilder` instead.
-//! * For requests that must go to public addresses ([`Exchange::public_addresses_only`]), names are resolved before reqwest resolves them
-//!   again. A DNS server that answers differently the second time is not noticed; `mcpwire::http::Client` checks the address that it connects to.
-//! * A user agent of the client ([`reqwest::ClientBuilder::user_agent`]) is sent, unless the definition of the server has that header. A
-//!   client without one sends the name of the program ([`ConnectOptions::client_info`](mcpwire_driver::ConnectOptions::client_info)).
+//! * The client does not apply the settings `unix_socket`, `proxy`, `ca_file`, `client_certificate` and `client_key` of a
+//!   server's definition. If the definition contains one of them, the connection fails. Configure the `ClientBuilder` instead.
+//! * Some requests must go to public addresses only ([`Exchange::public_addresses_only`]). This crate resolves and checks the
+//!   host of such a request, and then reqwest resolves the host again. A DNS server that answers differently the second time is
+//!   not noticed. `mcpwire::http::Client` checks the address to which it connects.
+//! * A user agent that the `ClientBuilder` sets ([`reqwest::ClientBuilder::user_agent`]) is sent, unless the definition of the
+//!   server contains that header. Without either, requests carry the name of the program
+//!   ([`ConnectOptions::client_info`](mcpwire_driver::ConnectOptions::client_info)).
 //! * reqwest does not limit the data that a server sends outside of responses. `mcpwire::http::Client` does.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -55,7 +57,8 @@ use tokio::runtime::Handle;
 
 use crate::body::BodyReader;
 
-/// An HTTP client that sends the requests with a [`reqwest::Client`](https://docs.rs/reqwest/latest/reqwest/struct.Client.html). Clones share its connections.
+/// An HTTP client of mcpwire that sends requests with a
+/// [`reqwest::Client`](https://docs.rs/reqwest/latest/reqwest/struct.Client.html). Clones share its connections.
 #[derive(Clone)]
 pub struct ReqwestClient {
     client: Client,
@@ -63,7 +66,8 @@ pub struct ReqwestClient {
 }
 
 impl ReqwestClient {
-    /// Builds a client, and replaces the redirect policy of the builder: mcpwire follows redirects to the same origin only.
+    /// Builds a client. Replaces the redirect policy of the builder, because mcpwire itself follows redirects, to the same origin
+    /// only.
     ///
     /// # Errors
     /// If reqwest cannot build the client, for example because TLS cannot be set up.
@@ -71,11 +75,12 @@ impl ReqwestClient {
         Ok(Self::without_redirects(builder.redirect(Policy::none()).build()?))
     }
 
-    /// Uses an existing client, which must have been built with [`Policy::none`](https://docs.rs/reqwest/latest/reqwest/redirect/struct.Policy.html#method.none).
+    /// Wraps an existing client, which must have been built with the redirect policy
+    /// [`Policy::none`](https://docs.rs/reqwest/latest/reqwest/redirect/struct.Policy.html#method.none).
     ///
-    /// A client with another policy sends request headers to other origins, except for `Authorization` and cookies. reqwest does not
-    /// expose the policy. If the client has followed a redirect, the request fails with [`FailureKind::Redirect`], but then the headers
-    /// have already been sent.
+    /// A client with another policy sends request headers to other origins, except for `Authorization` and cookies. This function
+    /// cannot check the policy, because reqwest does not expose it. If reqwest has followed a redirect, the request fails with
+    /// [`FailureKind::Redirect`], but the other origin has already received the headers.
     pub fn without_redirects(client: Client) -> Self {
         ReqwestClient { has_user_agent: user_agent::is_set(&client), client }
     }
@@ -104,7 +109,7 @@ impl HttpClient for ReqwestClient {
     }
 }
 
-/// The body of a request that the caller may send again.
+/// Shares the body of a request with its caller, which may send the request again. This saves a copy of the body.
 struct SharedBody(Arc<Exchange>);
 
 impl AsRef<[u8]> for SharedBody {
@@ -113,7 +118,7 @@ impl AsRef<[u8]> for SharedBody {
     }
 }
 
-/// Sends a request with this body, and follows redirects to the same origin.
+/// Sends the request `exchange` with this body. Follows redirects to the same origin, if the exchange allows redirects.
 async fn send(client: &Client, exchange: &Exchange, body: Bytes) -> Result<HttpResponse, Failure> {
     if Handle::try_current().is_err() {
         return Err(not_made("reqwest needs a tokio runtime, and this task runs on another one".into()));
@@ -178,7 +183,7 @@ fn into_http_response(response: reqwest::Response) -> HttpResponse {
 }
 
 fn send_failure(error: reqwest::Error) -> Failure {
-    // The query of the URL may contain a secret.
+    // Omits the URL, because its query may contain a secret.
     let error = error.without_url();
     let kind = if error.is_builder() {
         FailureKind::NotMade
@@ -197,7 +202,7 @@ fn not_made(detail: String) -> Failure {
 }
 
 impl fmt::Debug for ReqwestClient {
-    /// Formats the client without its default headers, which may be secrets.
+    /// Omits the `reqwest::Client`, because its default headers may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReqwestClient").finish_non_exhaustive()
     }

@@ -1,25 +1,25 @@
-//! Finds out whether a reqwest client has a `User-Agent` header of its own.
+//! [`is_set`]: detects whether a reqwest client adds a `User-Agent` header to its requests.
 
 use std::fmt::{self, Write};
 
 use reqwest::Client;
 
-/// The name of the header as `Debug` writes it.
+/// The name of the header in the `Debug` output of a reqwest client.
 const NAME: &[u8] = b"\"user-agent\"";
 
-/// Returns whether the program has set a user agent for this client.
+/// Returns whether the program has built this reqwest client with a user agent.
 ///
-/// reqwest has no function for that, but its `Debug` output contains the default headers. The output is not stored, because
-/// it may contain secrets.
+/// reqwest has no function for this, but the `Debug` output of a client contains its default headers. The output is searched
+/// while it is written and never stored, because it may contain secrets.
 pub(crate) fn is_set(client: &Client) -> bool {
     let mut finder = Finder { matched: 0 };
     let _ = write!(finder, "{client:?}");
     finder.matched == NAME.len()
 }
 
-/// Looks for [`NAME`] in the text that is written to it.
+/// A writer that searches the text that is written to it for [`NAME`].
 struct Finder {
-    /// Number of bytes of the name that the last bytes match. The length of the name once it was found.
+    /// Number of bytes at the start of [`NAME`] that the last written bytes match. Remains the length of [`NAME`] after a match.
     matched: usize,
 }
 
@@ -28,7 +28,8 @@ impl Write for Finder {
         for byte in text.bytes() {
             match NAME.get(self.matched) {
                 Some(expected) if *expected == byte => self.matched += 1,
-                // Only the first byte of the name can begin another match.
+                // A mismatch can only restart the match at the first byte, because this byte (`"`) occurs only at the start and
+                // end of `NAME`.
                 Some(_) => self.matched = usize::from(byte == NAME[0]),
                 None => return Ok(()),
             }
