@@ -169,14 +169,14 @@ type Callback<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 /// The callbacks of a tool call for its progress and for the status of its task. They may borrow data with the lifetime `'c`.
 #[derive(Default)]
 pub struct ReportCallbacks<'c> {
-    /// Receives the progress notifications of the call.
+    /// Receives the progress notifications of the call. `None` if the program wants none.
     pub on_progress: Option<Callback<'c, Progress>>,
-    /// Receives the status of the call's task when it changes.
+    /// Receives the status of the call's task whenever the status changes. `None` if the program does not want it.
     pub on_status: Option<Callback<'c, Task>>,
 }
 
 impl ReportCallbacks<'_> {
-    /// Returns whether no callback is set.
+    /// Returns whether the program has set no callback for the call.
     pub fn is_empty(&self) -> bool {
         self.on_progress.is_none() && self.on_status.is_none()
     }

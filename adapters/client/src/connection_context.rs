@@ -17,7 +17,7 @@ use crate::{
 
 /// The server's definition, and the options and callbacks that a connection uses until its end.
 pub struct ConnectionContext {
-    /// The name of the server in errors and for handlers.
+    /// The name of the server, which errors contain and handlers receive.
     pub name: Arc<str>,
     /// The command or URL of the server. `None` for a connection over a pair of streams.
     pub definition: Option<Arc<McpServerDef>>,

@@ -43,7 +43,7 @@ impl EventConsumer {
         if next.is_none() && !has_ended { Poll::Pending } else { Poll::Ready(next) }
     }
 
-    /// Returns the next event, or `None` if the queue is empty.
+    /// Returns the next event without waiting, or `None` if the queue is empty.
     pub fn try_next(&mut self) -> Option<Event> {
         self.take(|_| {})
     }

@@ -274,7 +274,7 @@ impl ConnectionHooks {
         }
     }
 
-    /// Records an event of the engine.
+    /// Records an event of the engine, if an observer or callback of the program is to receive the event.
     pub fn record(&self, event: &Event, session: &Session) {
         match event {
             Event::Notification(notification)
@@ -292,7 +292,7 @@ impl ConnectionHooks {
         }
     }
 
-    /// Records the start of the server's process.
+    /// Records that the server's process was started, with its process id.
     pub fn process_started(&self, pid: u32) {
         self.observe(move |observer, connection| observer.event(connection, &ConnectionEvent::ProcessStarted { pid }));
     }

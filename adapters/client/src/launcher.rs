@@ -25,7 +25,7 @@ use crate::{
 /// });
 /// ```
 pub trait Launcher: Send + Sync + 'static {
-    /// Starts the server of a definition.
+    /// Starts the server of a definition, and returns its streams or another command to start.
     ///
     /// The client calls this method a second time if it must restart the server to use a legacy protocol version.
     ///
@@ -88,8 +88,8 @@ impl ServerLaunch {
 
     /// Sets the function that kills the server. It has no effect on [`ServerLaunch::command`].
     ///
-    /// The client calls the function when it is dropped, or when the server does not exit after its input was closed. The
-    /// function must return at once and must not use the client. The future `exit` must resolve afterwards.
+    /// The client calls the function if the server does not exit after the client has closed its input, and when the client is
+    /// dropped. The function must return at once and must not use the client. The future `exit` must resolve afterwards.
     pub fn on_kill(mut self, kill: impl FnOnce() + Send + 'static) -> Self {
         if let LaunchKind::Server(server) = &mut self.0 {
             server.handle.kill = Some(Box::new(kill));
@@ -117,11 +117,11 @@ pub struct LaunchedServer {
     pub stderr: Option<Reader>,
     /// Resolves when the server has exited. Before that, it stores the exit status for `handle`.
     pub exit: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Kills the server, and returns its exit status.
+    /// The handle with which the client kills the server and gets its exit status.
     pub handle: LaunchedServerHandle,
 }
 
-/// Kills a server that a [`Launcher`] has started, and returns its exit status.
+/// A handle to a server that a [`Launcher`] has started, to kill the server and to get its exit status.
 pub struct LaunchedServerHandle {
     /// The exit status of the server. `None` while the server is running.
     status: Arc<Mutex<Option<Exit>>>,
@@ -156,7 +156,7 @@ impl fmt::Debug for LaunchedServerHandle {
 pub enum LaunchKind {
     /// Start the command of this definition as a local process.
     Command(Box<McpServerDef>),
-    /// Use the streams of a running server.
+    /// Use the streams of a server that the launcher has started.
     Server(Box<LaunchedServer>),
 }
 

@@ -14,7 +14,7 @@ pub enum Lifecycle {
     Open,
     /// The server has exited when it received `server/discover`. The client must restart it with a legacy protocol version.
     Restart,
-    /// The client is restarting the server.
+    /// The client is restarting the server, to open the connection with a legacy protocol version.
     Restarting,
     /// The connection has ended.
     Ended {

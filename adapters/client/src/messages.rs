@@ -8,7 +8,7 @@
 /// breaks between tokens only. The engine applies its size limit to the lines.
 #[derive(Debug)]
 pub struct MessagesToLines<T> {
-    /// The message that is being copied.
+    /// The message that is being copied. `None` if the next message is needed.
     message: Option<T>,
     /// Number of bytes of `message` that were already copied.
     copied: usize,

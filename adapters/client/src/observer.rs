@@ -128,7 +128,7 @@ pub enum Transport {
     Stdio,
     /// A pair of streams that the program has passed to the client.
     Stream,
-    /// HTTP.
+    /// HTTP requests, to a server with a URL.
     Http,
 }
 

@@ -26,7 +26,7 @@ pub struct CallbackPanic {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PanicSource {
-    /// The handler of a server's request.
+    /// The handler that answers a request of the server.
     Handler {
         /// Method of the request, such as `elicitation/create`.
         method: String,
@@ -43,7 +43,7 @@ pub enum PanicSource {
     Stderr,
     /// The callback `trace`.
     Trace,
-    /// The source of trace contexts, `trace_context`.
+    /// The function that `trace_context` has set, which returns trace contexts.
     TraceContext,
     /// A stream, timer, clock or runtime that the program has passed to the connection. The panic ends the connection.
     Transport,

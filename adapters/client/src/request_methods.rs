@@ -47,10 +47,12 @@ macro_rules! request_methods {
 
         /// Requests all pages of the server's tool list, and stores the list for [`McpClient::tools`].
         ///
-        /// The list omits invalid tools: see [`McpClient::rejected_tools`]. A modern server may declare how long its list is
-        /// valid. Until then, or until the server reports a change, the client's cache answers. To bypass the cache, use
-        /// [`McpClient::list_all_with`] with [`RequestOptions::fresh`](crate::protocol::RequestOptions::fresh).
-        /// [`Config::cache`](crate::protocol::Config::cache) limits the cache.
+        /// The list omits invalid tools: see [`McpClient::rejected_tools`].
+        ///
+        /// A modern server (from revision 2026-07-28) may declare how long its list is valid. During this time, the client
+        /// answers from its cache, unless the server reports a change. To bypass the cache, use [`McpClient::list_all_with`] with
+        /// [`RequestOptions::fresh`](crate::protocol::RequestOptions::fresh). [`Config::cache`](crate::protocol::Config::cache)
+        /// limits the cache.
         ///
         /// # Errors
         /// If the request for a page fails, or if its response is invalid. The stored tool list remains unchanged.
@@ -85,7 +87,7 @@ macro_rules! request_methods {
             self.tools().get(name).cloned()
         }
 
-        /// Requests all pages of the server's prompt list.
+        /// Requests all pages of the server's prompt list, and returns the prompts.
         #[doc(alias = "prompts/list")]
         pub $($async)? fn list_prompts(
             &$($mut)? self,
@@ -140,7 +142,7 @@ macro_rules! request_methods {
             self.run($crate::protocol::internal::SingleRequest::new(send))$($await)*
         }
 
-        /// Requests all pages of the server's resource list.
+        /// Requests all pages of the server's resource list, and returns the descriptions of the resources.
         #[doc(alias = "resources/list")]
         pub $($async)? fn list_resources(
             &$($mut)? self,
@@ -148,7 +150,7 @@ macro_rules! request_methods {
             self.list_all::<$crate::protocol::ListResources>()$($await)*
         }
 
-        /// Requests all pages of the server's list of resource templates.
+        /// Requests all pages of the server's list of resource templates, and returns the templates.
         #[doc(alias = "resources/templates/list")]
         pub $($async)? fn list_resource_templates(
             &$($mut)? self,
@@ -195,7 +197,7 @@ macro_rules! request_methods {
             self.request::<$crate::protocol::internal::Unsubscribe>(&params, &options)$($await)*.map(drop)
         }
 
-        /// Requests all pages of the server's task list (revision 2025-11-25).
+        /// Requests all pages of the server's task list, and returns the tasks (revision 2025-11-25).
         #[doc(alias = "tasks/list")]
         pub $($async)? fn list_tasks(
             &$($mut)? self,
@@ -253,7 +255,7 @@ macro_rules! request_methods {
             self.run($crate::protocol::internal::SetLogLevel::new(level, &options))$($await)*
         }
 
-        /// Checks that the server responds.
+        /// Sends a request to check that the server still responds, and waits for the response.
         ///
         /// This sends `ping` to a legacy server (up to revision 2025-11-25), and `server/discover` to a modern server, because
         /// revision 2026-07-28 has no `ping`.

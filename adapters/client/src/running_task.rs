@@ -67,7 +67,7 @@ macro_rules! running_task {
             }
         }
 
-        /// A handle to a task that a server executes.
+        /// A handle to a task that a server executes, to wait for its result or to cancel it.
         ///
         /// Dropping this value does not affect the task, and neither does a wait that times out. A program that stores the
         /// [`TaskHandle`](crate::protocol::TaskHandle) can wait for the task later, over this connection or another connection.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcpwire_core::CloseReason;
 
-/// The exit status of a server's process.
+/// The exit status of a server's process: an exit code, or the signal that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exit {
@@ -21,7 +21,7 @@ impl Exit {
         Exit { code, signal }
     }
 
-    /// Returns whether the exit code is 0.
+    /// Returns whether the process exited with the code 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)
     }
@@ -67,7 +67,7 @@ pub struct ProcessReport {
 }
 
 impl ProcessReport {
-    /// Creates a report. `exit` is `None` if the process is still running.
+    /// Creates a report. `exit` is `None` if the process is still running. `stderr_tail` has its last lines on standard error.
     pub fn new(exit: Option<Exit>, stderr_tail: impl Into<String>) -> Self {
         ProcessReport { exit, stderr_tail: stderr_tail.into() }
     }

@@ -29,7 +29,7 @@ macro_rules! subscribe_methods {
         /// `wanted` selects the changes. The server may accept only some of them: see [`Subscription::acknowledged`]. The request
         /// timeout limits the wait for the acknowledgment, not the duration of the subscription.
         ///
-        /// With a legacy server (up to revision 2025-11-25), this sends `resources/subscribe` for each resource, and uses the
+        /// On a legacy server (up to revision 2025-11-25), the client sends `resources/subscribe` for each resource, and uses the
         /// `listChanged` notifications that the server declares. The changes are also among the [`McpClient::notifications`].
         ///
         $(#[$example])*
@@ -67,7 +67,7 @@ macro_rules! subscribe_methods {
 macro_rules! subscription_methods {
     () => {
         impl Subscription {
-            /// Returns the changes that the server has accepted to report.
+            /// Returns which changes the server has agreed to report. These may be fewer than the program has requested.
             pub fn acknowledged(&self) -> &$crate::protocol::SubscriptionFilter {
                 self.reader.acknowledged()
             }

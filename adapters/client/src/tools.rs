@@ -22,7 +22,7 @@ impl Tools {
         &self.0.listed().rejected
     }
 
-    /// Returns the tool of this name, or `None` if the list does not contain it.
+    /// Returns the tool with this name, or `None` if the list does not contain it.
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.0.get(name)
     }

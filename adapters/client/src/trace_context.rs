@@ -34,7 +34,7 @@ impl TraceSource {
     /// Adds the current trace context to the options of a request, unless they already contain a trace context.
     ///
     /// # Panics
-    /// If the program's function panics.
+    /// If the function of the program panics.
     pub fn options<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
         match (self.0)() {
             Some(context) => Cow::Owned(options.in_trace(&context)),

@@ -3,9 +3,9 @@
 /// Whether a message or bytes were sent or received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From this client to the server.
+    /// The client sent the message or bytes to the server.
     Sent,
-    /// From the server to this client.
+    /// The client received the message or bytes from the server.
     Received,
 }
 

@@ -179,7 +179,7 @@ impl Connector {
 
 /// Why no address of a host accepted a connection.
 struct RaceFailure {
-    /// Whether the connect timeout has passed.
+    /// Whether the attempts were stopped because the connect timeout has passed.
     is_timeout: bool,
     /// The addresses that were tried, each with its error, for the error message.
     outcomes: Vec<String>,

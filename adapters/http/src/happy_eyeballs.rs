@@ -48,7 +48,7 @@ pub(crate) enum RaceStep {
     Wait(Timestamp),
     /// All attempts have failed, and no address is left.
     Failed,
-    /// The deadline has passed.
+    /// The deadline has passed before an attempt succeeded.
     TimedOut,
 }
 

@@ -19,8 +19,8 @@ use crate::tls::{Authority, Pem, TlsOptions};
 #[non_exhaustive]
 #[must_use = "options have no effect until they are used"]
 pub struct ClientOptions {
-    /// Maximum time for the name lookup, and then for the TCP connection, for all addresses of the host together. The default is
-    /// 10 s: enough for TCP to retransmit a packet twice.
+    /// Maximum time for the name lookup and the TCP connection together, however many addresses the host has. The default is 10
+    /// s: enough for TCP to retransmit a packet twice.
     pub connect_timeout: Duration,
     /// Maximum time for the handshake with a proxy and the TLS handshake together. The default is 10 s.
     pub handshake_timeout: Duration,
@@ -147,7 +147,7 @@ impl ClientOptions {
 }
 
 impl fmt::Debug for ClientOptions {
-    /// Formats the options without the proxy, whose URL may contain a password, and without keys.
+    /// Omits the URL of the proxy and the private key, because they are secrets or contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientOptions")
             .field("connect_timeout", &self.connect_timeout)

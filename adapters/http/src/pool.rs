@@ -45,8 +45,8 @@ const READY_TIMEOUT: Duration = Duration::from_millis(100);
 /// Sends requests on idle connections, or on new connections if no idle connection leads to the origin.
 pub(crate) struct Pool {
     pub(crate) connector: Connector,
-    /// The HTTP/1.1 connections without a request in flight, and all HTTP/2 connections. The last used connections are at the
-    /// end.
+    /// The HTTP/1.1 connections without a request in flight, and all HTTP/2 connections. The connection that was
+    /// returned last is at the end.
     idle: Mutex<Vec<IdleEntry>>,
     /// Ends the task that closes idle connections, when this sender is dropped. `None` if the task is not running.
     sweeper: Mutex<Option<oneshot::Sender<()>>>,

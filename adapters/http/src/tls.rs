@@ -15,7 +15,7 @@ use mcpwire_driver::http::Socket;
 use mcpwire_driver::protocol::http::{Failure, FailureKind};
 use mcpwire_files::read_regular;
 
-/// The part of [`ClientOptions`](crate::ClientOptions) that concerns TLS.
+/// The TLS options in [`ClientOptions`](crate::ClientOptions): certificates, or a whole TLS configuration.
 #[derive(Clone, Default)]
 pub(crate) struct TlsOptions {
     /// The TLS configuration that the program has created. If it is set, the other options must be empty.
@@ -80,7 +80,7 @@ const CLIENT_CERTIFICATE: &str = "client certificate";
 const CLIENT_KEY: &str = "client key";
 
 impl TlsOptions {
-    /// Returns the TLS configuration for connections to servers.
+    /// Creates the TLS configuration for connections to servers from these options.
     ///
     /// # Errors
     /// If a certificate or key is invalid or cannot be read. The text names the file.

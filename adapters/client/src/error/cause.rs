@@ -22,7 +22,7 @@ pub enum Cause {
     /// The connection could not be opened.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// A request was not sent.
+    /// A request could not be sent, for example because the connection has ended.
     #[error(transparent)]
     Send(#[from] SendError),
     /// A request was sent and failed, or its result is invalid.
@@ -39,11 +39,11 @@ impl From<io::Error> for Cause {
     }
 }
 
-/// The reason why a client cannot make HTTP requests.
+/// The reason why a client cannot make HTTP requests to a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpSetupError {
-    /// The client was built without HTTP.
+    /// The server has a URL, but the library was built without an HTTP client (feature `http`).
     #[error(
         "the server has a URL, and this client was built without HTTP; enable the feature `http` of \
          `mcpwire`, or set an HTTP client of the program"

@@ -88,8 +88,8 @@ impl Error {
     /// Returns the name of the server: [`McpServerDef::display_name`](crate::McpServerDef::display_name), or `stream` for a
     /// connection over a pair of streams.
     ///
-    /// A client has exactly one server, so the name is always known. Errors of the hub and of `ToolClient` may concern no server,
-    /// and return an `Option`.
+    /// A client has exactly one server, so the name is always known. The same method of the errors of the hub and of `ToolClient`
+    /// returns an `Option`, because these errors may concern no server.
     pub fn server(&self) -> &str {
         &self.0.server
     }
@@ -218,7 +218,7 @@ impl Error {
         }
     }
 
-    /// Returns whether the error occurred while the connection was being opened.
+    /// Returns whether the error occurred while the connection was being opened, including the start of the server.
     pub fn is_connecting(&self) -> bool {
         matches!(*self.0.cause, Cause::Spawn(_) | Cause::Http(_) | Cause::Connect(_))
     }

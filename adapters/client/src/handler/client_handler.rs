@@ -113,7 +113,7 @@ pub trait ClientHandler: Send + Sync + 'static {
         ready(Err(method_not_found()))
     }
 
-    /// Receives a notification of the server.
+    /// Receives a notification of the server, such as a log message. The default method ignores the notification.
     ///
     /// `server` is the name of the server, as in errors. The client calls this method for one notification at a time, in order.
     /// The method should return quickly, because it blocks the connection.

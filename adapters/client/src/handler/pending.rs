@@ -61,7 +61,7 @@ fn roots_answer(roots: Vec<Root>) -> Result<Json, RpcError> {
 /// The methods call the program's code. Call them without holding a lock.
 pub struct PendingAnswers {
     handlers: Arc<ConnectionHandlers>,
-    /// In the order in which the requests arrived.
+    /// The requests with the futures of their handlers, in the order in which the requests arrived.
     answers: Vec<PendingAnswer>,
 }
 

@@ -219,7 +219,7 @@ impl fmt::Debug for Credentials {
 pub struct Refusal<'a> {
     /// The request that was refused.
     pub request: AuthorizedRequest<'a>,
-    /// The credentials that the request was sent with.
+    /// The credentials with which the request was sent.
     pub sent: &'a Credentials,
     /// The head of the response.
     pub response: ResponseHead<'a>,

@@ -16,7 +16,7 @@ pub(super) struct MessageTrace(HashMap<ExchangeId, TracedBody>);
 enum TracedBody {
     /// A body that is a single message. Contains the bytes that were read so far.
     Message(Vec<u8>),
-    /// An event stream. Each event is a message.
+    /// An event stream. The data of each event is a message.
     Events(Box<SseDecoder>),
 }
 
@@ -24,7 +24,7 @@ enum TracedBody {
 pub(super) type TracedMessages = Vec<(Direction, Vec<u8>)>;
 
 impl MessageTrace {
-    /// Begins to trace a response.
+    /// Begins to trace the response of the exchange `id`. The headers say whether its body is a message or an event stream.
     pub(super) fn begin(&mut self, id: ExchangeId, headers: &[(String, Vec<u8>)]) {
         let is_stream = headers.iter().any(|(name, value)| {
             name.eq_ignore_ascii_case("content-type")
