@@ -130,9 +130,9 @@ pub trait HttpClient: Send + Sync + 'static {
 
     /// Returns whether this client sets a `User-Agent` header itself for requests without that header. Default: `false`.
     ///
-    /// If it returns `false`, each request carries a `User-Agent` header with the name and version of the program and of this
-    /// library. If it returns `true`, only a `User-Agent` header of the server's definition is sent. A client that wraps another
-    /// client must forward this call.
+    /// A `User-Agent` header of the server's definition is always sent. Without it, requests get a header with the name and
+    /// version of the program and of this library, unless this method returns `true`. A client that wraps another client must
+    /// forward this call.
     fn has_user_agent(&self) -> bool {
         false
     }
