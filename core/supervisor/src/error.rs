@@ -149,10 +149,10 @@ impl HubError {
     ///
     /// `true` in these cases only:
     /// - The hub did not send the call, for a temporary reason: its rate limit, a server that is still starting or
-    /// waits for a restart, or too many calls that wait for a server.
+    ///   waits for a restart, or too many calls that wait for a server.
     /// - A server did not start in time. Repeat the start, or the call that waited for the start.
     /// - The client's error is retryable. For example, the server cannot be reached, or its response has a
-    /// `Retry-After` header.
+    ///   `Retry-After` header.
     /// - The token for the server cannot be obtained at the moment.
     ///
     /// A tool call is not retryable if it timed out, lost its connection or its server ended, because the tool may have
