@@ -97,8 +97,8 @@ impl LoginStore {
         self.of_definition(&launch.def, settings, name, account)
     }
 
-    /// Returns the login of the server that `def` defines. `name` is the name of a configured server. `account` takes precedence
-    /// over the account in `settings`.
+    /// Creates the login at the server that `def` defines. `name` is the name of the server if it is configured, and `None`
+    /// otherwise. `account` takes precedence over the account in `settings`.
     pub(crate) fn of_definition(
         &self,
         def: &McpServerDef,

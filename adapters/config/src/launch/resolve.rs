@@ -249,8 +249,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Looks up the value of a reference. Returns `None` if the value is missing or empty. In a preview, only environment variables
-    /// and values that must be shown are read.
+    /// Looks up the value of a reference. Returns `None` if the value is missing or empty. A preview reads no stored secret, unless
+    /// `is_revealed` says that the preview must show the value.
     fn look_up(&mut self, reference: &SecretRef, is_revealed: bool) -> Option<Secret> {
         if self.reads == Reads::Shown && !is_revealed && !matches!(reference, SecretRef::Env { .. }) {
             return None;

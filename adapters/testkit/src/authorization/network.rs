@@ -28,7 +28,7 @@ impl SimulatedNetwork {
         SimulatedNetwork { runtime, protected: Vec::new(), authorization: Vec::new() }
     }
 
-    /// Adds a protected MCP server, and the authorization servers that its clients can reach.
+    /// Adds a protected MCP server to the network, so that clients reach it and the authorization servers that it knows.
     pub fn protected_server(mut self, server: &ProtectedServer) -> Self {
         self.protected.push(server.clone());
         self

@@ -75,7 +75,8 @@ pub struct SseDecoder {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum LineState {
-    /// The field of this line is not known yet, or is not `data`. The bytes are stored in `line`.
+    /// The decoder reads a line whose field is not `data`, or is not known yet. It collects the bytes in `line` until the line
+    /// ends.
     #[default]
     Line,
     /// The line is a `data` field. Its bytes are appended to the event data.

@@ -171,7 +171,8 @@ impl Outbox {
 
 /// What the parts of the session ask.
 impl Outbox {
-    /// Returns the size of the buffer, in bytes. Bytes that a byte stream has taken may still count.
+    /// Returns the size of the buffer, in bytes. It includes bytes that a byte stream has already taken, until the outbox
+    /// removes them.
     pub(super) fn len(&self) -> usize {
         self.buffer.len()
     }

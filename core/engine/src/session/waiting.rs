@@ -9,8 +9,8 @@ use super::tasks::Tasks;
 use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
 
-/// What the requests of callers wait for beside their responses: the embedder's answers to requests of the server, and the
-/// end of tasks.
+/// The callers' requests that wait for something other than a response: for the embedder's answers to requests of the server,
+/// or for the end of a task.
 ///
 /// `input_required` adds the methods for requests that wait for input, and `tasks` those for calls that wait for a task.
 #[derive(Debug, Default)]
