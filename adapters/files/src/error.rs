@@ -18,7 +18,7 @@ pub enum FileError {
         path: PathBuf,
         /// The kind of the system's error.
         kind: io::ErrorKind,
-        /// The text of the system's error, for the message.
+        /// The text of the system's error. The message of this error contains it.
         reason: String,
     },
     /// Other users can read or change the file, or could replace it.

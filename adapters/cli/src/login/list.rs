@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// the names of the other documents do not contain the URLs of the servers.
 const DOCUMENT: &str = "servers";
 
-/// The list of logins that the configuration does not name, and the store that contains the list and all logins.
+/// The list of the logins that no configured server names. The store contains the list and the logins themselves.
 #[derive(Clone)]
 pub(super) struct LoginList(pub(super) FileStore);
 

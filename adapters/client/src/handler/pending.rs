@@ -41,7 +41,7 @@ impl ConnectionHandlers {
         self.handlers.start(request, context)
     }
 
-    /// Tells the program that a handler has refused a request or panicked, with its callbacks `on_panic` and `on_answer_error`.
+    /// Reports that a handler has panicked or refused a request: calls the program's `on_panic` and `on_answer_error`.
     fn report(&self, request: &ServerRequest, error: &HandlerError) {
         if let HandlerError::Panicked(message) = error {
             self.panics.report(PanicSource::Handler { method: request.method.clone() }, message.clone());
