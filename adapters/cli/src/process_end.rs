@@ -1,9 +1,8 @@
-//! Ends this process, but first waits for token refreshes in progress.
+//! Waits for token refreshes in progress before this process ends.
 //!
 //! When a refresh is sent, the authorization server usually invalidates the old token. If this process ended before it stored the
 //! new token, the login would be lost.
 
-use std::process;
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -53,10 +52,4 @@ pub(crate) fn settle_during<T>(console: &Console, shutdown: impl FnOnce() -> T) 
         }
         done
     })
-}
-
-/// Ends this process with the exit status `status`, after [`settle`] has waited for new tokens.
-pub(crate) fn end(status: u8, console: &Console) -> ! {
-    settle(console);
-    process::exit(status.into())
 }

@@ -8,8 +8,7 @@
 //! | `output` | [`create_output`]: files that the user names for output |
 //! | `error` | `FileError`: names the file, the reason, and what to do |
 //! | `fs` | `Fs`: the file operations, which tests replace; `SystemFs`: those of the system, with locks across processes |
-//! | `trusted` | `check_trusted`: refuses a file that other users could change or replace |
-//! | `private` | `read_private`: reads a file that only this user may read |
+//! | `trusted` | `check_trusted`: refuses what others could change or replace; `read_private`: reads what only this user may read |
 //! | `replace` | `replace`: replaces a file atomically; `remove_leftovers`: removes the temporary files of killed programs |
 //! | `faults` | `FaultyFs`: a file system for tests that fails or loses power |
 
@@ -24,8 +23,6 @@ pub mod faults;
 #[clippy::msrv = "1.89"]
 mod fs;
 mod output;
-#[cfg(feature = "replace")]
-mod private;
 mod regular;
 #[cfg(feature = "replace")]
 #[clippy::msrv = "1.89"]
@@ -38,10 +35,8 @@ pub use error::FileError;
 #[cfg(feature = "replace")]
 pub use fs::{Fs, NewFile, SystemFs};
 pub use output::{check_link, check_own_file, create_output};
-#[cfg(feature = "replace")]
-pub use private::{check_private_directory, check_private_file, read_private};
 pub use regular::{Links, open_regular, read_file_or_pipe, read_open_file, read_regular, read_to_end};
 #[cfg(feature = "replace")]
 pub use replace::{check_replace, remove_leftovers, replace, replace_for_now};
 #[cfg(feature = "replace")]
-pub use trusted::check_trusted;
+pub use trusted::{check_private_directory, check_private_file, check_trusted, read_private};

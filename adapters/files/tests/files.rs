@@ -150,3 +150,147 @@ fn a_killed_process_leaves_the_old_content_or_the_new_one_and_no_lock() {
         assert_eq!(read_private(&path, 1 << 20), Ok(Some(b"next".to_vec())));
     }
 }
+
+/// Files that other users could change, replace, or have put there.
+#[cfg(unix)]
+mod files_of_others {
+    use std::fs::{self, File, Permissions};
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, lchown, symlink};
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    use mcpwire_files::{check_link, check_trusted, create_output};
+    use tempfile::TempDir;
+
+    /// Another user than the one of the tests.
+    const OTHER: u32 = 65534;
+
+    /// A group of the system, in which this user is not alone.
+    const DAEMON: u32 = 1;
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Returns whether this test can give files to another user. Says so if it cannot.
+    fn is_root() -> bool {
+        let is_root = rustix::process::geteuid().is_root();
+        if !is_root {
+            eprintln!("SKIPPED: only the superuser can give files away, so this test has shown less");
+        }
+        is_root
+    }
+
+    /// Returns a new directory and the path of the file `outer/home/mcp/file` below, which only this user can change.
+    fn private_file() -> (TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().canonicalize().unwrap().join("outer/home/mcp/file");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "content").unwrap();
+        check_trusted(&file).unwrap();
+        (directory, file)
+    }
+
+    /// Asserts that `file` is refused because of `part` of its path, whose mode allows `writers` to change it.
+    #[track_caller]
+    fn assert_refused(file: &Path, part: &Path, writers: &str, mode: u32, classes: &str) {
+        let part = part.display();
+        let message = format!("{part} can be changed by {writers} (mode {mode:04o}). Run `chmod {classes}-w {part}`");
+        assert_eq!(check_trusted(file).unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn each_part_of_a_path_that_every_user_can_change_is_refused() {
+        let (_directory, file) = private_file();
+        // The whole path counts, because each part could be replaced.
+        for part in file.ancestors().take(4) {
+            set_mode(part, 0o777);
+            assert_refused(&file, part, "every user", 0o777, "o");
+            if part.is_dir() {
+                // Nobody can replace the files of others in a sticky directory.
+                set_mode(part, 0o1777);
+                check_trusted(&file).unwrap();
+            }
+            set_mode(part, 0o755);
+            check_trusted(&file).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_path_that_a_group_of_others_can_change_is_refused() {
+        if !is_root() {
+            return;
+        }
+        let (_directory, file) = private_file();
+        for part in file.ancestors().take(4) {
+            chown(part, None, Some(DAEMON)).unwrap();
+            for (mode, writers, classes) in [(0o775, "other users of its group", "g"), (0o777, "every user", "go")] {
+                set_mode(part, mode);
+                assert_refused(&file, part, writers, mode, classes);
+            }
+            set_mode(part, 0o755);
+        }
+    }
+
+    #[test]
+    fn the_links_on_a_path_are_followed_and_must_be_of_this_user() {
+        let (directory, file) = private_file();
+        let (link, elsewhere) = (file.parent().unwrap(), directory.path().canonicalize().unwrap().join("elsewhere"));
+        fs::create_dir(&elsewhere).unwrap();
+        fs::rename(link, elsewhere.join("mcp")).unwrap();
+        symlink("../../elsewhere/mcp", link).unwrap();
+        check_trusted(&file).unwrap();
+        set_mode(&elsewhere, 0o777);
+        assert_refused(&file, &elsewhere, "every user", 0o777, "o");
+        // Another user could have put the link there.
+        set_mode(&elsewhere, 0o755);
+        if is_root() {
+            lchown(link, Some(DAEMON), None).unwrap();
+            assert!(check_trusted(&file).unwrap_err().to_string().contains("mcp belongs to another user"));
+        }
+    }
+
+    #[test]
+    fn an_output_replaces_only_a_file_of_this_user_under_its_own_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let create = |name: &str| create_output(&at(name)).map_err(|error| error.to_string());
+        fs::write(at("own"), "an earlier one").unwrap();
+        set_mode(&at("own"), 0o644);
+        create("own").unwrap();
+        let own = fs::metadata(at("own")).unwrap();
+        assert_eq!((own.len(), own.mode() & 0o777), (0, 0o600));
+
+        fs::write(at("victim"), "of somebody else").unwrap();
+        set_mode(&at("victim"), 0o644);
+        symlink(at("victim"), at("link")).unwrap();
+        symlink(at("missing"), at("broken")).unwrap();
+        let several = "it is a file with several names (hard links). Name another file";
+        for (name, error) in [
+            ("link", "it is a symbolic link, not a regular file"),
+            ("broken", "it is a symbolic link, not a regular file"),
+        ] {
+            assert_eq!(create(name).unwrap_err(), error, "{name}");
+        }
+        fs::hard_link(at("victim"), at("hard")).unwrap();
+        assert_eq!(create("hard").unwrap_err(), several);
+        assert!(!at("missing").exists());
+        create_output(Path::new("/dev/null")).unwrap();
+        if is_root() {
+            fs::remove_file(at("hard")).unwrap();
+            assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+            // A reader, so that opening the pipe would not wait.
+            let _reader = File::options().read(true).write(true).open(at("pipe")).unwrap();
+            for name in ["victim", "pipe"] {
+                chown(at(name), Some(OTHER), Some(OTHER)).unwrap();
+                assert_eq!(create(name).unwrap_err(), "it belongs to another user. Name another file", "{name}");
+            }
+            check_link(&at("link")).expect("it is a link of this user");
+            lchown(at("link"), Some(OTHER), Some(OTHER)).unwrap();
+            assert_eq!(check_link(&at("link")).unwrap_err().to_string(), "it is a symbolic link of another user");
+        }
+        let victim = fs::metadata(at("victim")).unwrap();
+        assert_eq!(fs::read_to_string(at("victim")).unwrap(), "of somebody else");
+        assert_eq!((victim.mode() & 0o777, victim.nlink()), (0o644, if is_root() { 1 } else { 2 }));
+    }
+}

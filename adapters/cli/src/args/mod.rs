@@ -15,12 +15,12 @@ pub(crate) use self::configured::{
     AddServer, ClientArgs, HubCommand, LoginArgs, LoginPlace, SecretCommand, ServerCommand, ServerName,
 };
 use self::options::parse_pair;
-pub(crate) use self::options::{Completed, Options, Pair, Saving, Stderr, TaskAction, Variable};
+pub(crate) use self::options::{Completed, Options, Saving, Stderr, TaskAction, Variable};
 pub(crate) use self::target::{Place, Target, TlsArgs};
 use crate::failure::Failure;
 
 /// Talk to MCP servers: inspect them, list and call their tools, and keep many of them running
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "mcpwire",
     version,
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     pub(crate) options: Options,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum Command {
     /// Start a small server, call its tools, and show each step
     Demo,
@@ -170,7 +170,7 @@ pub(crate) enum Command {
         prefix: String,
         /// Pass the value of another argument that is already known; can be repeated
         #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
-        context: Vec<Pair>,
+        context: Vec<(String, String)>,
         #[command(flatten)]
         target: Target,
     },
@@ -354,4 +354,70 @@ fn bare_name(shown: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Args, clap::Error> {
+        let words = std::iter::once("mcpwire").chain(line.split(' ').filter(|word| !word.is_empty()));
+        let matches = Args::definition().try_get_matches_from(words);
+        matches.and_then(|matches| Args::from_arg_matches(&matches))
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Args::definition().debug_assert();
+    }
+
+    #[test]
+    fn options_stand_anywhere_before_the_servers_command() {
+        for line in [
+            "--json --timeout 2s call echo - -- server --json --timeout x",
+            "call --json echo --timeout 2s - -- server --json --timeout x",
+            "call echo - --timeout 2 --json -- server --json --timeout x",
+        ] {
+            let Args { command, options } = parse(line).expect(line);
+            assert_eq!((options.json, options.timeout), (true, Some(Duration::from_secs(2))), "{line}");
+            let Command::Call { tool, arguments, target, .. } = command else { panic!("{line}") };
+            // `-`, the standard input, is no option.
+            assert_eq!((tool.as_str(), arguments.as_deref()), ("echo", Some("-")), "{line}");
+            assert_eq!(target.command, ["server", "--json", "--timeout", "x"], "{line}");
+        }
+    }
+
+    #[test]
+    fn usage_errors_name_their_field() {
+        for (line, field) in [
+            ("", "command"),
+            ("nonesuch --demo", "command"),
+            ("demo --demo", "demo"),
+            ("call --demo", "TOOL"),
+            ("info --", "demo|--url"),
+            ("info --url", "url"),
+            ("info --demo -- server", "demo"),
+            ("info --demo --server a", "demo"),
+            ("info --demo --url http://localhost/mcp", "demo"),
+            ("info --url http://localhost/mcp -- server", "url"),
+            ("info --server a --header A:b", "server"),
+            ("info --header A:b", "demo|--url"),
+            ("info --demo --header A:b", "demo"),
+            ("info --bearer-env A -- server", "bearer-env"),
+            ("info --unix-socket a", "demo|--url"),
+            ("info --url http://localhost/mcp --client-key key.pem", "client-cert"),
+            ("call echo --detach --demo", "task"),
+            ("task get --demo", "ID|JSON|@FILE|-"),
+            ("task look a --demo", "ACTION"),
+            ("tools --demo --nonesuch", "nonesuch"),
+            ("tools --demo --env =x", "env"),
+            ("tools --demo --env MCPWIRE_SURELY_NOT_SET", "env"),
+            ("tools --demo --max-message 0", "max-message"),
+            ("tools --demo --protocol 1999-01-01", "protocol"),
+            ("tools --demo --stderr loudly", "stderr"),
+            ("tools --demo --timeout soon", "timeout"),
+        ] {
+            let error = parse(line).err().expect(line);
+            assert_eq!((error.exit_code(), usage(&error).field()), (2, field), "{line}");
+        }
+    }
+}

@@ -82,13 +82,6 @@ pub(crate) enum Stderr {
     Tail,
 }
 
-/// A name and its value from an argument `NAME=VALUE`, such as the value of `--context`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pair {
-    pub(crate) name: String,
-    pub(crate) value: String,
-}
-
 /// An environment variable for the server process, from `--env NAME=VALUE` or `--env NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
@@ -125,21 +118,18 @@ pub(super) fn parse_protocol(text: &str) -> Result<Negotiate, String> {
 }
 
 pub(super) fn parse_variable(text: &str) -> Result<Variable, String> {
-    let (name, value) = match text.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (text, None),
-    };
-    match value {
-        _ if name.is_empty() => Err("a variable must have a name".to_owned()),
-        Some(value) => Ok(Variable::Set(name.to_owned(), value.to_owned())),
-        None if std::env::var_os(name).is_none() => Err(format!("{name} is not set here, so it cannot be passed on")),
-        None => Ok(Variable::Inherit(name.to_owned())),
+    match text.split_once('=') {
+        _ if text.is_empty() || text.starts_with('=') => Err("a variable must have a name".to_owned()),
+        Some((name, value)) => Ok(Variable::Set(name.to_owned(), value.to_owned())),
+        None if std::env::var_os(text).is_none() => Err(format!("{text} is not set here, so it cannot be passed on")),
+        None => Ok(Variable::Inherit(text.to_owned())),
     }
 }
 
-pub(super) fn parse_pair(text: &str) -> Result<Pair, String> {
+/// Parses an argument `NAME=VALUE`, such as the value of `--context`.
+pub(super) fn parse_pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok(Pair { name: name.to_owned(), value: value.to_owned() }),
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(format!("{text:?} is not NAME=VALUE")),
     }
 }

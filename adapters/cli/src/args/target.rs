@@ -1,13 +1,8 @@
 //! [`Target`]: the arguments that select the server of a command. [`Place`]: the option `--config-dir`.
 
-use std::convert::Infallible;
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::ArgGroup;
-
-use crate::failure::Failure;
 
 /// Ids of the arguments that select a server without a URL. Options for servers at a URL, such as `--header`, conflict with
 /// these arguments.
@@ -15,7 +10,9 @@ const WITHOUT_URL: [&str; 3] = ["demo", "command", "configured"];
 
 /// The arguments that select the server of a command. Exactly one way to select a server is required. Only `tools` and `call`
 /// use all configured servers if no server is selected.
-#[derive(Clone, Debug, Default, clap::Args)]
+///
+/// This type and the types that contain it have no `Debug`, because the headers may be secrets.
+#[derive(Clone, Default, clap::Args)]
 #[group(skip)]
 #[command(group = ArgGroup::new("target").args(["demo", "url", "command", "configured"]).required(true))]
 pub(crate) struct Target {
@@ -40,13 +37,13 @@ pub(crate) struct Target {
     pub(crate) place: Place,
 }
 
-/// The options for the HTTP connection to the server of `--url`.
-#[derive(Clone, Debug, Default, clap::Args)]
+/// The options for the HTTP connection to the server of `--url`. Headers are parsed later, because errors of clap would show them.
+#[derive(Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options for --url")]
 pub(crate) struct HttpArgs {
     /// Send a header with each request; can be repeated
     #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", conflicts_with_all = WITHOUT_URL)]
-    pub(crate) headers: Vec<Header>,
+    pub(crate) headers: Vec<String>,
     /// Send the token in this environment variable, as `Authorization: Bearer`
     #[arg(long, value_name = "NAME", requires = "url", conflicts_with_all = WITHOUT_URL)]
     pub(crate) bearer_env: Option<String>,
@@ -96,42 +93,4 @@ pub(crate) struct Place {
     /// Keep configuration, secrets and logs below DIR [default: the user's directories]
     #[arg(long, global = true, value_name = "DIR", hide_short_help = true)]
     pub(crate) config_dir: Option<PathBuf>,
-}
-
-/// An HTTP header from `--header`. The value may be a secret, so `Debug` shows only the name of the header.
-#[derive(Clone)]
-pub(crate) struct Header {
-    /// The name and the value of the header. `None` if the argument of `--header` has no colon, in which case the whole
-    /// argument may be a secret.
-    parts: Option<(String, String)>,
-}
-
-impl Header {
-    /// Returns the name and the value of the header.
-    ///
-    /// # Errors
-    /// If the argument of `--header` is not `NAME:VALUE`. The error does not contain the argument, which may be a secret.
-    pub(crate) fn parts(&self) -> Result<(&str, &str), Failure> {
-        match &self.parts {
-            Some((name, value)) if !name.is_empty() => Ok((name, value)),
-            _ => Err(Failure::usage("header", "a header is NAME:VALUE, as in --header 'X-Team: blue'")),
-        }
-    }
-}
-
-impl FromStr for Header {
-    /// Parsing never fails. [`Header::parts`] reports invalid headers later, because errors of clap would show the text, which
-    /// may be a secret.
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        let parts = text.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-        Ok(Header { parts })
-    }
-}
-
-impl fmt::Debug for Header {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Header").field(&self.parts.as_ref().map(|(name, _)| name)).finish()
-    }
 }

@@ -11,7 +11,7 @@ use owo_colors::OwoColorize;
 use serde::Serialize;
 
 use super::features::Introduction;
-use super::report::report;
+use super::report;
 use crate::args::{Options, Target};
 use crate::console::{Console, output};
 use crate::failure::{Failure, SERVER_FAILED, TOOL_ERROR};

@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::report::{Rejected, tell_saved};
-use crate::args::{Completed, Pair};
+use super::{Rejected, tell_saved};
+use crate::args::Completed;
 use crate::console::output;
 use crate::failure::Failure;
 use crate::save;
@@ -162,13 +162,13 @@ pub(super) fn complete(
     name: &str,
     argument: &str,
     prefix: &str,
-    context: &[Pair],
+    context: &[(String, String)],
 ) -> Result<u8, Failure> {
     let reference = match kind {
         Completed::Prompt => CompletionReference::Prompt { name },
         Completed::Resource => CompletionReference::ResourceTemplate { uri: name },
     };
-    let context: Vec<(&str, &str)> = context.iter().map(|pair| (&*pair.name, &*pair.value)).collect();
+    let context: Vec<(&str, &str)> = context.iter().map(|(name, value)| (&**name, &**value)).collect();
     let mut params = CompleteParams::new(reference, argument, prefix);
     params.context = &context;
     let result = session.request(session.client.complete(&params))?;

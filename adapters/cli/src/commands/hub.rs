@@ -34,10 +34,7 @@ fn run_hub(_: &Place, _: &Options) -> Result<(), Failure> {
 
 /// Sends a request to the running hub (`mcpwire hub run`). Returns an error if no hub is running.
 pub(super) fn of_running_hub(request: Request, place: &Place, options: &Options) -> Result<(), Failure> {
-    let mut handle = HubHandle::open(place, options)?;
-    if !handle.is_remote() {
-        return Err(Failure::no_hub());
-    }
+    let mut handle = HubHandle::connect(place, options)?.ok_or_else(Failure::no_hub)?;
     Ok(handle.ask::<()>(request)?)
 }
 

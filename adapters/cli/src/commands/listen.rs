@@ -134,7 +134,7 @@ fn json(notification: &Notification) -> io::Result<()> {
         _ => return Ok(()),
     };
     let told = Json::from_value(&Told { method, params }).map_err(|error| io::Error::other(error.to_string()))?;
-    output::line(&text::json_for_terminals(told.get()).to_string())
+    output::line(&text::json_for_terminals(told.get()))
 }
 
 fn line(notification: &Notification) -> Option<String> {

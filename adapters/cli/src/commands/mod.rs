@@ -1,25 +1,28 @@
-//! Runs the command that the command line selects. Each file of this directory contains related commands.
+//! Runs the command that the command line selects, and reports its failure. Each file of this directory contains related commands.
 
 mod demo;
 mod features;
 mod hub;
 mod listen;
 mod login;
-mod report;
 mod secret;
 mod server;
 mod tools;
 
-use clap_complete::Shell;
-use mcpwire_tokio::protocol::ServerInfo;
+use std::io::Write as _;
 
-use self::report::report;
+use clap_complete::Shell;
+use mcpwire_tokio::protocol::{InvalidItem, ServerInfo};
+use serde::Serialize;
+
 use crate::args::{Args, Command, Options, Target};
 use crate::console::{Console, output};
 use crate::failure::{Failure, LOGIN_REQUIRED};
 use crate::input::read_arguments;
 use crate::process_end::settle_during;
-use crate::session::{Direct, Listener, Session};
+use crate::save::Saves;
+use crate::session::{CallMode, Called, Configured, Direct, Listener};
+use crate::show;
 
 /// Runs a command of this tool, and returns the exit status of the process.
 pub(crate) fn run(command: &Command, options: &Options) -> u8 {
@@ -39,11 +42,25 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         Command::Hub { command, place } => hub::run(command, place, options),
         Command::Completions { shell } => completions(*shell),
         Command::Demo => demo::run(options),
-        Command::Tools(target) => with_session(target, options, |session| tools::list(session, options)),
+        Command::Tools(target) if target.is_configured() => {
+            with_hub(target, options, |hub| tools::list(&hub.list_tools()?, options))
+        }
+        Command::Tools(target) => {
+            with_server(target, options, None, |server, _| tools::list(&server.list_tools()?, options))
+        }
         Command::Call { tool, arguments, task, detach, save, target } => {
             let arguments = read_arguments(arguments.as_deref())?;
-            let (mode, save) = (tools::mode(*task, *detach), save.directory.as_deref());
-            with_session(target, options, |session| tools::call(session, tool, &arguments, mode, save, options))
+            let mode = CallMode::new(*task, *detach);
+            let show = |called: Called, console: &Console| {
+                tools::show_call(tool, called, save.directory.as_deref(), console, options)
+            };
+            if target.is_configured() {
+                with_hub(target, options, |hub| show(hub.call(tool, &arguments, mode)?, &hub.handle.console))
+            } else {
+                with_server(target, options, None, |server, _| {
+                    show(server.call(tool, &arguments, mode)?, &server.console)
+                })
+            }
         }
         Command::Task { action, task, target } => {
             let handle = tools::task_handle(task)?;
@@ -61,73 +78,67 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
             with_server(target, options, None, |session, _| features::prompt(session, name, &arguments, save))
         }
         Command::Complete { kind, name, argument, prefix, context, target } => {
-            let complete =
-                |session: &mut Direct<'_>, _| features::complete(session, *kind, name, argument, prefix, context);
-            with_server(target, options, None, complete)
+            with_server(target, options, None, |session, _| {
+                features::complete(session, *kind, name, argument, prefix, context)
+            })
         }
         Command::Listen { resources, target } => {
             let (listener, mut broken) = listen::printer(options.json);
-            let listen = |session: &mut Direct<'_>, _| listen::run(session, resources, &mut broken);
-            with_server(target, options, Some(&listener), listen)
+            with_server(target, options, Some(&listener), |session, _| listen::run(session, resources, &mut broken))
         }
     }
 }
 
-/// Connects to the server that `target` selects, runs a command, and ends the server. Returns the exit status of the process.
+/// Connects to the server that `target` selects, runs a command, reports its failure, and ends the server. Returns the exit status
+/// of the process.
 ///
-/// If the server wants a login and the user agrees to log in, the command is run again afterwards.
-///
-/// If `listener` is given, it receives the notifications of the server.
+/// If the command needs a login and the user agrees to log in, it is run once more afterwards. If `listener` is given, it receives
+/// the notifications of the server.
 fn with_server<'a>(
     target: &Target,
     options: &'a Options,
     listener: Option<&Listener>,
-    mut command: impl FnMut(&mut Direct<'a>, ServerInfo) -> Result<u8, Failure>,
+    mut command: impl FnMut(&Direct<'a>, ServerInfo) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
-    let run = || {
-        let mut session = Direct::start(target, options, Console::new(options), listener.cloned())?;
-        let done = session.open().and_then(|info| command(&mut session, info));
-        Ok((done, Session::Direct(Box::new(session))))
-    };
-    with_login(target, options, run)
-}
-
-/// Runs a command as [`with_server`] does, for commands that can also use all configured servers.
-fn with_session<'a>(
-    target: &Target,
-    options: &'a Options,
-    command: impl Fn(&mut Session<'a>) -> Result<u8, Failure>,
-) -> Result<u8, Failure> {
-    let run = || {
-        let mut session = Session::start(target, options)?;
-        let done = command(&mut session);
+    let mut run = || -> Result<_, Failure> {
+        let session = Direct::start(target, options, Console::new(options), listener.cloned())?;
+        let done = session.open().and_then(|info| command(&session, info));
         Ok((done, session))
     };
-    with_login(target, options, run)
-}
-
-/// Runs a command, reports its failure, and closes its session. If the command needs a login and the user agrees to log in, runs
-/// it once more.
-fn with_login<'a>(
-    target: &Target,
-    options: &Options,
-    mut run: impl FnMut() -> Result<(Result<u8, Failure>, Session<'a>), Failure>,
-) -> Result<u8, Failure> {
     let (mut done, mut session) = run()?;
     if let Err(failure) = &done
         && failure.exit() == LOGIN_REQUIRED
         && !target.stored_auth_only
-        && let Some(login) = session.take_login()
+        && let Some(login) = session.login.take()
         && login.offer(failure.scopes(), options)?
     {
         session.close();
         (done, session) = run()?;
     }
-    // A failure is reported first, because ending the server may take time.
+    let close = || {
+        session.close();
+    };
+    Ok(end(done, options, close))
+}
+
+/// Runs a command with the configured servers that `target` selects, reports its failure, and ends the servers that it has started.
+/// Servers of the running hub continue to run.
+fn with_hub<'a>(
+    target: &Target,
+    options: &'a Options,
+    command: impl FnOnce(&mut Configured<'a>) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    let mut hub = Configured::open(target, options, Console::new(options))?;
+    let done = command(&mut hub);
+    Ok(end(done, options, || drop(hub)))
+}
+
+/// Reports the failure of a command, and then calls `close`, because ending a server may take time. New tokens are stored meanwhile,
+/// because the process ends next. Returns the exit status.
+fn end(done: Result<u8, Failure>, options: &Options, close: impl FnOnce()) -> u8 {
     let exit = done.unwrap_or_else(|failure| report(&failure, options));
-    // The process ends next, so new tokens are stored while the session closes.
-    settle_during(&Console::new(options), || session.close());
-    Ok(exit)
+    settle_during(&Console::new(options), close);
+    exit
 }
 
 /// Prints a completion script for a shell.
@@ -142,4 +153,49 @@ fn completions(shell: Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut shown, "mcpwire", &mut script);
     output::bytes(&script).map(|()| 0)
+}
+
+/// Writes a failure to standard error, and returns the exit status of the failure.
+fn report(failure: &Failure, options: &Options) -> u8 {
+    failure.report(options.json);
+    failure.exit()
+}
+
+/// Prints which files `--save` has written: on standard output below the result, or with `--json` on standard error, because
+/// standard output is then one JSON document.
+///
+/// # Errors
+/// Returns the first failure to save a file. The other failures are printed here, unless `--json` is given.
+fn tell_saved(saves: Saves, console: &Console, options: &Options) -> Result<(), Failure> {
+    if options.json {
+        saves.saved.iter().for_each(|saved| console.warn(&show::saved_line(saved)));
+    } else {
+        output::page(|out| saves.saved.iter().try_for_each(|saved| writeln!(out, "{}", show::saved_line(saved))))?;
+    }
+    first_of(saves.failures, options)
+}
+
+/// Returns the first of the failures as an error, if there are any. Prints the other failures, unless `--json` is given: standard
+/// error then contains only one error object.
+fn first_of(failures: Vec<Failure>, options: &Options) -> Result<(), Failure> {
+    let mut failures = failures.into_iter();
+    let first = failures.next();
+    failures.filter(|_| !options.json).for_each(|failure| failure.report(false));
+    first.map_or(Ok(()), Err)
+}
+
+/// An entry of a list that could not be read, as `--json` prints it.
+#[derive(Serialize)]
+struct Rejected<'a> {
+    index: usize,
+    name: Option<&'a str>,
+    reason: &'a str,
+}
+
+impl<'a> Rejected<'a> {
+    fn all(rejected: &'a [InvalidItem]) -> Vec<Self> {
+        let entry =
+            |item: &'a InvalidItem| Self { index: item.index, name: item.name.as_deref(), reason: &item.reason };
+        rejected.iter().map(entry).collect()
+    }
 }

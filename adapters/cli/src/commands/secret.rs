@@ -9,22 +9,25 @@ use mcpwire_hub::secrets::{Secret, SecretRef, SecretStore as _, Secrets};
 use crate::args::{Options, Place, SecretCommand, ServerName};
 use crate::console::{Console, output, read_secret};
 use crate::failure::Failure;
-use crate::hub::{Client, find_configured, layout, restart_command};
+use crate::hub::{HubHandle, find_configured, layout, restart_command};
 use crate::input;
 use crate::text;
 
 pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> Result<u8, Failure> {
     let layout = layout(place)?;
     let secrets = Secrets::in_directory(layout.secrets());
+    let (SecretCommand::Set { server, .. }
+    | SecretCommand::List(ServerName { server })
+    | SecretCommand::Remove { server, .. }) = command;
+    let config = find_configured(&layout, server)?;
     match command {
-        SecretCommand::Set { server, name } => {
-            let config = find_configured(&layout, server)?;
+        SecretCommand::Set { name, .. } => {
             let reference = SecretRef::stored(config.id, name)?;
             let value = read(name)?;
             secrets.set(&reference, &value)?;
             let console = Console::new(options);
             let shown = text::name(config.name.trim());
-            if Client::is_hub_running(&layout) {
+            if HubHandle::connect(place, options).is_ok_and(|hub| hub.is_some()) {
                 let restart = restart_command(config.name.trim());
                 console.warn(&format!("{shown} uses the secret after its next start: {restart}"));
             }
@@ -34,8 +37,7 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
                 console.warn(&format!("{shown} does not use the secret yet: no variable refers to {reference}"));
             }
         }
-        SecretCommand::List(ServerName { server }) => {
-            let config = find_configured(&layout, server)?;
+        SecretCommand::List(_) => {
             let names = secrets.names(config.id)?;
             let missing = Launch::missing(&config, &secrets)?;
             output::show(options, &serde_json::json!({ "kept": names, "missing": missing }), |out| {
@@ -43,8 +45,7 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
                 missing.iter().try_for_each(|path| writeln!(out, "{}: missing", text::line(path)))
             })?;
         }
-        SecretCommand::Remove { server, name } => {
-            let config = find_configured(&layout, server)?;
+        SecretCommand::Remove { name, .. } => {
             let reference = SecretRef::stored(config.id, name)?;
             if !secrets.remove(&reference)? {
                 let message = format!(

@@ -2,49 +2,41 @@
 
 use std::path::Path;
 
-use mcpwire_tokio::protocol::{CallToolResult, Json, TaskHandle, TaskProtocol, Tool};
+use mcpwire_tokio::protocol::{CallToolResult, TaskHandle, TaskProtocol, Tool};
 use serde::Serialize;
 
-use super::report::{Rejected, tell_saved};
+use super::{Rejected, tell_saved};
 use crate::args::{Options, TaskAction};
-use crate::console::output;
+use crate::console::{Console, output};
 use crate::failure::{Failure, TOOL_ERROR};
 use crate::input::read_arguments;
 use crate::save;
-use crate::session::{CallMode, Called, Direct, ListedTools, Session};
+use crate::session::{Called, Direct, ListedTools};
 use crate::show::{self, Layout};
 use crate::text;
 
-pub(super) fn list(session: &mut Session<'_>, options: &Options) -> Result<u8, Failure> {
+pub(super) fn list(listed: &ListedTools, options: &Options) -> Result<u8, Failure> {
     #[derive(Serialize)]
     struct List<'a> {
         tools: &'a [Tool],
         rejected: Vec<Rejected<'a>>,
     }
-    let ListedTools { tools, rejected } = session.list_tools()?;
-    let list = List { tools: &tools, rejected: Rejected::all(&rejected) };
-    output::show(options, &list, |out| show::tools(out, &tools, &rejected, Layout::of_stdout()))?;
+    let ListedTools { tools, rejected } = listed;
+    let list = List { tools, rejected: Rejected::all(rejected) };
+    output::show(options, &list, |out| show::tools(out, tools, rejected, Layout::of_stdout()))?;
     Ok(0)
 }
 
-/// Returns the mode of a call with the options `--task` and `--detach`.
-pub(super) fn mode(task: bool, detach: bool) -> CallMode {
-    match (task, detach) {
-        (_, true) => CallMode::Detach,
-        (true, false) => CallMode::Task,
-        (false, false) => CallMode::Call,
-    }
-}
-
-pub(super) fn call(
-    session: &mut Session<'_>,
+/// Prints the result of a tool call, and saves its binary content in `directory`, if it is given. Prints the handle of a task that
+/// runs the call instead.
+pub(super) fn show_call(
     tool: &str,
-    arguments: &Json,
-    mode: CallMode,
+    called: Called,
     directory: Option<&Path>,
+    console: &Console,
     options: &Options,
 ) -> Result<u8, Failure> {
-    let raw = match session.call(tool, arguments, mode)? {
+    let raw = match called {
         Called::Task(handle) => return output::json(&handle).map(|()| 0),
         Called::Result(raw) => raw,
     };
@@ -53,9 +45,9 @@ pub(super) fn call(
         .map_err(|error| Failure::unreadable(&format!("the result of `{}`", text::line(tool)), &error.to_string()))?;
     // The tool has run, so its result is shown even if saving files fails.
     output::show(options, &raw, |out| show::result(out, &result))?;
-    let saved = tell_saved(save::blocks(directory, &result.content), session.console(), options);
+    let saved = tell_saved(save::blocks(directory, &result.content), console, options);
     if result.is_error {
-        session.console().note(&format!("{}: the tool reported an error", text::line(tool)));
+        console.note(&format!("{}: the tool reported an error", text::line(tool)));
     }
     saved?;
     Ok(if result.is_error { TOOL_ERROR } else { 0 })

@@ -24,49 +24,43 @@ const DESCRIPTORS: usize = 8;
 /// Interval at which the wait for a blocking read checks for an interrupt such as Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// The interrupts of this process, such as Ctrl-C. Clones share their state.
+/// The interrupts of this process, such as Ctrl-C.
 ///
 /// The first interrupt is recorded, and ends the waits of [`Interrupt::pressed`]. The second interrupt kills the servers, and
 /// ends the process.
-#[derive(Clone)]
-pub(crate) struct Interrupt(Arc<Shared>);
-
-struct Shared {
+pub(crate) struct Interrupt {
     was_pressed: watch::Sender<bool>,
     /// The process id of the server of a direct connection. The second interrupt kills this process.
     server: Mutex<Option<u32>>,
 }
 
 impl Interrupt {
-    /// Installs the handler of SIGINT, SIGTERM and SIGHUP, or of Ctrl-C on Windows. Later calls return the same handler.
-    pub(crate) fn install() -> Self {
+    /// Installs the handler of SIGINT, SIGTERM and SIGHUP, or of Ctrl-C on Windows. Later calls only return it.
+    pub(crate) fn install() -> &'static Self {
         static OF_PROCESS: OnceLock<Interrupt> = OnceLock::new();
-        let install = || {
-            let interrupt =
-                Interrupt(Arc::new(Shared { was_pressed: watch::Sender::new(false), server: Mutex::new(None) }));
-            let handler = interrupt.clone();
-            // If this fails, an interrupt ends the process as usual, and servers notice the end of their standard input.
-            let _ = ctrlc::set_handler(move || handler.press());
+        OF_PROCESS.get_or_init(|| {
+            // The handler waits until this function has ended. If this fails, an interrupt ends the process as usual, and servers
+            // notice the end of their standard input.
+            let _ = ctrlc::set_handler(|| Self::install().press());
             #[cfg(unix)]
-            let _ = quit::install(interrupt.clone());
-            interrupt
-        };
-        OF_PROCESS.get_or_init(install).clone()
+            let _ = quit::install();
+            Self { was_pressed: watch::Sender::new(false), server: Mutex::new(None) }
+        })
     }
 
     /// Sets the process id of the server that the second interrupt kills.
     pub(crate) fn set_server(&self, pid: Option<u32>) {
-        *self.0.server.lock().unwrap_or_else(PoisonError::into_inner) = pid;
+        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = pid;
     }
 
     /// Returns whether this process has received an interrupt such as Ctrl-C.
     pub(crate) fn was_pressed(&self) -> bool {
-        *self.0.was_pressed.borrow()
+        *self.was_pressed.borrow()
     }
 
     /// Waits for an interrupt such as Ctrl-C. Returns at once if there was one already.
     pub(crate) async fn pressed(&self) {
-        let _ = self.0.was_pressed.subscribe().wait_for(|was_pressed| *was_pressed).await;
+        let _ = self.was_pressed.subscribe().wait_for(|was_pressed| *was_pressed).await;
     }
 
     /// Calls `read` on another thread, because a blocking read cannot be interrupted. Returns `None` after an interrupt. The
@@ -85,10 +79,10 @@ impl Interrupt {
     }
 
     fn press(&self) {
-        if self.0.was_pressed.send_replace(true) {
+        if self.was_pressed.send_replace(true) {
             // A server that is just starting would otherwise continue to run.
             kill_children();
-            self.0.server.lock().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(kill_tree);
+            self.server.lock().unwrap_or_else(PoisonError::into_inner).into_iter().for_each(kill_tree);
             warn_of_lost_logins(&unsettled_logins(), "a signal has ended the wait for the answer");
             process::exit(INTERRUPTED.into())
         }
@@ -105,15 +99,15 @@ mod quit {
 
     /// Makes SIGQUIT (Ctrl-\\) count as two interrupts. By default, SIGQUIT would end this process, but not servers that ignore
     /// the end of their standard input.
-    pub(super) fn install(interrupt: Interrupt) -> io::Result<()> {
+    pub(super) fn install() -> io::Result<()> {
         let runtime = runtime()?;
         let context = runtime.enter();
         let mut signals = signal(SignalKind::quit())?;
         drop(context);
         let wait = move || {
             while runtime.block_on(signals.recv()).is_some() {
-                interrupt.press();
-                interrupt.press();
+                Interrupt::install().press();
+                Interrupt::install().press();
             }
         };
         thread::Builder::new().name("mcpwire-quit".into()).stack_size(256 * 1024).spawn(wait)?;
@@ -145,7 +139,7 @@ pub(super) fn runtime() -> io::Result<Runtime> {
 #[derive(Clone)]
 pub(crate) struct Foreground {
     runtime: Arc<OwnedRuntime>,
-    pub(crate) interrupt: Interrupt,
+    pub(crate) interrupt: &'static Interrupt,
 }
 
 /// A runtime that does not wait for blocking calls when it is dropped, because the lookup of a host name may take long.

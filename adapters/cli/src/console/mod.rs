@@ -16,7 +16,7 @@ use mcpwire_tokio::protocol::{LogMessage, LoggingLevel, Progress, Task, printabl
 use owo_colors::{AnsiColors, OwoColorize};
 
 pub(crate) use self::interrupt::{Foreground, Interrupt, warn_of_lost_logins};
-pub(crate) use self::prompt::{Prompt, Terminal, Typed, agrees, is_at_terminal, read_secret};
+pub(crate) use self::prompt::{Prompt, Terminal, agrees, is_at_terminal, read_secret};
 use crate::args::Options;
 use crate::{show, text};
 

@@ -11,16 +11,8 @@ pub(crate) trait Terminal {
     /// Shows a text to the user. The caller has removed control characters from `text`, which may contain colors.
     fn show(&mut self, text: &str);
 
-    /// Waits for the next line that the user types.
-    fn read(&mut self) -> Typed;
-}
-
-/// The input of the user at the terminal.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Typed {
-    Line(String),
-    /// Ctrl-C, or the end of the input.
-    End,
+    /// Waits for the next line that the user types. Returns `None` after Ctrl-C, and at the end of the input.
+    fn read(&mut self) -> Option<String>;
 }
 
 /// The terminal of this process, to ask the user questions: writes to standard error, and reads standard input.
@@ -33,17 +25,17 @@ impl Terminal for Prompt {
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 
-    fn read(&mut self) -> Typed {
+    fn read(&mut self) -> Option<String> {
         let read = || {
             let mut line = String::new();
             let read = io::stdin().read_line(&mut line);
             read.ok().filter(|length| *length > 0).map(|_| line)
         };
-        if let Some(line) = Interrupt::install().read(read).flatten() {
-            return Typed::Line(line.trim_end_matches(['\r', '\n']).to_owned());
+        let line = Interrupt::install().read(read).flatten();
+        if line.is_none() {
+            self.show("\n");
         }
-        self.show("\n");
-        Typed::End
+        line.map(|line| line.trim_end_matches(['\r', '\n']).to_owned())
     }
 }
 
@@ -61,9 +53,8 @@ pub(crate) fn agrees(question: &str, by_default: bool, options: &Options) -> Res
     if Interrupt::install().was_pressed() {
         return Err(Failure::interrupted());
     }
-    let Typed::Line(line) = typed else { return Ok(false) };
-    let word = line.trim().to_lowercase();
-    Ok(matches!(word.as_str(), "y" | "yes") || by_default && word.is_empty())
+    let word = typed.map(|line| line.trim().to_lowercase());
+    Ok(word.is_some_and(|word| matches!(&*word, "y" | "yes") || by_default && word.is_empty()))
 }
 
 /// Returns whether standard input and standard error are terminals, so that the user can answer questions.

@@ -1,7 +1,6 @@
 //! [`Failure`]: why a command failed, as a message for users, a JSON object for programs, and an exit status.
 
-mod client_error;
-mod hub_error;
+mod converted_errors;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,7 +11,7 @@ use mcpwire_hub::redact::Redactor;
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
-pub(crate) use self::hub_error::hub_message;
+pub(crate) use self::converted_errors::hub_message;
 use crate::text;
 
 /// Exit status if a tool returned an error result (`isError`). The command has printed the result.

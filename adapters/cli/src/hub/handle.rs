@@ -1,5 +1,6 @@
 //! [`HubHandle`]: the hub that a command uses, in its own process or in another process.
 
+use std::process;
 use std::time::Duration;
 
 use mcpwire_hub::config::McpConfig;
@@ -11,15 +12,17 @@ use mcpwire_tokio::protocol::Json;
 use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
-use super::client::Client;
-use super::configuration::{AddHandlers, hub_options, layout};
-use super::previews::Previewed;
-use super::protocol::{OnProgress, Request, Row, decoded};
+#[cfg(not(unix))]
+use self::elsewhere::Client;
+use super::protocol::{OnProgress, Previewed, Request, Row, decoded};
 use super::service::HubService;
+#[cfg(unix)]
+use super::socket::Client;
+use super::{AddHandlers, hub_options, layout};
 use crate::args::{Options, Place};
 use crate::console::{Console, Foreground};
 use crate::failure::Failure;
-use crate::process_end::{end, settle_during};
+use crate::process_end::{settle, settle_during};
 
 /// Maximum time to wait until servers that failed to start have stopped. Most servers stop at once.
 const STOPPING: Duration = Duration::from_secs(2);
@@ -124,7 +127,8 @@ impl HubHandle {
         let interrupted = Failure::interrupted();
         interrupted.report(self.json);
         self.shut_down();
-        end(interrupted.exit(), &self.console)
+        settle(&self.console);
+        process::exit(interrupted.exit().into())
     }
 
     fn shut_down(&self) {
@@ -257,6 +261,31 @@ impl Previews {
         match &mut self.running_hub {
             Some(hub) => Ok(hub.ask(Request::Preview { config: config.to_json() })?),
             None => Ok(Previewed::new(config, &self.secrets)),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod elsewhere {
+    use mcpwire_hub::HubError;
+    use mcpwire_hub::layout::Layout;
+    use mcpwire_tokio::protocol::Json;
+
+    use super::{OnProgress, Request};
+
+    /// Placeholder for a connection to the running hub on systems without Unix sockets, where each command uses a hub in its own
+    /// process. No value of this type exists.
+    pub(super) enum Client {}
+
+    impl Client {
+        #[expect(clippy::unnecessary_wraps, reason = "the signature is the one on Unix")]
+        pub(super) fn connect(_: &Layout) -> Result<Option<Client>, HubError> {
+            Ok(None)
+        }
+
+        #[expect(clippy::unused_async, reason = "the signature is the one on Unix")]
+        pub(super) async fn ask(&mut self, _: &Request, _: OnProgress<'_>) -> Result<Json, HubError> {
+            match *self {}
         }
     }
 }

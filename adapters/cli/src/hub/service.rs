@@ -12,9 +12,8 @@ use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
 
 use super::advice::{refusal, refusal_after_start, with_login_command};
-use super::configuration::find_in;
-use super::previews::Previewed;
-use super::protocol::{OnProgress, Request, Row, json};
+use super::find_in;
+use super::protocol::{OnProgress, Previewed, Request, Row, json};
 use crate::text;
 
 /// Time for which a measurement of memory usage is reused. Each measurement scans all processes of the machine.
@@ -27,14 +26,8 @@ const MOST_ABSENT: usize = 5;
 #[derive(Clone)]
 pub(crate) struct HubService {
     pub(crate) hub: Hub,
-    usage: Arc<Mutex<UsageCache>>,
-}
-
-/// The memory usage of all servers, and the time at which the usage was measured.
-#[derive(Default)]
-struct UsageCache {
-    read_at: Option<Instant>,
-    usage: Vec<(Uuid, Usage)>,
+    /// The last measurement of the memory usage of all servers, and its time.
+    usage: Arc<Mutex<Option<(Instant, Vec<(Uuid, Usage)>)>>>,
 }
 
 impl HubService {
@@ -61,7 +54,8 @@ impl HubService {
                 let results = hub.create_all(configs).await?;
                 for ((id, starts), result) in added.into_iter().zip(&results) {
                     if starts && result.is_ok() {
-                        boot_in_background(hub, id);
+                        let hub = hub.clone();
+                        tokio::spawn(async move { hub.boot_server(id).await });
                     }
                 }
                 json(&results.into_iter().map(Result::err).collect::<Vec<Option<HubError>>>())
@@ -130,22 +124,21 @@ impl HubService {
     /// Callers are served one at a time, and other tasks run in between. Therefore, clients that request the status in a loop
     /// delay each other, but do not delay tool calls.
     pub(crate) async fn rows(&self) -> Vec<Row> {
-        let mut cache = self.usage.lock().await;
+        let mut measured = self.usage.lock().await;
         yield_now().await;
-        if cache.read_at.is_none_or(|at| at.elapsed() >= USAGE_LIFETIME) {
+        measured.take_if(|(at, _)| at.elapsed() >= USAGE_LIFETIME);
+        let usage = if let Some((_, usage)) = &*measured {
+            usage
+        } else {
             let hub = self.hub.clone();
-            cache.usage = spawn_blocking(move || hub.usage()).await.unwrap_or_default();
-            cache.read_at = Some(Instant::now());
-        }
-        let of = |id: Uuid| cache.usage.iter().find(|(of, _)| *of == id).map(|(_, usage)| *usage);
-        self.hub
-            .details()
-            .into_iter()
-            .map(|detail| {
-                let usage = of(detail.id);
-                Row::new(detail, usage)
-            })
-            .collect()
+            let usage = spawn_blocking(move || hub.usage()).await.unwrap_or_default();
+            &measured.insert((Instant::now(), usage)).1
+        };
+        let row = |detail: StatusDetail| {
+            let usage = usage.iter().find(|(id, _)| *id == detail.id).map(|(_, usage)| *usage);
+            Row::new(detail, usage)
+        };
+        self.hub.details().into_iter().map(row).collect()
     }
 }
 
@@ -161,12 +154,6 @@ async fn update(hub: &Hub, config: McpConfig) -> Result<(), HubError> {
         }
         result => result,
     }
-}
-
-/// Starts a server that was just added, without waiting until the server runs.
-fn boot_in_background(hub: &Hub, id: Uuid) {
-    let hub = hub.clone();
-    tokio::spawn(async move { hub.boot_server(id).await });
 }
 
 /// Returns the configuration of the hub's server with this name or id.

@@ -1,4 +1,5 @@
-//! The Unix socket of the running hub: its path, the checks of its owner, and the file lock that allows only one hub.
+//! The Unix socket of the running hub: its path, the checks of its owner, the file lock that allows only one hub, and the connection
+//! of a command.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -6,13 +7,17 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{
     DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use mcpwire_hub::HubError;
 use mcpwire_hub::files::{Links, check_trusted, open_regular};
 use mcpwire_hub::layout::Layout;
+use mcpwire_tokio::protocol::Json;
 use rustix::fs::{FlockOperation, flock};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+use super::protocol::{OnProgress, Request, Response, write_line};
 
 /// Maximum length of the path of a Unix socket, in bytes. Linux allows 107, macOS and the BSDs 103.
 const LONGEST_PATH: usize = 103;
@@ -94,6 +99,43 @@ fn peer_is_ours(_: &UnixStream) -> bool {
     true
 }
 
+/// A connection of a command to the running hub (`mcpwire hub run`).
+pub(super) struct Client {
+    stream: BufReader<tokio::net::UnixStream>,
+}
+
+impl Client {
+    /// Connects to the running hub (`mcpwire hub run`). Returns `None` if no hub is running. Must be called within a tokio
+    /// runtime.
+    pub(super) fn connect(layout: &Layout) -> Result<Option<Client>, HubError> {
+        let Some(stream) = connect(layout)? else { return Ok(None) };
+        let stream = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
+        let stream = stream.map_err(|error| failed("the running hub cannot be reached", &error))?;
+        Ok(Some(Client { stream: BufReader::new(stream) }))
+    }
+
+    /// Sends a request to the running hub and waits for the response. Calls `on_progress` for each progress report of a tool call.
+    ///
+    /// If this process ends before the response arrives, the hub cancels the tool call.
+    pub(super) async fn ask(&mut self, request: &Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
+        let lost = |error: io::Error| failed("the connection to the running hub broke", &error);
+        write_line(&mut self.stream, request).await.map_err(lost)?;
+        loop {
+            let mut line = String::new();
+            if self.stream.read_line(&mut line).await.map_err(lost)? == 0 {
+                return Err(HubError::unavailable("the running hub has ended"));
+            }
+            let response = serde_json::from_str(&line)
+                .map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))?;
+            match response {
+                Response::Progress(progress) => on_progress(&progress),
+                Response::Done(json) => return Ok(json),
+                Response::Error(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
 /// The Unix socket of a running hub, with the file lock that keeps other hubs from starting.
 ///
 /// Dropping this value removes the socket, and then releases the lock.
@@ -107,7 +149,7 @@ impl Socket {
     ///
     /// # Errors
     /// `CONFLICT` if another hub is running.
-    pub(super) fn bind(layout: &Layout) -> Result<(Self, std::os::unix::net::UnixListener), HubError> {
+    pub(super) fn bind(layout: &Layout) -> Result<(Self, UnixListener), HubError> {
         let path = path(layout).ok_or_else(|| {
             HubError::unavailable("the path of the hub's socket would be too long: choose a shorter --config-dir")
         })?;
@@ -125,7 +167,7 @@ impl Socket {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot(error)),
             _ => {}
         }
-        let listener = std::os::unix::net::UnixListener::bind(&path).map_err(cannot)?;
+        let listener = UnixListener::bind(&path).map_err(cannot)?;
         let socket = Socket { path: path.clone(), _lock: lock };
         // Before this, the mode of the directory keeps other users from connecting.
         fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(cannot)?;
@@ -177,46 +219,42 @@ mod tests {
 
     use super::*;
 
-    fn layout(directory: &tempfile::TempDir) -> Layout {
-        Layout::below(directory.path())
+    /// Returns a new directory, and the layout of a hub in it, whose state directory exists.
+    fn place() -> (tempfile::TempDir, Layout) {
+        let directory = tempfile::tempdir().unwrap();
+        let layout = Layout::below(directory.path());
+        create_directory(layout.state()).unwrap();
+        (directory, layout)
     }
 
     #[test]
     fn a_long_path_is_replaced_by_a_short_one() {
         let short = Layout::below("/x");
         assert_eq!(path(&short), Some("/x/state/hub.sock".into()));
-        let long = Layout::below(format!("/{}", "x".repeat(200)));
-        let path = path(&long).expect("a path");
-        assert!(path.as_os_str().len() <= LONGEST_PATH, "{path:?}");
-        assert_ne!(Some(path), super::path(&Layout::below(format!("/{}", "y".repeat(200)))));
+        let [long, other] = ["x", "y"].map(|name| path(&Layout::below(format!("/{}", name.repeat(200)))));
+        assert!(long.as_ref().is_some_and(|path| path.as_os_str().len() <= LONGEST_PATH), "{long:?}");
+        assert_ne!(long, other);
     }
 
     #[test]
     fn only_one_hub_has_the_socket_and_takes_it_away_at_its_end() {
-        let directory = tempfile::tempdir().unwrap();
-        let layout = layout(&directory);
+        let (_directory, layout) = place();
+        // A socket that a killed hub left is replaced.
+        drop(UnixListener::bind(path(&layout).unwrap()).unwrap());
+        assert!(connect(&layout).unwrap().is_none());
         let (first, _listener) = Socket::bind(&layout).unwrap();
         assert_eq!(Socket::bind(&layout).err().map(|error| error.field().to_owned()), Some("hub".into()));
-        assert!(first.path.exists(), "the second has left it alone");
+        assert!(connect(&layout).unwrap().is_some(), "the second has left it alone");
         drop(first);
         assert!(connect(&layout).unwrap().is_none());
-        Socket::bind(&layout).unwrap();
-    }
-
-    #[test]
-    fn a_hub_that_has_not_made_its_socket_yet_keeps_others_from_starting() {
-        let directory = tempfile::tempdir().unwrap();
-        let layout = layout(&directory);
-        create_directory(layout.state()).unwrap();
+        // A hub that has not made its socket yet has the lock already.
         let _held = lock(&layout.state().join("hub.lock")).unwrap();
         assert!(Socket::bind(&layout).is_err());
     }
 
     #[test]
     fn a_lock_that_is_not_a_regular_file_is_refused() {
-        let directory = tempfile::tempdir().unwrap();
-        let layout = layout(&directory);
-        create_directory(layout.state()).unwrap();
+        let (_directory, layout) = place();
         let lock = layout.state().join("hub.lock");
         assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
         let error = Socket::bind(&layout).err().unwrap();
@@ -224,26 +262,13 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_that_a_killed_hub_left_is_replaced() {
-        let directory = tempfile::tempdir().unwrap();
-        let layout = layout(&directory);
-        create_directory(layout.state()).unwrap();
-        drop(std::os::unix::net::UnixListener::bind(path(&layout).unwrap()).unwrap());
-        assert!(connect(&layout).unwrap().is_none());
-        Socket::bind(&layout).unwrap();
-    }
-
-    #[test]
     fn what_others_could_have_put_there_is_not_used() {
-        let directory = tempfile::tempdir().unwrap();
-        let layout = layout(&directory);
-        create_directory(layout.state()).unwrap();
+        let (directory, layout) = place();
         let path = path(&layout).unwrap();
         let elsewhere = directory.path().join("elsewhere.sock");
-        let _listener = std::os::unix::net::UnixListener::bind(&elsewhere).unwrap();
+        let _listener = UnixListener::bind(&elsewhere).unwrap();
         symlink(&elsewhere, &path).unwrap();
         assert!(connect(&layout).unwrap_err().message().contains("is no socket"));
-        fs::remove_file(&path).unwrap();
         fs::rename(&elsewhere, &path).unwrap();
         assert!(connect(&layout).unwrap().is_some());
         fs::set_permissions(layout.state(), Permissions::from_mode(0o777)).unwrap();

@@ -1,14 +1,13 @@
 //! [`ServerLogin`]: the user's login to one server over HTTP. Its tokens are stored on this machine.
 
-mod list;
 mod steps;
 mod store;
 
 use std::time::Duration;
 
 use mcpwire_authorization::{
-    ClientIssuerRequired, LoggedOut, LoginError, LoginErrorKind, LoginRequest, LoginRequired, LoginStatus, OAuth,
-    Scopes,
+    ClientIssuerRequired, FileStore, LoggedOut, LoginError, LoginErrorKind, LoginRequest, LoginRequired, LoginStatus,
+    OAuth, Scopes, StoreFailed, TokenStore as _,
 };
 use mcpwire_hub::import::is_secret;
 use mcpwire_hub::logins::{LoginSettings, login_error, login_secrets};
@@ -16,10 +15,10 @@ use mcpwire_hub::redact::Redactor;
 use mcpwire_hub::secrets::{Secret, proxy_secrets};
 use mcpwire_tokio::http::HttpOptions;
 use mcpwire_tokio::{Error, McpServerDef};
+use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use url::Url;
 
-use self::list::LoginList;
 pub(crate) use self::store::LoginStore;
 use crate::args::Options;
 use crate::console::{Console, Foreground, agrees, is_at_terminal};
@@ -69,7 +68,7 @@ impl ServerLogin {
 
     /// Describes for the user where the login is stored, such as `the files in DIRECTORY`.
     pub(crate) fn kept_in(&self) -> String {
-        self.list.kept_in()
+        self.list.0.describe()
     }
 
     /// Adds this login to the list for `mcpwire whoami` if `is_listed` is true, or else removes it from the list. A login of a
@@ -255,4 +254,63 @@ pub(crate) fn secrets_of(def: &McpServerDef) -> Vec<Secret> {
     let is_hidden = |(name, value): &(String, String)| value.len() >= SHORTEST_SECRET || is_secret(name, value);
     let sent = query.chain(headers).filter(is_hidden).map(|(_, value)| Secret::new(value));
     sent.chain(proxy_secrets(def.proxy.as_deref())).collect()
+}
+
+/// Name of the document with the list of logins that the configuration does not name. `mcpwire whoami` needs the list, because
+/// the names of the other documents do not contain the URLs of the servers.
+const DOCUMENT: &str = "servers";
+
+/// The list of the logins that no configured server names. The store contains the list and the logins themselves.
+#[derive(Clone)]
+struct LoginList(FileStore);
+
+/// The version of a document that a later version of this program has written. This version writes a list without a version.
+#[derive(Deserialize)]
+struct Later {
+    version: u64,
+}
+
+/// A login to a server that is not configured, or to a configured server with another account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    url: String,
+    /// The name of the account, or an empty text for a login without an account name.
+    #[serde(default)]
+    account: String,
+}
+
+impl LoginList {
+    /// Returns the logins that the configuration does not name. An invalid document counts as an empty list, and the next login
+    /// replaces it.
+    ///
+    /// # Errors
+    /// If the document cannot be read, or if a later version of this program has written it.
+    fn entries(&self) -> Result<Vec<Entry>, StoreFailed> {
+        let Some(document) = self.0.load(DOCUMENT)? else { return Ok(Vec::new()) };
+        if let Ok(Later { version }) = serde_json::from_slice(&document) {
+            return Err(StoreFailed(format!(
+                "{} has version {version}, which this program does not know; use a later version of this program, or remove the \
+                 file",
+                self.0.locate(DOCUMENT)
+            )));
+        }
+        Ok(serde_json::from_slice(&document).unwrap_or_default())
+    }
+
+    /// Adds the login to the server at `url` to the list if `is_listed` is true, or else removes it. `account` is empty for a
+    /// login without an account name.
+    fn set(&self, url: &str, account: &str, is_listed: bool) -> Result<(), StoreFailed> {
+        let entry = Entry { url: url.to_owned(), account: account.to_owned() };
+        if self.entries()?.contains(&entry) == is_listed {
+            return Ok(());
+        }
+        let _lock = self.0.lock(DOCUMENT)?;
+        let mut entries = self.entries()?;
+        entries.retain(|other| *other != entry);
+        if is_listed {
+            entries.push(entry);
+        }
+        let document = serde_json::to_vec(&entries).map_err(|error| StoreFailed(error.to_string()))?;
+        self.0.save(DOCUMENT, &document)
+    }
 }

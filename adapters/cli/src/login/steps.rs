@@ -219,7 +219,7 @@ impl Guide {
     /// Writes a step to standard error: as text, or as one JSON object on a line. `--quiet` does not hide it.
     fn show(&self, step: &Step<'_>, text: impl FnOnce() -> String) {
         match serde_json::to_string(step) {
-            Ok(json) if self.json => self.console.line(&text::json_for_terminals(&json).to_string()),
+            Ok(json) if self.json => self.console.line(&text::json_for_terminals(&json)),
             _ => self.console.line(&text()),
         }
     }

@@ -10,8 +10,7 @@ use mcpwire_hub::logins::{LoginSettings, Logins};
 use mcpwire_hub::secrets::{SecretRef, Secrets};
 use mcpwire_tokio::{McpServerDef, Runtime};
 
-use super::ServerLogin;
-use super::list::LoginList;
+use super::{LoginList, ServerLogin};
 use crate::args::{ClientArgs, LoginPlace, TlsArgs};
 use crate::console::{Console, Foreground};
 use crate::failure::{Failure, hub_message};

@@ -6,8 +6,8 @@ use mcpwire_hub::{Hub, HubError, McpService};
 use mcpwire_tokio::ConnectOptions;
 use mcpwire_tokio::protocol::Json;
 
-use super::direct::{CallMode, Called, ListedTools};
 use super::requests::Handlers;
+use super::{CallMode, Called, ListedTools};
 use crate::args::{Options, Target};
 use crate::console::Console;
 use crate::failure::{Failure, hub_message};
@@ -18,13 +18,13 @@ use crate::text;
 
 /// A session with all configured servers, or only with the server of `--server`. The servers run in a hub.
 pub(crate) struct Configured<'a> {
-    pub(super) handle: HubHandle,
+    pub(crate) handle: HubHandle,
     server: Option<String>,
     options: &'a Options,
 }
 
 impl<'a> Configured<'a> {
-    pub(super) fn open(target: &Target, options: &'a Options, console: Console) -> Result<Self, Failure> {
+    pub(crate) fn open(target: &Target, options: &'a Options, console: Console) -> Result<Self, Failure> {
         let ignored = [
             ("--trace", options.trace.is_some()),
             ("--env", !options.variables.is_empty()),
@@ -43,7 +43,7 @@ impl<'a> Configured<'a> {
         Ok(Self { handle, server: target.server.clone(), options })
     }
 
-    pub(super) fn list_tools(&mut self) -> Result<ListedTools, Failure> {
+    pub(crate) fn list_tools(&mut self) -> Result<ListedTools, Failure> {
         self.start_servers(None)?;
         let tools = self.handle.ask(Request::Tools { server: self.server.clone() })?;
         if self.handle.is_remote() {
@@ -53,7 +53,7 @@ impl<'a> Configured<'a> {
         Ok(ListedTools { tools, rejected: Vec::new() })
     }
 
-    pub(super) fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
         if mode != CallMode::Call {
             let message = "a call through the hub cannot be a task: leave out --task, or use --url or -- COMMAND";
             return Err(Failure::usage("task", message));

@@ -22,33 +22,27 @@ pub(super) struct Definition {
     pub(super) server: McpServerDef,
     pub(super) http: HttpOptions,
     pub(super) redactor: Redactor,
-    /// The user's login to the server. `None` for a server that cannot have one, such as a server process.
-    pub(super) login: Option<ServerLogin>,
+    /// The settings of a login. `None` for a server that cannot have one, such as a server process.
+    settings: Option<LoginSettings>,
+    /// The name of the server if it is configured.
+    name: Option<String>,
 }
 
-/// The parts of a definition before its login is added: the definition, the settings of the login, and the name of a configured
-/// server. The settings are `None` if the server cannot have a login, for example because it is a process.
-type Defined = (Definition, Option<LoginSettings>, Option<String>);
-
 impl Definition {
-    /// Creates the definition of the server that the command line selects, with the stored login of the server.
-    pub(super) fn new(target: &Target, options: &Options, foreground: &Foreground) -> Result<Self, Failure> {
-        let (mut definition, settings, name) = Self::without_login(target, options)?;
-        // Without a home directory, there are no stored logins. This is no error, because the server may need no login.
-        if let (Some(settings), Ok(layout)) = (settings, layout(&target.place)) {
-            let store = LoginStore::new(layout, foreground.clone());
-            let account = target.http.account.as_deref();
-            // Errors are ignored: they mean that the definition is invalid, which the connection reports later.
-            if let Ok(login) = store.of_definition(&definition.server, settings, name, account) {
-                definition.http = login.authorize(definition.http);
-                definition.redactor.also(login_secrets(login.oauth()));
-                definition.login = Some(login);
-            }
-        }
-        Ok(definition)
+    /// Returns the user's login to the server, and hides its secrets in output. Returns `None` for a server that cannot have a
+    /// login, and without a home directory, because there are no stored logins then.
+    pub(super) fn login(&mut self, target: &Target, foreground: &Foreground) -> Option<ServerLogin> {
+        let (settings, layout) = (self.settings.take()?, layout(&target.place).ok()?);
+        let store = LoginStore::new(layout, foreground.clone());
+        let account = target.http.account.as_deref();
+        // Errors are ignored: they mean that the definition is invalid, which the connection reports later.
+        let login = store.of_definition(&self.server, settings, self.name.take(), account).ok()?;
+        self.redactor.also(login_secrets(login.oauth()));
+        Some(login)
     }
 
-    fn without_login(target: &Target, options: &Options) -> Result<Defined, Failure> {
+    /// Creates the definition of the server that the command line selects.
+    pub(super) fn new(target: &Target, options: &Options) -> Result<Self, Failure> {
         if let Some(url) = &target.url {
             return Self::at_url(url, target, options);
         }
@@ -63,11 +57,11 @@ impl Definition {
             let (command, arguments) = target.command.split_first().ok_or_else(Failure::no_server)?;
             McpServerDef::new(command).args(arguments)
         };
-        Ok((Self::started(server, options), None, None))
+        Ok(Self::started(server, options))
     }
 
     /// Creates the definition of the configured server `name`, for a direct connection without a hub.
-    fn configured(name: &str, target: &Target, options: &Options) -> Result<Defined, Failure> {
+    fn configured(name: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
         reject_process_options(options, "a configured server has its own")?;
         let layout = layout(&target.place)?;
         let config = find_configured(&layout, name)?;
@@ -75,9 +69,8 @@ impl Definition {
         let secrets = Secrets::in_directory(layout.secrets());
         let launch =
             Launch::compose(&config, &secrets, &Instance::default()).map_err(|error| not_started(&name, &error))?;
-        let definition =
-            Self { server: launch.def, http: HttpOptions::default(), redactor: launch.redactor, login: None };
-        Ok((definition, launch.login, Some(name)))
+        let Launch { def, redactor, login, .. } = launch;
+        Ok(Self { server: def, http: HttpOptions::default(), redactor, settings: login, name: Some(name) })
     }
 
     /// Creates the definition of a server process. Adds the environment variables of `--env` and the working directory of
@@ -102,10 +95,11 @@ impl Definition {
         if let Some(directory) = &options.cwd {
             server = server.cwd(directory);
         }
-        Self { server, http: HttpOptions::default(), redactor: Redactor::new(secrets), login: None }
+        let redactor = Redactor::new(secrets);
+        Self { server, http: HttpOptions::default(), redactor, settings: None, name: None }
     }
 
-    fn at_url(url: &str, target: &Target, options: &Options) -> Result<Defined, Failure> {
+    fn at_url(url: &str, target: &Target, options: &Options) -> Result<Self, Failure> {
         reject_process_options(options, "a server at a URL has none")?;
         if !url.contains("://") {
             return Err(Failure::url_without_scheme(url));
@@ -117,7 +111,11 @@ impl Definition {
         server.client_key.clone_from(&target.http.tls.client_key);
         server.proxy.clone_from(&target.http.tls.proxy);
         for header in &target.http.headers {
-            let (name, value) = header.parts()?;
+            let parts = header.split_once(':').map(|(name, value)| (name.trim(), value.trim()));
+            // The error does not contain the header, which may be a secret.
+            let Some((name, value)) = parts.filter(|(name, _)| !name.is_empty()) else {
+                return Err(Failure::usage("header", "a header is NAME:VALUE, as in --header 'X-Team: blue'"));
+            };
             server = server.header(name, value);
         }
         let mut secrets = secrets_of(&server);
@@ -134,7 +132,7 @@ impl Definition {
         // At a Unix socket, a login is impossible: the authorization server cannot be reached over the socket.
         let may_log_in = !has_credentials && target.http.bearer_env.is_none() && server.unix_socket.is_none();
         let settings = may_log_in.then(LoginSettings::default);
-        Ok((Self { server, http, redactor: Redactor::new(secrets), login: None }, settings, None))
+        Ok(Self { server, http, redactor: Redactor::new(secrets), settings, name: None })
     }
 }
 

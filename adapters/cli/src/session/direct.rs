@@ -1,17 +1,23 @@
 //! [`Direct`]: a direct connection to one server, without a hub.
 
+use std::fs::File;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use jiff::Timestamp;
+use mcpwire_hub::files::create_output;
 use mcpwire_hub::redact::Redactor;
 use mcpwire_tokio::protocol::{
-    CallToolResult, Config, InvalidItem, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, TaskHandle, Tool,
+    CallToolResult, Config, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, Tool,
 };
 use mcpwire_tokio::{ConnectOptions, Direction, Error, ErrorKind, McpClient, RunningTask, ShutdownReport};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::definition::Definition;
 use super::requests::Handlers;
-use super::trace::Trace;
+use super::{CallMode, Called, ListedTools};
 use crate::args::{Options, Stderr, Target};
 use crate::console::{Console, Foreground};
 use crate::failure::{Failure, INTERRUPTED, Mistake};
@@ -30,32 +36,8 @@ pub(crate) struct Direct<'a> {
     foreground: Foreground,
     redactor: Redactor,
     /// The user's login to the server. `None` for a server that cannot have one, such as a server process.
-    pub(super) login: Option<ServerLogin>,
+    pub(crate) login: Option<ServerLogin>,
     progress_reports: Arc<AtomicUsize>,
-}
-
-/// Whether the server may run a tool call as an MCP task, and whether the command waits for the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallMode {
-    Call,
-    /// Lets the server run the tool call as an MCP task, and waits for the result.
-    Task,
-    /// Lets the server run the tool call as an MCP task, and does not wait for the result.
-    Detach,
-}
-
-/// The outcome of a tool call: the result, or a task that will produce the result.
-pub(crate) enum Called {
-    /// The result of the tool call, as the server sent it.
-    Result(Json),
-    /// The handle of the task that runs the tool call. The task has not ended yet.
-    Task(TaskHandle),
-}
-
-/// The tools that a server has listed, and the list entries that could not be read.
-pub(crate) struct ListedTools {
-    pub(crate) tools: Vec<Tool>,
-    pub(crate) rejected: Vec<InvalidItem>,
 }
 
 /// A callback for the notifications of the server.
@@ -74,7 +56,12 @@ impl<'a> Direct<'a> {
         listener: Option<Listener>,
     ) -> Result<Self, Failure> {
         let foreground = Foreground::start()?;
-        let Definition { server, http, redactor, login } = Definition::new(target, options, &foreground)?;
+        let mut definition = Definition::new(target, options)?;
+        let login = definition.login(target, &foreground);
+        let Definition { server, mut http, redactor, .. } = definition;
+        if let Some(login) = &login {
+            http = login.authorize(http);
+        }
         console.hide(&redactor);
         let handlers = Handlers::new(options)?;
         if server.is_exposed() {
@@ -270,14 +257,12 @@ fn connect_options(args: &Options, console: &Console, redactor: &Redactor) -> Re
         options = options.stderr(move |line| console.server_stderr(line));
     }
     if let Some(path) = &args.trace {
-        let trace = Trace::create(path, redactor.clone());
-        let mut trace = trace.map_err(|error| Failure::no_trace(path, &error))?;
+        // The file gets mode 0600, so that only the user can read it. Files of other users and symbolic links are refused.
+        let mut trace = Some(create_output(path).map_err(|error| Failure::no_trace(path, &error))?);
+        let redactor = redactor.clone();
         options = options.trace(move |direction, message| {
-            let direction = match direction {
-                Direction::Sent => "sent",
-                Direction::Received => "received",
-            };
-            trace.record(direction, message);
+            // After a write error, the trace ends, but the command continues.
+            trace.take_if(|file| write_trace(file, direction, message, &redactor).is_err());
         });
     }
     let console = console.clone();
@@ -286,4 +271,33 @@ fn connect_options(args: &Options, console: &Console, redactor: &Redactor) -> Re
             console.log(message);
         }
     }))
+}
+
+/// Writes a message to the trace file of `--trace FILE` as one JSON object on a line, without secrets. A message that is not JSON is
+/// written as text. Writes are not buffered, because users read the file while a server hangs.
+fn write_trace(file: &mut File, direction: Direction, message: &[u8], redactor: &Redactor) -> io::Result<()> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Message<'a> {
+        Json(&'a RawValue),
+        Text(&'a str),
+    }
+    #[derive(Serialize)]
+    struct Entry<'a> {
+        time: String,
+        direction: &'static str,
+        message: Message<'a>,
+    }
+    let direction = match direction {
+        Direction::Sent => "sent",
+        Direction::Received => "received",
+    };
+    let text = redactor.redact(&String::from_utf8_lossy(message));
+    let text = text.trim_ascii();
+    let message = serde_json::from_str(text).map_or(Message::Text(text), Message::Json);
+    let mut line = serde_json::to_string(&Entry { time: format!("{:.6}", Timestamp::now()), direction, message })?;
+    // A server may send line breaks between tokens, but each entry must be one line.
+    line.retain(|c| c != '\n' && c != '\r');
+    line.push('\n');
+    file.write_all(line.as_bytes())
 }

@@ -1,73 +1,46 @@
-//! [`Session`]: the connection of a command to its server or servers.
+//! The connection of a command: [`Direct`] to one server, or [`Configured`] to the configured servers through a hub.
 
 mod configured;
 mod definition;
 mod direct;
 mod requests;
-mod trace;
 
-use mcpwire_tokio::protocol::Json;
+use mcpwire_tokio::protocol::{InvalidItem, Json, TaskHandle, Tool};
 
 pub(crate) use self::configured::{Configured, warn_of_changes};
-pub(crate) use self::direct::{CallMode, Called, Direct, ListedTools, Listener};
-use crate::args::{Options, Target};
-use crate::console::Console;
-use crate::failure::Failure;
-use crate::login::ServerLogin;
+pub(crate) use self::direct::{Direct, Listener};
 
-/// The connection of a command to one server (`Direct`), or to the configured servers through a hub (`Configured`).
-pub(crate) enum Session<'a> {
-    Direct(Box<Direct<'a>>),
-    Configured(Configured<'a>),
+/// Whether the server may run a tool call as an MCP task, and whether the command waits for the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallMode {
+    Call,
+    /// Lets the server run the tool call as an MCP task, and waits for the result.
+    Task,
+    /// Lets the server run the tool call as an MCP task, and does not wait for the result.
+    Detach,
 }
 
-impl<'a> Session<'a> {
-    /// Prepares the connection to the server that the command line names. If the command uses configured servers, opens a hub.
-    pub(crate) fn start(target: &Target, options: &'a Options) -> Result<Self, Failure> {
-        let console = Console::new(options);
-        if target.is_configured() {
-            return Configured::open(target, options, console).map(Session::Configured);
+impl CallMode {
+    /// Returns the mode of a call with the options `--task` and `--detach`.
+    pub(crate) fn new(task: bool, detach: bool) -> Self {
+        match (task, detach) {
+            (_, true) => CallMode::Detach,
+            (true, false) => CallMode::Task,
+            (false, false) => CallMode::Call,
         }
-        Direct::start(target, options, console, None).map(|direct| Session::Direct(Box::new(direct)))
     }
+}
 
-    /// Lists the available tools. [`Session::call`] accepts the names in the list.
-    pub(crate) fn list_tools(&mut self) -> Result<ListedTools, Failure> {
-        match self {
-            Session::Direct(direct) => direct.open().and_then(|_| direct.list_tools()),
-            Session::Configured(configured) => configured.list_tools(),
-        }
-    }
+/// The outcome of a tool call: the result, or a task that will produce the result.
+pub(crate) enum Called {
+    /// The result of the tool call, as the server sent it.
+    Result(Json),
+    /// The handle of the task that runs the tool call. The task has not ended yet.
+    Task(TaskHandle),
+}
 
-    /// Calls a tool. If the call fails, the failure may contain a suggestion for the user.
-    pub(crate) fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
-        match self {
-            Session::Direct(direct) => direct.open().and_then(|_| direct.call(tool, arguments, mode)),
-            Session::Configured(configured) => configured.call(tool, arguments, mode),
-        }
-    }
-
-    /// Takes the login of the server from the session, to let the user log in. Returns `None` for servers of a hub, and for
-    /// servers that cannot have a login.
-    pub(crate) fn take_login(&mut self) -> Option<ServerLogin> {
-        match self {
-            Session::Direct(direct) => direct.login.take(),
-            Session::Configured(_) => None,
-        }
-    }
-
-    pub(crate) fn console(&self) -> &Console {
-        match self {
-            Session::Direct(direct) => &direct.console,
-            Session::Configured(configured) => &configured.handle.console,
-        }
-    }
-
-    /// Ends the servers that this command has started. Servers of the running hub continue to run.
-    pub(crate) fn close(self) {
-        match self {
-            Session::Direct(direct) => drop(direct.close()),
-            Session::Configured(configured) => drop(configured),
-        }
-    }
+/// The tools that a server has listed, and the list entries that could not be read.
+pub(crate) struct ListedTools {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) rejected: Vec<InvalidItem>,
 }

@@ -9,16 +9,14 @@ mod schema;
 mod server;
 mod signature;
 mod status;
-mod tools;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::lists::{completion, messages, prompts, rejected, resources};
+pub(crate) use self::lists::{completion, messages, prompts, rejected, resources, tool, tools};
 pub(crate) use self::result::{LONGEST_MESSAGE, contents, log_message, result, saved_line, task, task_line};
 pub(crate) use self::server::{full_name, login, server};
 pub(crate) use self::status::{fitting, server_list, status_row, status_table};
-pub(crate) use self::tools::{tool, tools};
 
 use std::io::{self, Write};
 

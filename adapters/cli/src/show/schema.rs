@@ -1,20 +1,23 @@
 //! [`Node`]: a JSON value of a schema that keeps the order of object members. `serde_json::Value` does not keep this order.
 
-use std::fmt;
+use std::{fmt, iter};
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::{Number, Value};
 
 use crate::text;
 
 /// A JSON value that keeps the order of object members, unlike `serde_json::Value`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
 pub(crate) enum Node {
     Null,
     Bool(bool),
-    Number(String),
+    Number(Number),
     String(String),
     Array(Vec<Node>),
+    #[serde(deserialize_with = "members")]
     Object(Vec<(String, Node)>),
 }
 
@@ -74,7 +77,7 @@ impl Node {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Self::Number(digits) => out.push_str(digits),
+            Self::Number(number) => out.push_str(&number.to_string()),
             Self::String(text) => write_string(text, out, most),
             Self::Array(items) => write_list(['[', ']'], items, out, most, Self::write),
             Self::Object(members) => write_list(['{', '}'], members, out, most, |(name, value), out, most| {
@@ -109,66 +112,28 @@ fn write_list<T>(
 fn write_string(text: &str, out: &mut String, most: usize) {
     let mut shown: String = text.chars().take(most + 1).collect();
     text::cut(&mut shown, most);
-    out.push_str(&text::json_for_terminals(&Value::from(shown).to_string()).to_string());
+    out.push_str(&text::json_for_terminals(&Value::from(shown).to_string()));
 }
 
 /// Maximum length of a character in UTF-8, in bytes.
 const LONGEST_CHARACTER: usize = 4;
 
-impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NodeVisitor)
-    }
-}
+/// Reads the members of a JSON object in their order.
+fn members<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String, Node)>, D::Error> {
+    struct Members;
 
-struct NodeVisitor;
+    impl<'de> Visitor<'de> for Members {
+        type Value = Vec<(String, Node)>;
 
-impl<'de> Visitor<'de> for NodeVisitor {
-    type Value = Node;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::Bool(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
-        Ok(Node::Number(value.to_string()))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
-        Ok(Node::Number(value.to_string()))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
-        Ok(Node::Number(Value::from(value).to_string()))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
-        Ok(Node::String(text.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a JSON object")
         }
-        Ok(Node::Array(items))
-    }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-        let mut members = Vec::new();
-        while let Some(member) = map.next_entry()? {
-            members.push(member);
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            iter::from_fn(|| map.next_entry().transpose()).collect()
         }
-        Ok(Node::Object(members))
     }
+    deserializer.deserialize_map(Members)
 }
 
 #[cfg(test)]
@@ -189,7 +154,7 @@ mod tests {
     #[test]
     fn pointers_find_definitions() {
         let node = node(r#"{"$defs":{"a/b":[0,{"c":1}]}}"#);
-        assert_eq!(node.pointed("#/$defs/a~1b/1/c"), Some(&Node::Number("1".into())));
+        assert_eq!(node.pointed("#/$defs/a~1b/1/c"), Some(&Node::Number(1.into())));
         assert_eq!(node.pointed("#"), Some(&node));
         assert_eq!(node.pointed("#/$defs/none"), None);
         assert_eq!(node.pointed("https://example.com/x#/$defs"), None);

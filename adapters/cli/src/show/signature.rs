@@ -325,13 +325,11 @@ fn joined(mut parts: Vec<String>, count: usize, separator: &str) -> Kind {
 /// there are no limits.
 fn range(schema: &Node) -> String {
     let bound = |name| match schema.get(name) {
-        Some(Node::Number(digits)) => digits.as_str(),
-        _ => "",
+        Some(Node::Number(number)) => number.to_string(),
+        _ => String::new(),
     };
-    match (bound("minimum"), bound("maximum")) {
-        ("", "") => String::new(),
-        (least, most) => format!("<{least}..{most}>"),
-    }
+    let (least, most) = (bound("minimum"), bound("maximum"));
+    if least.is_empty() && most.is_empty() { String::new() } else { format!("<{least}..{most}>") }
 }
 
 /// Formats a name from a JSON Schema for the terminal, in quotes unless the name is one word.

@@ -61,40 +61,32 @@ fn structured_content_is_shown_where_there_is_no_text() {
 }
 
 #[test]
-fn nothing_in_a_result_drives_the_terminal() {
-    let evil = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mred\u{202e}\r";
-    let shown = shown_result(&json!({ "content": [
+fn nothing_of_a_server_drives_the_terminal() {
+    let evil = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mred\u{202e}\r\n";
+    let result = json!({ "content": [
         { "type": "text", "text": evil },
         { "type": "image", "data": "", "mimeType": evil },
         { "type": "resource_link", "uri": evil, "name": evil },
         { "type": "resource", "resource": { "uri": evil, "mimeType": evil, "text": evil } },
         { "type": evil },
-    ] }));
-    assert_tame(&shown);
-    assert_tame(&shown_result(&json!({ "content": [], "structuredContent": { evil: evil } })));
-    assert_tame(&shown_result(&json!({ evil: evil })));
-}
-
-#[test]
-fn nothing_in_a_list_drives_the_terminal() {
-    let evil = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mred\u{202e}\r\n";
-    let list = json!([
-        {
-            "name": evil,
-            "title": evil,
-            "description": evil,
-            "inputSchema": { "type": "object", "properties": { evil: { "type": evil, "description": evil } } },
-            "outputSchema": { "type": "object", "properties": { evil: { "enum": [evil] } } },
-        },
-        { "name": evil, "inputSchema": 7 },
-    ]);
-    assert_tame(&shown_tools(&list, None));
-    assert_tame(&shown_tools(&list, Some(40)));
-}
-
-fn assert_tame(shown: &str) {
-    let wild = shown.chars().find(|c| c.is_control() && *c != '\n' && *c != '\t' || *c == '\u{202e}');
-    assert_eq!(wild, None, "{shown:?}");
+    ] });
+    let parameter = json!({ "type": evil, "description": evil, "default": evil });
+    let tool = json!({
+        "name": evil, "title": evil, "description": evil,
+        "inputSchema": { "type": "object", "properties": { evil: parameter } },
+        "outputSchema": { "type": "object", "properties": { evil: { "enum": [evil] } } },
+    });
+    let list = json!([tool, { "name": evil, "inputSchema": 7 }]);
+    for shown in [
+        shown_result(&result),
+        shown_result(&json!({ "content": [], "structuredContent": { evil: evil } })),
+        shown_result(&json!({ evil: evil })),
+        shown_tools(&list, None),
+        shown_tools(&list, Some(40)),
+    ] {
+        let wild = shown.chars().find(|c| c.is_control() && *c != '\n' && *c != '\t' || *c == '\u{202e}');
+        assert_eq!(wild, None, "{shown:?}");
+    }
 }
 
 #[test]
@@ -183,14 +175,13 @@ fn resources_are_addresses_with_what_is_known_of_them() {
 
 #[test]
 fn what_was_read_is_text_or_named() {
-    let read = |value: &Value| {
-        let result: ReadResourceResult = decode(value);
+    let read = |list: Value| {
+        let result: ReadResourceResult = decode(&json!({ "contents": list }));
         plain(|out| contents(out, &result.contents.items))
     };
-    assert_eq!(read(&json!({ "contents": [{ "uri": "a:b", "text": "as it is" }] })), "as it is\n");
-    let folder =
-        json!({ "contents": [{ "uri": "a:b", "text": "one" }, { "uri": "a:c", "mimeType": "x/y", "blob": "AA==" }] });
-    assert_eq!(read(&folder), "[resource: a:b, 3 bytes]\none\n[resource: a:c, x/y, 1 byte]\n");
+    assert_eq!(read(json!([{ "uri": "a:b", "text": "as it is" }])), "as it is\n");
+    let folder = json!([{ "uri": "a:b", "text": "one" }, { "uri": "a:c", "mimeType": "x/y", "blob": "AA==" }]);
+    assert_eq!(read(folder), "[resource: a:b, 3 bytes]\none\n[resource: a:c, x/y, 1 byte]\n");
 }
 
 #[test]

@@ -3,30 +3,23 @@
 mod calls {
     mod content;
     mod inputs;
-    mod listening;
     mod over_http;
-    mod questions;
     mod results;
-    mod tasks;
+    mod tasks_and_questions;
 }
 mod failures {
     mod exit_status;
     mod interrupts_and_timeouts;
 }
-mod hub {
-    mod servers;
-    mod socket;
-}
-mod imports;
 mod logins {
     mod clients;
     mod logging_in;
-    mod needed;
     mod stored;
 }
+mod running_hub;
 mod secrets;
 mod servers {
-    mod by_name;
+    mod configured;
     mod files_of_others;
     mod stored_state;
 }

@@ -1,9 +1,6 @@
 //! Secrets of the command line, of configurations and of logins are in no output, not even parts of them.
 #![cfg(unix)]
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-
 use crate::support::servers::Answering;
 use crate::support::{MCPWIRE, Place, SUM, command, mcpwire, run};
 
@@ -27,35 +24,25 @@ fn a_secret_is_read_from_standard_input_and_never_shown() {
 }
 
 #[test]
-fn a_trace_is_readable_for_its_owner_alone_and_has_no_secrets() {
+fn a_trace_has_no_secrets() {
     let place = Place::new();
     let trace = place.write("trace", "an earlier one");
-    fs::set_permissions(&trace, fs::Permissions::from_mode(0o644)).unwrap();
     let arguments = r#"{"message":"it is hunter22hunter22!"}"#;
     mcpwire(&["call", "echo", arguments, "--demo", "--env", "TOKEN=hunter22hunter22", "--trace", &trace])
         .gives(0, "it is hunter22hunter22!\n");
     let traced = place.read("trace");
     assert!(traced.contains("it is [secret]!") && !traced.contains("hunter22"), "{traced}");
     assert!(!traced.contains("an earlier one"), "{traced}");
-    assert_eq!(fs::metadata(&trace).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
 fn secrets_that_the_server_repeats_are_replaced_whole_and_in_parts() {
     let token = ["--header", "X-Key: Custom key-hunter4", "--bearer-env", "TEST_TOKEN"];
+    let of_token = "Bearer tok3n is wrong, tok3n is; so is key-hunter4 of Custom key-hunter4";
+    let of_query = "no key hunter%2022 and no hunter 22, only k3y";
     for (message, query, options, replaced) in [
-        (
-            "Bearer tok3n is wrong, tok3n is; so is key-hunter4 of Custom key-hunter4",
-            "",
-            &token[..],
-            "[secret] is wrong",
-        ),
-        (
-            "no key hunter%2022 and no hunter 22, only k3y",
-            "?key=k3y&note=hunter%2022",
-            &[],
-            "no key [secret] and no [secret], only",
-        ),
+        (of_token, "", &token[..], "[secret] is wrong"),
+        (of_query, "?key=k3y&note=hunter%2022", &[], "no key [secret] and no [secret], only"),
     ] {
         let server = Answering::start("400 Bad Request", message);
         for format in FORMATS {
@@ -118,6 +105,8 @@ fn a_variable_that_a_dying_server_prints_is_replaced() {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_secret_of_a_configuration_is_shown_as_text_or_as_json() {
+    use std::fs;
+
     use serde_json::json;
 
     let place = Place::new();
@@ -173,11 +162,8 @@ fn no_secret_of_a_configuration_is_shown_as_text_or_as_json() {
     let shown = place.run(&["server", "show", "command", "--json"]).json();
     let args = ["--token", "<secret>", "--api-key=<secret>", "API_KEY=<secret>", "<secret>", "--keep", "kept"];
     assert_eq!(shown["args"].as_array().unwrap()[..7], args.map(|arg| json!(arg)));
-    assert_eq!(
-        (&shown["env_vars"]["PLAIN"]["value"], &shown["args"][10]),
-        (&json!("kept"), &json!("{word}")),
-        "{shown}"
-    );
+    let kept = [&shown["env_vars"]["PLAIN"]["value"], &shown["args"][10]];
+    assert_eq!(kept, [&json!("kept"), &json!("{word}")], "{shown}");
     let shown = place.run(&["server", "show", "http", "--json"]).json();
     assert_eq!(shown["transport"]["url"], "https://localhost:1/mcp?api_key=<secret>&note=kept", "{shown}");
     assert_eq!(shown["proxy"], "http://<secret>@proxy:3128", "{shown}");
@@ -197,33 +183,20 @@ mod tokens_of_logins {
     use crate::support::each;
     use crate::support::login::Guarded;
 
-    /// What the server answers to a call, with all tokens that were ever issued.
-    #[derive(Clone, Copy, Debug)]
-    enum Repeats {
-        Error,
-        Challenge,
-    }
-
-    fn repeat_tokens(guarded: &Guarded, repeats: Repeats) {
+    /// Lets the server answer calls with all tokens that were ever issued, in an error or in a challenge.
+    fn repeat_tokens(guarded: &Guarded, in_challenge: bool) {
         let authorization = guarded.authorization.clone();
         guarded.server.on_request(move |request| {
-            if !request.body.contains("tools/call") {
-                return None;
-            }
-            let request_id = serde_json::from_str::<Value>(&request.body).ok()?["id"].clone();
+            let message: Value =
+                serde_json::from_str(&request.body).ok().filter(|body: &Value| body["method"] == "tools/call")?;
             let tokens = tokens(&authorization);
-            Some(match repeats {
-                Repeats::Error => {
-                    let message = format!("Bearer {} is wrong", tokens.join(" and (") + ")");
-                    let error = json!({"code": -32603, "message": message});
-                    HttpAnswer::json(400, json!({"jsonrpc": "2.0", "id": request_id, "error": error}))
-                }
-                Repeats::Challenge => {
-                    let (error, scope) = (r#"error="insufficient_scope""#, tokens.join(" "));
-                    let challenge = format!(r#"Bearer {error}, scope="{scope}", error_description="not {scope}""#);
-                    HttpAnswer::status(403).header("www-authenticate", challenge)
-                }
-            })
+            if in_challenge {
+                let (error, scope) = (r#"error="insufficient_scope""#, tokens.join(" "));
+                let challenge = format!(r#"Bearer {error}, scope="{scope}", error_description="not {scope}""#);
+                return Some(HttpAnswer::status(403).header("www-authenticate", challenge));
+            }
+            let error = json!({"code": -32603, "message": format!("Bearer {} is wrong", tokens.join(" and (") + ")")});
+            Some(HttpAnswer::json(400, json!({"jsonrpc": "2.0", "id": message["id"], "error": error})))
         });
     }
 
@@ -245,16 +218,16 @@ mod tokens_of_logins {
     #[test]
     fn a_stored_token_that_the_server_repeats_is_replaced_also_after_a_refresh() {
         let targets = ["by URL with a trace", "by the name of the server", "by the name of the tool"];
-        let cases = targets.into_iter().flat_map(|target| [(target, Repeats::Error), (target, Repeats::Challenge)]);
-        each(cases, |(target, repeats)| {
+        let cases = targets.into_iter().flat_map(|target| [(target, "error", false), (target, "challenge", true)]);
+        each(cases, |(target, _, in_challenge)| {
             let guarded = Guarded::start().configured();
             let (url, trace) = (guarded.server.url(), guarded.file("trace"));
-            let (target, login) = match target {
+            let (words, login) = match target {
                 "by URL with a trace" => (&["echo", "--url", &url, "--trace", &trace][..], &["--url", &*url][..]),
                 "by the name of the server" => (&["echo", "--server", "notes"][..], &["notes"][..]),
                 _ => (&["notes__echo"][..], &["notes"][..]),
             };
-            for (is_refreshed, format) in [false, true].into_iter().flat_map(|is| FORMATS.map(|format| (is, format))) {
+            for (is_refreshed, format) in [(false, FORMATS[0]), (true, FORMATS[1])] {
                 // A login anew, so that the tokens of this command are all that the server knows.
                 guarded.authorization.forget_clients();
                 let before = tokens(&guarded.authorization).len();
@@ -262,8 +235,8 @@ mod tokens_of_logins {
                 if is_refreshed {
                     guarded.authorization.revoke_access_tokens();
                 }
-                repeat_tokens(&guarded, repeats);
-                let finished = guarded.run(&[&["call"], target, format].concat()).fails();
+                repeat_tokens(&guarded, in_challenge);
+                let finished = guarded.run(&[&["call"], words, format].concat()).fails();
                 guarded.server.on_request(|_| None);
                 let tokens = tokens(&guarded.authorization).split_off(before);
                 assert_eq!(tokens.len(), if is_refreshed { 4 } else { 2 }, "{finished:?}");
@@ -278,12 +251,11 @@ mod tokens_of_logins {
         let guarded = Guarded::start().configured();
         guarded.log_in(&["notes"]);
         let hub = guarded.hub();
-        repeat_tokens(&guarded, Repeats::Challenge);
-        let lines = [&["call", "notes__echo"][..], &["status"], &["status", "--json"], &["server", "logs", "notes"]];
-        let mut finished: Vec<_> =
-            lines.iter().chain([&&["server", "doctor"][..]]).map(|line| guarded.run(line)).collect();
-        finished.push(hub.interrupt());
-        let shown: String = finished.into_iter().map(|finished| finished.stdout + &finished.stderr).collect();
+        repeat_tokens(&guarded, true);
+        let lines = ["call notes__echo", "status", "status --json", "server logs notes", "server doctor"];
+        let run = |line: &str| guarded.run(&line.split(' ').collect::<Vec<_>>());
+        let finished = lines.map(run).into_iter().chain([hub.interrupt()]);
+        let shown: String = finished.map(|finished| finished.stdout + &finished.stderr).collect();
         assert_replaced(&tokens(&guarded.authorization), &shown);
     }
 }

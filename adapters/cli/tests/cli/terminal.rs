@@ -49,25 +49,19 @@ mod text {
     }
 
     #[test]
-    fn results_lists_and_errors_are_made_harmless() {
+    fn results_and_messages_of_a_server_are_made_harmless() {
         let evil = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mred\u{202e}";
-        let schema = json!({ "type": "object", "properties": { evil: { "enum": [evil] } } });
-        let tool = json!({ "name": evil, "description": evil, "inputSchema": schema });
-        let list = Script::with_tools(&json!({ "tools": [tool, { "name": evil, "inputSchema": 7 }] }).to_string());
-        let result =
-            json!({ "content": [{ "type": "text", "text": evil }, { "type": evil }], "isError": true }).to_string();
-        let call = Script::call(&result);
+        let result = json!({ "content": [{ "type": "text", "text": evil }, { "type": evil }], "isError": true });
         let params = json!({ "level": evil, "logger": evil, "data": evil });
         let log = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }).to_string();
-        let log = format!("printf '%s\\n' {}; {}", quoted(&log), say(&result));
+        let code = format!("printf '%s\\n' {}; {}", quoted(&log), say(&result.to_string()));
+        let server = Script::with_tools("{}").does("tools/call", &code);
         for format in [&[][..], &["--json"]] {
-            assert_tame(list.run(&[&["tools"], format].concat()));
-            assert_tame(call.run(&[&["call", "t"], format].concat()));
+            assert_tame(server.run(&[&["call", "t"], format].concat()).fails());
         }
-        assert_tame(Script::with_tools("{}").does("tools/call", &log).run(&["call", "t"]));
-        let server = ["--", "sh", "-c", r"printf '\033[2Jred\007\n' >&2; exit 1"];
+        let dying = ["--", "sh", "-c", r"printf '\033[2Jred\007\n' >&2; exit 1"];
         for how in ["show", "tail"] {
-            assert_tame(mcpwire(&[&["info", "--stderr", how], &server[..]].concat())).says(&["red"]);
+            assert_tame(mcpwire(&[&["info", "--stderr", how], &dying[..]].concat())).says(&["red"]);
         }
     }
 

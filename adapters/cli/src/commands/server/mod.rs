@@ -1,26 +1,32 @@
-//! `mcpwire server`: lists, changes and controls the configured servers.
+//! `mcpwire server`: lists, changes and controls the configured servers, and explains what is wrong with them.
 
 mod add;
-mod doctor;
 
 use std::io::Write as _;
 
+use mcpwire_hub::HubError;
 use mcpwire_hub::config::McpConfig;
-use mcpwire_hub::service::log_tail;
+use mcpwire_hub::secrets::FileSecrets;
+use mcpwire_hub::service::{StatusDetail, log_tail};
 use mcpwire_hub::store::Store;
+use mcpwire_hub::supervisor::State;
 use owo_colors::OwoColorize as _;
+use serde::Serialize;
 
+use super::first_of;
 use super::hub::of_running_hub;
-use super::report::first_of;
 use crate::args::{Options, Place, ServerCommand, ServerName};
 use crate::console::output;
-use crate::failure::{Failure, hub_message};
-use crate::hub::{HubHandle, Previews, Request, configured, find_configured, find_in, layout, not_started};
+use crate::failure::{Failure, NOT_CONNECTED, hub_message};
+use crate::hub::{
+    HubHandle, Previews, Request, advice, configured, find_configured, find_in, layout, not_started, start_advice,
+};
 use crate::show::{self, Layout};
 use crate::text;
 use crate::time::local;
 
 pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> Result<u8, Failure> {
+    let send = |request| of_running_hub(request, place, options);
     match command {
         ServerCommand::Add(arguments) => add::run(arguments, place, options)?,
         ServerCommand::Import { file, from, folder, trust } => {
@@ -30,21 +36,15 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
         ServerCommand::Show(ServerName { server }) => show(server, place, options)?,
         ServerCommand::Enable { servers, all, trust } => enable(servers, *all, *trust, place, options)?,
         ServerCommand::Disable { servers } => disable(servers, place, options)?,
-        ServerCommand::Start(ServerName { server }) => {
-            of_running_hub(Request::Start { server: server.clone() }, place, options)?;
-        }
-        ServerCommand::Stop(ServerName { server }) => {
-            of_running_hub(Request::Stop { server: server.clone() }, place, options)?;
-        }
-        ServerCommand::Restart(ServerName { server }) => {
-            of_running_hub(Request::Restart { server: server.clone() }, place, options)?;
-        }
+        ServerCommand::Start(ServerName { server }) => send(Request::Start { server: server.clone() })?,
+        ServerCommand::Stop(ServerName { server }) => send(Request::Stop { server: server.clone() })?,
+        ServerCommand::Restart(ServerName { server }) => send(Request::Restart { server: server.clone() })?,
         ServerCommand::Remove(ServerName { server }) => {
             let mut handle = HubHandle::open(place, options)?;
             handle.ask::<()>(Request::Remove { server: server.clone() })?;
         }
         ServerCommand::Logs { server, lines } => logs(server, *lines, place, options)?,
-        ServerCommand::Doctor => return doctor::run(place, options),
+        ServerCommand::Doctor => return doctor(place, options),
     }
     Ok(0)
 }
@@ -148,4 +148,96 @@ fn logs(server: &str, lines: usize, place: &Place, options: &Options) -> Result<
 fn with_local_time(line: &str) -> String {
     let parts = line.split_once(' ').and_then(|(time, rest)| Some(format!("{} {rest}", local(time)?)));
     parts.unwrap_or_else(|| line.to_owned())
+}
+
+/// A finding of `mcpwire server doctor` about a server or a file, with advice for the user. With `--json`,
+/// each finding is printed as one JSON object.
+#[derive(Serialize)]
+struct Finding {
+    server: String,
+    ok: bool,
+    what: String,
+    /// The code of the error that was found, such as `NOT_FOUND`, if there is an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    advice: String,
+}
+
+/// Starts all enabled servers, and reports problems of servers and files with suggestions.
+fn doctor(place: &Place, options: &Options) -> Result<u8, Failure> {
+    let layout = layout(place)?;
+    let loaded = Store::new(layout.servers()).load()?;
+    let mut findings = Vec::new();
+    for broken in &loaded.broken {
+        let server = broken.name.clone().unwrap_or_else(|| format!("entry {}", broken.index));
+        findings.push(failed(server, &broken.error));
+    }
+    for problem in FileSecrets::new(layout.secrets()).audit() {
+        findings.push(failed("secrets".into(), &problem));
+    }
+    let mut handle = HubHandle::open(place, options)?;
+    handle.boot()?;
+    if let Some(hub) = handle.own_hub() {
+        // Booting does not start lazy servers, which start with the first call. The doctor tries every server.
+        for config in hub.list().into_iter().filter(|config| config.enabled && config.lazy) {
+            let _ = handle.wait(hub.start(config.id));
+        }
+    }
+    // The running hub may have given up starting a server, or may have started it long ago, so it is asked to try again.
+    let request = if handle.is_remote() { Request::Try } else { Request::Status };
+    let rows = handle.rows(request)?;
+    for config in &loaded.configs {
+        let name = config.name.trim().to_owned();
+        let problems = config.problems();
+        if problems.is_empty() {
+            match rows.iter().find(|row| row.detail.id == config.id) {
+                Some(row) => findings.push(judged(name, &row.detail)),
+                None => findings.push(Finding {
+                    server: name,
+                    ok: false,
+                    what: "the running hub does not know it".into(),
+                    code: None,
+                    advice: "Let the hub read servers.json again: mcpwire hub reload".into(),
+                }),
+            }
+        } else {
+            findings.extend(problems.iter().map(|problem| failed(name.clone(), problem)));
+        }
+    }
+    output::show(options, &findings, |out| {
+        for Finding { server, ok, what, advice, .. } in &findings {
+            let mark = if *ok { "ok".green().to_string() } else { "failed".red().to_string() };
+            writeln!(out, "{mark} {}: {}", text::name(server).bold(), text::line(what))?;
+            if !advice.is_empty() {
+                writeln!(out, "   {}", text::line(advice))?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(if findings.iter().all(|finding| finding.ok) { 0 } else { NOT_CONNECTED })
+}
+
+/// Judges the status of a server for `mcpwire server doctor`. Running, sleeping and disabled servers are ok. For other servers,
+/// the finding contains advice for the user.
+fn judged(server: String, detail: &StatusDetail) -> Finding {
+    let (ok, what, advice) = match (detail.state, &detail.last_error) {
+        _ if !detail.enabled => (true, "it is disabled".into(), String::new()),
+        (State::Running | State::Sleeping, _) => {
+            let version = detail.version.as_deref().unwrap_or("no version yet");
+            (true, format!("{}, {} tools, {version}", detail.state, detail.tools), String::new())
+        }
+        (State::Stopped, error) => {
+            let before = error.as_ref().map(|error| format!("; before, it failed: {}", hub_message(error)));
+            let what = format!("it is stopped, so it was not tried{}", before.unwrap_or_default());
+            (false, what, start_advice(&server))
+        }
+        (_, Some(error)) => return failed(server, error),
+        (state, None) => (false, format!("it is {state}, so it was not tried"), "Try again in a moment".into()),
+    };
+    Finding { server, ok, what, code: None, advice }
+}
+
+fn failed(server: String, error: &HubError) -> Finding {
+    let advice = advice(&server, error);
+    Finding { server, ok: false, what: hub_message(error), code: Some(error.code().as_str()), advice }
 }

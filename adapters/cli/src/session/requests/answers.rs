@@ -17,7 +17,6 @@
 //!
 //! This module also parses the folders of `--root`.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -25,6 +24,7 @@ use mcpwire_tokio::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitResult, Json, Root, RpcError,
 };
 use serde::Deserialize;
+use url::Url;
 
 use crate::failure::Failure;
 use crate::input;
@@ -163,31 +163,10 @@ fn root_of_text(text: &str) -> Result<Root, String> {
         return Ok(Root::new(text));
     }
     let path = fs::canonicalize(text).map_err(|error| format!("the root {text} cannot be found: {error}"))?;
-    let mut root = Root::new(uri(&path));
+    let uri = Url::from_file_path(&path).map_err(|()| format!("the root {text} has no `file:` URI"))?;
+    let mut root = Root::new(uri);
     root.name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     Ok(root)
-}
-
-/// Returns the `file:` URI of an absolute path (RFC 8089).
-fn uri(path: &Path) -> String {
-    let mut uri = String::from("file://");
-    let path = path.as_os_str().as_encoded_bytes();
-    // `canonicalize` adds this prefix on Windows.
-    let path = path.strip_prefix(br"\\?\").unwrap_or(path);
-    if path.first() != Some(&b'/') {
-        uri.push('/');
-    }
-    for byte in path {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(*byte)),
-            b'\\' | b':' if cfg!(windows) => uri.push(if *byte == b':' { ':' } else { '/' }),
-            other => {
-                // Writing to a string cannot fail.
-                let _ = write!(uri, "%{other:02X}");
-            }
-        }
-    }
-    uri
 }
 
 #[cfg(test)]
@@ -269,16 +248,14 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn addresses_of_files_are_escaped() {
-        assert_eq!(uri(Path::new("/home/me/my project/ä#1%")), "file:///home/me/my%20project/%C3%A4%231%25");
-        assert_eq!(uri(Path::new("/")), "file:///");
-    }
-
-    #[test]
-    #[cfg(unix)]
     fn a_root_is_a_folder_or_an_address() {
         let root = root_of_text("/usr/../usr").expect("it is there");
         assert_eq!((root.uri.as_str(), root.name.as_deref()), ("file:///usr", Some("usr")));
+        let directory = tempfile::tempdir().expect("a directory");
+        let escaped = directory.path().join("my project/ä#1%");
+        fs::create_dir_all(&escaped).expect("it is created");
+        let root = root_of_text(escaped.to_str().expect("a path of text")).expect("it is there");
+        assert!(root.uri.ends_with("/my%20project/%C3%A4%231%25"), "{root:?}");
         assert_eq!(root_of_text("file:///not/there").expect("it is an address").uri, "file:///not/there");
         assert!(root_of_text("/not/there").is_err());
     }

@@ -109,23 +109,8 @@ fn no_arguments_are_no_lines() {
         assert!(lines.is_empty() || lines == ["any"], "{schema}: {lines:?}");
     }
     assert!(lines(&json!({ "type": "object", "additionalProperties": false })).is_empty());
-    assert_eq!(
-        lines(&json!({ "type": "object", "additionalProperties": { "type": "string" } })),
-        ["{ [name]: string }"]
-    );
-}
-
-#[test]
-fn hostile_text_stays_on_its_line() {
-    let schema = json!({ "properties": { "a\n\u{1b}[2Jb": {
-        "type": "\u{9b}31mstring\r\n",
-        "description": "x\u{1b}]0;title\u{7}\n\n  y\u{202e}",
-        "default": "\u{1b}[31m\n",
-        "enum": ["\u{7}\n"],
-    } } });
-    for line in lines(&schema) {
-        assert!(!line.chars().any(|c| c.is_control() || c == '\u{202e}'), "{line:?}");
-    }
+    let named = json!({ "type": "object", "additionalProperties": { "type": "string" } });
+    assert_eq!(lines(&named), ["{ [name]: string }"]);
 }
 
 #[test]

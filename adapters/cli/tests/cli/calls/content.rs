@@ -51,7 +51,7 @@ fn the_demo_has_prompts_resources_and_completion_over_each_transport() {
     let server = DemoServer::start();
     let sse = server.url.replace("/mcp", "/sse");
     let forecast = ["prompt", "forecast", r#"{"city":"Porto"}"#];
-    for place in [&["--demo"][..], &["--demo", "--protocol", "legacy"], &["--url", &server.url], &["--url", &sse]] {
+    for place in [&["--demo"][..], &["--url", &sse]] {
         for (words, expected) in [
             (&["prompts"][..], "greeting"),
             (&forecast, "What should I wear in Porto today?"),

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::support::servers::{Script, quoted, say};
-use crate::support::{MCPWIRE, Place, Running, SUM, command, mcpwire, run};
+use crate::support::{MCPWIRE, Place, Running, command, mcpwire, run};
 
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().expect("an object").keys().map(String::as_str).collect()
@@ -25,11 +25,9 @@ fn info_says_who_and_what_was_agreed() {
     assert_eq!(info["serverInfo"]["name"], "mcpwire-demo");
     assert!(info["instructions"].is_string());
 
-    for protocol in ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "legacy"] {
+    for (protocol, revision) in [("2024-11-05", "2024-11-05"), ("legacy", "2025-11-25")] {
         let info = mcpwire(&["info", "--demo", "--json", "--protocol", protocol]).json();
-        let revision = if protocol == "legacy" { "2025-11-25" } else { protocol };
         assert_eq!((&info["era"], &info["protocolVersion"]), (&json!("legacy"), &json!(revision)));
-        assert_eq!(info["serverInfo"]["name"], "mcpwire-demo");
     }
 }
 
@@ -57,42 +55,27 @@ fn a_result_is_as_the_server_sent_it() {
     Script::call(result).run(&["call", "t", "--json"]).gives(0, &format!("{result}\n"));
 }
 
-#[test]
-fn structured_content_comes_where_the_revision_has_it() {
-    for (protocol, member, value) in [
-        ("modern", "structuredContent", json!({"sum": 42})),
-        ("2025-06-18", "structuredContent", json!({"sum": 42})),
-        ("2024-11-05", "content", json!([{"type": "text", "text": "42"}])),
-    ] {
-        let called = mcpwire(&["call", "add", SUM, "--demo", "--json", "--protocol", protocol]);
-        assert_eq!(called.json()[member], value, "{called:?}");
-    }
-}
-
-#[test]
-fn the_demo_is_one_document_too() {
-    let demo = mcpwire(&["demo", "--json"]).exits(0).json();
-    assert_eq!(demo["server"]["serverInfo"]["name"], "mcpwire-demo");
-    assert_eq!(demo["calls"].as_array().map(Vec::len), Some(3));
-    assert_eq!(demo["calls"][0]["result"]["isError"], false);
-}
-
 #[cfg(target_os = "linux")]
 #[test]
-fn the_demo_connects_lists_calls_and_says_what_to_try_next() {
-    crate::support::each([("auto", "2026-07-28"), ("legacy", "2025-11-25")], |(protocol, revision)| {
+fn the_demo_connects_lists_calls_and_says_what_to_try_next_or_is_one_document() {
+    crate::support::each(["2026-07-28", "2025-11-25", "--json"], |case| {
         let mark = crate::support::Mark::new();
-        let demo = mcpwire(&["demo", "--protocol", protocol, "--env", mark.variable()]).exits(0).says_only("");
+        let option = if case == "--json" { &["--json"][..] } else { &["--protocol", case] };
+        let demo = mcpwire(&[&["demo", "--env", mark.variable()], option].concat()).exits(0).says_only("");
         mark.assert_nothing_left();
-        let list = "echo, add, slow, fail, weather";
-        demo.shows(&["mcpwire-demo", revision, list, "Hello from the other end of a pipe!", "Porto"])
-            .shows(&["Waited 2 s.", "mcpwire tools --demo"]);
+        if case == "--json" {
+            demo.json_has("/server/serverInfo/name", "mcpwire-demo").json_has("/calls/2/result/isError", false);
+        } else {
+            let list = "echo, add, slow, fail, weather";
+            let texts = ["mcpwire-demo", case, list, "Hello from the other end of a pipe!", "Porto", "Waited 2 s."];
+            demo.shows(&texts).shows(&["mcpwire tools --demo"]);
+        }
     });
 }
 
 #[test]
-fn eight_mebibytes_go_there_and_back() {
-    let message = "0123456789abcdef".repeat((8 << 20) / 16);
+fn a_mebibyte_goes_there_and_back() {
+    let message = "0123456789abcdef".repeat((1 << 20) / 16);
     let input = format!(r#"{{"message":"{message}"}}"#);
     let finished = Running::start(&mut command(&["call", "echo", "-", "--demo"]), &input).finish().exits(0);
     assert!(finished.stdout.trim_end() == message, "{} bytes came back", finished.stdout.len());
@@ -189,4 +172,92 @@ fn a_server_gets_the_variables_and_the_directory_that_were_named_and_no_others()
     command.envs([("A", "ours"), ("B", "passed on"), ("C", "not passed on")]);
     run(&mut command).says(&["A=set here=so B=passed on C= in /\n"]);
     mcpwire(&[&["info", "--json", "--cwd", "/nonexistent"], &server[..]].concat()).error_is("NOT_FOUND", "cwd");
+}
+
+/// `mcpwire listen` prints notifications as they arrive, until Ctrl-C.
+#[cfg(target_os = "linux")]
+mod listening {
+    use rustix::process::Signal;
+    use serde_json::{Value, json};
+
+    use crate::support::servers::{Script, quoted};
+    use crate::support::{Mark, Running, command};
+
+    const LOG: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"disk","data":"full"}}"#;
+
+    /// Starts `mcpwire listen` at a modern server that agrees to these notifications, sends these changes on the subscription, and runs
+    /// this code.
+    fn listen(words: &[&str], agreed: Option<&str>, changes: &[&str], last: &str) -> Running {
+        let notify = |method: &str, params: &str| {
+            let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":%s}"#;
+            let message =
+                format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{meta},{params}}}}}\n"#);
+            format!("printf {} \"$id\"; ", quoted(&message))
+        };
+        let agree = |agreed: &str| notify("subscriptions/acknowledged", &format!(r#""notifications":{agreed}"#));
+        let changes = changes.iter().map(|change| notify(change, r#""uri":"file:///a""#)).collect::<String>();
+        let code = format!("{}{changes}{last}", agreed.map(agree).unwrap_or_default());
+        let server = Script::modern()
+            .does("subscriptions/listen", &format!("{code}; echo 'told everything' >&2"))
+            .does("notifications/cancelled", "echo 'was given up' >&2")
+            .text();
+        Running::start(
+            &mut command(&[&["listen", "--stderr", "show"], words, &["--", "sh", "-c", &server]].concat()),
+            "",
+        )
+    }
+
+    #[test]
+    fn each_is_a_line_and_an_interrupt_is_success() {
+        let mark = Mark::new();
+        let agreed = r#"{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}"#;
+        let words = ["--resource", "file:///a", "--resource", "file:///b", "--env", mark.variable()];
+        let changes = ["tools/list_changed", "resources/updated", "acme/told"];
+        let running = listen(&words, Some(agreed), &changes, &format!("echo {}", quoted(LOG)));
+        running.wait_for_stderr("told everything");
+        running.wait_for_stderr("listening");
+        let finished = running.interrupt().exits(0);
+        let lines: Vec<&str> = finished.stdout.lines().collect();
+        assert_eq!(lines[..2], ["tools changed", "updated file:///a"], "{finished:?}");
+        assert!(lines[2].starts_with("notifications/acme/told {"), "{finished:?}");
+        assert_eq!(lines[3..], ["[warning] disk: full"], "{finished:?}");
+        finished
+            .says(&["listening: tools, file:///a (Ctrl-C ends it)"])
+            .says(&["the server does not report changes of file:///b", "was given up"]);
+        mark.assert_nothing_left();
+    }
+
+    #[test]
+    fn each_is_a_json_document() {
+        let changes = ["prompts/list_changed", "resources/updated"];
+        let running =
+            listen(&["--json", "--resource", "file:///a"], Some("{}"), &changes, &format!("echo {}", quoted(LOG)));
+        running.wait_for_stderr("told everything");
+        running.signal(Signal::TERM);
+        let finished = running.finish().exits(0);
+        let told: Vec<Value> = finished.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        assert_eq!(told[0], json!({"method": "notifications/prompts/list_changed"}));
+        let (method, uri) = (&told[1]["method"], &told[1]["params"]["uri"]);
+        assert_eq!((method, uri), (&json!("notifications/resources/updated"), &json!("file:///a")));
+        let log = json!({"level": "warning", "logger": "disk", "data": "full"});
+        assert_eq!(told[2..], [json!({"method": "notifications/message", "params": log})]);
+    }
+
+    #[test]
+    fn the_servers_end_is_no_failure_and_its_death_is_one() {
+        for (agreed, end, code, says) in [
+            (Some("{}"), r#"say '"result":{"resultType":"complete"}'"#, 0, "the server ended the subscription"),
+            (None, r#"say '"error":{"code":-32603,"message":"no watcher"}'"#, 4, "no watcher"),
+            (Some("{}"), "exit 3", 4, "exited with code 3"),
+        ] {
+            listen(&[], agreed, &[], end).finish().exits(code).says(&[says]);
+        }
+    }
+
+    #[test]
+    fn a_server_without_subscriptions_may_still_log() {
+        let running = listen(&[], None, &[], r#"say '"error":{"code":-32601,"message":"no"}'"#);
+        running.wait_for_stderr("log messages only");
+        running.interrupt().gives(0, "");
+    }
 }

@@ -72,14 +72,23 @@ fn no_answer_in_time_is_5_also_while_connecting() {
 }
 
 #[test]
-fn a_signal_in_mid_call_is_130_and_the_server_is_told() {
-    each([Signal::INT, Signal::TERM], |signal| {
+fn a_signal_is_130_and_the_server_is_told() {
+    let connecting = &["info"][..];
+    each([(&SLOW[..], Signal::INT), (&SLOW[..], Signal::TERM), (connecting, Signal::INT)], |(words, signal)| {
         let (mark, place) = (Mark::new(), Place::new());
-        let running = begin_slow_call(&place.file("trace"), &["--demo", "--env", mark.variable()]);
+        let is_connecting = words == connecting;
+        let (server, sent) = if is_connecting {
+            (&["--", "sleep", "600"][..], "\"server/discover\"")
+        } else {
+            (&["--demo"][..], "\"notifications/progress\"")
+        };
+        let options = ["--trace", &place.file("trace"), "--env", mark.variable()];
+        let running = Running::start(&mut command(&[words, &options, server].concat()), "");
+        wait_for_text(place.path().join("trace"), sent);
         running.signal(signal);
         running.finish().gives(130, "");
         let trace = place.read("trace");
-        assert!(trace.contains("notifications/cancelled"), "{trace}");
+        assert!(is_connecting || trace.contains("notifications/cancelled"), "{trace}");
         mark.assert_nothing_left();
     });
 }
@@ -91,17 +100,6 @@ fn an_interrupt_over_http_is_130_and_the_server_is_told() {
         begin_slow_call(&place.file("trace"), &["--protocol", protocol, "--url", &server.url]).interrupt().exits(130);
         server.assert_cancelled();
     });
-}
-
-#[test]
-fn an_interrupt_while_connecting_is_130() {
-    let (mark, place) = (Mark::new(), Place::new());
-    let trace = place.file("trace");
-    let line = ["info", "--env", mark.variable(), "--trace", &trace, "--", "sleep", "600"];
-    let running = Running::start(&mut command(&line), "");
-    wait_for_text(&trace, "\"server/discover\"");
-    running.interrupt().exits(130);
-    mark.assert_nothing_left();
 }
 
 #[test]
@@ -176,39 +174,30 @@ impl MarkedDemo {
         place.run(&["server", "add", "demo", "--env", mark.variable(), "--", MCPWIRE, "demo-server"]).exits(0);
         Self { mark, place }
     }
+}
 
-    /// Starts a long call at a terminal, interrupts it after the first progress, and checks that it ends with an error message.
-    fn interrupt_a_call(&self) {
-        let call = self.place.at_terminal(&["call", "demo__slow", SLOW[2]], &[]);
+#[test]
+fn an_interrupt_cancels_a_call_by_name_and_servers_of_a_running_hub_go_on() {
+    each(["without a hub", "with a hub"], |case| {
+        let demo = MarkedDemo::new();
+        let hub = (case == "with a hub").then(|| demo.place.hub());
+        if let Some(hub) = &hub {
+            hub.wait_for_stderr("demo: running");
+        }
+        let call = demo.place.at_terminal(&["call", "demo__slow", SLOW[2]], &[]);
         call.wait_for_stderr("of 600.0 s");
         call.interrupt().gives(130, "").says(&["interrupted"]);
-    }
-
-    /// Returns whether the demo server has logged that a request was cancelled.
-    fn was_told(&self) -> bool {
-        let logs = self.place.run(&["server", "logs", "demo"]).stdout;
-        logs.lines().any(|line| line.contains("mcpwire demo-server: request ") && line.contains(" was cancelled"))
-    }
-}
-
-#[test]
-fn a_call_by_name_shows_how_far_it_is_and_an_interrupt_cancels_it() {
-    let demo = MarkedDemo::new();
-    demo.interrupt_a_call();
-    assert!(demo.was_told());
-    demo.mark.assert_nothing_left();
-}
-
-#[test]
-fn a_call_of_a_running_hub_does_so_as_well_and_its_servers_go_on() {
-    let demo = MarkedDemo::new();
-    let hub = demo.place.hub();
-    hub.wait_for_stderr("demo: running");
-    demo.interrupt_a_call();
-    wait_for("the server to be told", || demo.was_told().then_some(()));
-    demo.place.adds_up("demo__add");
-    hub.interrupt().exits(0);
-    demo.mark.assert_nothing_left();
+        wait_for("the server to be told", || {
+            let logs = demo.place.run(&["server", "logs", "demo"]).stdout;
+            let mut lines = logs.lines().filter(|line| line.contains("mcpwire demo-server: request "));
+            lines.any(|line| line.contains(" was cancelled")).then_some(())
+        });
+        if let Some(hub) = hub {
+            demo.place.adds_up("demo__add");
+            hub.interrupt().exits(0);
+        }
+        demo.mark.assert_nothing_left();
+    });
 }
 
 /// A call that did not notice the end of its server would end with a timeout, which has another exit status.

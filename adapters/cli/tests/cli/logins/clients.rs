@@ -46,17 +46,6 @@ fn without_a_terminal_a_secret_without_an_issuer_is_an_error_that_names_the_sett
 }
 
 #[test]
-fn a_program_without_a_user_needs_the_issuer() {
-    let guarded = configured(&json!({"client_credentials": true}));
-    for format in [&[][..], &["--json"]] {
-        guarded.run(&[&["call", "notes__echo"], format].concat()).fails().says(&["`oauth.issuer`"]);
-    }
-    guarded.assert_nothing_was_sent();
-    guarded.edit_servers(|whole| whole["servers"][0]["oauth"]["issuer"] = guarded.authorization.issuer().into());
-    guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
-}
-
-#[test]
 fn the_issuer_of_the_command_line_is_written_to_the_configuration() {
     let guarded = configured(&json!({}));
     let issuer = guarded.authorization.issuer();
@@ -92,10 +81,6 @@ fn a_terminal_is_asked_once_and_enter_means_no() {
     let login = login.finish().exits(0);
     assert_eq!(login.stderr.matches("[y/N]").count(), 1, "{login:?}");
     assert_eq!(configured_issuer(&guarded), json!(issuer));
-    // Not asked again, also after a logout and without the setting.
-    guarded.run(&["logout", "notes"]).exits(0);
-    guarded.edit_servers(|whole| drop(whole["servers"][0]["oauth"].as_object_mut().expect("it is").remove("issuer")));
-    guarded.log_in(&["notes"]);
 }
 
 /// Environment variables with the secrets of the clients `mine` and `typed`.
@@ -199,53 +184,38 @@ fn log_in_at_terminal(guarded: &Guarded, arguments: &[&str], variables: &[(&str,
 }
 
 #[test]
-fn the_browser_gets_the_url_of_the_login_and_no_secret() {
-    let guarded = Guarded::start().configured();
-    let (notes, shown) = log_in_at_terminal(&guarded, &["login", "notes"], &[]);
-    assert_no_secret(&guarded, &notes);
-    assert_no_secret(&guarded, &shown);
-}
-
-#[test]
-fn the_browser_does_not_get_the_variables_of_secrets() {
-    let secrets = [("CLIENT_SECRET", SECRET), ("HEADER_KEY", "key-in-a-header"), ("OTHER_VARIABLE", "kept")];
+fn the_browser_gets_the_url_of_the_login_and_neither_a_secret_nor_a_variable_with_one() {
+    let [header, query] = [("HEADER_PART", "kept-in-the-header"), ("QUERY_PART", "kept-in-the-query")];
+    let variables = [("CLIENT_SECRET", SECRET), header, query, ("PLAIN_PART", "german")];
     for is_configured in [false, true] {
         let guarded = Guarded::start();
         let client = Client::new("client").secret(SECRET).redirect_uri("http://127.0.0.1/callback");
         guarded.authorization.client(client).deviate(Deviation::AnyLoopbackPort);
         let (url, issuer) = (guarded.server.url(), guarded.authorization.issuer());
-        let mut words = vec!["login"];
+        let mut words = vec!["login", "--issuer", &issuer];
         if is_configured {
-            let oauth = json!({"client_id": "client", "client_secret": "${CLIENT_SECRET}", "issuer": issuer});
-            let headers = json!({"X-Api-Key": "${HEADER_KEY}", "X-Language": "${OTHER_VARIABLE}"});
-            let file = guarded.write_import(&json!({"notes": {"url": url, "oauth": oauth, "headers": headers}}));
-            run(guarded.command(&["server", "import", &file, "--trust"]).envs(secrets)).exits(0);
+            let url = format!("{url}?api_key=${{QUERY_PART}}&lang=${{PLAIN_PART}}");
+            let oauth = json!({"clientId": "client", "clientSecret": "${CLIENT_SECRET}"});
+            let headers = json!({"X-Api-Key": "prefix-${HEADER_PART}-suffix", "X-Language": "${PLAIN_PART}"});
+            let server = json!({"type": "http", "url": url, "oauth": oauth, "headers": headers});
+            let file = guarded.write_import(&json!({"notes": server}));
+            let import = ["server", "import", "--from", "claude-code", &file, "--trust"];
+            run(guarded.command(&import).envs(variables)).exits(0);
+            run(guarded.command(&["server", "show", "notes"]).envs(variables)).shows(&["german"]).hides(&["kept-in"]);
             words.push("notes");
         } else {
-            words.extend(["--url", &url, "--issuer", &issuer]);
-            words.extend(["--client-id", "client", "--client-secret-env", "CLIENT_SECRET"]);
+            words.extend(["--url", &url, "--client-id", "client", "--client-secret-env", "CLIENT_SECRET"]);
         }
-        let (notes, _) = log_in_at_terminal(&guarded, &words, &secrets);
-        assert!(notes.contains("OTHER_VARIABLE=kept"), "{notes}");
+        let (notes, shown) = log_in_at_terminal(&guarded, &words, &variables);
+        assert_no_secret(&guarded, &notes);
+        assert_no_secret(&guarded, &shown);
+        assert!(notes.contains("PLAIN_PART=german"), "{notes}");
         assert!(!notes.contains("CLIENT_SECRET") && !notes.contains(SECRET), "{notes}");
-        assert_eq!(notes.contains("HEADER_KEY"), !is_configured, "{notes}");
+        // Only a configuration says that these variables contain secrets.
+        for (name, _) in [header, query] {
+            assert_eq!(notes.contains(name), !is_configured, "{notes}");
+        }
     }
-}
-
-#[test]
-fn the_browser_does_not_get_variables_that_are_secret_where_the_server_uses_them() {
-    let guarded = Guarded::start();
-    let url = format!("{}?api_key=${{QUERY_PART}}&lang=${{PLAIN_PART}}", guarded.server.url());
-    let headers = json!({"X-Api-Key": "prefix-${HEADER_PART}-suffix", "X-Language": "${PLAIN_PART}"});
-    let file = guarded.write_import(&json!({"notes": {"type": "http", "url": url, "headers": headers}}));
-    let [query, header] = [("QUERY_PART", "kept-in-the-query"), ("HEADER_PART", "kept-in-the-header")];
-    let variables = [query, header, ("PLAIN_PART", "german")];
-    let import = ["server", "import", "--from", "claude-code", &file, "--trust"];
-    run(guarded.command(&import).envs(variables)).exits(0);
-    run(guarded.command(&["server", "show", "notes"]).envs(variables)).shows(&["german"]).hides(&["kept-in"]);
-    let (notes, _) = log_in_at_terminal(&guarded, &["login", "notes"], &variables);
-    assert!(notes.contains("PLAIN_PART=german"), "{notes}");
-    assert!(!notes.contains("QUERY_PART") && !notes.contains("HEADER_PART") && !notes.contains("kept-in"), "{notes}");
 }
 
 #[test]

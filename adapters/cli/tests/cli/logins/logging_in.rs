@@ -1,16 +1,26 @@
-//! `mcpwire login`: with a browser on this machine, with a browser elsewhere, with a code, and after an interrupt.
+//! `mcpwire login`: with a browser on this machine, with a browser elsewhere, with a code, and after an interrupt; why a login fails; and
+//! commands that need a login, which end at once with exit status 6, or ask at a terminal.
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 
 use mcpwire_testkit::HttpAnswer;
-use mcpwire_testkit::authorization::Endpoint;
+use mcpwire_testkit::authorization::{Client, Deviation, Endpoint};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::login::{Browser, Guarded, agree, answer, login_page, visit};
+use crate::support::login::{Browser, Guarded, agree, agree_at, answer, login_page, url_in, visit};
+use crate::support::servers::DemoServer;
 use crate::support::{Running, each};
+
+/// A browser that does not open anything.
+const NO_BROWSER: [(&str, &str); 1] = [("BROWSER", "/bin/false")];
+
+/// The question to a user who is not logged in, and the one to a user whose login has not enough scopes.
+const FIRST: &str = "Log in now? [Y/n]";
+const AGAIN: &str = "Log in again? [y/N]";
 
 #[test]
 fn a_login_is_private_and_used_by_all_later_commands() {
@@ -52,47 +62,30 @@ fn a_terminal_gets_its_browser_opened_and_nothing_else_does() {
     agree(&login);
     login.finish().exits(0);
 
-    let begin = |arguments: &[&str]| {
-        guarded.run(&["logout", "notes"]).exits(0);
-        Running::start_open(guarded.command(arguments).envs(variable))
-    };
-    let login = begin(&["login", "notes"]);
+    guarded.run(&["logout", "notes"]).exits(0);
+    let login = Running::start_open(guarded.command(&["login", "notes"]).envs(variable));
     agree(&login);
     login.finish().exits(0).says(&["Open this page in a browser on this machine"]);
-    // On a busy machine, the time may be over before the page is shown.
-    begin(&["login", "notes", "--timeout", "300ms"]).finish().exits(5).says(&["--timeout"]);
     assert!(!browser.was_started());
-}
-
-#[test]
-fn only_the_answer_to_this_login_ends_it() {
-    let guarded = Guarded::start();
-    let running = guarded.begin(&["login", "--url", &guarded.server.url()]);
-    let address = answer(&login_page(&running));
-    let (redirect, _) = address.split_once('?').unwrap();
-    for other in [format!("{redirect}?code=x&state=y"), format!("{redirect}/other"), redirect.to_owned()] {
-        let (status, _) = visit(&other);
-        assert!((400..500).contains(&status), "{other}: {status}");
-    }
-    let (_, response) = visit(&address);
-    assert!(response.contains("login has been received"), "{response}");
-    running.finish().exits(0);
 }
 
 #[test]
 fn the_address_of_the_redirect_can_be_chosen() {
     let guarded = Guarded::start().configured();
-    for (redirect_uri, start) in
-        [("http://localhost/oauth/done", "http://localhost:"), ("http://127.0.0.1", "http://127.0.0.1:")]
-    {
-        let running = guarded.begin(&["login", "notes", "--redirect-uri", redirect_uri]);
-        let address = answer(&login_page(&running));
-        assert!(address.starts_with(start), "{address}");
-        assert_eq!(visit(&address).0, 200);
-        running.finish().exits(0);
-    }
-    let wrong = guarded.run(&["login", "notes", "--redirect-uri", "https://example.com/callback", "--json"]).exits(2);
-    assert_eq!(wrong.error()["field"], "redirect-uri", "{wrong:?}");
+    let running = guarded.begin(&["login", "notes", "--redirect-uri", "http://localhost/oauth/done"]);
+    let address = answer(&login_page(&running));
+    assert!(address.starts_with("http://localhost:") && address.contains("/oauth/done?"), "{address}");
+    assert_eq!(visit(&address).0, 200);
+    running.finish().exits(0);
+    guarded
+        .run(&["login", "notes", "--redirect-uri", "https://example.com/callback", "--json"])
+        .exits(2)
+        .error_has("field", "redirect-uri");
+    // A port that another program has.
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let redirect_uri = format!("http://{address}/callback");
+    guarded.run(&["login", "notes", "--redirect-uri", &redirect_uri]).exits(4).says(&[&address, "Another program"]);
 }
 
 #[test]
@@ -114,11 +107,8 @@ fn the_address_is_pasted_from_a_browser_elsewhere() {
     let words = ["login", "notes", "--no-browser"];
     for is_at_terminal in [false, true] {
         let guarded = Guarded::start().configured();
-        let mut login = if is_at_terminal {
-            guarded.at_terminal(&words, &[("BROWSER", "/bin/false")])
-        } else {
-            guarded.begin_open(&words)
-        };
+        let mut login =
+            if is_at_terminal { guarded.at_terminal(&words, &NO_BROWSER) } else { guarded.begin_open(&words) };
         let address = answer(&login_page(&login));
         login.wait_for_stderr("Paste that address here:");
         login.types("what?\n");
@@ -178,50 +168,43 @@ fn an_interrupt_ends_each_way_to_log_in() {
     }
 }
 
-/// Starts a login, and kills the program. Returns the URL of the login page.
-fn kill_a_login(guarded: &Guarded) -> String {
-    let running = guarded.begin(&["login", "notes"]);
-    let page = login_page(&running);
-    running.signal(Signal::KILL);
-    assert_eq!(running.finish().status.code(), None);
-    page
-}
-
 #[test]
-fn the_first_tab_of_the_browser_finishes_the_second_login() {
+fn a_login_that_was_killed_goes_on_unless_it_is_restarted() {
     let guarded = Guarded::start().configured();
-    let first = kill_a_login(&guarded);
-    let second = guarded.begin(&["login", "notes"]);
-    assert_eq!(login_page(&second), first);
-    agree(&second);
-    second.finish().exits(0);
+    let kill = |words: &[&str]| {
+        let running = guarded.begin(&[&["login", "notes"], words].concat());
+        let page = login_page(&running);
+        running.signal(Signal::KILL);
+        assert_eq!(running.finish().status.code(), None);
+        page
+    };
+    let first = kill(&[]);
+    assert_eq!(kill(&[]), first);
+    let restarted = kill(&["--restart"]);
+    assert_ne!(restarted, first);
+    assert_eq!(guarded.authorization.clients().len(), 2, "the client is forgotten, too");
+    // The address of the first tab of the browser ends the login, once.
+    let address = answer(&restarted);
+    for status in [0, 4] {
+        guarded.run_with_input(&["login", "notes", "--no-browser"], &address).exits(status);
+    }
     guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
 }
 
 #[test]
-fn the_address_of_the_first_tab_can_be_pasted_once() {
-    let guarded = Guarded::start().configured();
-    let address = answer(&kill_a_login(&guarded));
-    let paste = || guarded.run_with_input(&["login", "notes", "--no-browser"], &address);
-    paste().exits(0);
-    paste().exits(4);
-    guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
-}
-
-#[test]
-fn a_restart_forgets_the_login_and_the_client() {
-    let guarded = Guarded::start().configured();
-    let first = kill_a_login(&guarded);
-    let running = guarded.begin(&["login", "notes", "--restart"]);
-    assert_ne!(login_page(&running), first);
-    assert_eq!(guarded.authorization.clients().len(), 2);
-    agree(&running);
-    running.finish().exits(0);
-}
-
-#[test]
-fn the_page_of_a_login_is_shown_with_the_address_of_its_host() {
+fn a_page_is_shown_with_the_address_of_its_host() {
     let guarded = Guarded::start();
+    let url = guarded.server.url();
+    let device = json!({
+        "device_code": "code", "user_code": "ABCD", "verification_uri": "https://0177.0.0.1/device",
+        "verification_uri_complete": "https://0177.1/device?user_code=ABCD", "expires_in": 600,
+    });
+    guarded.authorization.answer_next(Endpoint::DeviceAuthorization, HttpAnswer::json(200, &device));
+    let login = guarded.begin_open(&["login", "--device", "--url", &url]);
+    login.wait_for_stderr("ABCD\n");
+    let of_device = ["https://0177.0.0.1/device (the host 127.0.0.1)\n", "user_code=ABCD (the host 127.0.0.1)\n"];
+    login.interrupt().says(&of_device);
+
     let endpoint = |endpoint| guarded.authorization.endpoint(endpoint);
     let metadata = json!({
         "issuer": guarded.authorization.issuer(), "authorization_endpoint": "https://2130706433/authorize",
@@ -231,21 +214,210 @@ fn the_page_of_a_login_is_shown_with_the_address_of_its_host() {
     guarded
         .authorization
         .on_request(move |request| request.url.contains("/.well-known/").then(|| HttpAnswer::json(200, &metadata)));
-    let login = guarded.run(&["login", "--no-browser", "--url", &guarded.server.url()]);
+    let login = guarded.run(&["login", "--no-browser", "--url", &url]);
     login.says(&["https://2130706433/authorize?", " (the host 127.0.0.1)\n"]);
+
+    // A redirect to another origin.
+    guarded.server.on_request(|_| Some(HttpAnswer::status(307).header("location", "https://0x7f000001/mcp")));
+    let info = guarded.run(&["info", "--url", &url]);
+    info.says(&["to another origin: https://0x7f000001/mcp (the host 127.0.0.1)"]);
 }
 
 #[test]
-fn the_page_for_a_code_is_shown_with_the_address_of_its_host() {
+fn each_command_says_how_to_log_in() {
+    let guarded = Guarded::start().configured();
+    let url = guarded.server.url();
+    let by_url = format!("log in first: mcpwire login --url {url}\n");
+    let by_name = "log in first: mcpwire login notes\n";
+    for (arguments, advice) in [
+        (&["tools", "--url", &url][..], &*by_url),
+        (&["call", "echo", "--url", &url], &by_url),
+        (&["ping", "--url", &url], &by_url),
+        (&["listen", "--url", &url], &by_url),
+        (&["whoami", "--url", &url], &by_url),
+        (&["tools", "--server", "notes"], by_name),
+        (&["info", "--server", "notes"], by_name),
+        (&["call", "notes__echo"], by_name),
+        (&["call", "echo", "--server", "notes"], by_name),
+        (&["server", "enable", "notes"], by_name),
+        (&["whoami", "notes"], by_name),
+    ] {
+        let finished = guarded.run(arguments).gives(6, "");
+        assert!(finished.stderr.ends_with(advice), "{finished:?}");
+        guarded.run(&[arguments, &["--json"]].concat()).exits(6).error_has("code", "LOGIN_REQUIRED");
+    }
+    // Other servers may have tools.
+    guarded.run(&["tools"]).exits(0).says(&[by_name]);
+    guarded.run(&["status"]).shows(&["needs-login"]);
+}
+
+#[test]
+fn the_scopes_that_are_missing_are_in_the_command() {
+    let guarded = Guarded::start().configured();
+    guarded.server.require("tools/call echo", "write");
+    guarded.log_in(&["notes"]);
+    let url = guarded.server.url();
+    for (arguments, command) in [
+        (&["call", "echo", "--url", &url][..], format!("mcpwire login --url {url} --scope write\n")),
+        (&["call", "notes__echo"], "mcpwire login notes --scope write\n".to_owned()),
+    ] {
+        let finished = guarded.run(arguments).exits(6);
+        assert!(finished.stderr.ends_with(&command), "{finished:?}");
+    }
+    guarded.log_in(&["notes", "--scope", "write"]);
+    guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
+}
+
+#[test]
+fn a_running_hub_uses_a_new_login() {
+    let guarded = Guarded::start().configured();
+    let hub = guarded.hub();
+    guarded.run(&["call", "notes__echo"]).exits(6);
+    guarded.log_in(&["notes"]);
+    guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
+    hub.interrupt();
+}
+
+/// Answers the question of a command at a terminal with yes, and logs in with the browser.
+fn log_in_when_asked(guarded: &Guarded, browser: &Browser, command: &[&str], question: &str, typed: &str) {
+    let mut call = guarded.at_terminal(command, &[("BROWSER", &browser.program)]);
+    call.wait_for_stderr(question);
+    call.types(typed);
+    agree_at(&browser.url());
+    call.finish().exits(0);
+}
+
+#[test]
+fn a_terminal_is_asked_and_the_call_goes_on_after_the_login() {
     let guarded = Guarded::start();
-    let device = json!({
-        "device_code": "code", "user_code": "ABCD", "verification_uri": "https://0177.0.0.1/device",
-        "verification_uri_complete": "https://0177.1/device?user_code=ABCD", "expires_in": 600,
-    });
-    guarded.authorization.answer_next(Endpoint::DeviceAuthorization, HttpAnswer::json(200, &device));
-    let login = guarded.begin_open(&["login", "--device", "--url", &guarded.server.url()]);
-    login.wait_for_stderr("ABCD\n");
-    login
-        .interrupt()
-        .says(&["https://0177.0.0.1/device (the host 127.0.0.1)\n", "user_code=ABCD (the host 127.0.0.1)\n"]);
+    guarded.server.require("tools/call echo", "write");
+    let (url, browser) = (guarded.server.url(), Browser::new(&guarded));
+    for (command, question, typed, logs_out) in [
+        (&["ping", "--url", &url][..], FIRST, "\n", false),
+        (&["call", "echo", "--url", &url], AGAIN, "y\n", true),
+        (&["tools", "--url", &url], FIRST, "\n", true),
+    ] {
+        log_in_when_asked(&guarded, &browser, command, question, typed);
+        let listed = guarded.run(&["whoami", "--json"]).json();
+        assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
+        if logs_out {
+            guarded.run(&["logout", "--url", &url]).exits(0);
+        }
+    }
+}
+
+#[test]
+fn a_server_that_wants_more_scopes_gets_none_by_default() {
+    let guarded = Guarded::start().configured();
+    guarded.server.require("", "read").require("tools/call echo", "write");
+    let url = guarded.server.url();
+    guarded.log_in(&["--url", &url, "--scope", "read"]);
+    let before = guarded.authorization.requests().len();
+    guarded.server.require("server/discover", "write");
+    for (target, server) in [(["--url", &*url], url.clone()), (["--server", "notes"], format!("notes at {url}"))] {
+        for typed in ["\n", "n\n", "\u{4}"] {
+            let mut call = guarded.at_terminal(&[&["info"], &target[..]].concat(), &NO_BROWSER);
+            call.wait_for_stderr(AGAIN);
+            call.types(typed);
+            let finished = call.finish().exits(6).says(&["log in first: mcpwire login"]);
+            let scopes = "\r\n  scopes so far: read\r\n  new scopes:    write\r\n";
+            finished.says(&[&format!("{server} wants you to log in with more scopes.{scopes}")]);
+        }
+    }
+    assert_eq!(guarded.authorization.requests().len(), before, "the authorization server was not asked");
+    guarded.run(&["info", "--url", &url]).exits(6).says(&["mcpwire login --url", "--scope write"]);
+    log_in_when_asked(&guarded, &Browser::new(&guarded), &["info", "--url", &url], AGAIN, "y\n");
+}
+
+#[test]
+fn a_terminal_that_says_no_gets_the_command() {
+    let guarded = Guarded::start();
+    let ask = || {
+        let call = guarded.at_terminal(&["ping", "--url", &guarded.server.url()], &NO_BROWSER);
+        call.wait_for_stderr(FIRST);
+        call
+    };
+    for typed in ["n\n", "\u{4}"] {
+        let mut call = ask();
+        call.types(typed);
+        call.finish().exits(6).says(&["log in first: mcpwire login --url"]);
+    }
+    ask().interrupt().exits(130);
+}
+
+#[test]
+fn nobody_is_asked_without_a_terminal_or_if_that_is_said() {
+    let guarded = Guarded::start();
+    let url = guarded.server.url();
+    for more in ["--stored-auth-only", "--json"] {
+        let call = guarded.at_terminal(&["ping", "--url", &url, more], &NO_BROWSER).finish().exits(6);
+        assert!(url_in(&call.stderr).is_none() && !call.stderr.contains("[Y/n]"), "{call:?}");
+    }
+    guarded.begin_open(&["ping", "--url", &url]).finish().exits(6);
+    assert!(guarded.authorization.requests().is_empty(), "a call asks the authorization server nothing");
+}
+
+#[test]
+fn a_login_that_fails_has_its_status_and_says_why() {
+    let [refused, other, broken] = ["a refusal", "another issuer", "a broken token endpoint"];
+    for (case, status, code, says) in [
+        (refused, 4, "SERVICE_UNAVAILABLE", &["access_denied"][..]),
+        (other, 4, "SERVICE_UNAVAILABLE", &["another authorization server"]),
+        (broken, 3, "NETWORK_ERROR", &["503", "/token"]),
+    ] {
+        let guarded = Guarded::start().configured();
+        if case == broken {
+            guarded.authorization.on_request(|request| request.url.contains("/token").then(|| HttpAnswer::status(503)));
+        } else if case == other {
+            guarded.authorization.deviate(Deviation::Iss("https://other.example".into()));
+        } else {
+            guarded.authorization.deviate(Deviation::RefuseLogins("access_denied".into()));
+        }
+        let running = guarded.begin(&["login", "notes", "--json"]);
+        visit(&answer(&login_page(&running)));
+        let finished = guarded.assert_no_secret(running.finish().exits(status)).says(says);
+        let error: Value = serde_json::from_str(finished.stderr.lines().last().expect("a line")).expect("JSON");
+        assert_eq!((&error["code"], &error["field"]), (&json!(code), &json!("login")), "{case}: {error}");
+        // Nothing is stored.
+        guarded.run(&["whoami", "notes"]).exits(6);
+    }
+}
+
+#[test]
+fn a_login_that_cannot_begin_or_is_not_finished_says_what_to_do() {
+    let (open, guarded) = (DemoServer::start(), Guarded::start().configured());
+    let gone = DemoServer::start().url.clone();
+    let origin = gone.trim_end_matches("/mcp");
+    for (words, status, says) in [
+        (&["--url", &*gone][..], 3, origin),
+        (&["--url", &gone, "--no-browser"], 3, origin),
+        (&["--url", &gone, "--device"], 3, origin),
+        (&["--url", &open.url, "--no-browser"], 2, "no login is needed"),
+        (&["--url", &open.url, "--device"], 2, "no login is needed"),
+        (
+            &["notes", "--timeout", "1ms"],
+            5,
+            "nobody has logged in within 1ms; the same command goes on with this login, and --timeout",
+        ),
+    ] {
+        guarded.run(&[&["login"], words].concat()).exits(status).says(&[says]).hides(&["regist"]);
+    }
+    guarded.authorization.without_devices();
+    guarded.run(&["login", "notes", "--device"]).exits(2).says(&["--no-browser"]);
+    guarded.authorization.without_registration();
+    guarded.run(&["login", "notes"]).exits(2).says(&["oauth.client_id"]);
+    guarded.run(&["login", "--url", &guarded.server.url()]).exits(2).says(&["--client-id"]);
+}
+
+#[test]
+fn a_client_that_is_registered_for_another_method_is_named_with_the_option() {
+    let guarded = Guarded::start();
+    let client = Client::new("mine").secret("secret-of-the-client").redirect_uri("http://127.0.0.1/callback");
+    guarded.authorization.client(client.auth_method("client_secret_post")).deviate(Deviation::AnyLoopbackPort);
+    let (url, issuer) = (guarded.server.url(), guarded.authorization.issuer());
+    let client = ["--client-id", "mine", "--client-secret-env", "CLIENT_SECRET", "--issuer", &issuer];
+    let mut command = guarded.command(&[&["login", "--url", &url], &client[..]].concat());
+    let running = Running::start(command.env("CLIENT_SECRET", "secret-of-the-client"), "");
+    visit(&answer(&login_page(&running)));
+    running.finish().fails().says(&["client_secret_basic", "--client-auth-method"]);
 }

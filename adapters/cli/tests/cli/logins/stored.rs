@@ -42,7 +42,7 @@ fn all_logins_are_shown_and_no_token() {
 }
 
 #[test]
-fn a_logout_deletes_one_login() {
+fn a_logout_deletes_one_login_and_revokes_its_tokens_if_that_is_asked_for() {
     let guarded = Guarded::start();
     let url = guarded.server.url();
     guarded.log_in(&["--url", &url]);
@@ -53,22 +53,14 @@ fn a_logout_deletes_one_login() {
     assert!(guarded.authorization.requests_to(Endpoint::Revocation).is_empty());
     // Again, there is nothing to do.
     guarded.run(&["logout", "--url", &url]).gives(0, &format!("there was no login to {url}\n"));
-    let left = guarded.run(&["whoami", "--json"]).json();
-    assert_eq!(left.as_array().unwrap().len(), 1, "{left}");
-}
-
-#[test]
-fn tokens_are_revoked_if_that_is_asked_for() {
-    let guarded = Guarded::start().configured();
-    guarded.log_in(&["notes"]);
-    let finished = guarded.run(&["logout", "notes", "--revoke", "--json"]);
-    assert_eq!(finished.json(), json!({ "had_login": true, "revocation": "revoked" }), "{finished:?}");
-    assert!(!guarded.authorization.requests_to(Endpoint::Revocation).is_empty());
+    let revoked = guarded.run(&["logout", "--url", &url, "--account", "work", "--revoke", "--json"]);
+    assert_eq!(revoked.json(), json!({ "had_login": true, "revocation": "revoked" }), "{revoked:?}");
     // The login is deleted even if its tokens cannot be revoked.
-    guarded.log_in(&["notes"]);
+    guarded.log_in(&["--url", &url]);
     guarded.authorization.on_request(|request| request.url.contains("revo").then(|| HttpAnswer::status(500)));
-    guarded.run(&["logout", "notes", "--revoke"]).gives(0, "logged out of notes\n").says(&["not revoked"]);
-    guarded.run(&["whoami", "notes"]).exits(6);
+    let refused = guarded.run(&["logout", "--url", &url, "--revoke"]);
+    refused.gives(0, &format!("logged out of {url}\n")).says(&["not revoked"]);
+    guarded.run(&["whoami", "--json"]).gives(0, "[]\n");
 }
 
 #[test]
@@ -178,49 +170,75 @@ impl Uses {
     }
 }
 
-#[test]
-fn a_refresh_beside_the_last_request_is_stored() {
-    each([Uses::Name, Uses::Url], |uses| {
-        let guarded = logged_in(30);
-        guarded.authorization.latency(SLOW);
-        // The MCP server is slower than the refresh is sent.
-        let authorization = guarded.authorization.clone();
-        guarded.server.on_request(move |_| {
-            wait_for("the refresh", || (refreshes(&authorization) > 0).then_some(()));
-            None
-        });
-        let finished = guarded.run(&uses.words(&guarded.server.url())).gives(0, "hi\n");
-        assert_eq!(refreshes(&guarded.authorization), 1, "{finished:?}");
-        assert_alive(&guarded, &finished);
-    });
+/// What ends a process during a refresh.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// The result of its only request.
+    Result,
+    Signal(Signal),
+    Timeout,
+    /// A signal, after which the refresh gets no answer.
+    NoAnswer,
+    /// A second signal, while the process waits for the answer.
+    SecondSignal,
 }
 
 #[test]
-fn a_signal_ends_a_command_or_a_hub_after_its_refresh() {
-    let commands = [Uses::Name, Uses::Url]
-        .into_iter()
-        .flat_map(|uses| [(uses, Signal::INT), (uses, Signal::TERM), (uses, Signal::HUP)]);
-    each(commands.chain([(Uses::Hub, Signal::INT), (Uses::Hub, Signal::TERM)]), |(uses, signal)| {
-        let guarded = logged_in(-1);
-        let running = begin_refresh(&guarded, &uses.words(&guarded.server.url()), SLOW);
-        running.signal(signal);
-        let finished = running.finish();
-        assert!(matches!(uses, Uses::Hub) || finished.code() == 130, "{finished:?}");
-        assert_alive(&guarded, &finished);
-    });
-}
+fn a_process_ends_after_its_refresh_is_stored_or_names_the_login_that_may_be_lost() {
+    use End::{NoAnswer, SecondSignal, Timeout};
+    use Uses::{Hub, Name, Url};
 
-#[test]
-fn a_timeout_ends_a_command_after_its_refresh() {
-    each([Uses::Name, Uses::Url], |uses| {
-        let guarded = logged_in(-1);
+    let [interrupt, terminate, hang_up] = [Signal::INT, Signal::TERM, Signal::HUP].map(End::Signal);
+    let signals = [(Name, interrupt), (Name, hang_up), (Url, terminate), (Hub, interrupt), (Hub, terminate)];
+    let others = [(Name, End::Result), (Url, End::Result), (Name, Timeout), (Url, Timeout)];
+    let lost = [(Name, NoAnswer), (Url, NoAnswer), (Name, SecondSignal), (Hub, SecondSignal)];
+    each(signals.into_iter().chain(others).chain(lost), |(uses, end)| {
+        // A token that is about to expire is refreshed beside the request, and an expired one before it.
+        let guarded = logged_in(if matches!(end, End::Result) { 30 } else { -1 });
         let url = guarded.server.url();
-        // The refresh begins before the timeout also on a busy machine, and ends after it.
-        let words = [&uses.words(&url)[..], &["--timeout", "3"]].concat();
-        let finished = begin_refresh(&guarded, &words, 3 * SLOW).finish();
-        // By name, the start of the server is not part of the timeout.
-        assert!(matches!(uses, Uses::Name) || finished.code() == 5, "{finished:?}");
-        assert_alive(&guarded, &finished);
+        let words = uses.words(&url);
+        let ended = match end {
+            End::Result => {
+                guarded.authorization.latency(SLOW);
+                // The MCP server is slower than the refresh is sent.
+                let authorization = guarded.authorization.clone();
+                guarded.server.on_request(move |_| {
+                    wait_for("the refresh", || (refreshes(&authorization) > 0).then_some(()));
+                    None
+                });
+                let finished = guarded.run(&words).gives(0, "hi\n");
+                assert_eq!(refreshes(&guarded.authorization), 1, "{finished:?}");
+                finished
+            }
+            End::Signal(signal) => {
+                let running = begin_refresh(&guarded, &words, SLOW);
+                running.signal(signal);
+                running.finish().exits(if matches!(uses, Hub) { 0 } else { 130 })
+            }
+            Timeout => {
+                // The refresh begins before the timeout also on a busy machine, and ends after it. By name, the start of the server
+                // is not part of the timeout.
+                let finished = begin_refresh(&guarded, &[&words[..], &["--timeout", "3"]].concat(), 3 * SLOW).finish();
+                assert!(matches!(uses, Name) || finished.code() == 5, "{finished:?}");
+                finished
+            }
+            NoAnswer => {
+                let target = if matches!(uses, Url) { format!("--url {url}") } else { "notes".to_owned() };
+                let lost = "may be lost: a token refresh was sent, and no answer came within 10 s";
+                let ended = begin_refresh(&guarded, &words, NEVER).interrupt().exits(130);
+                ended.says(&[lost, &format!("`mcpwire login {target}`")]);
+                return;
+            }
+            SecondSignal => {
+                let running = begin_refresh(&guarded, &words, NEVER);
+                running.signal(Signal::INT);
+                running.wait_for_stderr("waiting for");
+                let lost = "may be lost: a token refresh was sent, and a signal";
+                running.interrupt().exits(130).says(&[lost]).hides(&["within 10 s"]);
+                return;
+            }
+        };
+        assert_alive(&guarded, &ended);
     });
 }
 
@@ -233,32 +251,6 @@ fn a_signal_ends_a_login_after_the_exchange_of_its_code() {
     visit(&answer(&page));
     wait_for("the exchange", || (!guarded.authorization.requests_to(Endpoint::Token).is_empty()).then_some(()));
     assert_alive(&guarded, &running.interrupt());
-}
-
-#[test]
-fn a_refresh_without_an_answer_is_given_up_and_the_login_is_named() {
-    each([Uses::Name, Uses::Url], |uses| {
-        let guarded = logged_in(-1);
-        let url = guarded.server.url();
-        let finished = begin_refresh(&guarded, &uses.words(&url), NEVER).interrupt().exits(130);
-        let command = match uses {
-            Uses::Url => format!("`mcpwire login --url {url}`"),
-            _ => "`mcpwire login notes`".to_owned(),
-        };
-        finished.says(&["may be lost: a token refresh was sent, and no answer came within 10 s", &command]);
-    });
-}
-
-#[test]
-fn a_second_signal_ends_the_wait_and_the_login_is_named() {
-    each([Uses::Name, Uses::Hub], |uses| {
-        let guarded = logged_in(-1);
-        let running = begin_refresh(&guarded, &uses.words(""), NEVER);
-        running.signal(Signal::INT);
-        running.wait_for_stderr("waiting for");
-        let finished = running.interrupt().exits(130);
-        finished.says(&["may be lost: a token refresh was sent, and a signal"]).hides(&["within 10 s"]);
-    });
 }
 
 /// Runs `mcpwire` as on a full disk: each write to a file fails.

@@ -1,4 +1,4 @@
-//! Runs of the program: arguments, input, output and exit status.
+//! Runs of the program: arguments, input, output and exit status, at a pseudo-terminal if wanted; and the processes that it starts.
 
 use std::fmt;
 use std::io::{Read, Write};

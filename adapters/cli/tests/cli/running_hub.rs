@@ -1,10 +1,14 @@
-//! Servers of a running hub: commands share them, and say which do not run, and what to do.
+//! A running hub (`mcpwire hub run`): commands share its servers, and say which do not run, and what to do; its socket, and clients that
+//! do not wait for answers.
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::net::Shutdown;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::net::UnixStream;
 
-use crate::support::{MCPWIRE, Place, Running, SUM, wait_for};
+use crate::support::{MCPWIRE, Place, Running, SUM, WATCHDOG, each, wait_for};
 
 /// Checks that a call fails with this exit status, that its error contains these texts, and that it does not say "not found".
 #[track_caller]
@@ -78,18 +82,6 @@ fn doctor_tries_again_what_the_running_hub_has_given_up_or_let_sleep() {
 }
 
 #[test]
-fn the_running_hub_gives_the_advice_for_a_missing_secret_and_not_for_a_wrong_value() {
-    let place = Place::new();
-    place.run(&["server", "add", "keyless", "--secret", "TOKEN", "--", MCPWIRE, "demo-server"]).exits(0);
-    let hub = place.hub();
-    wait_for("the start", || (place.status()[0]["last_error_kind"] == "missing_value").then_some(()));
-    let advice = "mcpwire secret set keyless TOKEN";
-    place.run(&["server", "doctor"]).shows(&[advice]);
-    assert_refused(&place, &["keyless__add", SUM], 2, &["keyless", advice]);
-    hub.interrupt().exits(0);
-}
-
-#[test]
 fn doctor_does_not_start_what_somebody_has_stopped_and_says_what_a_hub_does_not_know() {
     let place = Place::with_demo();
     let hub = place.hub();
@@ -117,6 +109,7 @@ fn a_server_that_is_added_while_a_hub_runs_is_started_or_it_is_said_why_not() {
     let advice = "mcpwire secret set secretive TOKEN";
     add(&["secretive", "--secret", "TOKEN", "--", MCPWIRE, "demo-server"]).says(&[advice]);
     assert_refused(&place, &["secretive__add", SUM], 2, &[advice, "server start secretive"]);
+    place.run(&["server", "doctor"]).exits(3).shows(&[advice]);
     let set = place.run_with_input(&["secret", "set", "secretive", "TOKEN"], "hunter22\n").exits(0);
     set.says(&["mcpwire server restart secretive"]);
     place.run(&["server", "restart", "secretive"]).exits(0);
@@ -167,36 +160,13 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
     hub.interrupt().exits(0);
 }
 
-/// Configures the server `slow`, which runs this code as soon as the file `gate` exists, and starts a hub.
-fn hub_with_slow(place: &Place, code: &str) -> Running {
-    let gate = place.file("gate");
-    place.add_script("slow", &format!("while [ ! -e '{gate}' ]; do sleep 0.01; done; {code}"));
-    let hub = place.hub();
-    hub.wait_for_stderr("slow: negotiating");
-    hub
-}
-
-#[test]
-fn a_call_waits_for_a_server_that_the_hub_is_still_starting() {
-    let place = Place::new();
-    let hub = hub_with_slow(&place, &format!("exec '{MCPWIRE}' demo-server"));
-    let by_prefix = place.begin(&["call", "slow__add", SUM]);
-    let late = ["--timeout", "100ms"];
-    assert_refused(&place, &[&["slow__add", SUM], &late[..]].concat(), 3, &["did not start in time for the call"]);
-    // Without the prefix of its server, a tool is found only after the server has listed it.
-    let bare = place.begin(&["call", "add", SUM]);
-    assert_refused(&place, &[&["add", SUM], &late[..]].concat(), 3, &["still starting", "slow"]);
-    place.write("gate", "");
-    for waited in [by_prefix, bare] {
-        waited.finish().gives(0, "42\n");
-    }
-    hub.interrupt().exits(0);
-}
-
 #[test]
 fn a_call_that_waited_for_a_start_that_fails_is_refused_as_a_later_one() {
     let place = Place::new();
-    let hub = hub_with_slow(&place, "echo 'no database' >&2; exit 7");
+    let gate = place.file("gate");
+    place.add_script("slow", &format!("while [ ! -e '{gate}' ]; do sleep 0.01; done; echo 'no database' >&2; exit 7"));
+    let hub = place.hub();
+    hub.wait_for_stderr("slow: negotiating");
     let waiting = place.begin(&["call", "slow__add", SUM]);
     // A second call fails at its time limit, so the first one waits by then.
     let late = ["slow__add", SUM, "--timeout", "1s"];
@@ -204,5 +174,104 @@ fn a_call_that_waited_for_a_start_that_fails_is_refused_as_a_later_one() {
     place.write("gate", "");
     let waited = waiting.finish().gives(3, "");
     waited.says(&["slow__add", "has failed", "no database", "mcpwire server logs slow"]);
+    hub.interrupt().exits(0);
+}
+
+const STATUS: &str = "{\"ask\":\"status\"}\n";
+
+/// Returns the request that calls a tool of `demo`.
+fn call(tool: &str, arguments: &str) -> String {
+    format!("{{\"ask\":\"call\",\"tool\":\"{tool}\",\"server\":\"demo\",\"arguments\":{arguments}}}\n")
+}
+
+fn connect(place: &Place) -> UnixStream {
+    UnixStream::connect(place.path().join("state/hub.sock")).expect("the hub listens")
+}
+
+#[test]
+fn a_directory_whose_path_is_too_long_for_a_socket_works_too() {
+    let (runtime, place) = (Place::new(), Place::below(&"x".repeat(150)));
+    let begin =
+        |arguments: &[&str]| Running::start(place.command(arguments).env("XDG_RUNTIME_DIR", runtime.path()), "");
+    begin(&["server", "add", "demo", "--", MCPWIRE, "demo-server"]).finish().exits(0);
+    begin(&["call", "demo__add", SUM]).finish().gives(0, "42\n");
+
+    let hub = begin(&["hub", "run"]);
+    let socket = || fs::read_dir(runtime.path().join("mcpwire")).ok()?.next()?.ok();
+    let socket = wait_for("the socket", || socket().filter(|socket| socket.path().extension().is_some())).path();
+    wait_for("its mode", || (fs::metadata(&socket).ok()?.permissions().mode() & 0o777 == 0o600).then_some(()));
+    let pid = || begin(&["status", "--json"]).finish().exits(0).json()[0]["pid"].as_u64();
+    let first = wait_for("the server", pid);
+    begin(&["call", "demo__add", SUM]).finish().gives(0, "42\n");
+    assert_eq!(pid(), Some(first), "commands share the server");
+    hub.interrupt().exits(0);
+    assert!(!socket.exists());
+}
+
+#[test]
+fn of_hubs_that_start_together_one_stays_and_keeps_its_socket() {
+    let place = Place::with_demo();
+    let mut hubs: Vec<Running> = (0..6).map(|_| place.begin(&["hub", "run"])).collect();
+    wait_for("all but one to end", || {
+        while let Some(at) = (0..hubs.len()).find(|at| hubs[*at].status().is_some()) {
+            // The others say that a hub is running.
+            hubs.swap_remove(at).finish().exits(2);
+        }
+        (hubs.len() == 1).then_some(())
+    });
+    let socket = place.path().join("state/hub.sock");
+    wait_for("the socket", || socket.exists().then_some(()));
+    place.adds_up("demo__add");
+    hubs.remove(0).interrupt().exits(0);
+    assert!(!socket.exists());
+}
+
+#[test]
+fn clients_that_ask_without_an_end_and_read_nothing_keep_nobody_from_a_call() {
+    let (place, hub) = Place::with_running_demo();
+    let begin = |_| {
+        let mut client = connect(&place);
+        client.set_nonblocking(true).unwrap();
+        let _ = client.write(STATUS.repeat(2_000).as_bytes());
+        client
+    };
+    // As many connections as the hub accepts.
+    let clients: Vec<UnixStream> = (0..10).map(begin).collect();
+    place.run(&["call", "demo__add", SUM, "--timeout", "10s"]).gives(0, "42\n");
+    drop(clients);
+    hub.interrupt().exits(0);
+}
+
+#[test]
+fn the_call_of_a_client_that_goes_ends_also_if_it_has_sent_more_requests() {
+    let (place, hub) = Place::with_running_demo();
+    // Nothing, bytes that the hub reads with the call, and more than its buffer takes.
+    each([0, 1, 2_000], |more| {
+        let mut client = connect(&place);
+        client.write_all((call("slow", r#"{"seconds":600}"#) + &STATUS.repeat(more)).as_bytes()).unwrap();
+        let mut answers = BufReader::new(client.try_clone().unwrap());
+        let mut first = String::new();
+        answers.read_line(&mut first).unwrap();
+        assert!(first.contains("progress"), "{first}");
+        client.shutdown(Shutdown::Write).unwrap();
+        // Progress may come until the hub has seen the end. Without the end of the call, that is for ten minutes.
+        client.set_read_timeout(Some(WATCHDOG)).unwrap();
+        let mut rest = String::new();
+        let end = answers.read_to_string(&mut rest).map_err(|error| error.kind());
+        assert_ne!(end, Err(ErrorKind::WouldBlock), "{rest}");
+        assert!(!rest.contains("done") && !rest.contains("error"), "{rest}");
+    });
+    place.adds_up("demo__add");
+    hub.interrupt().exits(0);
+}
+
+#[test]
+fn requests_that_are_sent_together_are_answered_in_order() {
+    let (place, hub) = Place::with_running_demo();
+    let mut client = connect(&place);
+    client.write_all([call("add", SUM), STATUS.to_owned(), call("add", SUM)].concat().as_bytes()).unwrap();
+    let answers: Vec<String> = BufReader::new(client).lines().take(3).map(Result::unwrap).collect();
+    let is_sum = |answer: &String| answer.contains("done") && answer.contains("42");
+    assert!(is_sum(&answers[0]) && answers[1].contains("demo") && is_sum(&answers[2]), "{answers:?}");
     hub.interrupt().exits(0);
 }
