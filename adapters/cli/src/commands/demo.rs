@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use mcpwire_demo::{HttpServer, Log};
 use mcpwire_tokio::ShutdownReport;
-use mcpwire_tokio::protocol::{CallToolResult, Json};
+use mcpwire_tokio::protocol::{CallToolResult, Json, ServerInfo};
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
-use super::features::Introduction;
 use super::report;
 use crate::args::{Options, Target};
 use crate::console::{Console, output};
@@ -125,13 +124,13 @@ fn as_json(session: &Direct<'_>) -> Result<u8, Failure> {
         let result = session.call_raw(tool, &arguments, CallMode::Call)?;
         calls.push(Called { tool, arguments, result });
     }
-    output::json(&Report { server: Introduction::of(&info), calls })?;
+    output::json(&Report { server: &info, calls })?;
     Ok(0)
 }
 
 #[derive(Serialize)]
 struct Report<'a> {
-    server: Introduction<'a>,
+    server: &'a ServerInfo,
     calls: Vec<Called>,
 }
 

@@ -5,15 +5,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use mcpwire_tokio::protocol::{
-    CompleteParams, CompletionReference, GetPromptParams, GetPromptResult, Implementation, InvalidItem, Json, Prompt,
-    ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities,
-    ServerInfo,
+    CompleteParams, CompletionReference, GetPromptParams, GetPromptResult, InvalidItem, Json, Prompt,
+    ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerInfo,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{Rejected, tell_saved};
+use super::tell_saved;
 use crate::args::Completed;
 use crate::console::output;
 use crate::failure::Failure;
@@ -22,32 +21,8 @@ use crate::session::Direct;
 use crate::show::{self, Layout};
 
 pub(super) fn info(session: &Direct<'_>, info: &ServerInfo) -> Result<u8, Failure> {
-    let introduction = Introduction::of(info);
-    output::show(session.options, &introduction, |out| show::server(out, info, Layout::of_stdout()))?;
+    output::show(session.options, info, |out| show::server(out, info, Layout::of_stdout()))?;
     Ok(0)
-}
-
-/// The JSON document that `mcpwire info --json` prints.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Introduction<'a> {
-    era: String,
-    protocol_version: &'a str,
-    server_info: Option<&'a Implementation>,
-    capabilities: Option<&'a ServerCapabilities>,
-    instructions: Option<&'a str>,
-}
-
-impl<'a> Introduction<'a> {
-    pub(super) fn of(info: &'a ServerInfo) -> Self {
-        Self {
-            era: info.era.to_string(),
-            protocol_version: info.protocol_version.as_str(),
-            server_info: info.implementation.as_ref(),
-            capabilities: info.capabilities.as_ref(),
-            instructions: info.instructions.as_deref(),
-        }
-    }
 }
 
 /// Measures how long a server takes to answer a ping, and prints the time.
@@ -67,14 +42,14 @@ pub(super) fn resources(session: &Direct<'_>) -> Result<u8, Failure> {
     struct List<'a> {
         resources: &'a [Resource],
         resource_templates: &'a [ResourceTemplate],
-        rejected: Vec<Rejected<'a>>,
+        rejected: &'a [InvalidItem],
     }
     let resources = session.request(session.client.list_resources())?;
     // Many servers have resources but no templates, and answer `resources/templates/list` with "method not found".
     let templates = session.request(session.client.list_resource_templates()).unwrap_or_default();
     let rejected: Vec<InvalidItem> = resources.rejected.into_iter().chain(templates.rejected).collect();
     let (resources, templates) = (resources.items, templates.items);
-    let list = List { resources: &resources, resource_templates: &templates, rejected: Rejected::all(&rejected) };
+    let list = List { resources: &resources, resource_templates: &templates, rejected: &rejected };
     output::show(session.options, &list, |out| {
         show::resources(out, &resources, &templates, Layout::of_stdout())?;
         show::rejected(out, &rejected)
@@ -115,10 +90,10 @@ pub(super) fn prompts(session: &Direct<'_>) -> Result<u8, Failure> {
     #[derive(Serialize)]
     struct List<'a> {
         prompts: &'a [Prompt],
-        rejected: Vec<Rejected<'a>>,
+        rejected: &'a [InvalidItem],
     }
     let prompts = session.request(session.client.list_prompts())?;
-    let list = List { prompts: &prompts.items, rejected: Rejected::all(&prompts.rejected) };
+    let list = List { prompts: &prompts.items, rejected: &prompts.rejected };
     output::show(session.options, &list, |out| {
         show::prompts(out, &prompts.items, Layout::of_stdout())?;
         show::rejected(out, &prompts.rejected)

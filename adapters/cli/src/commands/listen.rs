@@ -11,7 +11,6 @@ use mcpwire_tokio::protocol::{
     CallError, Json, Notification, RpcError, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, printable,
 };
 use owo_colors::OwoColorize;
-use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::console::output;
@@ -108,8 +107,13 @@ fn tell_agreed(session: &Direct<'_>, agreed: &SubscriptionFilter, resources: &[S
 pub(super) fn printer(as_json: bool) -> (Listener, Broken) {
     let (sender, broken) = unbounded_channel();
     let print = move |notification: &Notification| {
-        let printed =
-            if as_json { json(notification) } else { line(notification).map_or(Ok(()), |line| output::line(&line)) };
+        let printed = match line(notification) {
+            None => return,
+            Some(line) if !as_json => output::line(&line),
+            Some(_) => Json::from_value(notification)
+                .map_err(|error| io::Error::other(error.to_string()))
+                .and_then(|json| output::line(&text::json_for_terminals(json.get()))),
+        };
         if let Err(error) = printed {
             let _ = sender.send(error);
         }
@@ -117,26 +121,7 @@ pub(super) fn printer(as_json: bool) -> (Listener, Broken) {
     (Arc::new(print), broken)
 }
 
-fn json(notification: &Notification) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Told<'a> {
-        method: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        params: Option<Json>,
-    }
-    let (method, params) = match notification {
-        Notification::ToolsChanged => ("notifications/tools/list_changed", None),
-        Notification::PromptsChanged => ("notifications/prompts/list_changed", None),
-        Notification::ResourcesChanged => ("notifications/resources/list_changed", None),
-        Notification::ResourceUpdated(updated) => ("notifications/resources/updated", Json::from_value(updated).ok()),
-        Notification::Log(message) => ("notifications/message", Json::from_value(message).ok()),
-        Notification::Other { method, params } if method != ACKNOWLEDGED => (method.as_str(), params.clone()),
-        _ => return Ok(()),
-    };
-    let told = Json::from_value(&Told { method, params }).map_err(|error| io::Error::other(error.to_string()))?;
-    output::line(&text::json_for_terminals(told.get()))
-}
-
+/// Returns a notification as one line of text, or `None` if users do not need to see it.
 fn line(notification: &Notification) -> Option<String> {
     Some(match notification {
         Notification::ToolsChanged => "tools changed".to_owned(),

@@ -12,8 +12,7 @@ mod tools;
 use std::io::Write as _;
 
 use clap_complete::Shell;
-use mcpwire_tokio::protocol::{InvalidItem, ServerInfo};
-use serde::Serialize;
+use mcpwire_tokio::protocol::ServerInfo;
 
 use crate::args::{Args, Command, Options, Target};
 use crate::console::{Console, output};
@@ -182,20 +181,4 @@ fn first_of(failures: Vec<Failure>, options: &Options) -> Result<(), Failure> {
     let first = failures.next();
     failures.filter(|_| !options.json).for_each(|failure| failure.report(false));
     first.map_or(Ok(()), Err)
-}
-
-/// An entry of a list that could not be read, as `--json` prints it.
-#[derive(Serialize)]
-struct Rejected<'a> {
-    index: usize,
-    name: Option<&'a str>,
-    reason: &'a str,
-}
-
-impl<'a> Rejected<'a> {
-    fn all(rejected: &'a [InvalidItem]) -> Vec<Self> {
-        let entry =
-            |item: &'a InvalidItem| Self { index: item.index, name: item.name.as_deref(), reason: &item.reason };
-        rejected.iter().map(entry).collect()
-    }
 }

@@ -9,7 +9,7 @@ use mcpwire_hub::secrets::{Secret, SecretRef, SecretStore as _, Secrets};
 use crate::args::{Options, Place, SecretCommand, ServerName};
 use crate::console::{Console, output, read_secret};
 use crate::failure::Failure;
-use crate::hub::{HubHandle, find_configured, layout, restart_command};
+use crate::hub::{HubHandle, find_configured, layout, server_command};
 use crate::input;
 use crate::text;
 
@@ -28,7 +28,7 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
             let console = Console::new(options);
             let shown = text::name(config.name.trim());
             if HubHandle::connect(place, options).is_ok_and(|hub| hub.is_some()) {
-                let restart = restart_command(config.name.trim());
+                let restart = server_command("restart", config.name.trim());
                 console.warn(&format!("{shown} uses the secret after its next start: {restart}"));
             }
             let is_used = |value: &EnvVarConfig| value.secret_ref.as_deref() == Some(&reference.to_string());

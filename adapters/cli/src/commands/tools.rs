@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use mcpwire_tokio::protocol::{CallToolResult, TaskHandle, TaskProtocol, Tool};
+use mcpwire_tokio::protocol::{CallToolResult, TaskHandle, TaskProtocol};
 use serde::Serialize;
 
-use super::{Rejected, tell_saved};
+use super::tell_saved;
 use crate::args::{Options, TaskAction};
 use crate::console::{Console, output};
 use crate::failure::{Failure, TOOL_ERROR};
@@ -16,14 +16,7 @@ use crate::show::{self, Layout};
 use crate::text;
 
 pub(super) fn list(listed: &ListedTools, options: &Options) -> Result<u8, Failure> {
-    #[derive(Serialize)]
-    struct List<'a> {
-        tools: &'a [Tool],
-        rejected: Vec<Rejected<'a>>,
-    }
-    let ListedTools { tools, rejected } = listed;
-    let list = List { tools, rejected: Rejected::all(rejected) };
-    output::show(options, &list, |out| show::tools(out, tools, rejected, Layout::of_stdout()))?;
+    output::show(options, listed, |out| show::tools(out, &listed.tools, &listed.rejected, Layout::of_stdout()))?;
     Ok(0)
 }
 

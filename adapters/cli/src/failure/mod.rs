@@ -104,18 +104,14 @@ impl Failure {
 
     /// Creates the failure for a directory of `--save DIR` in which files cannot be written.
     pub(crate) fn not_saved(directory: &Path, error: &io::Error) -> Self {
-        Self::usage(
-            "save",
-            format!("could not save to the directory {}: {error}", text::line(&directory.display().to_string())),
-        )
+        let directory = text::line(&directory.display().to_string());
+        Self::usage("save", format!("could not save to the directory {directory}: {error}"))
     }
 
     /// Creates the failure for binary content that `--save` cannot decode, because the server sent invalid base64.
     pub(crate) fn not_base64(name: &str) -> Self {
-        Self::new(
-            (CONNECTION_FAILED, Code::ServiceUnavailable, "server"),
-            format!("could not save {name}: the server sent invalid base64"),
-        )
+        let message = format!("could not save {name}: the server sent invalid base64");
+        Self::new((CONNECTION_FAILED, Code::ServiceUnavailable, "server"), message)
     }
 
     /// Creates the failure for a result of the server that cannot be decoded. `what` names the result in the message, and

@@ -11,12 +11,11 @@ use crate::text::{login_command, word};
 /// Returns a suggestion for how the user can solve an error of the server `name`.
 pub(crate) fn advice(name: &str, error: &HubError) -> String {
     use ErrorKind as Kind;
-    let server = word(name);
     match error.kind() {
         Kind::NeedsConsent => {
-            format!("Review and approve it: {} (without a terminal, add --trust)", enable_command(name))
+            format!("Review and approve it: {} (without a terminal, add --trust)", server_command("enable", name))
         }
-        Kind::Disabled => format!("Enable it: {}", enable_command(name)),
+        Kind::Disabled => format!("Enable it: {}", server_command("enable", name)),
         Kind::LoginRequired => format!("Log in: {}", login_command(Some(name), "", None, error.scopes())),
         Kind::Unauthorized if error.code() == ErrorCode::ValidationError => {
             "Give it credentials: a header with a token, or a secret variable".into()
@@ -24,7 +23,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
         Kind::MissingValue => {
             // The field of the error is the path of the value in the configuration, such as `env_vars.TOKEN`.
             let (_, variable) = error.field().split_once('.').unwrap_or(("", error.field()));
-            format!("Set it: mcpwire secret set {server} {}", word(variable))
+            format!("Set it: mcpwire secret set {} {}", word(name), word(variable))
         }
         // The program that runs the package (npx, uvx, docker) is missing. The package itself may exist.
         Kind::Start if error.code() == ErrorCode::NotFound && error.field() == "package.package_type" => {
@@ -32,7 +31,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
                 .into()
         }
         Kind::Start | Kind::PackageNotFound | Kind::EndpointNotFound if error.code() == ErrorCode::NotFound => {
-            format!("Check the spelling: mcpwire server show {server}")
+            format!("Check the spelling: {}", server_command("show", name))
         }
         Kind::Timeout => {
             "Try again: a first start may have to download much. Or allow more time (timeouts.start_ms)".into()
@@ -43,7 +42,7 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
         _ => match error.code() {
             ErrorCode::NetworkError => when_solved(),
             ErrorCode::ValidationError | ErrorCode::Conflict => "Correct it in servers.json".into(),
-            _ => format!("See its output: mcpwire server logs {server}"),
+            _ => format!("See its output: {}", server_command("logs", name)),
         },
     }
 }
@@ -59,12 +58,13 @@ fn when_solved() -> String {
 
 /// Returns the suggestion to start the server `name` in the running hub with `mcpwire server start`.
 pub(crate) fn start_advice(name: &str) -> String {
-    format!("Start it: mcpwire server start {}", word(name))
+    format!("Start it: {}", server_command("start", name))
 }
 
-/// Returns the command line `mcpwire server enable NAME`. With this command, the user reviews and approves what the server runs.
-pub(crate) fn enable_command(name: &str) -> String {
-    format!("mcpwire server enable {}", word(name))
+/// Returns the command line `mcpwire server ACTION NAME`. With the action `enable`, the user reviews and approves what the server
+/// runs. With `restart`, a running server receives the new values of its secrets.
+pub(crate) fn server_command(action: &str, name: &str) -> String {
+    format!("mcpwire server {action} {}", word(name))
 }
 
 /// Appends the command line `mcpwire login NAME` to the message of a `LoginRequired` error. Returns other errors unchanged.
@@ -81,12 +81,6 @@ pub(crate) fn with_login_command(name: &str, error: HubError) -> HubError {
     error.with_message(message)
 }
 
-/// Returns the command line `mcpwire server restart NAME`, to suggest after a secret has changed. A running server receives the
-/// new value only after a restart.
-pub(crate) fn restart_command(name: &str) -> String {
-    format!("mcpwire server restart {}", word(name))
-}
-
 /// Returns the error for a tool call to a server whose state does not allow calls, for example a stopped server. The message
 /// contains a suggestion for the user.
 ///
@@ -98,7 +92,7 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     let then_start = |error: &HubError| match error.kind() {
         // `mcpwire server enable` starts the server too.
         ErrorKind::NeedsConsent => advice(name, error),
-        _ => format!("{}. Then start it: mcpwire server start {}", advice(name, error), word(name)),
+        _ => format!("{}. Then start it: {}", advice(name, error), server_command("start", name)),
     };
     let (what, advice, kind) = match (detail.state, &detail.last_error) {
         (State::Disabled, _) => {

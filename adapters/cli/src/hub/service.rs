@@ -26,9 +26,11 @@ const MOST_ABSENT: usize = 5;
 #[derive(Clone)]
 pub(crate) struct HubService {
     pub(crate) hub: Hub,
-    /// The last measurement of the memory usage of all servers, and its time.
-    usage: Arc<Mutex<Option<(Instant, Vec<(Uuid, Usage)>)>>>,
+    usage: Arc<Mutex<Option<Measurement>>>,
 }
+
+/// The memory usage of all servers, and the time at which it was measured.
+type Measurement = (Instant, Vec<(Uuid, Usage)>);
 
 impl HubService {
     pub(crate) fn new(hub: Hub) -> Self {

@@ -114,10 +114,7 @@ impl ServerLogin {
     /// Converts the error of a request that needs a login to the failure of a command. The message contains the command to log
     /// in.
     pub(crate) fn required_for(&self, error: &Error) -> Failure {
-        match LoginRequired::find(error) {
-            Some(required) => self.required(required),
-            None => self.missing(),
-        }
+        LoginRequired::find(error).map_or_else(|| self.missing(), |required| self.required(required))
     }
 
     fn required(&self, required: &LoginRequired) -> Failure {

@@ -6,6 +6,7 @@ mod direct;
 mod requests;
 
 use mcpwire_tokio::protocol::{InvalidItem, Json, TaskHandle, Tool};
+use serde::Serialize;
 
 pub(crate) use self::configured::{Configured, warn_of_changes};
 pub(crate) use self::direct::{Direct, Listener};
@@ -39,7 +40,8 @@ pub(crate) enum Called {
     Task(TaskHandle),
 }
 
-/// The tools that a server has listed, and the list entries that could not be read.
+/// The tools that a server has listed, and the list entries that could not be read. `mcpwire tools --json` prints this struct.
+#[derive(Serialize)]
 pub(crate) struct ListedTools {
     pub(crate) tools: Vec<Tool>,
     pub(crate) rejected: Vec<InvalidItem>,

@@ -13,7 +13,7 @@ use owo_colors::OwoColorize as _;
 use crate::args::{AddServer, Options, Place, TlsArgs, Variable};
 use crate::console::{Console, output};
 use crate::failure::{Failure, hub_message};
-use crate::hub::{HubHandle, Previews, Request, advice, enable_command, layout, sentence};
+use crate::hub::{HubHandle, Previews, Request, advice, layout, sentence, server_command};
 use crate::input;
 use crate::text;
 
@@ -146,7 +146,7 @@ pub(super) fn import_all(
         for config in &added {
             let mut remark = String::new();
             if config.consent.is_none() {
-                remark = format!(". Review and approve: {}", enable_command(config.name.trim()));
+                remark = format!(". Review and approve: {}", server_command("enable", config.name.trim()));
             }
             writeln!(out, "{} {}{remark}", "added".green(), text::name(&config.name))?;
         }
