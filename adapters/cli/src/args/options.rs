@@ -186,7 +186,5 @@ mod tests {
         assert_eq!(parse_variable("A=b=c"), Ok(Variable::Set("A".into(), "b=c".into())));
         assert_eq!(parse_variable("A="), Ok(Variable::Set("A".into(), String::new())));
         assert_eq!(parse_variable("PATH"), Ok(Variable::Inherit("PATH".into())));
-        assert!(parse_variable("=x").is_err());
-        assert!(parse_variable("MCPWIRE_SURELY_NOT_SET").is_err());
     }
 }

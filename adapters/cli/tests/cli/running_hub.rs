@@ -194,16 +194,15 @@ fn a_directory_whose_path_is_too_long_for_a_socket_works_too() {
     let begin =
         |arguments: &[&str]| Running::start(place.command(arguments).env("XDG_RUNTIME_DIR", runtime.path()), "");
     begin(&["server", "add", "demo", "--", MCPWIRE, "demo-server"]).finish().exits(0);
-    begin(&["call", "demo__add", SUM]).finish().gives(0, "42\n");
-
     let hub = begin(&["hub", "run"]);
-    let socket = || fs::read_dir(runtime.path().join("mcpwire")).ok()?.next()?.ok();
-    let socket = wait_for("the socket", || socket().filter(|socket| socket.path().extension().is_some())).path();
-    wait_for("its mode", || (fs::metadata(&socket).ok()?.permissions().mode() & 0o777 == 0o600).then_some(()));
-    let pid = || begin(&["status", "--json"]).finish().exits(0).json()[0]["pid"].as_u64();
-    let first = wait_for("the server", pid);
+    hub.wait_for_stderr("demo: running");
+    let entries = fs::read_dir(runtime.path().join("mcpwire")).unwrap().map(|entry| entry.unwrap().path());
+    let socket = entries.into_iter().find(|path| path.extension().is_some()).expect("a socket");
+    assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    let pid = || begin(&["status", "--json"]).finish().exits(0).json()[0]["pid"].clone();
+    let first = pid();
     begin(&["call", "demo__add", SUM]).finish().gives(0, "42\n");
-    assert_eq!(pid(), Some(first), "commands share the server");
+    assert_eq!(pid(), first, "commands share the server");
     hub.interrupt().exits(0);
     assert!(!socket.exists());
 }

@@ -332,14 +332,6 @@ mod tests {
     }
 
     #[test]
-    fn the_answers_can_be_changed_before_they_are_sent() {
-        let form = r#"{"properties":{"a":{"type":"string"},"b":{"type":"boolean"}}}"#;
-        let (result, shown) = fill_in(form, &["one", "y", "edit", "two", "", "what", "yes"]);
-        assert_eq!(result, r#"accept{"a":"two","b":true}"#);
-        assert!(shown.contains("a [one]: ") && shown.contains("b [yes]: "), "{shown}");
-    }
-
-    #[test]
     fn the_person_can_decline_and_dismiss_at_any_place() {
         for (typed, result) in [
             (&["!decline"][..], "decline"),
@@ -355,16 +347,24 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_start_with_a_mark() {
-        let (result, _) = fill_in(r#"{"properties":{"a":{"type":"string"}}}"#, &["!!decline", ""]);
-        assert_eq!(result, r#"accept{"a":"!decline"}"#);
-    }
-
-    #[test]
-    fn a_form_without_fields_asks_for_consent() {
-        let (result, shown) = fill_in(r#"{"properties":{}}"#, &["no"]);
-        assert_eq!(result, "decline");
-        assert!(shown.contains("To be sent: {}"));
+    fn the_answers_are_shown_and_can_be_changed_before_they_are_sent() {
+        let two = r#"{"properties":{"a":{"type":"string"},"b":{"type":"boolean"}}}"#;
+        let text = r#"{"properties":{"a":{"type":"string"}}}"#;
+        for (form, typed, result, parts) in [
+            (
+                two,
+                &["one", "y", "edit", "two", "", "what", "yes"][..],
+                r#"accept{"a":"two","b":true}"#,
+                ["a [one]: ", "b [yes]: "],
+            ),
+            // A text may start with a mark.
+            (text, &["!!decline", ""], r#"accept{"a":"!decline"}"#, ["a: ", r#"To be sent: {"a":"!decline"}"#]),
+            (r#"{"properties":{}}"#, &["no"], "decline", ["To be sent: {}", ""]),
+        ] {
+            let (given, shown) = fill_in(form, typed);
+            assert_eq!(given, result, "{typed:?}");
+            assert!(parts.iter().all(|part| shown.contains(part)), "{parts:?} in {shown}");
+        }
     }
 
     #[test]

@@ -170,14 +170,10 @@ fn a_result_is_shown_also_if_it_cannot_be_saved() {
     fs::remove_dir_all(&directory).expect("it can be removed");
     draw(&content(&[TEXT]), &[]).exits(0);
     assert!(!Path::new(&directory).exists(), "it is not made for nothing");
-}
 
-#[test]
-fn a_result_of_a_hub_is_shown_also_if_it_cannot_be_saved() {
-    let place = Place::new();
+    // A result of a hub.
     let list = json!({"tools": [{"name": "draw", "inputSchema": {"type": "object"}}]}).to_string();
-    let server = Script::with_tools(&list).answers("tools/call", &content(&[TEXT, BROKEN]));
-    place.add_script("art", &server.text());
-    let line = ["call", "art__draw", "--save", &place.file("out")];
-    place.run(&line).exits(4).says(&["invalid base64"]).shows(&["words"]);
+    place.add_script("art", &Script::with_tools(&list).answers("tools/call", &content(&[TEXT, BROKEN])).text());
+    let of_hub = place.run(&["call", "art__draw", "--save", &directory]);
+    of_hub.exits(4).says(&["invalid base64"]).shows(&["words"]);
 }

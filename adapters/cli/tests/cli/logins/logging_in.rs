@@ -134,20 +134,21 @@ fn an_input_that_ends_too_early_fails_the_login() {
 #[test]
 fn a_code_is_shown_and_waited_for() {
     let device = json!({
-        "device_code": "device", "user_code": "WDJB-MJHT", "verification_uri": "https://auth.example/device",
-        "verification_uri_complete": "https://auth.example/device?user_code=WDJB-MJHT", "expires_in": 900, "interval": 1,
+        "device_code": "device", "user_code": "WDJB-MJHT", "verification_uri": "https://0177.1/device",
+        "verification_uri_complete": "https://0177.1/device?user_code=WDJB-MJHT", "expires_in": 900, "interval": 1,
     });
     let token = json!({ "access_token": "access", "token_type": "Bearer", "expires_in": 60, "scope": "read" });
     each([&[][..], &["--json"]], |format| {
         let guarded = Guarded::start().configured();
         guarded.authorization.answer_next(Endpoint::DeviceAuthorization, HttpAnswer::json(200, &device));
         guarded.authorization.answer_next(Endpoint::Token, HttpAnswer::json(200, &token));
-        let page = "https://auth.example/device";
+        let page = "https://0177.1/device";
         let finished = guarded.run(&[&["login", "notes", "--device"], format].concat()).exits(0);
         let finished = finished.says(&["WDJB-MJHT", page, &format!("{page}?user_code=WDJB-MJHT")]);
         if format.is_empty() {
-            // There is no refresh token.
-            finished.says(&["expires:", "minutes"]).shows(&["then log in again"]);
+            // There is no refresh token. The addresses of the hosts are shown.
+            let hosts = ["/device (the host 127.0.0.1)\n", "user_code=WDJB-MJHT (the host 127.0.0.1)\n"];
+            finished.says(&["expires:", "minutes"]).says(&hosts).shows(&["then log in again"]);
         } else {
             let step: Value = serde_json::from_str(finished.stderr.trim()).unwrap();
             assert_eq!(step["step"], "enter_code", "{step}");
@@ -195,16 +196,6 @@ fn a_login_that_was_killed_goes_on_unless_it_is_restarted() {
 fn a_page_is_shown_with_the_address_of_its_host() {
     let guarded = Guarded::start();
     let url = guarded.server.url();
-    let device = json!({
-        "device_code": "code", "user_code": "ABCD", "verification_uri": "https://0177.0.0.1/device",
-        "verification_uri_complete": "https://0177.1/device?user_code=ABCD", "expires_in": 600,
-    });
-    guarded.authorization.answer_next(Endpoint::DeviceAuthorization, HttpAnswer::json(200, &device));
-    let login = guarded.begin_open(&["login", "--device", "--url", &url]);
-    login.wait_for_stderr("ABCD\n");
-    let of_device = ["https://0177.0.0.1/device (the host 127.0.0.1)\n", "user_code=ABCD (the host 127.0.0.1)\n"];
-    login.interrupt().says(&of_device);
-
     let endpoint = |endpoint| guarded.authorization.endpoint(endpoint);
     let metadata = json!({
         "issuer": guarded.authorization.issuer(), "authorization_endpoint": "https://2130706433/authorize",
@@ -217,7 +208,7 @@ fn a_page_is_shown_with_the_address_of_its_host() {
     let login = guarded.run(&["login", "--no-browser", "--url", &url]);
     login.says(&["https://2130706433/authorize?", " (the host 127.0.0.1)\n"]);
 
-    // A redirect to another origin.
+    // So is the address of a redirect to another origin.
     guarded.server.on_request(|_| Some(HttpAnswer::status(307).header("location", "https://0x7f000001/mcp")));
     let info = guarded.run(&["info", "--url", &url]);
     info.says(&["to another origin: https://0x7f000001/mcp (the host 127.0.0.1)"]);
@@ -266,16 +257,6 @@ fn the_scopes_that_are_missing_are_in_the_command() {
     }
     guarded.log_in(&["notes", "--scope", "write"]);
     guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
-}
-
-#[test]
-fn a_running_hub_uses_a_new_login() {
-    let guarded = Guarded::start().configured();
-    let hub = guarded.hub();
-    guarded.run(&["call", "notes__echo"]).exits(6);
-    guarded.log_in(&["notes"]);
-    guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
-    hub.interrupt();
 }
 
 /// Answers the question of a command at a terminal with yes, and logs in with the browser.

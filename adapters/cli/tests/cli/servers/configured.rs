@@ -138,7 +138,7 @@ fn logs_have_the_local_time() {
 fn doctor_says_of_a_server_that_is_still_being_ended_that_it_failed() {
     let place = Place::new();
     // A child of the server survives the failure for a while, and must be ended first.
-    place.add_script("lingers", r#"echo "no database" >&2; (trap "" TERM; sleep 3) & exec 1>&-; wait"#);
+    place.add_script("lingers", r#"echo "no database" >&2; (trap "" TERM; sleep 1) & exec 1>&-; wait"#);
     let doctor = place.run(&["server", "doctor"]).exits(3).shows(&["no database", "mcpwire server logs lingers"]);
     assert!(doctor.stdout.starts_with("failed lingers: "), "{doctor:?}");
 }

@@ -89,13 +89,14 @@ impl Home {
 
     /// Fails unless each command ends with an error that names one of these files and its version, and changes none of them.
     #[track_caller]
-    fn assert_refused(&self, files: &[PathBuf], commands: &[&[&str]]) {
+    fn assert_refused(&self, files: &[PathBuf], commands: &[&str]) {
         let contents = || files.iter().map(|path| fs::read(path).expect("it can be read")).collect::<Vec<_>>();
         let before = contents();
-        for arguments in commands {
+        for command in commands {
             // A login that is not refused would wait for its user.
-            let limit = if arguments[0] == "login" { &["--timeout", "30s"][..] } else { &[] };
-            let finished = self.run_with_servers(&[arguments, limit].concat()).fails();
+            let limit = if command.starts_with("login") { " --timeout 30s" } else { "" };
+            let arguments = [command, limit].concat();
+            let finished = self.run_with_servers(&arguments.split(' ').collect::<Vec<_>>()).fails();
             let finished = finished.says(&["version 2", "a later version"]);
             let is_named = files.iter().any(|path| finished.stderr.contains(path.to_str().expect("a plain path")));
             assert!(is_named && contents() == before, "the error names a file, and none has changed: {finished:?}");
@@ -112,10 +113,14 @@ fn read(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).expect("it can be read")).expect("JSON")
 }
 
-fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
-    let mut value = read(path);
-    change(&mut value);
-    fs::write(path, value.to_string()).expect("it is written");
+/// Adds the members of `later` to the JSON object in a file, or replaces another JSON value.
+fn make_later(path: &Path, later: &str) {
+    let mut later: Value = serde_json::from_str(later).expect("JSON");
+    if let (Value::Object(mut members), Value::Object(changed)) = (read(path), &mut later) {
+        members.append(changed);
+        *changed = members;
+    }
+    fs::write(path, later.to_string()).expect("it is written");
 }
 
 /// Copies a directory. Git does not keep that files are private.
@@ -140,29 +145,24 @@ fn each_login_of_an_earlier_version_is_used_refreshed_and_deleted() {
     let by_url = ["--url", SERVER, "--account", "listed"];
     let whoami = home.run(&["whoami", "--json"]).json();
     assert!(whoami.to_string().contains("listed"), "{whoami}");
-    for (server, grant) in [
-        (&["browser"][..], "refresh_token"),
-        (&["device"], "refresh_token"),
-        (&["registered"], "refresh_token"),
-        (&["bound"], "refresh_token"),
-        (&["machine"], "client_credentials"),
-        (&by_url, "refresh_token"),
-    ] {
+    for server in [&["browser"][..], &["device"], &["registered"], &["bound"], &["machine"], &by_url] {
         let before = home.grants().len();
-        let named = ["--server", server[0]];
-        let place = if server.len() == 1 { &named[..] } else { &server[..2] };
         // The command line of a call names no account.
-        if server.len() == 1 {
-            home.run(&[&["call", "echo"], place].concat()).gives(0, "hi\n");
-            assert_eq!(home.grants()[before..], [grant], "{server:?}");
+        if let [name] = server {
+            home.run(&["call", "echo", "--server", name]).gives(0, "hi\n");
+            let grant = if *name == "machine" { "client_credentials" } else { "refresh_token" };
+            assert_eq!(home.grants()[before..], [grant], "{name}");
         }
         home.run(&[&["logout"], server].concat()).exits(0).hides(&["there was no login"]);
         home.run(&[&["whoami"], server].concat()).exits(6);
     }
     assert!(home.authorization.requests_to(Endpoint::Authorization).is_empty(), "nobody had to log in");
     assert!(home.authorization.requests_to(Endpoint::Registration).is_empty());
-    let issuers = home.files("secrets/logins/issuer-").len();
-    assert_eq!(issuers, 1, "the issuer of the registered client outlives its logins");
+    assert_eq!(
+        home.files("secrets/logins/issuer-").len(),
+        1,
+        "the issuer of the registered client outlives its logins"
+    );
 }
 
 #[test]
@@ -185,66 +185,49 @@ fn approvals_tools_and_processes_of_an_earlier_version_are_known() {
     assert_eq!(children(), json!([]), "the processes have ended");
 }
 
-/// Changes of stored files to a later version, and what the program is asked to do with them.
-type Later = (&'static str, fn(&mut Value), &'static [&'static [&'static str]]);
-
-const LATER: [Later; 8] = [
+/// Stored files, the members by which a later version differs, and the commands that must refuse such a file.
+const LATER: [(&str, &str, &[&str]); 8] = [
     (
         "mcp/servers.json",
-        |value| value["version"] = json!(2),
-        &[
-            &["server", "list"],
-            &["server", "add", "another", "--url", SERVER],
-            &["server", "remove", "browser"],
-            &["call", "browser__echo"],
-        ],
+        r#"{"version":2}"#,
+        &["server list", "server add another --url http://a/mcp", "server remove browser", "call browser__echo"],
     ),
     (
         "secrets/mcp_",
-        |value| value["v"] = json!(2),
+        r#"{"v":2}"#,
         &[
-            &["secret", "set", "registered", "another"],
-            &["secret", "list", "registered"],
-            &["secret", "remove", "registered", "client_secret"],
-            &["call", "echo", "--server", "registered"],
+            "secret set registered another",
+            "secret list registered",
+            "secret remove registered client_secret",
+            "call echo --server registered",
         ],
     ),
-    ("state/ledger.json", |value| value["version"] = json!(2), &[&["call", "demo__echo"]]),
-    ("cache/catalog/", |value| value["version"] = json!(2), &[&["call", "demo__echo"], &["call", "approved__echo"]]),
+    ("state/ledger.json", r#"{"version":2}"#, &["call demo__echo"]),
+    ("cache/catalog/", r#"{"version":2}"#, &["call demo__echo", "call approved__echo"]),
     (
         "secrets/logins/token-",
         // A later version may have other members, too.
-        |value| value["token"] = json!({"version": 2, "tokens": []}),
-        &[
-            &["call", "echo", "--server", "browser"],
-            &["login", "browser"],
-            &["login", "device", "--device"],
-            &["logout", "browser"],
-            &["whoami", "browser"],
-        ],
+        r#"{"token":{"version":2,"tokens":[]}}"#,
+        &["call echo --server browser", "login browser", "login device --device", "logout browser", "whoami browser"],
     ),
-    (
-        "secrets/logins/login-",
-        |value| *value = json!({"version": 2, "logins": []}),
-        &[&["login", "waiting"], &["logout", "waiting"]],
-    ),
+    ("secrets/logins/login-", r#"{"version":2,"logins":[]}"#, &["login waiting", "logout waiting"]),
     (
         "secrets/logins/client-",
-        |value| *value = json!({"version": 2, "registrations": []}),
-        &[&["login", "waiting"], &["login", "device", "--device"], &["login", "waiting", "--restart"]],
+        r#"{"version":2,"registrations":[]}"#,
+        &["login waiting", "login device --device", "login waiting --restart"],
     ),
-    ("secrets/logins/servers", |value| *value = json!({"version": 2, "servers": []}), &[&["whoami"]]),
+    ("secrets/logins/servers", r#"{"version":2,"servers":[]}"#, &["whoami"]),
 ];
 
 #[test]
 fn files_of_a_later_version_are_refused_by_name_and_stay_as_they_are() {
     let home = Home::open();
-    for (file, change, commands) in LATER {
+    for (file, later, commands) in LATER {
         let files = home.files(file);
         assert!(!files.is_empty(), "{file}");
         let before: Vec<_> = files.iter().map(|path| fs::read(path).expect("it can be read")).collect();
         for path in &files {
-            edit(path, change);
+            make_later(path, later);
         }
         home.assert_refused(&files, commands);
         for (path, bytes) in files.iter().zip(before) {
@@ -259,11 +242,10 @@ fn keys_and_issuers_of_a_later_version_are_refused_too() {
     let keys = home.files("secrets/logins/key-");
     // Earlier versions stored a key without JSON.
     fs::write(&keys[0], r#"{"version":2,"jwk":{}}"#).expect("it is written");
-    home.assert_refused(&keys, &[&["call", "echo", "--server", "bound"], &["login", "bound"]]);
+    home.assert_refused(&keys, &["call echo --server bound", "login bound"]);
 
     home.run(&["logout", "registered"]).exits(0);
     let issuers = home.files("secrets/logins/issuer-");
-    edit(&issuers[0], |value| value["version"] = json!(2));
-    let with_issuer = ["login", "registered", "--issuer", "http://127.0.0.1:18471"];
-    home.assert_refused(&issuers, &[&["login", "registered"], &with_issuer]);
+    make_later(&issuers[0], r#"{"version":2}"#);
+    home.assert_refused(&issuers, &["login registered", "login registered --issuer http://127.0.0.1:18471"]);
 }

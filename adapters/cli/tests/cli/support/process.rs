@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, mpsc};
-use std::thread;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -233,7 +233,7 @@ impl Running {
     /// Waits until the process has written this to standard error, or has closed it. Returns whether it has written this.
     pub(crate) fn wait_for_stderr_or_end(&self, what: &str) -> bool {
         wait_for(what, || {
-            let is_closed = self.stderr.is_closed();
+            let is_closed = self.stderr.reader.is_finished();
             let is_written = self.stderr.so_far().contains(what);
             (is_written || is_closed).then_some(is_written)
         })
@@ -259,37 +259,31 @@ impl Running {
 /// The output of a process, collected as it arrives.
 struct Output {
     bytes: Arc<Mutex<Vec<u8>>>,
-    closed: mpsc::Receiver<()>,
+    /// The thread that collects the output until the process closes it.
+    reader: JoinHandle<()>,
 }
 
 impl Output {
     fn collect(mut pipe: impl Read + Send + 'static) -> Self {
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let collected = Arc::clone(&bytes);
-        let (sender, closed) = mpsc::channel();
-        thread::spawn(move || {
+        let reader = thread::spawn(move || {
             let mut chunk = [0; 16 * 1024];
             // A closed terminal is read as an error.
             while let Ok(length @ 1..) = pipe.read(&mut chunk) {
                 collected.lock().expect("nobody panics").extend_from_slice(&chunk[..length]);
             }
-            sender.send(())
         });
-        Self { bytes, closed }
+        Self { bytes, reader }
     }
 
     fn so_far(&self) -> String {
         String::from_utf8_lossy(&self.bytes.lock().expect("nobody panics")).into_owned()
     }
 
-    /// Returns whether the process has closed its output. Then the whole output was collected.
-    fn is_closed(&self) -> bool {
-        self.closed.try_recv() != Err(mpsc::TryRecvError::Empty)
-    }
-
+    /// Waits until the process has closed its output, and returns the whole output.
     fn whole(self) -> String {
-        // The sender is gone if somebody has asked before whether the output is closed.
-        assert_ne!(self.closed.recv_timeout(WATCHDOG), Err(mpsc::RecvTimeoutError::Timeout), "it is not closed");
+        wait_for("the end of the output", || self.reader.is_finished().then_some(()));
         self.so_far()
     }
 }
