@@ -28,8 +28,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(failure) => {
             // `from_env` returns errors only with `--json`. Otherwise, it prints the error and ends the process.
-            failure.report(true);
-            return ExitCode::from(failure.exit());
+            return ExitCode::from(failure.report(true));
         }
     };
     start_log();

@@ -10,7 +10,6 @@ use mcpwire_tokio::protocol::{CallToolResult, Json, ServerInfo};
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
-use super::report;
 use crate::args::{Options, Target};
 use crate::console::{Console, output};
 use crate::failure::{Failure, SERVER_FAILED, TOOL_ERROR};
@@ -36,7 +35,7 @@ Now you:
 pub(super) fn run(options: &Options) -> Result<u8, Failure> {
     let session = Direct::start(&Target::to_demo(), options, Console::new(options), None)?;
     let done = if options.json { as_json(&session) } else { for_people(&session) };
-    let exit = done.unwrap_or_else(|failure| report(&failure, options));
+    let exit = done.unwrap_or_else(|failure| failure.report(options.json));
     let ended = session.close();
     if exit == 0 && !options.json {
         print_end(ended.as_ref())?;

@@ -12,7 +12,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::tell_saved;
 use crate::args::Completed;
 use crate::console::output;
 use crate::failure::Failure;
@@ -73,7 +72,7 @@ pub(super) fn read(session: &Direct<'_>, uri: &str, directory: Option<&Path>) ->
             session.console.note("binary content is not shown: save it with --save DIR, or redirect stdout to a file");
         }
     }
-    tell_saved(save::contents(directory, contents), &session.console, session.options)?;
+    output::tell_saved(save::contents(directory, contents), &session.console, session.options)?;
     Ok(0)
 }
 
@@ -112,7 +111,7 @@ pub(super) fn prompt(
     let (raw, prompt): (_, GetPromptResult) = request(session, "prompts/get", &params, "the prompt")?;
     output::show(session.options, &raw, |out| show::messages(out, &prompt))?;
     let saves = save::blocks(directory, prompt.messages.items.iter().map(|message| &message.content));
-    tell_saved(saves, &session.console, session.options)?;
+    output::tell_saved(saves, &session.console, session.options)?;
     Ok(0)
 }
 

@@ -9,8 +9,6 @@ mod secret;
 mod server;
 mod tools;
 
-use std::io::Write as _;
-
 use clap_complete::Shell;
 use mcpwire_tokio::protocol::ServerInfo;
 
@@ -19,13 +17,11 @@ use crate::console::{Console, output};
 use crate::failure::{Failure, LOGIN_REQUIRED};
 use crate::input::read_arguments;
 use crate::process_end::settle_during;
-use crate::save::Saves;
 use crate::session::{CallMode, Called, Configured, Direct, Listener};
-use crate::show;
 
 /// Runs a command of this tool, and returns the exit status of the process.
 pub(crate) fn run(command: &Command, options: &Options) -> u8 {
-    dispatch(command, options).unwrap_or_else(|failure| report(&failure, options))
+    dispatch(command, options).unwrap_or_else(|failure| failure.report(options.json))
 }
 
 fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
@@ -135,7 +131,7 @@ fn with_hub<'a>(
 /// Reports the failure of a command, and then calls `close`, because ending a server may take time. New tokens are stored meanwhile,
 /// because the process ends next. Returns the exit status.
 fn end(done: Result<u8, Failure>, options: &Options, close: impl FnOnce()) -> u8 {
-    let exit = done.unwrap_or_else(|failure| report(&failure, options));
+    let exit = done.unwrap_or_else(|failure| failure.report(options.json));
     settle_during(&Console::new(options), close);
     exit
 }
@@ -152,33 +148,4 @@ fn completions(shell: Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut shown, "mcpwire", &mut script);
     output::bytes(&script).map(|()| 0)
-}
-
-/// Writes a failure to standard error, and returns the exit status of the failure.
-fn report(failure: &Failure, options: &Options) -> u8 {
-    failure.report(options.json);
-    failure.exit()
-}
-
-/// Prints which files `--save` has written: on standard output below the result, or with `--json` on standard error, because
-/// standard output is then one JSON document.
-///
-/// # Errors
-/// Returns the first failure to save a file. The other failures are printed here, unless `--json` is given.
-fn tell_saved(saves: Saves, console: &Console, options: &Options) -> Result<(), Failure> {
-    if options.json {
-        saves.saved.iter().for_each(|saved| console.warn(&show::saved_line(saved)));
-    } else {
-        output::page(|out| saves.saved.iter().try_for_each(|saved| writeln!(out, "{}", show::saved_line(saved))))?;
-    }
-    first_of(saves.failures, options)
-}
-
-/// Returns the first of the failures as an error, if there are any. Prints the other failures, unless `--json` is given: standard
-/// error then contains only one error object.
-fn first_of(failures: Vec<Failure>, options: &Options) -> Result<(), Failure> {
-    let mut failures = failures.into_iter();
-    let first = failures.next();
-    failures.filter(|_| !options.json).for_each(|failure| failure.report(false));
-    first.map_or(Ok(()), Err)
 }

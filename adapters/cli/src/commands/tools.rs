@@ -5,7 +5,6 @@ use std::path::Path;
 use mcpwire_tokio::protocol::{CallToolResult, TaskHandle, TaskProtocol};
 use serde::Serialize;
 
-use super::tell_saved;
 use crate::args::{Options, TaskAction};
 use crate::console::{Console, output};
 use crate::failure::{Failure, TOOL_ERROR};
@@ -38,7 +37,7 @@ pub(super) fn show_call(
         .map_err(|error| Failure::unreadable(&format!("the result of `{}`", text::line(tool)), &error.to_string()))?;
     // The tool has run, so its result is shown even if saving files fails.
     output::show(options, &raw, |out| show::result(out, &result))?;
-    let saved = tell_saved(save::blocks(directory, &result.content), console, options);
+    let saved = output::tell_saved(save::blocks(directory, &result.content), console, options);
     if result.is_error {
         console.note(&format!("{}: the tool reported an error", text::line(tool)));
     }

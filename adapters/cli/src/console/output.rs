@@ -1,4 +1,4 @@
-//! Writes the results of commands to standard output. Notes, progress and errors go to standard error.
+//! Writes the results of commands to standard output, and says which files were saved. Notes, progress and errors go to standard error.
 
 use std::io::{self, BufWriter, Write};
 
@@ -6,9 +6,11 @@ use anstream::AutoStream;
 use mcpwire_tokio::protocol::Json;
 use serde::Serialize;
 
+use super::Console;
 use crate::args::Options;
 use crate::failure::Failure;
-use crate::text;
+use crate::save::Saves;
+use crate::{show, text};
 
 /// Writes a result to standard output: with `--json` as one JSON document, or else as text for users.
 pub(crate) fn show(
@@ -47,4 +49,29 @@ pub(crate) fn json(document: &impl Serialize) -> Result<(), Failure> {
 pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| Failure::output(&error))
+}
+
+/// Prints which files `--save` has written: on standard output below the result, or with `--json` on standard error, because
+/// standard output is then one JSON document.
+///
+/// # Errors
+/// Returns the first failure to save a file. The other failures are printed here, unless `--json` is given.
+pub(crate) fn tell_saved(saves: Saves, console: &Console, options: &Options) -> Result<(), Failure> {
+    if options.json {
+        saves.saved.iter().for_each(|saved| console.warn(&show::saved_line(saved)));
+    } else {
+        page(|out| saves.saved.iter().try_for_each(|saved| writeln!(out, "{}", show::saved_line(saved))))?;
+    }
+    first_of(saves.failures, options)
+}
+
+/// Returns the first of the failures as an error, if there are any. Prints the other failures, unless `--json` is given: standard
+/// error then contains only one error object.
+pub(crate) fn first_of(failures: Vec<Failure>, options: &Options) -> Result<(), Failure> {
+    let mut failures = failures.into_iter();
+    let first = failures.next();
+    for failure in failures.filter(|_| !options.json) {
+        failure.report(false);
+    }
+    first.map_or(Ok(()), Err)
 }

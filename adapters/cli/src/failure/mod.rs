@@ -217,13 +217,14 @@ impl Failure {
     }
 
     /// Writes the failure to standard error: as text for users, or as one JSON object if `json` is true. Writes nothing if the
-    /// exit status is 0.
-    pub(crate) fn report(&self, json: bool) {
-        if self.exit == 0 {
-            return;
+    /// exit status is 0. Returns the exit status.
+    pub(crate) fn report(&self, json: bool) -> u8 {
+        if self.exit != 0 {
+            // Errors are ignored: standard error may be closed.
+            let _ =
+                if json { self.write_json(io::stderr().lock()) } else { self.write_text(anstream::stderr().lock()) };
         }
-        // Errors are ignored: standard error may be closed.
-        let _ = if json { self.write_json(io::stderr().lock()) } else { self.write_text(anstream::stderr().lock()) };
+        self.exit
     }
 
     fn write_json(&self, mut out: impl Write) -> io::Result<()> {

@@ -124,11 +124,10 @@ impl HubHandle {
     fn end_interrupted(&self) -> ! {
         self.console.finish();
         // The failure is reported first, because ending the servers may take time.
-        let interrupted = Failure::interrupted();
-        interrupted.report(self.json);
+        let exit = Failure::interrupted().report(self.json);
         self.shut_down();
         settle(&self.console);
-        process::exit(interrupted.exit().into())
+        process::exit(exit.into())
     }
 
     fn shut_down(&self) {

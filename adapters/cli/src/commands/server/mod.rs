@@ -13,7 +13,6 @@ use mcpwire_hub::supervisor::State;
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
-use super::first_of;
 use super::hub::of_running_hub;
 use crate::args::{Options, Place, ServerCommand, ServerName};
 use crate::console::output;
@@ -129,7 +128,7 @@ fn for_each(
 ) -> Result<(), Failure> {
     let mut handle = HubHandle::open(place, options)?;
     let failures = configs.iter().filter_map(|config| change(&mut handle, config).err()).collect();
-    first_of(failures, options)
+    output::first_of(failures, options)
 }
 
 /// Returns the configurations of the servers whose names or ids are in `servers`. Returns an error if a server is not
