@@ -7,10 +7,7 @@ mod calls {
     mod results;
     mod tasks_and_questions;
 }
-mod failures {
-    mod exit_status;
-    mod interrupts_and_timeouts;
-}
+mod failures;
 mod logins {
     mod clients;
     mod logging_in;

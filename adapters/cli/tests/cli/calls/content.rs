@@ -51,7 +51,7 @@ fn the_demo_has_prompts_resources_and_completion_over_each_transport() {
     let server = DemoServer::start();
     let sse = server.url.replace("/mcp", "/sse");
     let forecast = ["prompt", "forecast", r#"{"city":"Porto"}"#];
-    for place in [&["--demo"][..], &["--url", &sse]] {
+    for place in [&["--demo"][..], &["--url", &server.url], &["--url", &sse]] {
         for (words, expected) in [
             (&["prompts"][..], "greeting"),
             (&forecast, "What should I wear in Porto today?"),
@@ -63,6 +63,8 @@ fn the_demo_has_prompts_resources_and_completion_over_each_transport() {
         ] {
             mcpwire(&[words, place].concat()).exits(0).shows(&[expected]);
         }
+        mcpwire(&[&["call", "fail", "--json"], place].concat()).exits(1).json_has("/isError", true);
+        mcpwire(&[&["call", "nonesuch", "--json"], place].concat()).exits(4).error_has("code", "NOT_FOUND");
     }
 }
 

@@ -1,0 +1,402 @@
+//! Exit statuses and the error object of each; what a lack of descriptors does; and calls that end early: by a timeout, an interrupt, or
+//! the end of the server.
+#![cfg(unix)]
+
+use crate::support::servers::Script;
+use crate::support::{Place, mcpwire};
+
+#[test]
+fn a_result_is_0_and_an_error_of_the_tool_is_1_and_printed() {
+    let call = |tool, arguments| mcpwire(&["call", tool, arguments, "--demo"]);
+    call("echo", r#"{"message":"hi"}"#).gives(0, "hi\n").says_only("");
+    call("fail", r#"{"message":"the disk is full"}"#).gives(1, "the disk is full\n");
+    let finished = mcpwire(&["call", "fail", "--demo", "--json"]).exits(1).says_only("");
+    finished.json_has("/isError", true).json_has("/content/0/text", "failed, as it was asked to");
+}
+
+#[test]
+fn wrong_usage_is_2_starts_nothing_and_shows_no_secret() {
+    let at_url = |more: &[&'static str]| [&["info", "--url", "http://localhost/"], more].concat();
+    for (arguments, field) in [
+        (vec!["call", "echo", "{", "--demo"], "arguments"),
+        (vec!["call", "echo", "[1]", "--demo"], "arguments"),
+        (vec!["call", "echo", "@/nonexistent/arguments.json", "--demo"], "arguments"),
+        (vec!["info", "--timeout", "0", "--demo"], "timeout"),
+        (vec!["info", "--trace", "/nonexistent/trace", "--demo"], "trace"),
+        (vec!["info", "--ca", "/ca.pem", "--demo"], "ca"),
+        (vec!["info", "--proxy", "http://proxy:1", "--demo"], "proxy"),
+        (vec!["info", "--url", "ftp://localhost/"], "url"),
+        (vec!["info", "--url", "http://user:hunter2@localhost/mcp"], "url"),
+        (at_url(&["--header", "hunter2"]), "header"),
+        (at_url(&["--header", ": hunter2"]), "header"),
+        (at_url(&["--header", "Bad Name: hunter2"]), "header"),
+        (at_url(&["--header", "Mcp-Session-Id: hunter2"]), "header"),
+        (at_url(&["--header", "X: hunter2\u{7}"]), "header"),
+        (at_url(&["--bearer-env", "MCPWIRE_SURELY_NOT_SET"]), "bearer-env"),
+        (at_url(&["--env", "A=hunter2"]), "env"),
+        (at_url(&["--cwd", "/"]), "cwd"),
+    ] {
+        let finished = mcpwire(&with_json(&arguments)).gives(2, "").error_is("VALIDATION_ERROR", field);
+        let finished = finished.hides(&["hunter"]);
+        assert!(finished.error()["message"].as_str().is_some_and(|message| !message.is_empty()), "{finished:?}");
+    }
+    let refused = mcpwire(&["info", "--url", "localhost:3911"]).gives(2, "");
+    assert!(refused.stderr.starts_with("error: "), "{refused:?}");
+    refused.says(&["Did you mean http://localhost:3911/mcp?"]);
+    // An error of the command line, without and with `--json`.
+    mcpwire(&["nonesuch"]).gives(2, "").says(&["error: unrecognized subcommand"]);
+    mcpwire(&["nonesuch", "--json"]).gives(2, "").error_is("VALIDATION_ERROR", "command");
+}
+
+/// Returns the arguments with `--json` after the first one.
+fn with_json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&arguments[..1], &["--json"], &arguments[1..]].concat()
+}
+
+#[test]
+fn help_and_version_are_0() {
+    for arguments in [&["--help"][..], &["call", "--help"], &["--version"], &["--json", "--help"]] {
+        // The demo server is not for people.
+        mcpwire(arguments).exits(0).shows(&["mcpwire"]).hides(&["demo-server"]);
+    }
+}
+
+#[test]
+fn each_failure_has_its_status_and_its_error() {
+    let list =
+        r#"{"tools":[{"name":"greet","inputSchema":{"type":"object","properties":{"name":{"type":"string"}}}}]}"#;
+    let refusal = r#""error":{"code":-32602,"message":"name must not be empty"}"#;
+    let refusing = Script::with_tools(list).answers("tools/call", refusal).text();
+    let failing = Script::call(r#""error":{"code":-32603,"message":"the database is gone"}"#).text();
+    let dying = "echo the key is missing >&2; exit 7";
+    for (words, status, says, code, field) in [
+        (&["info", "--", "no-such-command"][..], 3, ["no-such-command", "not found"], "NOT_FOUND", "command"),
+        (&["tools", "--", "sh", "-c", dying], 3, ["the key is missing", "7"], "SERVICE_UNAVAILABLE", "connection"),
+        (&["call", "ehco", "--demo"], 4, ["ehco", "Did you mean echo?"], "NOT_FOUND", "tool"),
+        (
+            &["call", "greet", "--", "sh", "-c", &refusing],
+            4,
+            ["name must not be empty", "name?: string"],
+            "VALIDATION_ERROR",
+            "arguments",
+        ),
+        (&["call", "t", "--", "sh", "-c", &failing], 4, ["the database", "is gone"], "SERVICE_UNAVAILABLE", "server"),
+    ] {
+        let finished = mcpwire(words).gives(status, "").says(&says);
+        assert!(code == "NOT_FOUND" || !finished.stderr.contains("not found"), "{finished:?}");
+        mcpwire(&with_json(words)).error_is(code, field);
+    }
+}
+
+#[test]
+fn other_servers_that_cannot_be_used_are_3_or_4() {
+    mcpwire(&["info", "--", "/etc/passwd"]).exits(3);
+    let dying = ["--stderr", "hide", "--", "sh", "-c", "echo the key is missing >&2; exit 7"];
+    mcpwire(&[&["tools"], &dying[..]].concat()).exits(3).hides(&["the key is missing"]);
+    let resources = Script::with_tools("{}").run(&["resources"]).exits(4);
+    resources.says(&["does not offer resources"]).hides(&["raw request"]);
+    // An answer that cannot be read.
+    Script::call(r#""result":"none","error":7"#).run(&["call", "t"]).gives(4, "");
+    // Errors name the package, not its launcher.
+    let place = Place::new();
+    let npx = place.write_program("npx", "#!/bin/sh\nexit 1\n");
+    mcpwire(&["info", "--", &npx, "-y", "@acme/server-things"]).says(&["@acme/server-things"]);
+}
+
+/// With few descriptors, each command works or says that there are too many open files. It neither panics nor waits.
+#[cfg(target_os = "linux")]
+mod few_descriptors {
+    use std::process::Command;
+
+    use rustix::process::Signal;
+
+    use crate::support::servers::DemoServer;
+    use crate::support::{Finished, MCPWIRE, Place, Running, SUM};
+
+    /// Starts `mcpwire` with a limit of open files.
+    fn start(limit: usize, arguments: &[&str]) -> Running {
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"ulimit -n "$0" && exec "$@""#, &limit.to_string(), MCPWIRE]).args(arguments);
+        Running::start(&mut command, "")
+    }
+
+    /// Asserts that the command has worked, or that its error names the limit.
+    #[track_caller]
+    fn assert_clear(finished: Finished, has_worked: bool) {
+        let finished = finished.hides(&["panicked"]);
+        // Without descriptors, the system cannot even load the program.
+        let is_named = finished.stderr.contains("Too many open files") || finished.stderr.contains("Error 24");
+        assert!(has_worked || is_named, "{finished:?}");
+        assert_ne!(finished.status.code(), Some(101), "{finished:?}");
+    }
+
+    #[test]
+    fn commands_and_a_hub_work_or_fail_clearly() {
+        let (web, place, of_hub) = (DemoServer::start(), Place::with_demo(), Place::with_demo());
+        let demo = ["--", MCPWIRE, "demo-server"];
+        let by_name = ["--config-dir", place.path().to_str().expect("a plain path")];
+        let by_url = ["--url", &web.url];
+        let commands: [(&[&str], &[&str]); 6] = [
+            (&["call", "add", SUM], &demo),
+            (&["tools"], &demo),
+            (&["call", "add", SUM], &by_url),
+            (&["call", "demo__add", SUM], &by_name),
+            (&["tools"], &by_name),
+            (&["status"], &by_name),
+        ];
+        // With more descriptors than all have needed several times in a row, nothing changes.
+        let mut in_a_row = 0;
+        for limit in 3.. {
+            let hub = start(limit, &["hub", "run", "--config-dir", of_hub.path().to_str().expect("a plain path")]);
+            let running = commands.map(|(words, server)| start(limit, &[words, server].concat()));
+            let has_worked = running.map(Running::finish).map(|finished| {
+                let has_worked = finished.code() == 0 && !finished.stdout.is_empty();
+                assert_clear(finished, has_worked);
+                has_worked
+            });
+            let has_listened = hub.wait_for_stderr_or_end("listening at ");
+            if has_listened {
+                hub.signal(Signal::INT);
+            }
+            assert_clear(hub.finish(), has_listened);
+            in_a_row = if has_listened && !has_worked.contains(&false) { in_a_row + 1 } else { 0 };
+            if in_a_row == 5 {
+                break;
+            }
+            assert!(limit < 40, "40 are enough: {has_worked:?}, the hub: {has_listened}");
+        }
+    }
+}
+
+/// Calls that end early: by a timeout, an interrupt, or the end of the server. The server is told, and no process is left.
+#[cfg(target_os = "linux")]
+mod early_ends {
+    use std::fs;
+    use std::time::Duration;
+
+    use rustix::process::{Signal, kill_process};
+    use serde_json::json;
+
+    use crate::support::servers::DemoServer;
+    use crate::support::{MCPWIRE, Mark, Place, Running, SLOW, command, each, mcpwire, wait_for, wait_for_text};
+
+    /// Starts a call that takes ten minutes, and waits for its first progress. `server` names the server.
+    fn begin_slow_call(trace: &str, server: &[&str]) -> Running {
+        let running = Running::start(&mut command(&[&SLOW[..], &["--trace", trace], server].concat()), "");
+        wait_for_text(trace, "\"notifications/progress\"");
+        running
+    }
+
+    #[test]
+    fn a_timeout_cancels_the_call_and_is_5() {
+        each(["modern", "legacy"], |protocol| {
+            let mark = Mark::new();
+            let options = ["--timeout", "2s", "--protocol", protocol, "--stderr", "show", "--env", mark.variable()];
+            let line = [&SLOW[..], &options, &["--demo"]].concat();
+            // "was cancelled" are the server's own words.
+            let finished = mcpwire(&line).gives(5, "").says(&["tools/call", "was cancelled"]);
+            assert!(finished.took >= Duration::from_secs(2), "{finished:?}");
+            mark.assert_nothing_left();
+        });
+    }
+
+    #[test]
+    fn progress_does_not_stretch_the_timeout() {
+        each(["of a command", "over HTTP", "by name"], |server| match server {
+            "of a command" => {
+                mcpwire(&[&SLOW[..], &["--demo", "--timeout", "5500ms"]].concat()).exits(5).says(&["5.5 s"]);
+            }
+            "over HTTP" => {
+                let server = DemoServer::start();
+                // On a busy machine, the connection alone takes a part of this time.
+                mcpwire(&[&SLOW[..], &["--url", &server.url, "--timeout", "5s"]].concat()).gives(5, "");
+                server.assert_cancelled();
+            }
+            _ => {
+                let demo = MarkedDemo::new();
+                demo.place.run(&["call", "demo__slow", SLOW[2], "--timeout", "2s"]).exits(5);
+                demo.mark.assert_nothing_left();
+            }
+        });
+    }
+
+    #[test]
+    fn no_answer_in_time_is_5_also_while_connecting() {
+        each([&["info"][..], &["info", "--json"], &["tools"]], |words| {
+            let mark = Mark::new();
+            let server = ["--timeout", "300ms", "--env", mark.variable(), "--", "sleep", "600"];
+            let finished = mcpwire(&[words, &server].concat()).gives(5, "");
+            if words.contains(&"--json") {
+                finished.error_is("NETWORK_ERROR", "timeout");
+            }
+            mark.assert_nothing_left();
+        });
+    }
+
+    #[test]
+    fn a_signal_is_130_and_the_server_is_told() {
+        let connecting = &["info"][..];
+        each([(&SLOW[..], Signal::INT), (&SLOW[..], Signal::TERM), (connecting, Signal::INT)], |(words, signal)| {
+            let (mark, place) = (Mark::new(), Place::new());
+            let is_connecting = words == connecting;
+            let (server, sent) = if is_connecting {
+                (&["--", "sleep", "600"][..], "\"server/discover\"")
+            } else {
+                (&["--demo"][..], "\"notifications/progress\"")
+            };
+            let options = ["--trace", &place.file("trace"), "--env", mark.variable()];
+            let running = Running::start(&mut command(&[words, &options, server].concat()), "");
+            wait_for_text(place.path().join("trace"), sent);
+            running.signal(signal);
+            running.finish().gives(130, "");
+            let trace = place.read("trace");
+            assert!(is_connecting || trace.contains("notifications/cancelled"), "{trace}");
+            mark.assert_nothing_left();
+        });
+    }
+
+    #[test]
+    fn an_interrupt_over_http_is_130_and_the_server_is_told() {
+        each(["modern", "legacy"], |protocol| {
+            let (server, place) = (DemoServer::start(), Place::new());
+            begin_slow_call(&place.file("trace"), &["--protocol", protocol, "--url", &server.url])
+                .interrupt()
+                .exits(130);
+            server.assert_cancelled();
+        });
+    }
+
+    #[test]
+    fn a_second_interrupt_kills_a_server_that_does_not_end() {
+        // A shutdown asks the server to terminate after 3 s. The second interrupt may come later than that on a busy machine, but
+        // not each time.
+        let is_killed_at_once = (0..5).any(|_| {
+            let (mark, place) = (Mark::new(), Place::new());
+            let (trace, asked) = (place.file("trace"), place.path().join("asked"));
+            let script =
+                format!("trap '' INT; trap 'echo >\"{}\"' TERM; while :; do sleep 0.01; done", asked.display());
+            let line = ["info", "--env", mark.variable(), "--trace", &trace, "--", "sh", "-c", &script];
+            let running = Running::start(&mut command(&line), "");
+            wait_for_text(&trace, "\"server/discover\"");
+            running.signal(Signal::INT);
+            running.wait_for_stderr("interrupted");
+            running.interrupt().exits(130);
+            wait_for("the group to be gone", || mark.processes().is_empty().then_some(()));
+            !asked.exists()
+        });
+        assert!(is_killed_at_once, "each time, the server was asked to terminate first");
+    }
+
+    /// The container engine does not respond. The hub would wait five seconds for each container.
+    #[test]
+    fn an_interrupt_ends_a_command_that_removes_what_a_killed_hub_left() {
+        let place = Place::new();
+        let log = place.path().join("log");
+        let script =
+            format!("#!/bin/sh\necho \"$@\" >> '{}'\nwhile [ -e '{0}' ]; do sleep 0.01; done\n", log.display());
+        let engine = place.write_program("engine", &script);
+        let entry = |name: &str| {
+            let id = "00000000-0000-4000-8000-000000000000";
+            let container = json!({"name": name, "client": engine});
+            json!({
+                "child": {"id": id, "generation": 1, "pid": 4_000_000, "container": container},
+                "host": {"pid": 4_000_000, "started": "other-boot:1"},
+            })
+        };
+        let left = json!({"version": 1, "children": [entry("first"), entry("second")]});
+        fs::create_dir(place.path().join("state")).expect("a directory");
+        place.write("state/ledger.json", left.to_string());
+
+        let running = place.begin(&["status"]);
+        wait_for("the first container to be removed", || log.exists().then_some(()));
+        running.interrupt().exits(130);
+        assert_eq!(place.read("log"), "rm -f first\n", "the rest is left to the next hub");
+        let recorded = place.read("state/ledger.json");
+        assert!(recorded.contains("first") && recorded.contains("second"), "{recorded}");
+    }
+
+    /// The demo server, configured as `demo` with a marked process.
+    struct MarkedDemo {
+        mark: Mark,
+        place: Place,
+    }
+
+    impl MarkedDemo {
+        fn new() -> Self {
+            let (mark, place) = (Mark::new(), Place::new());
+            place.run(&["server", "add", "demo", "--env", mark.variable(), "--", MCPWIRE, "demo-server"]).exits(0);
+            Self { mark, place }
+        }
+    }
+
+    #[test]
+    fn an_interrupt_cancels_a_call_by_name_and_servers_of_a_running_hub_go_on() {
+        each(["without a hub", "with a hub"], |case| {
+            let demo = MarkedDemo::new();
+            let hub = (case == "with a hub").then(|| demo.place.hub());
+            if let Some(hub) = &hub {
+                hub.wait_for_stderr("demo: running");
+            }
+            let call = demo.place.at_terminal(&["call", "demo__slow", SLOW[2]], &[]);
+            call.wait_for_stderr("of 600.0 s");
+            call.interrupt().gives(130, "").says(&["interrupted"]);
+            wait_for("the server to be told", || {
+                let logs = demo.place.run(&["server", "logs", "demo"]).stdout;
+                let mut lines = logs.lines().filter(|line| line.contains("mcpwire demo-server: request "));
+                lines.any(|line| line.contains(" was cancelled")).then_some(())
+            });
+            if let Some(hub) = hub {
+                demo.place.adds_up("demo__add");
+                hub.interrupt().exits(0);
+            }
+            demo.mark.assert_nothing_left();
+        });
+    }
+
+    /// A call that did not notice the end of its server would end with a timeout, which has another exit status.
+    #[test]
+    fn a_kill_of_the_server_in_mid_call_is_4_and_names_the_signal() {
+        let (mark, place) = (Mark::new(), Place::new());
+        let script = r#"echo these are my last words >&2; exec "$0" demo-server"#;
+        let server = ["--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
+        let running = begin_slow_call(&place.file("trace"), &server);
+        let server = mark.processes();
+        assert_eq!(server.len(), 1, "one server runs");
+        kill_process(server[0], Signal::KILL).expect("it runs");
+        let finished = running.finish().gives(4, "").says(&["these are my last words"]);
+        assert!(finished.stderr.contains("SIGKILL") || finished.stderr.contains("signal: 9"), "{finished:?}");
+        mark.assert_nothing_left();
+    }
+
+    #[test]
+    fn an_exit_of_the_server_in_mid_call_is_4_with_its_last_words() {
+        let mark = Mark::new();
+        let script = r#"while IFS= read -r line; do
+            case $line in *'"tools/call"'*) echo out of memory >&2; exit 7 ;; esac
+            printf '%s\n' "$line"; done | "$0" demo-server"#;
+        let line = ["call", "echo", "--json", "--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
+        mcpwire(&line).exits(4).error_has("code", "SERVICE_UNAVAILABLE").says(&["out of memory"]);
+        mark.assert_nothing_left();
+    }
+
+    #[test]
+    fn a_server_over_http_that_goes_in_mid_call_is_4() {
+        let (server, place) = (DemoServer::start(), Place::new());
+        let running = begin_slow_call(&place.file("trace"), &["--json", "--url", &server.url]);
+        drop(server);
+        running.finish().exits(4).error_is("NETWORK_ERROR", "connection");
+    }
+
+    #[test]
+    fn a_stopped_tool_goes_on_with_its_server() {
+        let mark = Mark::new();
+        let line = ["call", "slow", r#"{"seconds":1}"#, "--demo", "--env", mark.variable()];
+        let tool = Running::start(&mut command(&line), "");
+        wait_for("the server", || (!mark.processes().is_empty()).then_some(()));
+        tool.signal(Signal::STOP);
+        wait_for("the stop", || tool.is_stopped().then_some(()));
+        tool.signal(Signal::CONT);
+        tool.finish().exits(0);
+        mark.assert_nothing_left();
+    }
+}
