@@ -83,15 +83,8 @@ fn the_password_of_a_proxy_that_it_repeats_is_replaced() {
 
 #[test]
 fn a_command_that_is_suggested_has_no_query() {
-    let place = Place::new();
-    for (line, advice) in [
-        (["whoami", "--url", "http://127.0.0.1:1/mcp?k=hunter2#x"], "--url 'http://127.0.0.1:1/mcp?...'"),
-        (["tools", "--url", "127.0.0.1:1/mcp?k=hunter2"], "Did you mean http://127.0.0.1:1/mcp?...?"),
-        (["login", "--url", "example.com?k=hunter2"], "Did you mean https://example.com?...?"),
-    ] {
-        let finished = place.run(&line).says(&[advice]);
-        assert!(!finished.stderr.contains("hunter"), "{finished:?}");
-    }
+    let finished = Place::new().run(&["whoami", "--url", "http://127.0.0.1:1/mcp?k=hunter2#x"]);
+    finished.says(&["--url 'http://127.0.0.1:1/mcp?...'"]).hides(&["hunter"]);
 }
 
 #[test]

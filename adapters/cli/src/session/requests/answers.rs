@@ -184,22 +184,21 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_used_in_order_and_once() {
-        let mut answers = parse(r#"{"elicitation":[{"action":"accept","content":{"a":1}},{"action":"decline"}]}"#);
-        let all: Vec<String> = (0..3).map(|_| said(&mut answers, "x")).collect();
-        assert_eq!(all, [r#"accept{"a":1}"#, "decline", "none"]);
-    }
-
-    #[test]
-    fn entries_with_a_message_wait_for_theirs() {
-        let mut answers = parse(
-            r#"{"elicitation":[{"message":"name","action":"accept"},{"message":"age","action":"cancel","repeat":true},{"action":"decline"}]}"#,
-        );
-        let all: Vec<String> = ["age?", "age?", "color?", "your name?", "your name?"]
-            .iter()
-            .map(|message| said(&mut answers, message))
-            .collect();
-        assert_eq!(all, ["cancel", "cancel", "decline", "accept", "none"]);
+    fn entries_are_used_in_order_and_once_and_those_with_a_message_wait_for_theirs() {
+        let in_order = r#"{"elicitation":[{"action":"accept","content":{"a":1}},{"action":"decline"}]}"#;
+        let waiting = r#"{"elicitation":[{"message":"name","action":"accept"},{"message":"age","action":"cancel","repeat":true},{"action":"decline"}]}"#;
+        for (file, messages, expected) in [
+            (in_order, &["x", "x", "x"][..], &[r#"accept{"a":1}"#, "decline", "none"][..]),
+            (
+                waiting,
+                &["age?", "age?", "color?", "your name?", "your name?"],
+                &["cancel", "cancel", "decline", "accept", "none"],
+            ),
+        ] {
+            let mut answers = parse(file);
+            let all: Vec<String> = messages.iter().map(|message| said(&mut answers, message)).collect();
+            assert_eq!(all, expected, "{file}");
+        }
     }
 
     #[test]

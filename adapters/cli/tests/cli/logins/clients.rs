@@ -11,8 +11,8 @@ use crate::support::{Finished, Running, run, wait_for};
 
 const SECRET: &str = "swordfish-of-the-client";
 
-/// Returns a server whose configuration `notes` names a client with a secret, and these settings.
-fn configured(settings: &Value) -> Guarded {
+/// Returns a server whose configuration `notes` names a client with a secret.
+fn configured() -> Guarded {
     let guarded = Guarded::start().configured();
     let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
     let redirect_uri = format!("http://127.0.0.1:{port}/callback");
@@ -22,9 +22,6 @@ fn configured(settings: &Value) -> Guarded {
         let reference = format!("mcp_{}#client_secret", server["id"].as_str().expect("an id"));
         let secret = json!({"secret_ref": reference});
         server["oauth"] = json!({"client_id": "mine", "client_secret": secret, "redirect_uri": redirect_uri});
-        for (name, value) in settings.as_object().expect("an object") {
-            server["oauth"][name] = value.clone();
-        }
     });
     guarded.run_with_input(&["secret", "set", "notes", "client_secret"], &format!("{SECRET}\n")).exits(0);
     guarded
@@ -36,7 +33,7 @@ fn configured_issuer(guarded: &Guarded) -> Value {
 
 #[test]
 fn without_a_terminal_a_secret_without_an_issuer_is_an_error_that_names_the_setting() {
-    let guarded = configured(&json!({}));
+    let guarded = configured();
     for way in [&[][..], &["--no-browser"], &["--device"], &["--json"]] {
         let finished = guarded.run(&[&["login", "notes"], way].concat()).exits(2);
         let finished = finished.says(&["oauth.issuer", "`mine`", &guarded.authorization.issuer()]);
@@ -47,7 +44,7 @@ fn without_a_terminal_a_secret_without_an_issuer_is_an_error_that_names_the_sett
 
 #[test]
 fn the_issuer_of_the_command_line_is_written_to_the_configuration() {
-    let guarded = configured(&json!({}));
+    let guarded = configured();
     let issuer = guarded.authorization.issuer();
     let wrong = guarded.run(&["login", "notes", "--issuer", "https://other.example"]).exits(2);
     wrong.says(&["https://other.example", &issuer]);
@@ -62,7 +59,7 @@ fn the_issuer_of_the_command_line_is_written_to_the_configuration() {
 
 #[test]
 fn a_terminal_is_asked_once_and_enter_means_no() {
-    let guarded = configured(&json!({}));
+    let guarded = configured();
     let issuer = guarded.authorization.issuer();
     let answer_with = |typed: &str| {
         let mut login = guarded.at_terminal(&["login", "notes"], &[("BROWSER", "/bin/false")]);
@@ -216,18 +213,4 @@ fn the_browser_gets_the_url_of_the_login_and_neither_a_secret_nor_a_variable_wit
             assert_eq!(notes.contains(name), !is_configured, "{notes}");
         }
     }
-}
-
-#[test]
-fn servers_that_the_tool_starts_get_no_secret_of_a_login() {
-    let guarded = Guarded::start();
-    let redirect = "http://127.0.0.1:0/callback";
-    guarded.authorization.client(Client::new("client").secret(SECRET).redirect_uri(redirect));
-    guarded.log_in(&["--url", &guarded.server.url()]);
-    let server = Browser::new(&guarded);
-    // The variable is the one that `--client-secret-env` would name. The program is no server.
-    run(guarded.command(&["tools", "--", &server.program]).env("CLIENT_SECRET", SECRET)).fails();
-    let notes = server.notes();
-    assert!(notes.contains("PATH=") && !notes.contains(SECRET), "{notes}");
-    assert_no_secret(&guarded, &notes);
 }
