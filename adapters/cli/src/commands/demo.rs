@@ -11,7 +11,7 @@ use owo_colors::OwoColorize;
 use serde::Serialize;
 
 use crate::args::{Options, Target};
-use crate::console::{Console, output};
+use crate::console::output;
 use crate::failure::{Failure, SERVER_FAILED, TOOL_ERROR};
 use crate::session::{CallMode, Direct};
 use crate::show;
@@ -33,7 +33,7 @@ Now you:
 ";
 
 pub(super) fn run(options: &Options) -> Result<u8, Failure> {
-    let session = Direct::start(&Target::to_demo(), options, Console::new(options), None)?;
+    let session = Direct::start(&Target::to_demo(), options, None)?;
     let done = if options.json { as_json(&session) } else { for_people(&session) };
     let exit = done.unwrap_or_else(|failure| failure.report(options.json));
     let ended = session.close();

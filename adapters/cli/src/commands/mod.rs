@@ -96,7 +96,7 @@ fn with_server<'a>(
     mut command: impl FnMut(&Direct<'a>, ServerInfo) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
     let mut run = || -> Result<_, Failure> {
-        let session = Direct::start(target, options, Console::new(options), listener.cloned())?;
+        let session = Direct::start(target, options, listener.cloned())?;
         let done = session.open().and_then(|info| command(&session, info));
         Ok((done, session))
     };
@@ -123,7 +123,7 @@ fn with_hub<'a>(
     options: &'a Options,
     command: impl FnOnce(&mut Configured<'a>) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
-    let mut hub = Configured::open(target, options, Console::new(options))?;
+    let mut hub = Configured::open(target, options)?;
     let done = command(&mut hub);
     Ok(end(done, options, || drop(hub)))
 }

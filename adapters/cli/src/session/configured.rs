@@ -24,7 +24,8 @@ pub(crate) struct Configured<'a> {
 }
 
 impl<'a> Configured<'a> {
-    pub(crate) fn open(target: &Target, options: &'a Options, console: Console) -> Result<Self, Failure> {
+    pub(crate) fn open(target: &Target, options: &'a Options) -> Result<Self, Failure> {
+        let console = Console::new(options);
         let ignored = [
             ("--trace", options.trace.is_some()),
             ("--env", !options.variables.is_empty()),

@@ -49,13 +49,8 @@ impl<'a> Direct<'a> {
     /// From then on, an interrupt such as Ctrl-C cancels the pending request, and a second interrupt kills the server.
     ///
     /// If `listener` is given, it receives all notifications. Otherwise, log messages are shown on standard error.
-    pub(crate) fn start(
-        target: &Target,
-        options: &'a Options,
-        console: Console,
-        listener: Option<Listener>,
-    ) -> Result<Self, Failure> {
-        let foreground = Foreground::start()?;
+    pub(crate) fn start(target: &Target, options: &'a Options, listener: Option<Listener>) -> Result<Self, Failure> {
+        let (console, foreground) = (Console::new(options), Foreground::start()?);
         let mut definition = Definition::new(target, options)?;
         let login = definition.login(target, &foreground);
         let Definition { server, mut http, redactor, .. } = definition;

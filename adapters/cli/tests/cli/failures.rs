@@ -213,9 +213,9 @@ mod early_ends {
                 server.assert_cancelled();
             }
             _ => {
-                let demo = MarkedDemo::new();
-                demo.place.run(&["call", "demo__slow", SLOW[2], "--timeout", "2s"]).exits(5);
-                demo.mark.assert_nothing_left();
+                let (mark, place) = marked_demo();
+                place.run(&["call", "demo__slow", SLOW[2], "--timeout", "2s"]).exits(5);
+                mark.assert_nothing_left();
             }
         });
     }
@@ -315,41 +315,34 @@ mod early_ends {
         assert!(recorded.contains("first") && recorded.contains("second"), "{recorded}");
     }
 
-    /// The demo server, configured as `demo` with a marked process.
-    struct MarkedDemo {
-        mark: Mark,
-        place: Place,
-    }
-
-    impl MarkedDemo {
-        fn new() -> Self {
-            let (mark, place) = (Mark::new(), Place::new());
-            place.run(&["server", "add", "demo", "--env", mark.variable(), "--", MCPWIRE, "demo-server"]).exits(0);
-            Self { mark, place }
-        }
+    /// Returns a directory in which the demo server is configured as `demo`, and the mark of its process.
+    fn marked_demo() -> (Mark, Place) {
+        let (mark, place) = (Mark::new(), Place::new());
+        place.run(&["server", "add", "demo", "--env", mark.variable(), "--", MCPWIRE, "demo-server"]).exits(0);
+        (mark, place)
     }
 
     #[test]
     fn an_interrupt_cancels_a_call_by_name_and_servers_of_a_running_hub_go_on() {
         each(["without a hub", "with a hub"], |case| {
-            let demo = MarkedDemo::new();
-            let hub = (case == "with a hub").then(|| demo.place.hub());
+            let (mark, place) = marked_demo();
+            let hub = (case == "with a hub").then(|| place.hub());
             if let Some(hub) = &hub {
                 hub.wait_for_stderr("demo: running");
             }
-            let call = demo.place.at_terminal(&["call", "demo__slow", SLOW[2]], &[]);
+            let call = place.at_terminal(&["call", "demo__slow", SLOW[2]], &[]);
             call.wait_for_stderr("of 600.0 s");
             call.interrupt().gives(130, "").says(&["interrupted"]);
             wait_for("the server to be told", || {
-                let logs = demo.place.run(&["server", "logs", "demo"]).stdout;
+                let logs = place.run(&["server", "logs", "demo"]).stdout;
                 let mut lines = logs.lines().filter(|line| line.contains("mcpwire demo-server: request "));
                 lines.any(|line| line.contains(" was cancelled")).then_some(())
             });
             if let Some(hub) = hub {
-                demo.place.adds_up("demo__add");
+                place.adds_up("demo__add");
                 hub.interrupt().exits(0);
             }
-            demo.mark.assert_nothing_left();
+            mark.assert_nothing_left();
         });
     }
 
