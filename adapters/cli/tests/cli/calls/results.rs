@@ -181,7 +181,7 @@ mod listening {
     use serde_json::{Value, json};
 
     use crate::support::servers::{Script, quoted};
-    use crate::support::{Mark, Running, command};
+    use crate::support::{Mark, Running, command, wait_for};
 
     const LOG: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"disk","data":"full"}}"#;
 
@@ -232,7 +232,8 @@ mod listening {
         let changes = ["prompts/list_changed", "resources/updated"];
         let running =
             listen(&["--json", "--resource", "file:///a"], Some("{}"), &changes, &format!("echo {}", quoted(LOG)));
-        running.wait_for_stderr("told everything");
+        // The acknowledgement of the subscription came before the log message.
+        wait_for("the log message", || running.stdout_so_far().contains("full").then_some(()));
         running.signal(Signal::TERM);
         let finished = running.finish().exits(0);
         let told: Vec<Value> = finished.stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();

@@ -201,6 +201,11 @@ impl Running {
         self.stderr.so_far()
     }
 
+    /// Returns what the process has written to standard output so far.
+    pub(crate) fn stdout_so_far(&self) -> String {
+        self.stdout.so_far()
+    }
+
     #[cfg(unix)]
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).expect("it runs");
