@@ -21,6 +21,12 @@ fn code() -> Value {
         "verification_uri_complete": "https://auth.example.com/d?c=WDJB-MJHT", "expires_in": 600, "interval": 5})
 }
 
+fn code_with(name: &str, value: Value) -> Value {
+    let mut code = code();
+    code[name] = value;
+    code
+}
+
 /// The result of a simulated login. Its clock moves only when the login waits.
 struct Run {
     result: Result<TokenResponse, Error>,
@@ -115,8 +121,7 @@ fn the_server_can_slow_the_requests_down() {
 
 #[test]
 fn a_code_that_nobody_enters_expires() {
-    let mut short = code();
-    short["expires_in"] = json!("12");
+    let short = code_with("expires_in", json!("12"));
     let pending = || refusal("authorization_pending");
     let run_ = run(login(), &short, vec![pending(), pending(), pending()]);
     assert_eq!(run_.waits, [5, 5, 2], "it asks a last time");
@@ -142,8 +147,7 @@ fn a_user_or_server_that_refuses_ends_the_login() {
 #[test]
 fn times_of_the_server_are_limited() {
     let times = |interval: Value, expires_in: Value| {
-        let mut code = code();
-        code["interval"] = interval;
+        let mut code = code_with("interval", interval);
         code["expires_in"] = expires_in;
         let run = run(login(), &code, vec![answer(200, TOKEN)]);
         (run.waits[0], run.shown.unwrap().expires_at.duration_since(NOW).as_secs())
@@ -161,17 +165,14 @@ fn b5_b7_addresses_and_codes_that_could_harm_are_refused() {
     for uri in
         ["javascript:alert(1)", "http://auth.example.com/d", "http://127.0.0.1/d", "file:///etc/passwd", "https://a@b/"]
     {
-        let mut code = code();
-        code["verification_uri"] = json!(uri);
-        assert_eq!(run(login(), &code, vec![]).result.unwrap_err().kind(), ErrorKind::Untrusted, "{uri}");
+        let error = run(login(), &code_with("verification_uri", json!(uri)), vec![]).result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Untrusted, "{uri}");
     }
     for user_code in ["A\u{1b}[2J", "A\nB", "A\u{202e}B", "A\u{200b}B", &"A".repeat(MAX_USER_CODE + 1)] {
-        let mut code = code();
-        code["user_code"] = json!(user_code);
-        assert_eq!(run(login(), &code, vec![]).result.unwrap_err().kind(), ErrorKind::Untrusted, "{user_code:?}");
+        let error = run(login(), &code_with("user_code", json!(user_code)), vec![]).result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Untrusted, "{user_code:?}");
     }
-    let mut complete = code();
-    complete["verification_uri_complete"] = json!("javascript:alert(1)");
+    let complete = code_with("verification_uri_complete", json!("javascript:alert(1)"));
     assert_eq!(run(login(), &complete, vec![answer(200, TOKEN)]).shown.unwrap().verification_uri_complete, None);
 }
 
@@ -181,16 +182,15 @@ fn names_of_drafts_are_read_and_missing_codes_are_errors() {
     old["verification_url"] = old["verification_uri"].take();
     assert!(run(login(), &old, vec![answer(200, TOKEN)]).result.is_ok());
     for name in ["device_code", "user_code", "verification_uri"] {
-        let mut code = code();
-        code[name] = json!(7);
+        let code = code_with(name, json!(7));
         assert_eq!(run(login(), &code, vec![]).result.unwrap_err().kind(), ErrorKind::Temporary, "{name}");
     }
 }
 
 #[test]
 fn a_bound_token_is_asked_for_with_proofs_and_the_nonces_are_kept() {
-    let mut bound = login().dpop(Some(dpop()));
-    bound.client = ClientAuthentication::private_key_jwt("c", ClientKey::new(SigningAlgorithm::Es256));
+    let client = ClientAuthentication::private_key_jwt("c", ClientKey::new(SigningAlgorithm::Es256));
+    let bound = DeviceLogin::new(URL, endpoint(), client, None, Scopes::new(), entropy()).dpop(Some(dpop()));
     let pending = with_nonce(response(400, r#"{"error":"authorization_pending"}"#), "n1");
     let answers = vec![Input::Response(pending), answer(200, &TOKEN.replace("Bearer", "DPoP"))];
     let run = run(bound, &code(), answers);

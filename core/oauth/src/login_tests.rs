@@ -1,19 +1,15 @@
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use alloc::string::ToString;
 
 use serde_json::{Value, json};
 
 use super::*;
-use crate::encoding;
-use crate::login_attempt::{MAX_LOGIN_URL, pkce_challenge};
-use crate::testing::parameters;
-use crate::testing::{NOW, Web};
-use crate::{AuthMethod, Discovery, ProtectedResourceMetadata, Request, StepUpLimit};
+use crate::testing::{NOW, Web, issued, parameters};
+use crate::{AuthMethod, ClientSource, Discovery, ProtectedResourceMetadata, Request, SigningAlgorithm, StepUpLimit};
 
 const SERVER: &str = "https://mcp.example/mcp";
 const ISSUER: &str = "https://as.example";
 const REDIRECT: &str = "http://127.0.0.1:3000/callback";
+const ISS: &str = "iss=https%3A%2F%2Fas.example";
 
 fn settings() -> OAuthSettings {
     OAuthSettings::new("Test", REDIRECT)
@@ -39,47 +35,46 @@ fn discover(web: &mut Web, settings: &OAuthSettings) -> Discovered {
     web.drive(&mut Discovery::new(SERVER, None, settings)).unwrap()
 }
 
+fn entropy() -> Entropy {
+    Entropy::new([7; 32])
+}
+
 fn login(web: &mut Web, settings: &OAuthSettings) -> Result<LoginStarted, Error> {
     let discovered = discover(web, settings);
-    web.drive(&mut Login::new(discovered, settings.clone(), None, Entropy::new([7; 32])))
+    web.drive(&mut Login::new(discovered, settings.clone(), None, entropy()))
 }
 
-fn query(url: &str) -> Vec<(String, String)> {
-    encoding::decode(url.split_once('?').unwrap().1).collect()
+/// Returns a parameter of the URL of a login.
+fn parameter(started: &LoginStarted, name: &str) -> Option<String> {
+    decode(started.url.split_once('?').unwrap().1).find(|(other, _)| other == name).map(|(_, value)| value)
 }
 
-fn value<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    pairs.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
-}
-
-fn last(web: &Web) -> &Request {
-    web.asked.last().unwrap()
+/// Finishes a login with the code `c0de`. Returns the token request.
+fn finish(web: &mut Web, attempt: &LoginAttempt, rest: &str, key: Option<&ClientKey>) -> Request {
+    let callback = format!("/callback?code=c0de&state={}{rest}", attempt.state.expose());
+    let token = web.drive(&mut attempt.finish(&callback, key, entropy()).unwrap()).unwrap();
+    assert_eq!(token.access_token.expose(), "t0ken");
+    web.asked.last().unwrap().clone()
 }
 
 #[test]
 fn a13_a_user_logs_in() {
     let mut web = web(&json!({"authorization_response_iss_parameter_supported": true}));
     let started = login(&mut web, &settings()).unwrap();
-    let sent = query(&started.url);
     assert!(started.url.starts_with("https://as.example/authorize?tenant=1&response_type=code&"), "{}", started.url);
-    let state = value(&sent, "state").unwrap();
     for (name, expected) in [
         ("client_id", "c 1"),
         ("redirect_uri", REDIRECT),
         ("scope", "read write"),
         ("resource", SERVER),
+        ("state", started.attempt.state.expose()),
+        ("code_challenge", &pkce_challenge(started.attempt.verifier.expose())),
         ("code_challenge_method", "S256"),
     ] {
-        assert_eq!(value(&sent, name), Some(expected));
+        assert_eq!(parameter(&started, name).as_deref(), Some(expected));
     }
-    assert_eq!(value(&sent, "code_challenge").unwrap(), pkce_challenge(started.attempt.verifier.expose()));
     assert!(!started.url.contains(started.attempt.verifier.expose()));
-
-    let callback = format!("{REDIRECT}?code=c0de&state={state}&iss=https%3A%2F%2Fas.example");
-    let mut finish = started.attempt.finish(&callback, None, Entropy::new([8; 32])).unwrap();
-    let token = web.drive(&mut finish).unwrap();
-    assert_eq!(token.access_token.expose(), "t0ken");
-    let sent = parameters(last(&web));
+    let sent = parameters(&finish(&mut web, &started.attempt, &format!("&{ISS}"), None));
     for (name, expected) in [
         ("grant_type", "authorization_code"),
         ("code", "c0de"),
@@ -103,11 +98,9 @@ fn z11_a_login_is_finished_after_a_restart_with_what_was_recorded() {
     assert_eq!(restored, attempt);
     assert_eq!((&*restored.endpoint.issuer, restored.requires_iss, restored.made_at), (ISSUER, true, NOW));
     let callback = format!("{REDIRECT}?code=c0de&state={}", attempt.state.expose());
-    let error = restored.finish(&callback, None, Entropy::new([8; 32])).unwrap_err();
+    let error = restored.finish(&callback, None, entropy()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Untrusted, "the response has no `iss`");
-    let mut finish = restored.finish(&(callback + "&iss=" + ISSUER), None, Entropy::new([8; 32])).unwrap();
-    web.drive(&mut finish).unwrap();
-    assert_eq!(last(&web).url, "https://as.example/token");
+    assert_eq!(finish(&mut web, &restored, &format!("&iss={ISSUER}"), None).url, "https://as.example/token");
 }
 
 #[test]
@@ -142,7 +135,7 @@ fn z1_a_login_without_pkce_is_refused_before_the_client_registers() {
     assert!(error.to_string().contains("`assume_pkce`"), "{error}");
     assert_eq!(web.asked.len(), 2);
     let started = login(&mut web, &settings().assume_pkce(true)).unwrap();
-    assert_eq!(value(&query(&started.url), "code_challenge_method"), Some("S256"), "it is used in any case");
+    assert_eq!(parameter(&started, "code_challenge_method").as_deref(), Some("S256"), "it is used in any case");
 }
 
 #[test]
@@ -150,10 +143,9 @@ fn z5_the_resource_is_that_of_the_metadata_unless_the_settings_leave_it_out() {
     for omitted in [false, true] {
         let mut web = web(&json!({}));
         let started = login(&mut web, &settings().omit_resource(omitted)).unwrap();
-        assert_eq!(value(&query(&started.url), "resource"), (!omitted).then_some(SERVER));
-        let callback = format!("/callback?code=c&state={}", started.attempt.state.expose());
-        web.drive(&mut started.attempt.finish(&callback, None, Entropy::new([8; 32])).unwrap()).unwrap();
-        assert_eq!(parameters(last(&web)).contains_key("resource"), !omitted);
+        assert_eq!(parameter(&started, "resource").as_deref(), (!omitted).then_some(SERVER));
+        let request = finish(&mut web, &started.attempt, "", None);
+        assert_eq!(parameters(&request).contains_key("resource"), !omitted);
     }
 }
 
@@ -163,24 +155,17 @@ fn z7_without_scopes_no_parameter_is_sent() {
     let mut web = web(&json!({"scopes_supported": ["offline_access"]}));
     let mut discovered = discover(&mut web, &settings);
     discovered.resource_metadata = None;
-    let started = web.drive(&mut Login::new(discovered, settings, None, Entropy::new([7; 32]))).unwrap();
-    assert_eq!(value(&query(&started.url), "scope"), None);
-}
-
-#[test]
-fn z9_the_user_can_ask_for_fewer_scopes() {
-    let started = login(&mut web(&json!({})), &settings().scopes(Scopes::parse("read"))).unwrap();
-    assert_eq!(value(&query(&started.url), "scope"), Some("read"));
+    let started = web.drive(&mut Login::new(discovered, settings, None, entropy())).unwrap();
+    assert_eq!(parameter(&started, "scope"), None);
 }
 
 #[test]
 fn z10_offline_access_comes_with_consent() {
     let started = login(&mut web(&json!({"scopes_supported": ["offline_access"]})), &settings()).unwrap();
-    let sent = query(&started.url);
-    assert_eq!(value(&sent, "scope"), Some("read write offline_access"));
-    assert_eq!(value(&sent, "prompt"), Some("consent"));
+    assert_eq!(parameter(&started, "scope").as_deref(), Some("read write offline_access"));
+    assert_eq!(parameter(&started, "prompt").as_deref(), Some("consent"));
     let started = login(&mut web(&json!({})), &settings()).unwrap();
-    assert_eq!(value(&query(&started.url), "prompt"), None);
+    assert_eq!(parameter(&started, "prompt"), None);
 }
 
 #[test]
@@ -188,60 +173,12 @@ fn u3_a_step_up_asks_for_the_union_of_requested_and_challenged_scopes() {
     let mut web = web(&json!({}));
     let discovered = discover(&mut web, &settings());
     let challenge = BearerChallenge::parse([r#"Bearer error="insufficient_scope", scope="admin""#]);
-    let mut flow = Login::new(discovered, settings(), None, Entropy::new([7; 32]))
+    let mut flow = Login::new(discovered, settings(), None, entropy())
         .challenge(challenge.as_ref())
         .requested_before(Some(Scopes::parse("read")));
     let started = web.drive(&mut flow).unwrap();
-    assert_eq!(value(&query(&started.url), "scope"), Some("read admin"));
+    assert_eq!(parameter(&started, "scope").as_deref(), Some("read admin"));
     assert_eq!(started.attempt.scopes, Scopes::parse("read admin"), "the next step-up adds to these");
-}
-
-#[test]
-fn o17_a_server_that_always_wants_more_scopes_leads_to_three_logins() {
-    let mut web = web(&json!({}));
-    let discovered = discover(&mut web, &settings());
-    let challenge = BearerChallenge::parse([r#"Bearer error="insufficient_scope", scope="admin""#]);
-    let (mut limit, mut logins, mut requested) = (StepUpLimit::new(), 0, None);
-    while limit.try_request(&discovered.resource, "tools/call delete") {
-        let mut flow = Login::new(discovered.clone(), settings(), None, Entropy::new([logins; 32]))
-            .challenge(challenge.as_ref())
-            .requested_before(requested);
-        requested = Some(web.drive(&mut flow).unwrap().attempt.scopes);
-        logins += 1;
-    }
-    assert_eq!((logins, requested), (3, Some(Scopes::parse("admin"))));
-}
-
-#[test]
-fn r10_the_client_registers_anew_when_the_server_moves_to_another_authorization_server() {
-    let mut old = web(&json!({}));
-    let client = login(&mut old, &settings()).unwrap().attempt.client;
-    let (page, issuer) =
-        (json!({"resource": SERVER, "authorization_servers": ["https://new.example"]}), "https://new.example");
-    let metadata = json!({
-        "issuer": issuer, "authorization_endpoint": "https://new.example/authorize", "token_endpoint": "https://new.example/token",
-        "registration_endpoint": "https://new.example/register", "code_challenge_methods_supported": ["S256"],
-    });
-    let mut web = Web::new()
-        .with("https://mcp.example/.well-known/oauth-protected-resource/mcp", &page.to_string())
-        .with("https://new.example/.well-known/oauth-authorization-server", &metadata.to_string())
-        .with_status("https://new.example/register", 201, r#"{"client_id":"c 2"}"#);
-    let discovered = web.drive(&mut Discovery::new(SERVER, None, &settings()).prefer_issuer(&client.issuer)).unwrap();
-    let mut flow = Login::new(discovered, settings(), Some(client), Entropy::new([7; 32]));
-    let started = web.drive(&mut flow).unwrap();
-    assert_eq!((&*started.attempt.client.client_id, &*started.attempt.client.issuer), ("c 2", issuer));
-    assert!(!started.url.contains("c+1"), "a10: the old identifier is not shown to the new authorization server");
-}
-
-#[test]
-fn o9_a_second_login_does_not_register_again() {
-    let mut web = web(&json!({}));
-    let client = login(&mut web, &settings()).unwrap().attempt.client;
-    let before = web.asked.len();
-    let discovered = discover(&mut web, &settings());
-    let mut flow = Login::new(discovered, settings(), Some(client.clone()), Entropy::new([9; 32]));
-    assert_eq!(web.drive(&mut flow).unwrap().attempt.client, client);
-    assert_eq!(web.asked.len(), before + 2, "discovery alone");
 }
 
 #[test]
@@ -251,10 +188,8 @@ fn r4_a_client_with_a_metadata_document_can_sign_its_assertions() {
         web(&json!({"client_id_metadata_document_supported": true, "token_endpoint_auth_methods_supported": methods}));
     let settings = settings().client_metadata_url("https://app.example/client.json");
     let attempt = login(&mut web, &settings).unwrap().attempt;
-    let key = crate::client_authentication::ClientKey::new(crate::jose::SigningAlgorithm::Es256);
-    let callback = format!("/callback?code=c&state={}", attempt.state.expose());
-    web.drive(&mut attempt.finish(&callback, Some(&key), Entropy::new([8; 32])).unwrap()).unwrap();
-    assert!(parameters(last(&web)).contains_key("client_assertion"));
+    let key = ClientKey::new(SigningAlgorithm::Es256);
+    assert!(parameters(&finish(&mut web, &attempt, "", Some(&key))).contains_key("client_assertion"));
     let authentication = attempt.client.authentication(&attempt.endpoint, Some(&key)).unwrap();
     assert_eq!(authentication.method(), AuthMethod::PrivateKeyJwt);
 }
@@ -288,9 +223,8 @@ fn a_prompt_of_the_authorization_endpoint_is_kept() {
     let metadata = json!({
         "authorization_endpoint": "https://as.example/authorize?prompt=login", "scopes_supported": ["offline_access"],
     });
-    let sent = query(&login(&mut web(&metadata), &settings()).unwrap().url);
-    let prompts: Vec<_> = sent.iter().filter(|(name, _)| name == "prompt").map(|(_, value)| &**value).collect();
-    assert_eq!(prompts, ["login"]);
+    let url = login(&mut web(&metadata), &settings()).unwrap().url;
+    assert!(url.contains("?prompt=login&") && url.matches("prompt=").count() == 1, "{url}");
 }
 
 #[test]
@@ -357,4 +291,195 @@ fn z7_z9_z10_u3_the_scopes_of_a_login_come_from_settings_challenge_last_login_an
     ] {
         assert_eq!(scopes_to_request(configured, challenged, before, server, known), expected, "{name}");
     }
+}
+
+/// A pending login whose responses are checked.
+fn attempt() -> LoginAttempt {
+    LoginAttempt {
+        endpoint: TokenEndpoint::new(ISSUER, "https://as.example/token"),
+        requires_iss: false,
+        verifier: Secret::new("verifier"),
+        state: Secret::new("st-1"),
+        resource: Some("https://mcp.example".to_string()),
+        scopes: Scopes::new(),
+        redirect_uri: REDIRECT.to_string(),
+        client: ClientInformation::new(ClientSource::Registered, "c", ISSUER, REDIRECT, NOW),
+        made_at: NOW,
+    }
+}
+
+fn with_iss() -> LoginAttempt {
+    LoginAttempt { requires_iss: true, ..attempt() }
+}
+
+fn read(attempt: &LoginAttempt, query: &str) -> Result<Secret, Error> {
+    attempt.read_callback(&format!("{REDIRECT}?{query}"))
+}
+
+fn code() -> Secret {
+    Secret::new("c0de")
+}
+
+/// Returns the kind and the text of the error that the login must fail with.
+fn failure(result: Result<Secret, Error>) -> (ErrorKind, String) {
+    let error = result.unwrap_err();
+    (error.kind(), error.to_string())
+}
+
+#[test]
+fn o16_the_whole_address_is_read_as_it_was_received() {
+    let attempt = with_iss();
+    for address in [
+        format!("{REDIRECT}?code=c0de&state=st-1&{ISS}"),
+        format!("/callback?{ISS}&state=st-1&code=c0de"),
+        format!(" \n{REDIRECT}?x=y&code=c0de&state=st-1&{ISS}#_=_\r\n"),
+    ] {
+        assert_eq!(attempt.read_callback(&address), Ok(code()), "{address}");
+        assert!(attempt.is_response(&address));
+    }
+}
+
+#[test]
+fn o14_a_pasted_text_that_is_no_response_is_an_error_that_says_what_to_paste() {
+    for address in ["", "c0de", REDIRECT, &"?".repeat(20_000)] {
+        let (kind, text) = failure(attempt().read_callback(address));
+        assert_eq!(kind, ErrorKind::Misconfigured);
+        assert!(text.contains("copy the whole address"), "{text}");
+        assert!(!attempt().is_response(address));
+    }
+}
+
+#[test]
+fn z2_a_response_with_another_state_is_discarded() {
+    for query in ["code=c0de", "code=c0de&state=", "code=c0de&state=st-2", "code=c0de&state=ST-1", "error=secret-error"]
+    {
+        let (kind, text) = failure(read(&attempt(), query));
+        assert_eq!(kind, ErrorKind::Untrusted);
+        assert!(!text.contains("secret-error") && !text.contains("c0de"), "{text}");
+        assert!(!attempt().is_response(&format!("{REDIRECT}?{query}")));
+    }
+}
+
+#[test]
+fn z2_a_parameter_that_is_there_twice_is_refused() {
+    for query in ["code=c0de&state=st-1&state=st-1", "code=c0de&code=x&state=st-1", "error=a&error=b&state=st-1"] {
+        assert_eq!(failure(read(&attempt(), query)).0, ErrorKind::Untrusted, "{query}");
+    }
+    let twice = format!("code=c0de&state=st-1&{ISS}&iss=https%3A%2F%2Fevil.example");
+    assert_eq!(failure(read(&attempt(), &twice)).0, ErrorKind::Untrusted);
+}
+
+#[test]
+fn z12_the_issuer_is_compared_whether_it_was_announced_or_not() {
+    for attempt in [attempt(), with_iss()] {
+        assert_eq!(read(&attempt, &format!("code=c0de&state=st-1&{ISS}")), Ok(code()));
+        let other = failure(read(&attempt, "code=c0de&state=st-1&iss=https://evil.example"));
+        assert_eq!(other.0, ErrorKind::Untrusted);
+        assert_eq!(failure(read(&attempt, "code=c0de&state=st-1&iss=")).0, ErrorKind::Untrusted);
+    }
+}
+
+#[test]
+fn z12_a_missing_issuer_is_accepted_only_if_it_was_not_announced() {
+    assert_eq!(read(&attempt(), "code=c0de&state=st-1"), Ok(code()));
+    let (kind, text) = failure(read(&with_iss(), "code=c0de&state=st-1"));
+    assert_eq!(kind, ErrorKind::Untrusted);
+    assert!(text.contains("`iss`"), "{text}");
+}
+
+#[test]
+fn z13_the_issuer_is_not_normalized() {
+    for issuer in [
+        "https://as.example/",
+        "https://AS.example",
+        "https://as.example:443",
+        "https://as%2Eexample",
+        "HTTPS://as.example",
+    ] {
+        let query = Form::new().with("code", "c0de").with("state", "st-1").with("iss", issuer).into_string();
+        assert_eq!(failure(read(&attempt(), &query)).0, ErrorKind::Untrusted, "{issuer}");
+    }
+}
+
+#[test]
+fn z14_an_error_of_another_issuer_is_not_shown() {
+    let error = "error=access_denied&error_description=call+555-0100&error_uri=https%3A%2F%2Fevil.example&state=st-1";
+    for (attempt, query) in [(attempt(), format!("{error}&iss=https://evil.example")), (with_iss(), error.to_string())]
+    {
+        let (kind, text) = failure(read(&attempt, &query));
+        assert_eq!(kind, ErrorKind::Untrusted);
+        assert!(!text.contains("555") && !text.contains("access_denied") && !text.contains("evil"), "{text}");
+    }
+}
+
+#[test]
+fn o21_an_error_response_names_the_reason_and_what_to_do() {
+    for (error, kind, part) in [
+        ("access_denied", ErrorKind::Refused, "refused"),
+        ("temporarily_unavailable", ErrorKind::Temporary, "cannot answer now"),
+        ("server_error", ErrorKind::Temporary, "cannot answer now"),
+        ("login_required", ErrorKind::LoginRequired, "must log in"),
+        ("invalid_target", ErrorKind::Misconfigured, "`omit_resource`"),
+        ("invalid_scope", ErrorKind::Misconfigured, "`scopes`"),
+        ("unauthorized_client", ErrorKind::Misconfigured, "refused the request"),
+    ] {
+        let query = format!("error={error}&error_description=the+%1B%5B31mreason&state=st-1&{ISS}");
+        let (found, text) = failure(read(&attempt(), &query));
+        assert_eq!(found, kind);
+        for part in [part, error, "the reason", ISSUER] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+    let without = LoginAttempt { resource: None, ..attempt() };
+    assert!(!failure(read(&without, "error=invalid_target&state=st-1")).1.contains("omit_resource"));
+}
+
+#[test]
+fn a_response_without_code_and_error_is_an_error() {
+    assert_eq!(failure(read(&attempt(), "state=st-1")).0, ErrorKind::Misconfigured);
+    assert_eq!(failure(read(&attempt(), "state=st-1&code=")).0, ErrorKind::Misconfigured);
+}
+
+#[test]
+fn o7_the_stored_token_remembers_scopes_client_and_that_the_resource_is_left_out() {
+    let resource = "https://mcp.example";
+    let mut login = attempt();
+    login.scopes = Scopes::parse("a b");
+    let token = login.stored_token(resource, issued("at"), None);
+    assert!(token.belongs_to(resource, ISSUER) && !token.no_resource_on_refresh);
+    assert_eq!((token.client_id.as_deref(), token.scopes().to_string().as_str()), (Some("c"), "a b"));
+    login.resource = None;
+    let next = login.stored_token(resource, issued("at"), Some(&token));
+    assert!(next.belongs_to(resource, ISSUER) && next.no_resource_on_refresh);
+    assert_eq!((token.generation, next.generation), (1, 2));
+}
+
+#[test]
+fn the_challenge_is_that_of_rfc_7636() {
+    assert_eq!(
+        pkce_challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"),
+        "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    );
+}
+
+#[test]
+fn z1_an_authorization_server_that_does_not_mention_pkce_is_refused() {
+    let strict = settings();
+    let assuming = strict.clone().assume_pkce(true);
+    let with = |methods: Option<&[&str]>| AuthorizationServerMetadata {
+        code_challenge_methods_supported: methods.map(|names| names.iter().map(ToString::to_string).collect()),
+        ..AuthorizationServerMetadata::default()
+    };
+    for (methods, is_ok, is_ok_if_assumed) in [
+        (Some(&["plain", "S256"][..]), true, true),
+        (Some(&["plain"][..]), false, false),
+        (Some(&[][..]), false, false),
+        (None, false, true),
+    ] {
+        assert_eq!(check_pkce(&with(methods), &strict).is_ok(), is_ok, "{methods:?}");
+        assert_eq!(check_pkce(&with(methods), &assuming).is_ok(), is_ok_if_assumed, "{methods:?}");
+    }
+    let error = check_pkce(&with(None), &strict).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Misconfigured);
+    assert!(error.to_string().contains("`assume_pkce`"), "{error}");
 }

@@ -1,30 +1,27 @@
 //! [`Registration`]: gets the identifier of the client at an authorization server
-//! (basic/authorization/client-registration).
+//! (basic/authorization/client-registration), with the metadata that the client registers or publishes.
 
+use crate::token_request::DEVICE_CODE;
+use crate::token_response::{ResponseObject, fetch_failed};
+use crate::url::{has_path, is_https, is_loopback, is_redirect_uri, is_secure};
+use crate::{
+    Action, AuthMethod, AuthorizationServerMetadata, ClientInformation, ClientSource, Discovered, Error, ErrorKind,
+    FetchError, Flow, Input, OAuthSettings, Request, Response, Secret, Step, UnixTime,
+};
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::{self, Vec};
 use core::mem;
-
 use mcpwire_text::url::{host, split_origin};
+use serde::Serialize;
 use serde_json::Value;
-
-use crate::client_metadata::{ClientMetadata, check_metadata_url};
-use crate::grant::DEVICE_CODE;
-use crate::token_response::{ResponseObject, fetch_failed};
-use crate::url::{is_loopback, is_redirect_uri};
-use crate::{
-    Action, AuthMethod, AuthorizationServerMetadata, ClientInformation, ClientSource, Discovered, Error, ErrorKind,
-    FetchError, Flow, Input, OAuthSettings, Request, Response, Secret, Step, UnixTime,
-};
 
 /// The flow that gets the identifier of the client at an authorization server.
 ///
 /// The flow uses the first available source, in this order: the client in the settings, the client's metadata document,
 /// the stored registration, a new registration (RFC 7591). If none is available, it fails with
 /// [`ErrorKind::ClientIdRequired`].
-/// stored registration, a new registration (RFC 7591). If there is none, it fails with [`ErrorKind::ClientIdRequired`].
 #[derive(Debug)]
 pub struct Registration {
     metadata: AuthorizationServerMetadata,
@@ -263,6 +260,69 @@ impl Flow for Registration {
 fn is_same_redirect(one: &str, other: &str) -> bool {
     let parts = |uri| Some((host(uri)?, split_origin(uri)?.1));
     one == other || (is_loopback(one) && is_loopback(other) && parts(one) == parts(other))
+}
+
+/// Returns the JSON document to publish at the URL of [`OAuthSettings::client_metadata_url`] (Client ID Metadata
+/// Document). Authorization servers read the client's name and redirect URIs from it.
+///
+/// `redirect_uris` must contain all redirect URIs that the program uses. Fails if the settings have no such URL, or if
+/// it is not an `https` URL with a path.
+pub fn client_metadata_document(settings: &OAuthSettings, redirect_uris: &[&str]) -> Result<String, Error> {
+    let url = settings.metadata_url.as_deref().unwrap_or_default();
+    check_metadata_url(url)?;
+    let mut document = ClientMetadata::new(settings);
+    document.client_id = Some(url);
+    document.redirect_uris = redirect_uris.to_vec();
+    Ok(document.to_json())
+}
+
+/// Fails unless the URL is valid as a client's identifier (Client ID Metadata Document, section 3).
+fn check_metadata_url(url: &str) -> Result<(), Error> {
+    let has_dots = url.split(['/', '?']).any(|part| matches!(part, "." | ".."));
+    if is_secure(url) && is_https(url) && has_path(url) && !url.contains('#') && !has_dots {
+        return Ok(());
+    }
+    let reason = format!("the URL `{url}` of the client's metadata document is not an https URL with a path");
+    Err(Error::new(ErrorKind::Misconfigured, Step::Registration, reason))
+}
+
+/// The metadata that a client publishes or registers: its name, redirect URIs and supported methods (RFC 7591, section
+/// 2).
+#[derive(Debug, PartialEq, Serialize)]
+struct ClientMetadata<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_id: Option<&'a str>,
+    client_name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_uri: Option<&'a str>,
+    redirect_uris: Vec<&'a str>,
+    grant_types: Vec<&'static str>,
+    response_types: [&'static str; 1],
+    token_endpoint_auth_method: &'static str,
+    application_type: &'static str,
+    /// Whether the client uses only tokens that are bound to a DPoP key (RFC 9449, section 5.2).
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    dpop_bound_access_tokens: bool,
+}
+
+impl<'a> ClientMetadata<'a> {
+    fn new(settings: &'a OAuthSettings) -> Self {
+        ClientMetadata {
+            client_id: None,
+            client_name: &settings.client_name,
+            client_uri: settings.client_uri.as_deref(),
+            redirect_uris: [&*settings.redirect_uri].into(),
+            grant_types: ["authorization_code", "refresh_token"].into(),
+            response_types: ["code"],
+            token_endpoint_auth_method: AuthMethod::None.name(),
+            application_type: if is_loopback(&settings.redirect_uri) { "native" } else { "web" },
+            dpop_bound_access_tokens: settings.dpop_bound_tokens,
+        }
+    }
+
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use std::println;
 
 use serde_json::{Value, json};
 
@@ -38,6 +37,17 @@ fn registered_document(settings: &OAuthSettings, metadata: &Value) -> Value {
     json(&web.asked[0])
 }
 
+/// Registers at a server that gives this answer.
+fn answered(status: u16, body: &str) -> Result<ClientInformation, Error> {
+    register(&mut Web::new().with_status(REGISTER, status, body), &settings(), &json!({}))
+}
+
+/// Returns the client that needs no registration at a server that takes metadata documents.
+fn known(settings: &OAuthSettings, stored: Option<ClientInformation>) -> Result<ClientInformation, Error> {
+    let metadata = json!({"client_id_metadata_document_supported": true});
+    Web::new().drive(&mut Registration::new(&discovered(&metadata), settings, stored))
+}
+
 /// Registers although an earlier registration is stored. Returns the client and the number of registration requests.
 fn register_again(stored: ClientInformation, settings: &OAuthSettings) -> (Result<ClientInformation, Error>, usize) {
     let mut web = Web::new().with_status(REGISTER, 201, r#"{"client_id":"new"}"#);
@@ -51,7 +61,6 @@ fn stored() -> ClientInformation {
 
 fn failure(result: Result<ClientInformation, Error>) -> (ErrorKind, String) {
     let error = result.unwrap_err();
-    println!("{error}");
     assert_eq!(error.step(), Step::Registration);
     (error.kind(), error.to_string())
 }
@@ -63,20 +72,19 @@ fn r1_the_client_of_the_settings_comes_first() {
         .client_secret(Secret::new("s"))
         .client_issuer(ISSUER)
         .client_metadata_url(DOCUMENT);
-    let mut web = Web::new();
-    let client = register(&mut web, &settings, &json!({"client_id_metadata_document_supported": true})).unwrap();
+    let client = known(&settings, None).unwrap();
     assert_eq!((client.source, &*client.client_id, &*client.issuer), (ClientSource::PreRegistered, "mine", ISSUER));
     assert_eq!(client.client_secret, Some(Secret::new("s")), "r6");
-    assert!(web.asked.is_empty());
 }
 
 #[test]
-fn r2_the_metadata_document_comes_before_registration() {
-    let mut web = Web::new();
-    let settings = settings().client_metadata_url(DOCUMENT);
-    let client = register(&mut web, &settings, &json!({"client_id_metadata_document_supported": true})).unwrap();
-    assert_eq!((client.source, &*client.client_id), (ClientSource::MetadataDocument, DOCUMENT));
-    assert!(web.asked.is_empty());
+fn r2_r12_the_metadata_document_comes_before_registration_and_is_valid_at_every_authorization_server() {
+    let old = ClientInformation::new(ClientSource::MetadataDocument, DOCUMENT, "https://old.example", REDIRECT, NOW);
+    for stored in [None, Some(old)] {
+        let client = known(&settings().client_metadata_url(DOCUMENT), stored).unwrap();
+        let found = (client.source, &*client.client_id, &*client.issuer);
+        assert_eq!(found, (ClientSource::MetadataDocument, DOCUMENT, ISSUER));
+    }
 }
 
 #[test]
@@ -88,7 +96,6 @@ fn r5_without_support_for_metadata_documents_the_client_registers() {
 
 #[test]
 fn r3_the_url_of_a_metadata_document_is_https_with_a_path() {
-    let metadata = json!({"client_id_metadata_document_supported": true});
     for url in [
         "http://127.0.0.1/c",
         "https://app.example",
@@ -98,7 +105,7 @@ fn r3_the_url_of_a_metadata_document_is_https_with_a_path() {
         "c",
     ] {
         let settings = settings().client_metadata_url(url);
-        assert_eq!(failure(register(&mut Web::new(), &settings, &metadata)).0, ErrorKind::Misconfigured, "{url}");
+        assert_eq!(failure(known(&settings, None)).0, ErrorKind::Misconfigured, "{url}");
         assert!(client_metadata_document(&settings, &[REDIRECT]).is_err(), "{url}");
     }
     assert!(client_metadata_document(&settings(), &[]).is_err());
@@ -161,8 +168,7 @@ fn r8_the_application_type_follows_from_the_redirect_uri() {
 #[test]
 fn r9_a_refused_redirect_uri_is_an_error_that_says_what_to_configure() {
     let body = r#"{"error":"invalid_redirect_uri","error_description":"only localhost"}"#;
-    let mut web = Web::new().with_status(REGISTER, 400, body);
-    let (kind, text) = failure(register(&mut web, &settings(), &json!({})));
+    let (kind, text) = failure(answered(400, body));
     assert_eq!(kind, ErrorKind::Refused);
     for part in [REDIRECT, "invalid_redirect_uri", "only localhost", "400", "configure another host"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -193,15 +199,6 @@ fn r11_a_client_of_another_authorization_server_is_an_error() {
 }
 
 #[test]
-fn r12_a_metadata_document_is_valid_at_every_authorization_server() {
-    let settings = settings().client_metadata_url(DOCUMENT);
-    let old = ClientInformation::new(ClientSource::MetadataDocument, DOCUMENT, "https://old.example", REDIRECT, NOW);
-    let metadata = discovered(&json!({"client_id_metadata_document_supported": true}));
-    let client = Web::new().drive(&mut Registration::new(&metadata, &settings, Some(old))).unwrap();
-    assert_eq!((&*client.client_id, &*client.issuer), (DOCUMENT, ISSUER));
-}
-
-#[test]
 fn r13_the_client_asks_for_refresh_tokens() {
     let document = registered_document(&settings(), &json!({"grant_types_supported": ["authorization_code"]}));
     assert_eq!(document["grant_types"], json!(["authorization_code", "refresh_token"]));
@@ -213,8 +210,7 @@ fn r1_without_any_way_the_user_must_supply_a_client_identifier() {
     assert_eq!(kind, ErrorKind::ClientIdRequired);
     assert!(text.contains(ISSUER) && text.contains("client's identifier"), "{text}");
     for status in [401, 403, 404, 405] {
-        let mut web = Web::new().with_status(REGISTER, status, "");
-        assert_eq!(failure(register(&mut web, &settings(), &json!({}))).0, ErrorKind::ClientIdRequired);
+        assert_eq!(failure(answered(status, "")).0, ErrorKind::ClientIdRequired);
     }
 }
 
@@ -238,9 +234,7 @@ fn o10_a_registration_whose_secret_has_expired_is_replaced() {
     assert_eq!(register_again(with_end(NOW.as_secs() + 1), &settings()).1, 0);
     assert_eq!(register_again(with_end(NOW.as_secs()), &settings()).1, 1);
 
-    let mut web =
-        Web::new().with_status(REGISTER, 201, r#"{"client_id":"a","client_secret":"","client_secret_expires_at":0}"#);
-    let client = register(&mut web, &settings(), &json!({})).unwrap();
+    let client = answered(201, r#"{"client_id":"a","client_secret":"","client_secret_expires_at":0}"#).unwrap();
     assert_eq!((client.client_secret, client.client_secret_expires_at), (None, None), "0 means never");
 }
 
@@ -288,11 +282,8 @@ fn r9_a_registration_that_wants_too_much_is_repeated_once_with_less() {
     assert_eq!((&second["grant_types"], second.get("client_uri")), (&json!(["authorization_code"]), None));
 
     let mut web = Web::new().with_status(REGISTER, 400, refusal);
-    let (kind, text) = failure(register(
-        &mut web,
-        &settings,
-        &json!({"grant_types_supported": ["x"], "token_endpoint_auth_methods_supported": ["none"]}),
-    ));
+    let metadata = json!({"grant_types_supported": ["x"], "token_endpoint_auth_methods_supported": ["none"]});
+    let (kind, text) = failure(register(&mut web, &settings, &metadata));
     assert_eq!((kind, web.asked.len()), (ErrorKind::Refused, 2));
     assert!(text.contains("invalid_client_metadata"), "{text}");
     assert_eq!(json(&web.asked[1])["grant_types"], json!(["authorization_code"]));
@@ -354,13 +345,8 @@ fn the_method_of_the_settings_is_registered() {
     let supported = json!(["none", "client_secret_basic", "client_secret_post"]);
     let settings = settings().auth_method(AuthMethod::ClientSecretPost);
     assert_eq!(registered_methods(&supported, &settings, 0), ["client_secret_post"]);
-    let mut web = Web::new();
-    let client = register(
-        &mut web,
-        &settings.client_id("mine").client_secret(Secret::new("s")).client_issuer(ISSUER),
-        &json!({}),
-    )
-    .unwrap();
+    let settings = settings.client_id("mine").client_secret(Secret::new("s")).client_issuer(ISSUER);
+    let client = known(&settings, None).unwrap();
     assert_eq!(client.auth_method, Some(AuthMethod::ClientSecretPost));
 }
 
@@ -377,7 +363,7 @@ fn a_client_authenticates_as_the_server_has_registered_it() {
         (r#"{"client_id":"a","client_secret":"s","token_endpoint_auth_method":"none"}"#, "none"),
         (r#"{"client_id":"a","token_endpoint_auth_method":"client_secret_basic"}"#, "none"),
     ] {
-        let client = register(&mut Web::new().with_status(REGISTER, 201, answer), &settings(), &json!({})).unwrap();
+        let client = answered(201, answer).unwrap();
         assert_eq!(client.authentication(&endpoint, None).unwrap().method().name(), method, "{answer}");
     }
 }
@@ -385,18 +371,12 @@ fn a_client_authenticates_as_the_server_has_registered_it() {
 #[test]
 fn o4_failures_that_may_pass_are_temporary() {
     for status in [429, 500, 503] {
-        let (kind, text) =
-            failure(register(&mut Web::new().with_status(REGISTER, status, ""), &settings(), &json!({})));
+        let (kind, text) = failure(answered(status, ""));
         assert_eq!(kind, ErrorKind::Temporary);
         assert!(text.contains(REGISTER) && text.contains(&status.to_string()), "{text}");
     }
-    assert_eq!(
-        failure(register(&mut Web::new().with_status(REGISTER, 201, "<html>"), &settings(), &json!({}))).0,
-        ErrorKind::Temporary
-    );
-    let large = " ".repeat(Request::MAX_RESPONSE + 1);
-    let result = register(&mut Web::new().with(REGISTER, &large), &settings(), &json!({}));
-    assert!(failure(result).1.contains("larger than 64 KiB"));
+    assert_eq!(failure(answered(201, "<html>")).0, ErrorKind::Temporary);
+    assert!(failure(answered(200, &" ".repeat(Request::MAX_RESPONSE + 1))).1.contains("larger than 64 KiB"));
     let mut web = Web::new().with_failure(REGISTER, FetchError::Failed("timeout".to_string()));
     assert_eq!(failure(register(&mut web, &settings(), &json!({}))).0, ErrorKind::Temporary);
 }
@@ -407,21 +387,21 @@ fn answers_without_a_client_are_errors() {
         (200, "{}", ErrorKind::Misconfigured),
         (200, r#"{"client_id":""}"#, ErrorKind::Misconfigured),
         (200, r#"{"error":"invalid_redirect_uri"}"#, ErrorKind::Refused),
+        (301, "", ErrorKind::Misconfigured),
         (302, "", ErrorKind::Misconfigured),
+        (303, "", ErrorKind::Misconfigured),
+        (307, "", ErrorKind::Misconfigured),
+        (308, "", ErrorKind::Misconfigured),
         (400, r#"{"error":"invalid_software_statement"}"#, ErrorKind::Refused),
         (400, "[", ErrorKind::Refused),
     ] {
-        let mut web = Web::new().with_status(REGISTER, status, body);
-        assert_eq!(failure(register(&mut web, &settings(), &json!({}))).0, kind, "{status} {body}");
+        assert_eq!(failure(answered(status, body)).0, kind, "{status} {body}");
     }
 }
 
 #[test]
 fn o12_a_registration_with_other_redirect_uris_is_an_error_before_the_user_sees_a_page() {
-    let answer = |uris: Value| {
-        let body = json!({"client_id": "c", "redirect_uris": uris}).to_string();
-        register(&mut Web::new().with_status(REGISTER, 201, &body), &settings(), &json!({}))
-    };
+    let answer = |uris: Value| answered(201, &json!({"client_id": "c", "redirect_uris": uris}).to_string());
     for uris in [
         json!([REDIRECT]),
         json!(["https://other.example", REDIRECT]),

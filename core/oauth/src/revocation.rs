@@ -3,8 +3,8 @@
 use alloc::string::String;
 use core::mem;
 
-use crate::client_request::ClientRequest;
 use crate::encoding::Form;
+use crate::token_request::ClientRequest;
 use crate::token_response;
 use crate::{
     Action, ClientAuthentication, Entropy, Error, Flow, Input, Response, Secret, Step, StoredToken, TokenEndpoint,
@@ -18,20 +18,10 @@ use crate::{
 #[derive(Debug)]
 pub struct Revocation {
     request: ClientRequest,
-    target: Target,
-}
-
-/// The token whose revocation was requested last.
-#[derive(Debug)]
-enum Target {
-    /// The refresh token. The revocation of `access_token` follows.
-    RefreshToken { access_token: Secret },
-    /// The access token, after the refresh token was revoked.
-    RestOfLogin,
-    /// The access token of a login without a refresh token.
-    AccessToken,
-    /// The flow has ended.
-    None,
+    /// The access token to revoke after the refresh token. `None` while and after the access token is revoked.
+    access_token: Option<Secret>,
+    /// Whether the refresh token was revoked and the flow has not ended. An error then concerns the access token alone.
+    has_revoked_refresh_token: bool,
 }
 
 /// The tokens of a login that the authorization server has revoked, as [`Revocation`] reports.
@@ -50,36 +40,30 @@ impl Revocation {
     /// the client that requested it.
     pub fn new(url: impl Into<String>, token: &StoredToken, client: ClientAuthentication, entropy: Entropy) -> Self {
         let endpoint = TokenEndpoint::new(token.endpoint.issuer.clone(), url);
-        let form = match &token.refresh_token {
-            Some(refresh_token) => form(refresh_token, "refresh_token"),
-            None => form(&token.access_token, "access_token"),
+        let (form, access_token) = match &token.refresh_token {
+            Some(refresh_token) => (form(refresh_token, "refresh_token"), Some(token.access_token.clone())),
+            None => (form(&token.access_token, "access_token"), None),
         };
         let secrets = token.refresh_token.iter().chain([&token.access_token]).cloned().collect();
         let request = ClientRequest::new(Step::Revocation, endpoint, client, form, secrets, entropy);
-        let target = match token.refresh_token {
-            Some(_) => Target::RefreshToken { access_token: token.access_token.clone() },
-            None => Target::AccessToken,
-        };
-        Revocation { request, target }
+        Revocation { request, access_token, has_revoked_refresh_token: false }
     }
 
     fn next(&mut self, result: Result<Action<Response>, Error>, now: UnixTime) -> Result<Action<RevokedTokens>, Error> {
         let result = result.and_then(|action| action.and_then(|response| self.receive(&response, now)));
         match result {
-            Err(error) => match mem::replace(&mut self.target, Target::None) {
-                Target::RestOfLogin => Ok(Action::Done(RevokedTokens::RefreshTokenOnly(error))),
-                _ => Err(error),
-            },
+            Err(error) if mem::take(&mut self.has_revoked_refresh_token) => {
+                Ok(Action::Done(RevokedTokens::RefreshTokenOnly(error)))
+            }
             result => result,
         }
     }
 
     fn receive(&mut self, response: &Response, now: UnixTime) -> Result<Action<RevokedTokens>, Error> {
         self.check(response)?;
-        let Target::RefreshToken { access_token } = mem::replace(&mut self.target, Target::None) else {
-            return Ok(Action::Done(RevokedTokens::All));
-        };
-        self.target = Target::RestOfLogin;
+        let access_token = self.access_token.take();
+        self.has_revoked_refresh_token = access_token.is_some();
+        let Some(access_token) = access_token else { return Ok(Action::Done(RevokedTokens::All)) };
         self.request.reset(form(&access_token, "access_token"));
         self.request.start(now)?.and_then(|response| self.receive(&response, now))
     }

@@ -97,19 +97,6 @@ fn t2_secrets_are_in_the_body_and_never_in_the_url_or_in_debug_output() {
 }
 
 #[test]
-fn an_assertion_of_the_client_is_signed_for_the_issuer() {
-    let client = ClientAuthentication::private_key_jwt("c", ClientKey::new(SigningAlgorithm::Es256));
-    let flow = TokenRequest::new(endpoint(), client, &Grant::ClientCredentials, entropy());
-    let (result, requests) = sent(flow, vec![response(200, TOKEN)]);
-    result.unwrap();
-    let form = parameters(&requests[0]);
-    let (_, claims, signature) = read(&form["client_assertion"]);
-    assert_eq!((&claims["aud"], &claims["sub"], &claims["iss"]), (&json!(ISSUER), &json!("c"), &json!("c")));
-    assert_eq!(signature, [1; 64], "signed with the client's key");
-    assert!(!form.contains_key("client_id") && header(&requests[0], "dpop").is_none());
-}
-
-#[test]
 fn dp3_a_token_request_contains_a_proof() {
     for grant in [Grant::ClientCredentials, Grant::RefreshToken(secret("r"))] {
         let (result, requests) = sent(request(&grant).dpop(Some(dpop())), vec![response(200, BOUND)]);

@@ -1,6 +1,6 @@
 //! [`Access`]: the access token for one server, shared by all connections to that server.
 
-mod decision;
+mod refusals;
 #[cfg(test)]
 mod tests;
 
@@ -10,12 +10,9 @@ use core::time::Duration;
 
 use crate::token_response::{ProofRefusal, can_be_sent};
 use crate::url::covers;
-use crate::{
-    BearerChallenge, Dpop, Entropy, Error, ErrorKind, Proof, Secret, Step, StepUpLimit, StoredToken, TokenType,
-    UnixTime,
-};
+use crate::{BearerChallenge, Dpop, Entropy, Error, ErrorKind, Proof, Secret, Step, StoredToken, TokenType, UnixTime};
 
-pub use decision::{Decision, Refusal};
+pub use refusals::{Decision, Refusal, StepUpLimit};
 
 /// Delay between a failed renewal and the next one. A `Retry-After` header of the server overrides it.
 const RETRY_DELAY: Duration = Duration::from_secs(10);

@@ -1,24 +1,28 @@
 //! [`Discovery`]: finds the authorization server of an MCP server (basic/authorization/authorization-server-discovery).
 
-mod resource;
-mod search;
-mod server;
+mod metadata;
 #[cfg(test)]
 mod tests;
 
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::{self, Vec};
+use core::mem;
 
+use mcpwire_text::url::same_origin;
 use serde::{Deserialize, Serialize};
 
-pub use resource::ProtectedResourceMetadata;
-pub use server::AuthorizationServerMetadata;
+pub use metadata::{AuthorizationServerMetadata, ProtectedResourceMetadata};
+
+use metadata::{is_issuer, read_resource, read_server, resource_places, server_places};
 
 use crate::error::quoted;
+use crate::token_response::fetch_failed;
 use crate::url::{canonical_resource, is_secure, origin};
-use crate::{Action, BearerChallenge, Error, ErrorKind, Flow, Input, OAuthSettings, Step, UnixTime};
-use search::Search;
-use server::IssuerCheck;
+use crate::{
+    Action, BearerChallenge, Error, ErrorKind, FetchError, Flow, Input, OAuthSettings, Request, Response, Step,
+    UnixTime,
+};
 
 /// Maximum number of authorization servers that are tried for one MCP server. Further ones in its metadata are ignored.
 const MAX_SERVERS: usize = 8;
@@ -57,8 +61,7 @@ impl Discovered {
 #[derive(Debug)]
 pub struct Discovery {
     server_url: String,
-    lenient_issuer: bool,
-    accepts_parent: bool,
+    settings: OAuthSettings,
     preferred_issuer: Option<String>,
     challenged: Option<String>,
     state: State,
@@ -91,8 +94,7 @@ impl Discovery {
     pub fn new(server_url: &str, challenge: Option<&BearerChallenge>, settings: &OAuthSettings) -> Self {
         Discovery {
             server_url: server_url.to_string(),
-            lenient_issuer: settings.lenient_issuer,
-            accepts_parent: settings.accept_parent_resource,
+            settings: settings.clone(),
             preferred_issuer: settings.client_issuer.clone(),
             challenged: challenge.and_then(|challenge| challenge.resource_metadata.clone()),
             state: State::New,
@@ -139,11 +141,11 @@ impl Discovery {
                 let metadata = AuthorizationServerMetadata::assumed(&search.issuer);
                 return Ok(Action::Done(self.discovered(search.resource, metadata)));
             };
-            if server::is_issuer(&issuer, &self.server_url) {
-                search.search.extend(server::places(&issuer));
+            if is_issuer(&issuer, &self.server_url) {
+                search.search.extend(server_places(&issuer));
             } else {
                 let issuer = quoted(&issuer);
-                let reason = alloc::format!("the issuer `{issuer}` is not an https URL without query and fragment");
+                let reason = format!("the issuer `{issuer}` is not an https URL without query and fragment");
                 search.search.failed(Error::new(ErrorKind::Untrusted, Step::ServerMetadata, reason));
             }
             search.issuer = issuer;
@@ -176,7 +178,7 @@ impl Flow for Discovery {
                 .at(&self.server_url)
                 .with_advice("use the https URL of the server; http is accepted only for servers on this machine"));
         }
-        let places = resource::places(&self.server_url, self.challenged.as_deref());
+        let places = resource_places(&self.server_url, self.challenged.as_deref());
         let mut search = Search::new(Step::ResourceMetadata, places);
         let Some(request) = search.next() else { return Err(search.into_error()) };
         self.state = State::Resource(search);
@@ -184,13 +186,13 @@ impl Flow for Discovery {
     }
 
     fn resume(&mut self, input: Input, _now: UnixTime) -> Result<Action<Discovered>, Error> {
-        match core::mem::replace(&mut self.state, State::Ended) {
+        match mem::replace(&mut self.state, State::Ended) {
             State::Resource(mut search) => {
                 if let Some((body, url)) = search.receive(input)? {
-                    match resource::read(&body, &url, &self.server_url)? {
+                    match read_resource(&body, &url, &self.server_url)? {
                         Some(found) => match found.check_parent(&url, &self.server_url) {
                             // Another URL may have a metadata document that describes exactly this server.
-                            Err(error) if !self.accepts_parent => search.failed(error),
+                            Err(error) if !self.settings.accept_parent_resource => search.failed(error),
                             _ => return self.resource_found(Some(found)),
                         },
                         None => search.unreadable(&url),
@@ -204,12 +206,8 @@ impl Flow for Discovery {
             }
             State::Server(mut search) => {
                 if let Some((body, url)) = search.search.receive(input)? {
-                    let check = match (self.lenient_issuer, search.is_assumed) {
-                        (true, _) => IssuerCheck::Lenient,
-                        (false, true) => IssuerCheck::GuessedOrigin,
-                        (false, false) => IssuerCheck::Identical,
-                    };
-                    match server::read(&body, &url, &search.issuer, check, &self.server_url) {
+                    let (is_guessed, is_lenient) = (search.is_assumed, self.settings.lenient_issuer);
+                    match read_server(&body, &url, &search.issuer, is_guessed, is_lenient, &self.server_url) {
                         Ok(Some(metadata)) => return Ok(Action::Done(self.discovered(search.resource, metadata))),
                         Ok(None) => search.search.unreadable(&url),
                         Err(error) => search.search.failed(error),
@@ -219,5 +217,95 @@ impl Flow for Discovery {
             }
             State::New | State::Ended => Err(Error::misuse(Step::ResourceMetadata)),
         }
+    }
+}
+
+/// The URLs at which a metadata document may be, and the most important error of the requests so far.
+#[derive(Debug)]
+struct Search {
+    step: Step,
+    asked: String,
+    remaining: vec::IntoIter<String>,
+    /// URLs whose server could not be reached. Further URLs of the same origins are skipped.
+    unreachable: Vec<String>,
+    failure: Option<Error>,
+}
+
+impl Search {
+    fn new(step: Step, places: Vec<String>) -> Self {
+        Search { step, asked: String::new(), remaining: places.into_iter(), unreachable: Vec::new(), failure: None }
+    }
+
+    /// Replaces the URLs that remain to be tried. The errors so far stay.
+    fn extend(&mut self, places: Vec<String>) {
+        self.remaining = places.into_iter();
+    }
+
+    /// Returns the request for the next URL, or `None` if no URL is left. URLs of unreachable origins are skipped.
+    fn next(&mut self) -> Option<Request> {
+        let unreachable = &self.unreachable;
+        self.asked = self.remaining.find(|place| !unreachable.iter().any(|other| same_origin(place, other)))?;
+        Some(Request::get(self.step, &self.asked))
+    }
+
+    /// Handles the result of a request. Returns the document and its URL, or `None` if the request returned no
+    /// document.
+    fn receive(&mut self, input: Input) -> Result<Option<(Vec<u8>, String)>, Error> {
+        let error = |kind, reason: String| Error::new(kind, self.step, reason).at(&self.asked);
+        let failure = match input {
+            Input::Response(mut response) if response.status == 200 && response.body.len() <= Request::MAX_RESPONSE => {
+                return Ok(Some((mem::take(&mut response.body), self.asked.clone())));
+            }
+            Input::Response(Response { status: 200, .. }) | Input::FetchFailed(FetchError::TooLarge) => {
+                error(ErrorKind::Misconfigured, format!("it is larger than {} bytes", Request::MAX_RESPONSE))
+            }
+            Input::Response(response) => {
+                let (kind, reason) = match response.status {
+                    300..400 => (ErrorKind::Misconfigured, "the server redirects, which is not followed"),
+                    429 | 500.. => (ErrorKind::Temporary, "the server cannot answer now"),
+                    _ => (ErrorKind::Misconfigured, "it was not found"),
+                };
+                error(kind, reason.to_string()).with_status(response.status)
+            }
+            Input::FetchFailed(failure) => {
+                self.unreachable.push(self.asked.clone());
+                let is_temporary = matches!(failure, FetchError::Failed(_));
+                let kind = if is_temporary { ErrorKind::Temporary } else { ErrorKind::Untrusted };
+                fetch_failed(failure, self.step, &self.asked).with_kind(kind)
+            }
+            Input::Signature(_) => return Err(Error::misuse(self.step)),
+        };
+        self.failed(failure);
+        Ok(None)
+    }
+
+    /// Records that the response from `url` is not a metadata document.
+    fn unreadable(&mut self, url: &str) {
+        self.failed(Error::new(ErrorKind::Misconfigured, self.step, "the response is not a metadata document").at(url));
+    }
+
+    /// Records an error, and keeps only the most important one. Errors that may be an attack are most important, then
+    /// temporary errors, then all others. Of equally important errors, the first is kept.
+    fn failed(&mut self, error: Error) {
+        let rank = |error: &Error| match error.kind() {
+            ErrorKind::Untrusted => 2,
+            ErrorKind::Temporary => 1,
+            _ => 0,
+        };
+        if self.failure.as_ref().is_none_or(|before| rank(&error) > rank(before)) {
+            self.failure = Some(error);
+        }
+    }
+
+    /// Returns whether the document does not exist: all servers could be asked, and no document was refused as
+    /// untrusted.
+    fn is_all_missing(&self) -> bool {
+        self.failure.as_ref().is_none_or(|failure| failure.kind() == ErrorKind::Misconfigured)
+    }
+
+    /// Returns the most important error of all requests.
+    fn into_error(self) -> Error {
+        self.failure
+            .unwrap_or_else(|| Error::new(ErrorKind::Misconfigured, self.step, "there is no place to ask for it"))
     }
 }

@@ -1,7 +1,6 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use std::println;
 
 use super::*;
 use crate::testing::{NOW, Web};
@@ -31,6 +30,11 @@ fn settings() -> OAuthSettings {
     OAuthSettings::new("Test", "http://127.0.0.1:1/callback")
 }
 
+/// The MCP server, which names the authorization server.
+fn named() -> Web {
+    Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER]))
+}
+
 fn discover(web: &mut Web) -> Result<Discovered, Error> {
     web.drive(&mut Discovery::new(SERVER, None, &settings()))
 }
@@ -42,13 +46,12 @@ fn challenge(metadata: &str) -> BearerChallenge {
 /// Returns the kind and the text of the error that the flow must fail with.
 fn failure(result: Result<Discovered, Error>) -> (ErrorKind, String) {
     let error = result.unwrap_err();
-    println!("{error}");
     (error.kind(), error.to_string())
 }
 
 #[test]
 fn a3_the_authorization_server_is_found_by_the_metadata_of_the_server() {
-    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with(OAUTH, &server(ISSUER));
+    let mut web = named().with(OAUTH, &server(ISSUER));
     let found = discover(&mut web).unwrap();
     assert_eq!((&*found.resource, &*found.metadata.issuer), (SERVER, ISSUER));
     assert_eq!(found.metadata.token_endpoint, "https://as.example/token");
@@ -58,62 +61,51 @@ fn a3_the_authorization_server_is_found_by_the_metadata_of_the_server() {
 }
 
 #[test]
-fn a6_the_url_of_the_challenge_is_asked_first() {
-    let url = "https://other.example/metadata";
-    let challenge = challenge(url);
-    let mut flow = Discovery::new(SERVER, Some(&challenge), &settings());
-    let mut web = Web::new().with(url, &resource(SERVER, &[ISSUER])).with(OAUTH, &server(ISSUER));
-    web.drive(&mut flow).unwrap();
-    assert_eq!(web.asked_urls(), [url, OAUTH]);
-}
-
-#[test]
-fn a6_the_path_of_the_server_is_asked_before_the_root() {
-    let mut web = Web::new().with(AT_ROOT, &resource("https://mcp.example", &[ISSUER])).with(OAUTH, &server(ISSUER));
-    assert_eq!(discover(&mut web).unwrap().resource, "https://mcp.example");
-    assert_eq!(web.asked_urls(), [AT_PATH, AT_ROOT, OAUTH]);
+fn a6_a7_a8_metadata_is_asked_for_at_its_places_in_turn() {
+    let elsewhere = "https://other.example/metadata";
+    let tenant = "https://as.example/tenant1";
+    let [first, second, below] = [
+        "https://as.example/.well-known/oauth-authorization-server/tenant1",
+        "https://as.example/.well-known/openid-configuration/tenant1",
+        "https://as.example/tenant1/.well-known/openid-configuration",
+    ];
+    let at_root = Web::new().with(AT_ROOT, &resource("https://mcp.example", &[ISSUER])).with(OAUTH, &server(ISSUER));
+    let challenged = Web::new().with(elsewhere, &resource(SERVER, &[ISSUER])).with(OAUTH, &server(ISSUER));
+    let of_tenant = Web::new().with(AT_PATH, &resource(SERVER, &[tenant])).with(below, &server(tenant));
+    let good = || named().with(OAUTH, &server(ISSUER));
+    for (name, challenge_url, mut web, asked) in [
+        ("a6: the URL of the challenge is first", Some(elsewhere), challenged, &[elsewhere, OAUTH][..]),
+        ("a6: the path of the server is before the root", None, at_root, &[AT_PATH, AT_ROOT, OAUTH]),
+        ("a6: a URL without TLS is skipped", Some("http://mcp.example/metadata"), good(), &[AT_PATH, OAUTH]),
+        ("a6: a URL of this machine is skipped", Some("http://127.0.0.1:80/x"), good(), &[AT_PATH, OAUTH]),
+        ("a6: a file is skipped", Some("file:///etc/passwd"), good(), &[AT_PATH, OAUTH]),
+        ("a6: a URL with a user is skipped", Some("https://user@evil/"), good(), &[AT_PATH, OAUTH]),
+        ("a7: an issuer with a path has three places", None, of_tenant, &[AT_PATH, first, second, below]),
+        (
+            "a8: an issuer without a path has two",
+            None,
+            named().with(OPENID, &server(ISSUER)),
+            &[AT_PATH, OAUTH, OPENID],
+        ),
+    ] {
+        let challenge = challenge_url.map(challenge);
+        web.drive(&mut Discovery::new(SERVER, challenge.as_ref(), &settings())).expect(name);
+        assert_eq!(web.asked_urls(), asked, "{name}");
+    }
 }
 
 #[test]
 fn a6_a_slash_at_the_end_of_the_path_is_kept_first() {
-    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with(OAUTH, &server(ISSUER));
+    let mut web = named().with(OAUTH, &server(ISSUER));
     web.drive(&mut Discovery::new("https://mcp.example/mcp/?key=1#f", None, &settings())).unwrap();
     let query = format!("{AT_PATH}?key=1");
     assert_eq!(web.asked_urls()[..3], [&*format!("{AT_PATH}/?key=1"), &query, AT_ROOT]);
 }
 
 #[test]
-fn a6_a_challenged_url_that_must_not_be_asked_is_skipped() {
-    for url in ["http://mcp.example/metadata", "http://127.0.0.1:80/x", "file:///etc/passwd", "https://user@evil/"] {
-        let challenge = challenge(url);
-        let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with(OAUTH, &server(ISSUER));
-        web.drive(&mut Discovery::new(SERVER, Some(&challenge), &settings())).unwrap();
-        assert_eq!(web.asked_urls(), [AT_PATH, OAUTH], "{url}");
-    }
-}
-
-#[test]
-fn a7_an_issuer_with_a_path_is_asked_at_three_places() {
-    let issuer = "https://as.example/tenant1";
-    let below = "https://as.example/tenant1/.well-known/openid-configuration";
-    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[issuer])).with(below, &server(issuer));
-    assert_eq!(discover(&mut web).unwrap().metadata.issuer, issuer);
-    let oauth = "https://as.example/.well-known/oauth-authorization-server/tenant1";
-    let openid = "https://as.example/.well-known/openid-configuration/tenant1";
-    assert_eq!(web.asked_urls(), [AT_PATH, oauth, openid, below]);
-}
-
-#[test]
-fn a8_an_issuer_without_a_path_is_asked_at_two_places() {
-    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with(OPENID, &server(ISSUER));
-    discover(&mut web).unwrap();
-    assert_eq!(web.asked_urls(), [AT_PATH, OAUTH, OPENID]);
-}
-
-#[test]
 fn a9_metadata_of_another_issuer_is_refused() {
     for other in ["https://honest.example", "https://as.example/", "https://AS.example", "https://as.example:443"] {
-        let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with(OAUTH, &server(other));
+        let mut web = named().with(OAUTH, &server(other));
         let (kind, text) = failure(discover(&mut web));
         assert_eq!(kind, ErrorKind::Untrusted);
         assert!(text.contains(other) && text.contains(ISSUER), "{text}");
@@ -124,10 +116,7 @@ fn a9_metadata_of_another_issuer_is_refused() {
 #[test]
 fn a9_refused_metadata_is_reported_before_other_failures() {
     for status in [404, 503] {
-        let mut web = Web::new()
-            .with(AT_PATH, &resource(SERVER, &[ISSUER]))
-            .with_status(OAUTH, status, "")
-            .with(OPENID, &server("https://other.example"));
+        let mut web = named().with_status(OAUTH, status, "").with(OPENID, &server("https://other.example"));
         assert_eq!(failure(discover(&mut web)).0, ErrorKind::Untrusted);
     }
 }
@@ -136,7 +125,7 @@ fn a9_refused_metadata_is_reported_before_other_failures() {
 fn a9_a_setting_accepts_a_missing_issuer_and_a_slash() {
     let lenient = settings().lenient_issuer(true);
     for (other, accepted) in [("https://as.example/", true), ("", true), ("https://as.example/x", false)] {
-        let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with(OAUTH, &server(other));
+        let mut web = named().with(OAUTH, &server(other));
         let found = web.drive(&mut Discovery::new(SERVER, None, &lenient));
         assert_eq!(found.is_ok(), accepted, "{other}");
         if let Ok(found) = found {
@@ -201,10 +190,19 @@ fn a12_metadata_of_another_resource_ends_the_flow() {
 #[test]
 fn z4_endpoints_that_are_not_https_are_refused() {
     for endpoint in ["token_endpoint", "authorization_endpoint"] {
-        for url in ["http://as.example/x", "javascript:alert(1)", "http://127.0.0.1/x", "/token"] {
+        for url in [
+            "http://as.example/x",
+            "javascript:alert(1)",
+            "http://127.0.0.1/x",
+            "/token",
+            "ftp://as.example/x",
+            "https://user:password@as.example/x",
+            "//as.example/x",
+            "x",
+        ] {
             let mut document: serde_json::Value = serde_json::from_str(&server(ISSUER)).unwrap();
             document[endpoint] = url.into();
-            let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with(OAUTH, &document.to_string());
+            let mut web = named().with(OAUTH, &document.to_string());
             let (kind, text) = failure(discover(&mut web));
             assert_eq!(kind, ErrorKind::Untrusted);
             assert!(text.contains(url), "{text}");
@@ -218,7 +216,7 @@ fn z4_insecure_endpoints_that_a_login_does_not_need_are_left_out() {
     document["registration_endpoint"] = "http://as.example/register".into();
     document["revocation_endpoint"] = "https://as.example/revoke".into();
     document["device_authorization_endpoint"] = "data:,x".into();
-    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with(OAUTH, &document.to_string());
+    let mut web = named().with(OAUTH, &document.to_string());
     let found = discover(&mut web).unwrap().metadata;
     assert_eq!((found.registration_endpoint, found.device_authorization_endpoint), (None, None));
     assert_eq!(found.revocation_endpoint.as_deref(), Some("https://as.example/revoke"));
@@ -243,22 +241,26 @@ fn b2_a_server_must_be_https_unless_it_is_on_this_machine() {
 
 #[test]
 fn b2_a_remote_server_cannot_name_an_authorization_server_on_this_machine() {
-    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &["http://localhost:4000", "https://as.example?x=1"]));
-    let (kind, text) = failure(discover(&mut web));
-    assert_eq!(kind, ErrorKind::Untrusted);
-    assert!(text.contains("localhost:4000"), "{text}");
-    assert_eq!(web.asked_urls(), [AT_PATH]);
+    for issuer in ["http://localhost:4000", "http://127.0.0.1:9000", "https://as.example?x=1", "https://as.example#x"] {
+        let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[issuer]));
+        let (kind, text) = failure(discover(&mut web));
+        assert_eq!(kind, ErrorKind::Untrusted);
+        assert!(text.contains(issuer), "{text}");
+        assert_eq!(web.asked_urls(), [AT_PATH]);
+    }
 }
 
 #[test]
 fn b4_redirects_are_not_followed() {
-    let mut web = Web::new().with_status(AT_PATH, 302, "").with(AT_ROOT, &resource(SERVER, &[ISSUER]));
-    let web_of_server = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with_status(OAUTH, 301, "");
-    failure(discover(&mut web));
-    assert_eq!(web.asked_urls(), [AT_PATH, AT_ROOT, OAUTH, OPENID]);
-    let (kind, text) = failure(discover(&mut { web_of_server }));
-    assert_eq!(kind, ErrorKind::Misconfigured);
-    assert!(text.contains("redirects") && text.contains("301"), "{text}");
+    for status in [301, 302, 303, 307, 308] {
+        let mut web = Web::new().with_status(AT_PATH, status, "").with(AT_ROOT, &resource(SERVER, &[ISSUER]));
+        failure(discover(&mut web));
+        assert_eq!(web.asked_urls(), [AT_PATH, AT_ROOT, OAUTH, OPENID]);
+        let mut web = named().with_status(OAUTH, status, "");
+        let (kind, text) = failure(discover(&mut web));
+        assert_eq!(kind, ErrorKind::Misconfigured);
+        assert!(text.contains("redirects") && text.contains(&status.to_string()), "{text}");
+    }
 }
 
 #[test]
@@ -272,7 +274,7 @@ fn b7_addresses_of_servers_are_safe_to_display() {
 #[test]
 fn b1_an_address_that_the_program_refused_is_an_error_that_says_so() {
     let refused = FetchError::Refused("10.0.0.1 is a private address".to_string());
-    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with_failure(OAUTH, refused);
+    let mut web = named().with_failure(OAUTH, refused);
     let (kind, text) = failure(discover(&mut web));
     assert_eq!(kind, ErrorKind::Untrusted);
     assert!(text.contains("10.0.0.1 is a private address"), "{text}");
@@ -313,7 +315,7 @@ fn l2_metadata_without_authorization_servers_means_the_server_itself() {
 
 #[test]
 fn l2_a_named_authorization_server_must_have_metadata() {
-    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER]));
+    let mut web = named();
     let (kind, text) = failure(discover(&mut web));
     assert_eq!(kind, ErrorKind::Misconfigured);
     assert!(text.contains("not found") && text.contains("404"), "{text}");
@@ -365,7 +367,7 @@ fn o4_pages_that_are_no_metadata_are_passed_over() {
 #[test]
 fn a_document_without_a_token_endpoint_is_an_error() {
     let page = format!(r#"{{"issuer":"{ISSUER}"}}"#);
-    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with(OAUTH, &page);
+    let mut web = named().with(OAUTH, &page);
     let (kind, text) = failure(discover(&mut web));
     assert_eq!(kind, ErrorKind::Misconfigured);
     assert!(text.contains("token endpoint"), "{text}");
@@ -378,7 +380,7 @@ fn what_was_found_is_stored_and_read_again() {
         "client_id_metadata_document_supported":true,"authorization_response_iss_parameter_supported":true,
         "grant_types_supported":["authorization_code"],"code_challenge_methods_supported":["S256"]}}"#
     );
-    let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER])).with(OAUTH, &document);
+    let mut web = named().with(OAUTH, &document);
     let found = discover(&mut web).unwrap();
     let stored = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<Discovered>(&stored).unwrap(), found);

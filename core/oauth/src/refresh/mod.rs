@@ -1,8 +1,6 @@
 //! [`Refresh`]: renews a token that several tasks and processes share, without losing the token.
 
 #[cfg(test)]
-mod races;
-#[cfg(test)]
 mod tests;
 
 use alloc::boxed::Box;

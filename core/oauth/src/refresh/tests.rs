@@ -4,77 +4,152 @@ use crate::testing::{
     NOW, RESOURCE, bound, dpop, entropy, header, map, parameters, public_client, response, signature, stored,
     with_nonce,
 };
-use crate::{ClientKey, FetchError, PublicKey, Secret, SigningAlgorithm};
+use crate::{ClientKey, FetchError, PublicKey, Response, Secret, SigningAlgorithm};
 use alloc::string::ToString;
 use alloc::{format, vec};
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 const ISSUED: &str = r#"{"access_token":"new","token_type":"Bearer","expires_in":3600,"refresh_token":"refresh-new"}"#;
 
-/// A store with one token and scripted responses. It logs all actions of the transaction.
+/// A store with one token and a lock, and an authorization server. It logs all actions of the transactions.
+#[derive(Default)]
 struct World {
     stored: Option<StoredToken>,
     store_fails: bool,
     load_fails: bool,
-    responses: Vec<Input>,
+    /// The responses of the authorization server, in order. `None`: it issues a new refresh token at each refresh, and
+    /// revokes all tokens if an old refresh token is sent again.
+    responses: Option<vec::IntoIter<Input>>,
+    /// The number of the refresh token that a server without `responses` accepts. `None` if it has revoked the tokens.
+    valid: Option<u64>,
     log: Vec<&'static str>,
     requests: Vec<Request>,
     /// The token that another process writes while the refresh request is in flight. `None` if no process writes one.
     written_meanwhile: Option<StoredToken>,
+    /// Whether locks do not exclude other engines, as in a file system without working locks.
+    ignores_locks: bool,
+    lock_is_taken: bool,
 }
 
 impl World {
     fn new(responses: Vec<Input>) -> Self {
-        World {
-            stored: Some(stored(1)),
-            store_fails: false,
-            load_fails: false,
-            responses,
-            log: Vec::new(),
-            requests: Vec::new(),
-            written_meanwhile: None,
-        }
+        World { stored: Some(stored(1)), responses: Some(responses.into_iter()), ..World::default() }
     }
 
     fn answering(status: u16, body: &str) -> Self {
         World::new(vec![Input::Response(response(status, body))])
     }
 
-    fn run(&mut self, refresh: &mut Refresh) -> Result<Refreshed, Error> {
-        let mut action = refresh.start();
-        loop {
-            let failed = || RefreshInput::Failed("the disk is full".into());
-            let (name, input) = match action {
-                RefreshAction::Lock => ("lock", RefreshInput::Done),
-                RefreshAction::Load if self.load_fails => ("load", failed()),
-                RefreshAction::Load => ("load", RefreshInput::Loaded(self.stored.clone().map(Box::new))),
-                RefreshAction::Fetch(request) => {
-                    self.requests.push(request);
-                    self.stored = self.written_meanwhile.take().or(self.stored.take());
-                    ("fetch", RefreshInput::Network(self.responses.remove(0)))
-                }
-                RefreshAction::Sign { key, .. } => {
-                    ("sign", RefreshInput::Network(Input::Signature(signature(key).to_vec())))
-                }
-                RefreshAction::Store(_) if self.store_fails => ("store", failed()),
-                RefreshAction::Store(token) => {
-                    self.stored = Some(*token);
-                    ("store", RefreshInput::Done)
-                }
-                RefreshAction::Delete { generation } => {
-                    self.stored.take_if(|token| token.generation == generation);
-                    ("delete", RefreshInput::Done)
-                }
-                RefreshAction::DeleteRegistration => ("delete registration", RefreshInput::Done),
-                RefreshAction::Done(result) => return result.map(|refreshed| *refreshed),
-            };
-            self.log.push(name);
-            action = refresh.resume(input, NOW);
+    fn rotating(ignores_locks: bool) -> Self {
+        World { stored: Some(stored(1)), valid: Some(1), ignores_locks, ..World::default() }
+    }
+
+    fn answer(&mut self, request: &Request) -> Input {
+        if let Some(responses) = &mut self.responses {
+            return responses.next().expect("too many requests");
+        }
+        let sent = parameters(request)["refresh_token"].clone();
+        self.valid = self.valid.filter(|valid| sent == format!("refresh-{valid}")).map(|valid| valid + 1);
+        let Some(next) = self.valid else { return refusal("invalid_grant") };
+        let body = format!(r#"{{"access_token":"access-{next}","refresh_token":"refresh-{next}","expires_in":3600}}"#);
+        Input::Response(response(200, &body))
+    }
+
+    fn can_step(&self, engine: &Engine) -> bool {
+        let waits = engine.next == RefreshAction::Lock && self.lock_is_taken && !self.ignores_locks;
+        engine.result().is_none() && !waits
+    }
+
+    fn step(&mut self, engine: &mut Engine) {
+        let failed = || RefreshInput::Failed("the disk is full".into());
+        let (name, input) = match &engine.next {
+            RefreshAction::Lock => {
+                self.lock_is_taken = true;
+                engine.has_lock = true;
+                ("lock", RefreshInput::Done)
+            }
+            RefreshAction::Load if self.load_fails => ("load", failed()),
+            RefreshAction::Load => ("load", RefreshInput::Loaded(self.stored.clone().map(Box::new))),
+            RefreshAction::Fetch(request) => {
+                self.requests.push(request.clone());
+                self.stored = self.written_meanwhile.take().or(self.stored.take());
+                ("fetch", RefreshInput::Network(self.answer(request)))
+            }
+            RefreshAction::Sign { key, .. } => {
+                ("sign", RefreshInput::Network(Input::Signature(signature(*key).to_vec())))
+            }
+            RefreshAction::Store(_) if self.store_fails => ("store", failed()),
+            RefreshAction::Store(token) => {
+                self.stored = Some((**token).clone());
+                ("store", RefreshInput::Done)
+            }
+            RefreshAction::Delete { generation } => {
+                self.stored.take_if(|token| token.generation == *generation);
+                ("delete", RefreshInput::Done)
+            }
+            RefreshAction::DeleteRegistration => ("delete registration", RefreshInput::Done),
+            RefreshAction::Done(_) => panic!("the transaction has ended"),
+        };
+        self.log.push(name);
+        engine.steps += 1;
+        engine.next = engine.refresh.resume(input, NOW);
+        if engine.result().is_some() {
+            self.release(engine);
         }
     }
 
+    /// Releases the lock of an engine, as the operating system does when a process ends.
+    fn release(&mut self, engine: &mut Engine) {
+        if mem::take(&mut engine.has_lock) {
+            self.lock_is_taken = false;
+        }
+    }
+
+    fn run(&mut self, refresh: Refresh) -> Result<Refreshed, Error> {
+        let mut engine = Engine::new(refresh);
+        while self.can_step(&engine) {
+            self.step(&mut engine);
+        }
+        engine.result().expect("it has ended").clone().map(|refreshed| *refreshed)
+    }
+
     fn refresh(&mut self) -> Result<Refreshed, Error> {
-        self.run(&mut refresh())
+        self.run(refresh())
+    }
+
+    /// Runs two engines in the order that `schedule` defines: each bit says which engine performs the next step.
+    fn race(&mut self, schedule: u32) -> [Engine; 2] {
+        let mut engines = [Engine::new(refresh()), Engine::new(refresh())];
+        for turn in 0.. {
+            let first = usize::from(turn < 32 && schedule >> (turn % 32) & 1 == 1);
+            let Some(index) = [first, 1 - first].into_iter().find(|&index| self.can_step(&engines[index])) else {
+                break;
+            };
+            self.step(&mut engines[index]);
+        }
+        engines
+    }
+}
+
+struct Engine {
+    refresh: Refresh,
+    next: RefreshAction,
+    has_lock: bool,
+    steps: u32,
+}
+
+impl Engine {
+    fn new(mut refresh: Refresh) -> Self {
+        let next = refresh.start();
+        Engine { refresh, next, has_lock: false, steps: 0 }
+    }
+
+    fn result(&self) -> Option<&Result<Box<Refreshed>, Error>> {
+        match &self.next {
+            RefreshAction::Done(result) => Some(result),
+            _ => None,
+        }
     }
 }
 
@@ -128,7 +203,7 @@ fn o1_the_old_token_is_put_back_if_the_new_one_cannot_be_written() {
 
     // The next refresh starts from the token that could not be stored, and stores the token after it.
     let mut world = World::answering(200, ISSUED);
-    let next = world.run(&mut Refresh::new(refreshed.token, public_client(), entropy())).unwrap();
+    let next = world.run(Refresh::new(refreshed.token, public_client(), entropy())).unwrap();
     assert_eq!(parameters(&world.requests[0])["refresh_token"], "refresh-new");
     assert_eq!((next.source, world.stored.unwrap().generation), (RefreshSource::Issued, 3));
 }
@@ -138,7 +213,7 @@ fn o1_after_invalid_grant_the_token_of_a_faster_process_is_adopted() {
     for code in ["invalid_grant", "invalid_client"] {
         let mut world = World::new(vec![refusal(code)]);
         world.written_meanwhile = Some(stored(2));
-        let refreshed = world.run(&mut refresh().client_is_dynamic(true)).unwrap();
+        let refreshed = world.run(refresh().client_is_dynamic(true)).unwrap();
         assert_eq!((refreshed.source, world.stored), (RefreshSource::Adopted, Some(stored(2))));
         assert_eq!(world.log, ["lock", "load", "fetch", "load"]);
     }
@@ -168,7 +243,9 @@ fn o3_o4_every_other_failure_leaves_the_token_as_it_is() {
         failures.push(vec![Input::Response(response(status, "<html>invalid_grant</html>"))]);
     }
     failures.push(vec![Input::Response(response(503, r#"{"error":"invalid_grant"}"#))]);
-    failures.push(vec![Input::Response(response(200, "{}"))]);
+    for body in ["{}", r#"{"access_token":"a\r\nHost: evil.example"}"#] {
+        failures.push(vec![Input::Response(response(200, body))]);
+    }
     failures.push(vec![Input::FetchFailed(FetchError::Failed("connection reset".into()))]);
     failures.push(vec![Input::FetchFailed(FetchError::TooLarge)]);
     failures.push(vec![Input::FetchFailed(FetchError::Refused("private address".into()))]);
@@ -216,7 +293,7 @@ fn o7_a_server_that_refuses_the_resource_is_asked_without_it_and_that_is_remembe
 
     let mut next = World::answering(200, ISSUED);
     next.stored = world.stored;
-    next.run(&mut Refresh::new(token, public_client(), entropy())).unwrap();
+    next.run(Refresh::new(token, public_client(), entropy())).unwrap();
     assert!(!parameters(&next.requests[0]).contains_key("resource"));
 }
 
@@ -232,7 +309,7 @@ fn o7_a_second_refusal_without_the_resource_ends_the_refresh() {
 #[test]
 fn o11_a_forgotten_dynamic_client_is_dropped_with_its_token_so_that_the_next_login_registers() {
     let mut world = World::new(vec![Input::Response(response(401, r#"{"error":"invalid_client"}"#))]);
-    let error = world.run(&mut refresh().client_is_dynamic(true)).unwrap_err();
+    let error = world.run(refresh().client_is_dynamic(true)).unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::LoginRequired, Some("invalid_client")));
     assert_eq!(world.log, ["lock", "load", "fetch", "load", "delete registration", "delete"]);
     assert_eq!(world.stored, None, "refresh tokens are bound to their client");
@@ -277,7 +354,7 @@ fn dp3_a_bound_token_is_refreshed_with_a_proof_and_nonces() {
     let token = bound(1);
     world.stored = Some(token.clone());
     let client = ClientAuthentication::private_key_jwt("client-1", ClientKey::new(SigningAlgorithm::Es256));
-    let token = world.run(&mut Refresh::new(token, client, entropy()).dpop(Some(dpop()))).unwrap().token;
+    let token = world.run(Refresh::new(token, client, entropy()).dpop(Some(dpop()))).unwrap().token;
     assert_eq!(world.log, ["lock", "load", "sign", "sign", "fetch", "sign", "sign", "fetch", "store"]);
     assert_eq!(read(header(&world.requests[1], "dpop").unwrap()).1["nonce"], "n");
     assert_eq!(token.dpop_key, Some(dpop().key().thumbprint()));
@@ -285,7 +362,7 @@ fn dp3_a_bound_token_is_refreshed_with_a_proof_and_nonces() {
     let mut world = World::new(vec![]);
     world.stored = Some(bound(1));
     let other = Dpop::new(PublicKey::Ed25519 { x: [0; 32] });
-    let error = world.run(&mut refresh().dpop(Some(other))).unwrap_err();
+    let error = world.run(refresh().dpop(Some(other))).unwrap_err();
     assert!(error.to_string().contains("another key"), "dp8: {error}");
 }
 
@@ -322,7 +399,7 @@ fn a10_a_refresh_follows_an_authorization_server_that_has_moved_but_no_other_one
     let moved = |issuer: &str| {
         let mut world = World::answering(200, ISSUED);
         let endpoint = TokenEndpoint::new(issuer, "https://new.example.com/token");
-        let refreshed = world.run(&mut refresh().moved_to(endpoint)).unwrap();
+        let refreshed = world.run(refresh().moved_to(endpoint)).unwrap();
         assert_eq!(world.stored.as_ref(), Some(&refreshed.token), "the next refresh goes to the same endpoint");
         assert_eq!(refreshed.token.endpoint.url, world.requests[0].url);
         world.requests.remove(0).url
@@ -330,4 +407,77 @@ fn a10_a_refresh_follows_an_authorization_server_that_has_moved_but_no_other_one
     assert_eq!(moved("https://auth.example.com"), "https://new.example.com/token");
     assert_eq!(moved("https://auth.example.com/"), "https://auth.example.com/token");
     assert_eq!(moved("https://evil.example"), "https://auth.example.com/token");
+}
+
+/// All possible orders of the steps of two engines, which have at most ten steps together.
+const SCHEDULES: core::ops::Range<u32> = 0..1 << 10;
+
+#[test]
+fn o1_of_two_processes_one_refreshes_and_the_other_adopts_in_every_order() {
+    let mut seen = BTreeSet::new();
+    for schedule in SCHEDULES {
+        let mut world = World::rotating(false);
+        let engines = world.race(schedule);
+        let tokens = engines.each_ref().map(|engine| &engine.result().unwrap().as_ref().unwrap().token);
+        assert_eq!(tokens[0], tokens[1], "schedule {schedule:b}");
+        assert_eq!(world.stored.as_ref(), Some(tokens[0]));
+        assert_eq!((world.requests.len(), world.valid), (1, Some(2)), "no refresh token is used twice");
+        seen.insert(engines.map(|engine| engine.steps));
+    }
+    assert_eq!(seen.len(), 2, "each of the two has won in some order: {seen:?}");
+}
+
+#[test]
+fn o1_without_a_lock_the_slower_process_never_deletes_the_token_of_the_faster_one() {
+    // The server may still revoke the token. Only a working lock prevents that.
+    let mut outcomes = BTreeSet::new();
+    for schedule in SCHEDULES {
+        let mut world = World::rotating(true);
+        let engines = world.race(schedule);
+        let kinds = engines.each_ref().map(|engine| match engine.result().unwrap() {
+            Ok(refreshed) => format!("{:?}", refreshed.source),
+            Err(error) => format!("{:?}", error.kind()),
+        });
+        assert!(kinds.contains(&"Issued".into()), "{kinds:?}");
+        assert_eq!(world.stored.as_ref().unwrap().generation, 2, "schedule {schedule:b}");
+        outcomes.insert(kinds[usize::from(kinds[0] == "Issued")].clone());
+    }
+    let expected = ["Adopted", "LoginRequired"];
+    assert!(outcomes.iter().map(String::as_str).eq(expected), "{outcomes:?}");
+}
+
+#[test]
+fn o1_a_process_that_ends_in_any_step_does_not_stop_the_others() {
+    for killed_after in 0..=4 {
+        let mut world = World::rotating(false);
+        let mut first = Engine::new(refresh());
+        for _ in 0..killed_after {
+            world.step(&mut first);
+        }
+        let was_answered = world.requests.len() == 1;
+        let was_stored = world.stored.as_ref().unwrap().generation == 2;
+        world.release(&mut first);
+        let mut second = Engine::new(refresh());
+        while world.can_step(&second) {
+            world.step(&mut second);
+        }
+        let result = second.result().unwrap();
+        if was_answered && !was_stored {
+            // The new token was lost with the process. The server revoked all tokens, so the user must log in again.
+            assert_eq!(result.as_ref().unwrap_err().kind(), ErrorKind::LoginRequired);
+        } else {
+            assert_eq!(result.as_ref().unwrap().token.generation, 2, "ended after {killed_after} steps");
+        }
+    }
+}
+
+#[test]
+fn o1_a_hundred_engines_share_one_refresh() {
+    let mut world = World::rotating(false);
+    let mut engines: Vec<Engine> = (0..100).map(|_| Engine::new(refresh())).collect();
+    while let Some(engine) = engines.iter_mut().rev().find(|engine| world.can_step(engine)) {
+        world.step(engine);
+    }
+    assert_eq!(world.requests.len(), 1);
+    assert!(engines.iter().all(|engine| engine.result().unwrap().as_ref().unwrap().token.generation == 2));
 }
