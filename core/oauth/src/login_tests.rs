@@ -3,17 +3,12 @@ use alloc::string::ToString;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{NOW, Web, issued, parameters};
+use crate::testing::{NOW, REDIRECT, Web, failure, issued, parameters, settings};
 use crate::{AuthMethod, ClientSource, Discovery, ProtectedResourceMetadata, Request, SigningAlgorithm, StepUpLimit};
 
 const SERVER: &str = "https://mcp.example/mcp";
 const ISSUER: &str = "https://as.example";
-const REDIRECT: &str = "http://127.0.0.1:3000/callback";
 const ISS: &str = "iss=https%3A%2F%2Fas.example";
-
-fn settings() -> OAuthSettings {
-    OAuthSettings::new("Test", REDIRECT)
-}
 
 /// Simulates an MCP server and its authorization server, to whose metadata the members of `metadata` are added.
 fn web(metadata: &Value) -> Web {
@@ -318,12 +313,6 @@ fn read(attempt: &LoginAttempt, query: &str) -> Result<Secret, Error> {
 
 fn code() -> Secret {
     Secret::new("c0de")
-}
-
-/// Returns the kind and the text of the error that the login must fail with.
-fn failure(result: Result<Secret, Error>) -> (ErrorKind, String) {
-    let error = result.unwrap_err();
-    (error.kind(), error.to_string())
 }
 
 #[test]

@@ -4,17 +4,12 @@ use alloc::vec::Vec;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::testing::{NOW, Web, json};
+use crate::testing::{NOW, REDIRECT, Web, json, settings};
 use crate::{FetchError, client_metadata_document};
 
 const ISSUER: &str = "https://as.example";
 const REGISTER: &str = "https://as.example/register";
-const REDIRECT: &str = "http://127.0.0.1:3000/callback";
 const DOCUMENT: &str = "https://app.example/client.json";
-
-fn settings() -> OAuthSettings {
-    OAuthSettings::new("Test", REDIRECT)
-}
 
 fn discovered(metadata: &Value) -> Discovered {
     let mut all =
@@ -60,9 +55,8 @@ fn stored() -> ClientInformation {
 }
 
 fn failure(result: Result<ClientInformation, Error>) -> (ErrorKind, String) {
-    let error = result.unwrap_err();
-    assert_eq!(error.step(), Step::Registration);
-    (error.kind(), error.to_string())
+    assert_eq!(result.as_ref().unwrap_err().step(), Step::Registration);
+    crate::testing::failure(result)
 }
 
 #[test]

@@ -332,43 +332,30 @@ mod tests {
         assert_eq!(settings.fingerprint(), "bd9546f39a0f25c3da33d69baf0d4ea739e6021704d2ca358daf58f295ceb9f5");
     }
 
-    const OTHER: &str = "https://other.example";
-
-    fn check(settings: &OAuthSettings, has_secret: bool, used_before: Option<&str>) -> Result<(), ErrorKind> {
-        settings.check_client_issuer("mine", has_secret, used_before, ISSUER).map_err(|error| error.kind())
-    }
-
     #[test]
-    fn a_secret_goes_only_to_the_configured_issuer_or_to_the_one_of_an_earlier_use() {
-        let none = OAuthSettings::new("name", "");
-        assert_eq!(check(&none, true, None), Err(ErrorKind::ClientIssuerRequired));
-        assert_eq!(check(&none, true, Some(ISSUER)), Ok(()));
-        assert_eq!(check(&none, true, Some(OTHER)), Err(ErrorKind::Misconfigured));
-        let configured = none.clone().client_issuer(ISSUER);
-        assert_eq!(check(&configured, true, None), Ok(()));
-        assert_eq!(check(&configured, true, Some(OTHER)), Ok(()), "the settings say more than an earlier use");
-        assert_eq!(check(&none.client_issuer(OTHER), true, Some(ISSUER)), Err(ErrorKind::Misconfigured));
-    }
-
-    #[test]
-    fn the_first_issuer_is_trusted_only_by_name_and_only_until_another_is_known() {
-        let trusting = OAuthSettings::new("name", "").trust_first_issuer(true);
-        assert_eq!(check(&trusting, true, None), Ok(()));
-        assert_eq!(check(&trusting, true, Some(OTHER)), Err(ErrorKind::Misconfigured));
-    }
-
-    #[test]
-    fn a_client_without_a_secret_is_used_at_one_issuer_too() {
-        let none = OAuthSettings::new("name", "");
-        assert_eq!(check(&none, false, None), Ok(()));
-        assert_eq!(check(&none, false, Some(OTHER)), Err(ErrorKind::Misconfigured));
-    }
-
-    #[test]
-    fn an_issuer_differs_from_its_parts() {
-        let none = OAuthSettings::new("name", "");
-        for other in [&ISSUER[..ISSUER.len() - 1], &format!("{ISSUER}/"), &ISSUER.to_uppercase(), ""] {
-            assert_eq!(check(&none.clone().client_issuer(other), true, None), Err(ErrorKind::Misconfigured), "{other}");
+    fn the_credentials_of_a_client_go_only_to_the_issuer_of_the_settings_or_of_an_earlier_use() {
+        let other = Some("https://other.example");
+        let at = |issuer: &str| settings().client_issuer(issuer);
+        let trusting = settings().trust_first_issuer(true);
+        let (unknown, refused) = (Err(ErrorKind::ClientIssuerRequired), Err(ErrorKind::Misconfigured));
+        for (name, settings, has_secret, used_before, result) in [
+            ("a secret without an issuer", settings(), true, None, unknown),
+            ("the issuer of an earlier use", settings(), true, Some(ISSUER), Ok(())),
+            ("another issuer than that of an earlier use", settings(), true, other, refused),
+            ("the issuer of the settings", at(ISSUER), true, None, Ok(())),
+            ("the settings say more than an earlier use", at(ISSUER), true, other, Ok(())),
+            ("another issuer than that of the settings", at("https://other.example"), true, Some(ISSUER), refused),
+            ("the first issuer, which is trusted by name", trusting.clone(), true, None, Ok(())),
+            ("another issuer than the first, which is trusted", trusting, true, other, refused),
+            ("a client without a secret", settings(), false, None, Ok(())),
+            ("a client without a secret at another issuer", settings(), false, other, refused),
+            ("a part of the issuer", at(&ISSUER[..ISSUER.len() - 1]), true, None, refused),
+            ("an issuer with a slash", at(&format!("{ISSUER}/")), true, None, refused),
+            ("an issuer in capitals", at(&ISSUER.to_uppercase()), true, None, refused),
+            ("an empty issuer", at(""), true, None, refused),
+        ] {
+            let checked = settings.check_client_issuer("mine", has_secret, used_before, ISSUER);
+            assert_eq!(checked.map_err(|error| error.kind()), result, "{name}");
         }
     }
 

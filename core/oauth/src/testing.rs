@@ -7,17 +7,28 @@ use std::collections::BTreeMap;
 
 use crate::encoding;
 use crate::{
-    Action, ClientAuthentication, Dpop, Entropy, Error, FetchError, Flow, Input, KeyUse, PublicKey, Request, Response,
-    Scopes, Secret, Step, StoredToken,
+    Action, ClientAuthentication, Dpop, Entropy, Error, ErrorKind, FetchError, Flow, Input, KeyUse, OAuthSettings,
+    PublicKey, Request, Response, Scopes, Secret, Step, StoredToken, TokenEndpoint, TokenResponse, TokenType, UnixTime,
 };
-
-use crate::{TokenEndpoint, TokenResponse, TokenType, UnixTime};
 
 pub(crate) const ISSUER: &str = "https://auth.example.com";
 pub(crate) const TOKEN_URL: &str = "https://auth.example.com/token";
 pub(crate) const RESOURCE: &str = "https://mcp.example.com/mcp";
 
+/// The redirect URI of [`settings`].
+pub(crate) const REDIRECT: &str = "http://127.0.0.1:3000/callback";
+
 pub(crate) const NOW: UnixTime = UnixTime::from_secs(1_800_000_000);
+
+pub(crate) fn settings() -> OAuthSettings {
+    OAuthSettings::new("Test", REDIRECT)
+}
+
+/// Returns the kind and the text of the error that a flow must fail with.
+pub(crate) fn failure<T: core::fmt::Debug>(result: Result<T, Error>) -> (ErrorKind, String) {
+    let error = result.unwrap_err();
+    (error.kind(), error.to_string())
+}
 
 pub(crate) fn endpoint() -> TokenEndpoint {
     TokenEndpoint::new(ISSUER, TOKEN_URL)

@@ -1,6 +1,7 @@
 //! [`Access`]: the access token for one server, shared by all connections to that server.
 
 mod refusals;
+mod step_up;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +13,8 @@ use crate::token_response::{ProofRefusal, can_be_sent};
 use crate::url::covers;
 use crate::{BearerChallenge, Dpop, Entropy, Error, ErrorKind, Proof, Secret, Step, StoredToken, TokenType, UnixTime};
 
-pub use refusals::{Decision, Refusal, StepUpLimit};
+pub use refusals::{Decision, Refusal};
+pub use step_up::StepUpLimit;
 
 /// Delay between a failed renewal and the next one. A `Retry-After` header of the server overrides it.
 const RETRY_DELAY: Duration = Duration::from_secs(10);

@@ -3,7 +3,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::*;
-use crate::testing::{NOW, Web};
+use crate::testing::{NOW, Web, failure, settings};
 use crate::{FetchError, Request, Response, Scopes};
 
 const SERVER: &str = "https://mcp.example/mcp";
@@ -26,10 +26,6 @@ fn server(issuer: &str) -> String {
     .to_string()
 }
 
-fn settings() -> OAuthSettings {
-    OAuthSettings::new("Test", "http://127.0.0.1:1/callback")
-}
-
 /// The MCP server, which names the authorization server.
 fn named() -> Web {
     Web::new().with(AT_PATH, &resource(SERVER, &[ISSUER]))
@@ -41,12 +37,6 @@ fn discover(web: &mut Web) -> Result<Discovered, Error> {
 
 fn challenge(metadata: &str) -> BearerChallenge {
     BearerChallenge::parse([&*format!("Bearer resource_metadata=\"{metadata}\"")]).unwrap()
-}
-
-/// Returns the kind and the text of the error that the flow must fail with.
-fn failure(result: Result<Discovered, Error>) -> (ErrorKind, String) {
-    let error = result.unwrap_err();
-    (error.kind(), error.to_string())
 }
 
 #[test]
