@@ -91,12 +91,6 @@ struct Versioned<'a, T> {
     content: &'a T,
 }
 
-impl<'a, T> Versioned<'a, T> {
-    fn new(content: &'a T) -> Self {
-        Versioned { version: VERSION, content }
-    }
-}
-
 /// The version of a document that is read. It is a member of the document or of the document's token.
 #[derive(Deserialize)]
 struct Header {
@@ -191,7 +185,7 @@ impl Documents {
     /// Writes the login that waits for the user, and replaces an earlier one. Fails if a later version of this crate has written
     /// the earlier one.
     pub(crate) async fn save_attempt(&self, attempt: &impl Serialize) -> Result<(), StoreFailed> {
-        let document = write(&Versioned::new(attempt))?;
+        let document = write_versioned(attempt)?;
         self.run(move |account| {
             let name = account.attempt_name();
             load(&*account.store, &name)?;
@@ -254,7 +248,7 @@ impl Documents {
             if registrations.clients.is_empty() {
                 return account.store.remove(&name);
             }
-            account.store.save(&name, &write(&Versioned::new(&registrations))?)
+            account.store.save(&name, &write_versioned(&registrations)?)
         })
         .await
     }
@@ -276,7 +270,7 @@ impl Documents {
             }
             let name = account.issuer_name(&binding.client_id);
             let _lock = account.store.lock(&name)?;
-            account.store.save(&name, &write(&Versioned::new(&binding))?)
+            account.store.save(&name, &write_versioned(&binding)?)
         })
         .await
     }
@@ -398,6 +392,11 @@ fn write(document: &impl Serialize) -> Result<Zeroizing<Vec<u8>>, StoreFailed> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(length.0));
     serde_json::to_writer(&mut *bytes, document).map_err(failed)?;
     Ok(bytes)
+}
+
+/// Serializes a document with its version.
+fn write_versioned(content: &impl Serialize) -> Result<Zeroizing<Vec<u8>>, StoreFailed> {
+    write(&Versioned { version: VERSION, content })
 }
 
 /// A writer that only counts its bytes, to find the length of a document.

@@ -1,13 +1,8 @@
 //! Tests of the documents.
 
 use std::future::Future;
-use std::io;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
-use mcpwire_driver::process::{ExitHandle, Pipes};
-use mcpwire_driver::{Streams, TaskFuture, Timer};
+use mcpwire_testkit::VirtualTime;
 use serde_json::{Value, json};
 
 use super::*;
@@ -15,51 +10,18 @@ use crate::store::MemoryStore;
 
 const SERVER: &str = "https://mcp.example.com/mcp";
 const ISSUER: &str = "https://auth.example.com";
-const NOW: u64 = 1_800_000_000;
+const NOW: u64 = VirtualTime::UNIX_START.as_secs();
 
-/// Runs blocking functions at once, so that no future waits.
-struct Inline;
-
-impl Runtime for Inline {
-    fn spawn(&self, _: TaskFuture) {}
-
-    fn spawn_blocking(&self, task: Box<dyn FnOnce() + Send>) {
-        task();
-    }
-
-    fn unix_time(&self) -> Duration {
-        Duration::from_secs(NOW)
-    }
-
-    fn timer(&self) -> Box<dyn Timer> {
-        Box::new(Never)
-    }
-
-    fn pipes(&self, _: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
-/// A timer that never ends: documents have no timeouts.
-struct Never;
-
-impl Timer for Never {
-    fn reset(&mut self, _: Duration) {}
-
-    fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
-        Poll::Pending
-    }
+thread_local! {
+    static TIME: VirtualTime = VirtualTime::new();
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("the documents wait for something"),
-    }
+    TIME.with(|time| time.run(future))
 }
 
 fn documents(store: &MemoryStore, server: &str, account: &str) -> Documents {
-    Documents::new(Arc::new(store.clone()), Arc::new(Inline), server, account)
+    Documents::new(Arc::new(store.clone()), TIME.with(VirtualTime::runtime), server, account)
 }
 
 fn client(issuer: &str, redirect_uri: &str, client_id: &str) -> ClientInformation {

@@ -35,25 +35,24 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod address;
 mod body;
-#[cfg(test)]
-mod tests;
-mod user_agent;
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
+use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use mcpwire_driver::http::{
-    HttpClient, HttpResponse, MAX_REDIRECTS, ResponseFuture, error_chain, is_secret_header, redirect_target,
+    HttpClient, HttpResponse, MAX_REDIRECTS, ResponseFuture, error_chain, is_public_address, is_secret_header,
+    redirect_target,
 };
 use mcpwire_driver::protocol::http::{Exchange, Failure, FailureKind, Verb};
 use reqwest::header::{HeaderName, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Method, Request, Url};
 use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
 
 use crate::body::BodyReader;
 
@@ -82,7 +81,7 @@ impl ReqwestClient {
     /// cannot check the policy, because reqwest does not expose it. If reqwest has followed a redirect, the request fails with
     /// [`FailureKind::Redirect`], but the other origin has already received the headers.
     pub fn without_redirects(client: Client) -> Self {
-        ReqwestClient { has_user_agent: user_agent::is_set(&client), client }
+        ReqwestClient { has_user_agent: has_user_agent(&client), client }
     }
 }
 
@@ -129,7 +128,7 @@ async fn send(client: &Client, exchange: &Exchange, body: Bytes) -> Result<HttpR
         let request = build_request(*verb, &url, headers, body.clone())?;
         let target = request.url().clone();
         if *public_addresses_only {
-            address::check_public(&target).await?;
+            check_public(&target).await?;
         }
         let response = client.execute(request).await.map_err(send_failure)?;
         if *response.url() != target {
@@ -201,9 +200,129 @@ fn not_made(detail: String) -> Failure {
     Failure::new(FailureKind::NotMade, detail)
 }
 
+/// Returns an error if the host of the URL has an address of this machine, of a private network, or in a reserved range.
+///
+/// Accepts a host that cannot be resolved. A proxy may be able to resolve it, or else reqwest reports the error.
+async fn check_public(url: &Url) -> Result<(), Failure> {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+    let addresses = match host.parse::<IpAddr>() {
+        Ok(address) => vec![address],
+        Err(_) => spawn_blocking(move || resolve(&host)).await.unwrap_or_default(),
+    };
+    match addresses.into_iter().find(|address| !is_public_address(*address)) {
+        Some(address) => Err(not_made(format!("{address} is an address of this machine or of a private network"))),
+        None => Ok(()),
+    }
+}
+
+fn resolve(host: &str) -> Vec<IpAddr> {
+    (host, 0).to_socket_addrs().map(|addresses| addresses.map(|address| address.ip()).collect()).unwrap_or_default()
+}
+
+/// The name of the header in the `Debug` output of a reqwest client.
+const USER_AGENT: &[u8] = b"\"user-agent\"";
+
+/// Returns whether the program has built this reqwest client with a user agent.
+///
+/// reqwest has no function for this, but the `Debug` output of a client contains its default headers. The output is searched
+/// while it is written and never stored, because it may contain secrets.
+fn has_user_agent(client: &Client) -> bool {
+    let mut finder = Finder { matched: 0 };
+    let _ = write!(finder, "{client:?}");
+    finder.matched == USER_AGENT.len()
+}
+
+/// A writer that searches the text that is written to it for [`USER_AGENT`].
+struct Finder {
+    /// Number of bytes at the start of [`USER_AGENT`] that the last written bytes match. Remains the length of [`USER_AGENT`] after a match.
+    matched: usize,
+}
+
+impl Write for Finder {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            match USER_AGENT.get(self.matched) {
+                Some(expected) if *expected == byte => self.matched += 1,
+                // A mismatch can only restart the match at the first byte, because this byte (`"`) occurs only at the start and
+                // end of `USER_AGENT`.
+                Some(_) => self.matched = usize::from(byte == USER_AGENT[0]),
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Debug for ReqwestClient {
     /// Omits the `reqwest::Client`, because its default headers may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReqwestClient").finish_non_exhaustive()
+    }
+}
+
+/// Tests of the requests that the client builds. The workspace's `tests` test complete connections.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_headers_of_the_protocol_are_shown() {
+        let headers = [
+            ("Authorization", "Bearer s3cret".to_owned()),
+            ("X-Api-Key", "s3cret".to_owned()),
+            ("Mcp-Session-Id", "s3cret".to_owned()),
+            ("Mcp-Method", "tools/call".to_owned()),
+        ];
+        let request =
+            build_request(Verb::Post, "https://example.com/mcp", &headers, Bytes::from_static(b"{}")).unwrap();
+        let shown = format!("{request:?}");
+        assert!(!shown.contains("s3cret") && shown.contains("tools/call"), "{shown}");
+        assert_eq!(request.headers()["x-api-key"], "s3cret");
+        let mut defaults = reqwest::header::HeaderMap::new();
+        defaults.insert("x-api-key", HeaderValue::from_static("s3cret"));
+        let client = ReqwestClient::from_builder(Client::builder().default_headers(defaults)).unwrap();
+        assert!(!format!("{client:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn invalid_requests_are_not_sent() {
+        let header = |name: &'static str, value: &str| [(name, value.to_owned())];
+        for (url, headers) in
+            [("mcp", header("A", "b")), ("http://x/", header("A b", "c")), ("http://x/", header("A", "s3cret\n"))]
+        {
+            let failure = build_request(Verb::Get, url, &headers, Bytes::new()).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::NotMade);
+            assert!(!failure.to_string().contains("s3cret"), "{failure}");
+        }
+    }
+
+    #[tokio::test]
+    async fn private_addresses_are_refused_for_requests_that_must_go_to_public_ones() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let client = ReqwestClient::from_builder(Client::builder().no_proxy()).unwrap();
+        for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "169.254.169.254"] {
+            let mut request = Exchange::new(Verb::Get, format!("http://{host}:{port}/"));
+            request.public_addresses_only = true;
+            let failure = client.send_shared(Arc::new(request)).await.unwrap_err();
+            assert_eq!(failure.kind, FailureKind::NotMade, "{failure}");
+            assert!(failure.detail.contains("of this machine or of a private network"), "{failure}");
+        }
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err(), "nothing was connected");
+    }
+
+    #[test]
+    fn a_user_agent_of_the_program_is_found() {
+        let has = |builder: ClientBuilder| ReqwestClient::from_builder(builder).unwrap().has_user_agent();
+        assert!(!has(Client::builder()));
+        assert!(has(Client::builder().user_agent("my-app/1.0")));
+        let header = |name: &'static str, value| {
+            let mut headers = reqwest::header::HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            Client::builder().default_headers(headers)
+        };
+        assert!(has(header("user-agent", "my-app/1.0")));
+        assert!(!has(header("x-agent", r#"my "user-agent" is another header"#)));
     }
 }

@@ -24,7 +24,7 @@ impl OAuth {
         discovered: &Discovered,
         request: &LoginRequest,
     ) -> Result<OAuthSettings, LoginError> {
-        let mut settings = self.0.settings.clone();
+        let mut settings = self.0.options.settings.clone();
         if let Some(scopes) = &request.scopes {
             settings = settings.scopes(scopes.clone());
         }
@@ -54,7 +54,7 @@ impl OAuth {
     ) -> Result<(), LoginError> {
         let remembered = self.issuer_of_client(client_id).await?;
         let used_before = remembered.as_deref().or(trusted);
-        Ok(self.0.settings.check_client_issuer(client_id, has_secret, used_before, issuer)?)
+        Ok(self.0.options.settings.check_client_issuer(client_id, has_secret, used_before, issuer)?)
     }
 
     /// Checks that the credentials of the client from an earlier login may be sent to `issuer`. The check matters only for
@@ -71,7 +71,7 @@ impl OAuth {
     /// # Errors
     /// If the issuer cannot be stored. This is ignored if the settings name the issuer, because they name it the next time, too.
     pub(super) async fn remember_issuer(&self, client_id: &str, issuer: &str) -> Result<(), LoginError> {
-        let is_configured = self.0.settings.issuer_of_client().is_some();
+        let is_configured = self.0.options.settings.issuer_of_client().is_some();
         match self.0.documents.save_issuer(client_id, issuer).await {
             Err(error) if !is_configured => Err(error.into()),
             _ => Ok(()),
@@ -85,15 +85,15 @@ impl OAuth {
         grant: &Grant,
         endpoint: &TokenEndpoint,
     ) -> Result<ClientAuthentication, LoginError> {
-        Ok(match (&grant.client, &self.0.grant) {
+        Ok(match (&grant.client, &self.0.options.grant) {
             (Some(client), _) => {
                 self.check_stored_client(client, &endpoint.issuer).await?;
                 let mut client = client.clone();
                 // The authentication method in the settings may have changed since the login.
                 if client.source != ClientSource::Registered {
-                    client.auth_method = self.0.settings.auth_method_of_client().or(client.auth_method);
+                    client.auth_method = self.0.options.settings.auth_method_of_client().or(client.auth_method);
                 }
-                client.authentication(endpoint, self.0.client_key.as_ref())?
+                client.authentication(endpoint, self.0.options.client_key())?
             }
             (None, Some(machine)) => self.machine_client(machine, endpoint).await?,
             (None, None) => ClientAuthentication::public(grant.token.client_id.clone().unwrap_or_default()),

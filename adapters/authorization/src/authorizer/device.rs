@@ -8,9 +8,8 @@ use mcpwire_oauth::{
     Registration, Scopes, StoredToken,
 };
 
-use super::login_request::LoginRequest;
+use super::login_request::{LoginRequest, LoginStatus};
 use super::oauth::OAuth;
-use super::status::LoginStatus;
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::flow_runner::within;
@@ -82,63 +81,48 @@ impl OAuth {
         show: &mut (dyn FnMut(&DeviceCode) + Send),
     ) -> Result<LoginStatus, LoginError> {
         let endpoint = discovered.token_endpoint();
-        let authentication = client.authentication(&endpoint, self.0.client_key.as_ref())?;
-        let resource = discovered.resource_parameter(&self.0.settings);
+        let authentication = client.authentication(&endpoint, self.0.options.client_key())?;
+        let resource = discovered.resource_parameter(&self.0.options.settings);
         let no_resource = resource.is_none();
         let login = DeviceLogin::new(url, endpoint, authentication, resource, scopes.clone(), new_entropy()?);
         let mut login = login.dpop(self.dpop());
         let mut action = login.start(self.now())?;
         loop {
-            match action {
-                DeviceAction::ShowCode(code) => show(&code),
+            let input = match action {
+                DeviceAction::ShowCode(code) => {
+                    show(&code);
+                    DeviceInput::Done
+                }
                 DeviceAction::Wait(until) => {
                     within(&*self.0.process_runtime, until.duration_since(self.now()), pending::<()>()).await;
+                    DeviceInput::Done
                 }
+                DeviceAction::Sign { key, bytes } => DeviceInput::Network(self.keys().sign(key, &bytes)?),
                 // Any response may contain the token. `to_the_end` stores the token even if the caller drops its future.
-                requests => {
+                DeviceAction::Fetch(request) => {
                     let (client, discovered, scopes) = (client.clone(), discovered.clone(), scopes.clone());
-                    let result = self.to_the_end(OneUseRequest::DeviceCode, |oauth| async move {
-                        match oauth.run_requests(&mut login, requests).await? {
-                            DeviceAction::Done(response) => {
-                                let (endpoint, resource) = (discovered.token_endpoint(), discovered.resource);
-                                let (client_id, previous) = (Some(&*client.client_id), oauth.token());
-                                let previous = previous.as_ref();
-                                let mut token =
-                                    StoredToken::new(endpoint, resource, client_id, scopes, response, previous);
-                                token.no_resource_on_refresh = no_resource;
-                                let status = oauth.store_grant(Grant { token, client: Some(client) }).await?;
-                                Ok(ControlFlow::Break(status))
-                            }
-                            next => Ok(ControlFlow::Continue((login, next))),
-                        }
+                    let step = self.to_the_end(OneUseRequest::DeviceCode, |oauth| async move {
+                        let input = oauth.0.runner.fetch_input(request).await;
+                        let response = match login.resume(DeviceInput::Network(input), oauth.now())? {
+                            DeviceAction::Done(response) => response,
+                            next => return Ok(ControlFlow::Continue((login, next))),
+                        };
+                        let (endpoint, resource) = (discovered.token_endpoint(), discovered.resource);
+                        let (client_id, previous) = (Some(&*client.client_id), oauth.token());
+                        let mut token =
+                            StoredToken::new(endpoint, resource, client_id, scopes, response, previous.as_ref());
+                        token.no_resource_on_refresh = no_resource;
+                        Ok(ControlFlow::Break(oauth.store_grant(Grant { token, client: Some(client) }).await?))
                     });
-                    match result.await? {
+                    match step.await? {
                         ControlFlow::Break(status) => return Ok(status),
                         ControlFlow::Continue(next) => (login, action) = next,
                     }
                     continue;
                 }
-            }
-            action = login.resume(DeviceInput::Done, self.now())?;
-        }
-    }
-
-    /// Sends the requests of a login by device code, and creates its signatures. Returns the first other action: to show the
-    /// code, to wait, or the end of the login.
-    async fn run_requests(
-        &self,
-        login: &mut DeviceLogin,
-        mut action: DeviceAction,
-    ) -> Result<DeviceAction, LoginError> {
-        let keys = self.keys();
-        loop {
-            let input = match action {
-                DeviceAction::Fetch(request) => self.0.runner.fetch_input(request).await,
-                DeviceAction::Sign { key, bytes } => keys.sign(key, &bytes)?,
-                DeviceAction::ShowCode(_) | DeviceAction::Wait(_) | DeviceAction::Done(_) => return Ok(action),
                 _ => return Err(Error::temporary("this version does not know the next step of the login").into()),
             };
-            action = login.resume(DeviceInput::Network(input), self.now())?;
+            action = login.resume(input, self.now())?;
         }
     }
 }

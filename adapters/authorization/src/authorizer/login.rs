@@ -5,10 +5,9 @@ use std::sync::Arc;
 use mcpwire_driver::http::TokenError;
 use mcpwire_oauth::{ClientInformation, ClientSource, Discovered, Login, Secret};
 
-use super::login_request::{LoginRequest, PendingLogin, StoredAttempt};
+use super::login_request::{LoginRequest, LoginStatus, PendingLogin, StoredAttempt};
 use super::oauth::{OAuth, spawn};
 use super::state::{Ended, Task};
-use super::status::LoginStatus;
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::OneUseRequest;
@@ -23,8 +22,12 @@ impl OAuth {
     /// # Errors
     /// If the builder has set no [`LoginPrompt`], or the login fails.
     pub async fn login(&self) -> Result<LoginStatus, LoginError> {
-        let prompt =
-            self.0.prompt.as_ref().ok_or_else(|| self.login_required(None, "this program cannot ask a user"))?;
+        let prompt = self
+            .0
+            .options
+            .prompt
+            .as_ref()
+            .ok_or_else(|| self.login_required(None, "this program cannot ask a user"))?;
         self.login_with(&**prompt, LoginRequest::default()).await
     }
 
@@ -53,10 +56,8 @@ impl OAuth {
     /// If the authorization server cannot be found, or does not register the client.
     pub async fn begin_login(&self, redirect_uri: &str, request: LoginRequest) -> Result<PendingLogin, LoginError> {
         let discovered = self.discover(None).await?;
-        let waiting = self.stored_attempt().await?.filter(|stored| {
-            stored.attempt.redirect_uri == redirect_uri && stored.is_usable_for(&discovered, &request, &self.0.settings)
-        });
-        Ok(match waiting {
+        let waiting = self.usable_attempt(&discovered, &request).await?;
+        Ok(match waiting.filter(|stored| stored.attempt.redirect_uri == redirect_uri) {
             Some(stored) => stored.into(),
             None => self.begin_attempt(discovered, redirect_uri, request).await?.into(),
         })
@@ -124,9 +125,8 @@ impl OAuth {
 
     async fn login_now(&self, prompt: &dyn LoginPrompt, request: LoginRequest) -> Result<LoginStatus, LoginError> {
         let discovered = self.discover(self.token().as_ref()).await?;
-        let waiting = self.stored_attempt().await?;
         let mut resumed = None;
-        if let Some(stored) = waiting.filter(|stored| stored.is_usable_for(&discovered, &request, &self.0.settings)) {
+        if let Some(stored) = self.usable_attempt(&discovered, &request).await? {
             let window = prompt.prepare(Some(&stored.attempt.redirect_uri)).map_err(prompt_failed)?;
             resumed = (window.redirect_uri() == stored.attempt.redirect_uri).then_some((window, stored));
         }
@@ -168,7 +168,7 @@ impl OAuth {
                 resource,
                 attempt: started.attempt,
                 chosen_scopes: request.scopes,
-                settings: oauth.0.settings.fingerprint(),
+                settings: oauth.0.options.settings.fingerprint(),
             };
             oauth.0.documents.save_attempt(&stored).await?;
             Ok(stored)
@@ -193,13 +193,21 @@ impl OAuth {
     /// Returns the login that waits for the user, or `None` if no login waits. Deletes a login that is older than 30 minutes.
     pub(super) async fn stored_attempt(&self) -> Result<Option<StoredAttempt>, LoginError> {
         let stored: Option<StoredAttempt> = self.0.documents.load_attempt().await?;
-        match stored {
-            Some(stored) if stored.is_too_old(self.now()) => {
-                self.0.documents.remove_attempt().await?;
-                Ok(None)
-            }
-            stored => Ok(stored),
+        if stored.as_ref().is_some_and(|stored| stored.is_too_old(self.now())) {
+            self.0.documents.remove_attempt().await?;
+            return Ok(None);
         }
+        Ok(stored)
+    }
+
+    /// Returns the login that waits for the user if a login with this request can continue it, or else `None`.
+    async fn usable_attempt(
+        &self,
+        discovered: &Discovered,
+        request: &LoginRequest,
+    ) -> Result<Option<StoredAttempt>, LoginError> {
+        let stored = self.stored_attempt().await?;
+        Ok(stored.filter(|stored| stored.is_usable_for(discovered, request, &self.0.options.settings)))
     }
 
     /// Exchanges the authorization code in `callback` for a token, and stores the token.
@@ -207,11 +215,11 @@ impl OAuth {
         self.to_the_end(OneUseRequest::Code, |oauth| async move {
             let StoredAttempt { attempt, resource, .. } = stored;
             oauth.check_stored_client(&attempt.client, &attempt.endpoint.issuer).await?;
-            let request = attempt.finish(&callback, oauth.0.client_key.as_ref(), new_entropy()?);
+            let request = attempt.finish(&callback, oauth.0.options.client_key(), new_entropy()?);
             // A forged response must not end the login. The login is deleted only if the response has its `state`.
             if attempt.is_response(&callback) && !oauth.claim(&attempt.state).await? {
                 let has_other_login = oauth.adopt_stored().await?;
-                let status = oauth.0.documents.load().await?.map(|grant| LoginStatus::new(&grant, &oauth.0.account));
+                let status = oauth.status().await?;
                 return status.filter(|_| has_other_login).ok_or(LoginError::NotPending);
             }
             let response = oauth.run(request?.dpop(oauth.dpop())).await?;
@@ -238,7 +246,7 @@ impl OAuth {
     /// Stores the token of a login. All requests of this authorizer then send this token.
     pub(super) async fn store_grant(&self, mut grant: Grant) -> Result<LoginStatus, LoginError> {
         let saved = self.0.documents.save_login(&mut grant).await;
-        let status = LoginStatus::new(&grant, &self.0.account);
+        let status = LoginStatus::new(&grant, &self.0.options.account);
         self.change(|state| state.replace(grant))?;
         saved?;
         Ok(status)

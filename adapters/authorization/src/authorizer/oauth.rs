@@ -11,9 +11,9 @@ use mcpwire_oauth as oauth;
 use mcpwire_oauth::{Discovered, Discovery, Error, Flow, OAuthSettings, Scopes, Secret, StoredToken, UnixTime};
 use mcpwire_text::url::without_query;
 
+use super::login_request::LoginStatus;
 use super::machine_grant::MachineGrant;
 use super::state::{Ended, State, Task};
-use super::status::LoginStatus;
 use crate::documents::Documents;
 use crate::error::{LoginError, LoginRequired};
 use crate::flow_runner::{FlowKeys, FlowRunner, now, within};
@@ -36,7 +36,7 @@ impl OAuth {
     /// If the store cannot be read.
     pub async fn status(&self) -> Result<Option<LoginStatus>, LoginError> {
         let grant = self.0.documents.load().await?;
-        Ok(grant.map(|grant| LoginStatus::new(&grant, &self.0.account)))
+        Ok(grant.map(|grant| LoginStatus::new(&grant, &self.0.options.account)))
     }
 
     /// Asks whether the MCP server, or the origin of its URL, publishes the metadata of an authorization server.
@@ -84,7 +84,7 @@ impl OAuth {
 
     /// Returns the name of the user's account. Empty if the user has one account on the server.
     pub fn account(&self) -> &str {
-        &self.0.account
+        &self.0.options.account
     }
 }
 
@@ -94,8 +94,7 @@ pub(super) const NO_TOKEN: &str = "no token is stored";
 /// The settings and the state that all clones of an [`OAuth`] share.
 pub(super) struct Inner {
     pub(super) server_url: String,
-    pub(super) account: String,
-    pub(super) settings: OAuthSettings,
+    pub(super) options: Options,
     pub(super) runner: FlowRunner,
     /// The runtime that runs the connections and the login prompt.
     pub(super) runtime: Arc<dyn Runtime>,
@@ -105,17 +104,33 @@ pub(super) struct Inner {
     pub(super) name: Option<String>,
     pub(super) owner: Owner,
     pub(super) documents: Documents,
+    pub(super) state: Mutex<State>,
+}
+
+/// What the program has set for its logins, as the methods of [`OAuthBuilder`](super::OAuthBuilder) describe it.
+pub(super) struct Options {
+    pub(super) account: String,
+    pub(super) settings: OAuthSettings,
     pub(super) prompt: Option<Arc<dyn LoginPrompt>>,
     pub(super) grant: Option<MachineGrant>,
-    /// The description of the key by which the client authenticates. `client_signer` signs with this key. Both are `None` without
-    /// a key.
-    pub(super) client_key: Option<oauth::ClientKey>,
-    pub(super) client_signer: Option<Arc<dyn Signer>>,
+    /// The key by which the client authenticates, with its description.
+    pub(super) client_key: Option<(oauth::ClientKey, Arc<dyn Signer>)>,
     /// The key to which tokens are bound (DPoP), if the program has set one. `None`: the authorizer creates a key and keeps it in
     /// the store.
     pub(super) dpop_key: Option<Arc<dyn Signer>>,
     pub(super) uses_dpop: bool,
-    pub(super) state: Mutex<State>,
+}
+
+impl Options {
+    pub(super) fn new(settings: OAuthSettings) -> Self {
+        let (account, prompt, grant, client_key, dpop_key) = (String::new(), None, None, None, None);
+        Options { account, settings, prompt, grant, client_key, dpop_key, uses_dpop: false }
+    }
+
+    /// Returns the description of the key by which the client authenticates, or `None` without a key.
+    pub(super) fn client_key(&self) -> Option<&oauth::ClientKey> {
+        self.client_key.as_ref().map(|(description, _)| description)
+    }
 }
 
 impl OAuth {
@@ -134,7 +149,7 @@ impl OAuth {
         while !self.lock().is_loaded {
             match self.begin(Task::Load) {
                 Ok(_running) => {
-                    let key = if self.0.uses_dpop { Some(self.load_dpop_key().await?) } else { None };
+                    let key = if self.0.options.uses_dpop { Some(self.load_dpop_key().await?) } else { None };
                     let grant = match self.0.documents.load().await {
                         Err(_) if is_damage_ignored => None,
                         loaded => loaded?,
@@ -150,7 +165,7 @@ impl OAuth {
     }
 
     pub(super) async fn load_dpop_key(&self) -> Result<Arc<dyn Signer>, LoginError> {
-        let Some(key) = &self.0.dpop_key else { return Ok(Arc::new(self.0.documents.dpop_key().await?)) };
+        let Some(key) = &self.0.options.dpop_key else { return Ok(Arc::new(self.0.documents.dpop_key().await?)) };
         // Without the public key of the signer, tokens would silently stay unbound.
         if key.public_key().is_none() {
             return Err(KeyError::NotForDpop.into());
@@ -159,7 +174,8 @@ impl OAuth {
     }
 
     pub(super) fn keys(&self) -> FlowKeys {
-        FlowKeys { client: self.0.client_signer.clone(), dpop: self.lock().dpop_key.clone() }
+        let client = self.0.options.client_key.as_ref();
+        FlowKeys { client: client.map(|(_, signer)| Arc::clone(signer)), dpop: self.lock().dpop_key.clone() }
     }
 
     /// Returns the current time, by the clock of the runtime.
@@ -168,7 +184,7 @@ impl OAuth {
     }
 
     pub(super) fn login_required(&self, scopes: Option<Scopes>, reason: &str) -> LoginRequired {
-        let (server_url, account) = (self.0.server_url.clone(), self.0.account.clone());
+        let (server_url, account) = (self.0.server_url.clone(), self.0.options.account.clone());
         LoginRequired { server_url, account, scopes, reason: reason.to_owned() }
     }
 
@@ -178,7 +194,7 @@ impl OAuth {
         let login = UnsettledLogin {
             server: self.0.name.clone(),
             server_url: self.0.server_url.clone(),
-            account: self.0.account.clone(),
+            account: self.0.options.account.clone(),
             request,
         };
         OF_PROCESS.begin(self.0.owner, login).ok_or(LoginError::ProgramEnds)
@@ -219,7 +235,7 @@ impl OAuth {
     /// `known`.
     pub(super) async fn discover(&self, known: Option<&StoredToken>) -> Result<Discovered, LoginError> {
         let challenge = self.lock().challenge.clone();
-        let mut discovery = Discovery::new(&self.0.server_url, challenge.as_ref(), &self.0.settings);
+        let mut discovery = Discovery::new(&self.0.server_url, challenge.as_ref(), &self.0.options.settings);
         if let Some(token) = known {
             discovery = discovery.prefer_issuer(&token.endpoint.issuer);
         }
@@ -305,7 +321,7 @@ impl fmt::Debug for OAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OAuth")
             .field("server_url", &without_query(&self.0.server_url))
-            .field("account", &self.0.account)
+            .field("account", &self.0.options.account)
             .finish_non_exhaustive()
     }
 }

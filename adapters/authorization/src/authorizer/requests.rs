@@ -43,11 +43,11 @@ impl OAuth {
 
     /// Lets the user log in with the prompt of the builder. Without a prompt, returns an error that contains `reason`.
     async fn ask_for_login(&self, request: LoginRequest, reason: &str) -> Result<(), LoginError> {
-        if let Some(prompt) = &self.0.prompt {
+        if let Some(prompt) = &self.0.options.prompt {
             return self.login_in_task(prompt, request).await.map(drop);
         }
         let challenged = request.challenge.and_then(|challenge| challenge.scopes);
-        Err(if self.0.grant.is_some() {
+        Err(if self.0.options.grant.is_some() {
             self.token_refused(challenged, reason.into())
         } else {
             self.login_required(request.requested_before.or(challenged), reason).into()
@@ -63,7 +63,7 @@ impl OAuth {
     /// Converts an error of a login or renewal to the error of the request that needed the login or renewal.
     fn request_error(&self, error: LoginError) -> TokenError {
         let error = match (error.kind(), error) {
-            (LoginErrorKind::LoginRequired, LoginError::Flow(error)) if self.0.grant.is_some() => {
+            (LoginErrorKind::LoginRequired, LoginError::Flow(error)) if self.0.options.grant.is_some() => {
                 return self.token_refused(None, error.without_advice().to_string()).into();
             }
             (_, LoginError::LoginRequired(required)) => required,
@@ -98,7 +98,7 @@ impl OAuth {
                 self.ask_for_login(request, "the stored token lacks them").await?;
             }
             // Without a challenge, the server may want another authorization than OAuth, so the caller gets the response.
-            Decision::LoginRequired(_) if challenge.is_none() && self.0.prompt.is_none() => {
+            Decision::LoginRequired(_) if challenge.is_none() && self.0.options.prompt.is_none() => {
                 return Ok(AfterRefusal::GiveUp);
             }
             Decision::LoginRequired(_) => {

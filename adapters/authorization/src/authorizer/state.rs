@@ -10,7 +10,7 @@ use mcpwire_oauth::{
     Access, Authorization, BearerChallenge, ClientInformation, Decision, Dpop, RenewalId, Secret, TokenId, UnixTime,
 };
 
-use super::status::LoginStatus;
+use super::login_request::LoginStatus;
 use crate::documents::Grant;
 use crate::error::LoginError;
 use crate::in_flight::Waiters;

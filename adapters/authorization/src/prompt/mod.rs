@@ -1,19 +1,21 @@
 //! [`LoginPrompt`]: how a user logs in. [`Browser`] and [`PasteBack`] are the prompts of this crate.
 
-mod browser;
 mod loopback;
-mod paste_back;
+#[cfg(test)]
+mod tests;
 
+use std::fmt;
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use futures_channel::oneshot;
 use mcpwire_driver::http::TokenError;
 
-pub use browser::Browser;
 pub use loopback::{LoopbackError, LoopbackListener};
-pub use paste_back::PasteBack;
 
 /// Lets a user log in, for example in a browser. Without a prompt, requests that need a login fail.
 pub trait LoginPrompt: Send + Sync + 'static {
@@ -49,16 +51,14 @@ impl Default for Redirect {
 }
 
 impl Redirect {
-    /// Returns the port of a stored redirect URI, or `None` if its host or path differs from these settings.
-    fn stored_port(&self, stored: &str) -> Option<u16> {
-        let rest = stored.strip_prefix("http://")?.strip_prefix(&*self.host)?.strip_prefix(':')?;
-        rest.strip_suffix(&*self.path)?.parse().ok()
-    }
-
     /// Returns the port to try first: the port of the settings, or else the port of the stored redirect URI. Returns `None` if
-    /// any port will do.
+    /// any port will do, because the stored redirect URI is missing or has another host or path.
     fn preferred_port(&self, stored: Option<&str>) -> Option<u16> {
-        if self.port != 0 { Some(self.port) } else { stored.and_then(|stored| self.stored_port(stored)) }
+        if self.port != 0 {
+            return Some(self.port);
+        }
+        let rest = stored?.strip_prefix("http://")?.strip_prefix(&*self.host)?.strip_prefix(':')?;
+        rest.strip_suffix(&*self.path)?.parse().ok()
     }
 }
 
@@ -108,27 +108,146 @@ fn is_response(address: &str, login_url: &str) -> bool {
     state(login_url).is_none_or(|expected| state(address) == Some(expected))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Logs users in with a browser on this machine, and receives the browser's redirect on a local port.
+#[derive(Clone)]
+#[must_use = "a prompt has no effect until it is used"]
+pub struct Browser {
+    open: Arc<dyn Fn(&str) + Send + Sync>,
+    redirect: Redirect,
+    timeout: Duration,
+}
 
-    #[test]
-    fn z2_only_an_address_with_the_state_of_the_login_is_its_response() {
-        let login = "https://as.example/authorize?response_type=code&state=abc-_1&x=y";
-        assert!(is_response("http://127.0.0.1:1/callback?code=a&state=abc-_1", login));
-        assert!(is_response("/callback?state=abc-_1&error=access_denied#top", login));
-        for other in ["/callback?code=a", "/callback?code=a&state=abc", "/callback", "", "/callback?xstate=abc-_1"] {
-            assert!(!is_response(other, login), "{other}");
-        }
-        assert!(is_response("/callback?code=a", "https://as.example/login"), "a page without a state");
+impl Browser {
+    /// Creates a prompt. `open` opens a URL in the browser, or shows the URL to the user. It must not pass the URL to a shell.
+    pub fn new(open: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Browser { open: Arc::new(open), redirect: Redirect::default(), timeout: Duration::from_secs(300) }
     }
 
-    #[test]
-    fn o12_the_port_of_the_settings_comes_before_the_stored_one() {
-        let mut redirect = Redirect::default();
-        assert_eq!(redirect.preferred_port(Some("http://127.0.0.1:7777/callback")), Some(7777));
-        assert_eq!(redirect.preferred_port(Some("http://localhost:7777/callback")), None);
-        redirect.port = 1234;
-        assert_eq!(redirect.preferred_port(Some("http://127.0.0.1:7777/callback")), Some(1234));
+    /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers want.
+    pub fn host(mut self, host: impl Into<String>) -> Self {
+        self.redirect.host = host.into();
+        self
+    }
+
+    /// Sets the port of the redirect URI. Default: 0, which selects the port of the stored registration, or else a free port.
+    pub fn port(mut self, port: u16) -> Self {
+        self.redirect.port = port;
+        self
+    }
+
+    /// Sets the path of the redirect URI. Default: `/callback`.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.redirect.path = path.into();
+        self
+    }
+
+    /// Sets how long to wait for the user. Default: 5 minutes.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+}
+
+impl LoginPrompt for Browser {
+    fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError> {
+        let bind = |port| LoopbackListener::bind(&self.redirect.host, port, &self.redirect.path);
+        let listener = match self.redirect.preferred_port(stored) {
+            // If another program uses the stored port now, a free port is used. The client then registers again, with the new
+            // redirect URI.
+            Some(port) if self.redirect.port == 0 => bind(port).or_else(|_| bind(0))?,
+            port => bind(port.unwrap_or(0))?,
+        };
+        let (open, timeout) = (Arc::clone(&self.open), self.timeout);
+        let redirect_uri = listener.redirect_uri().to_owned();
+        let start = move |url: String| {
+            open(&url);
+            move |is_given_up: &dyn Fn() -> bool| {
+                Ok(listener.wait_for(Instant::now, timeout, is_given_up, |address| is_response(address, &url))?)
+            }
+        };
+        Ok(Box::new(Window { redirect_uri, start }))
+    }
+}
+
+impl fmt::Debug for Browser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Browser")
+            .field("redirect", &self.redirect)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Maximum number of times that the user is asked for the address. After that, the login fails.
+const MAX_PASTES: u32 = 3;
+
+/// Shows a URL, and returns the text that the user pastes.
+type Ask = dyn Fn(&str) -> io::Result<String> + Send + Sync;
+
+/// Logs users in with a browser on any machine. The user pastes the address to which the browser was sent.
+///
+/// No program listens at the redirect URI, so the browser shows that it cannot connect. The user copies the address from its
+/// address bar.
+#[derive(Clone)]
+#[must_use = "a prompt has no effect until it is used"]
+pub struct PasteBack {
+    ask: Arc<Ask>,
+    redirect: Redirect,
+}
+
+impl PasteBack {
+    /// Creates a prompt. `ask` shows the URL, and returns the text that the user pastes. It may block: it is called on a thread of its
+    /// own, and again if the text is not the address of a response.
+    pub fn new(ask: impl Fn(&str) -> io::Result<String> + Send + Sync + 'static) -> Self {
+        PasteBack { ask: Arc::new(ask), redirect: Redirect::default() }
+    }
+
+    /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers want.
+    pub fn host(mut self, host: impl Into<String>) -> Self {
+        self.redirect.host = host.into();
+        self
+    }
+
+    /// Sets the port of the redirect URI. Default: 0, which selects the port of the stored registration, or else a free port.
+    pub fn port(mut self, port: u16) -> Self {
+        self.redirect.port = port;
+        self
+    }
+
+    /// Sets the path of the redirect URI. Default: `/callback`.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.redirect.path = path.into();
+        self
+    }
+}
+
+impl LoginPrompt for PasteBack {
+    fn prepare(&self, stored: Option<&str>) -> Result<Box<dyn LoginWindow>, TokenError> {
+        let Redirect { host, path, .. } = &self.redirect;
+        let redirect_uri = match self.redirect.preferred_port(stored) {
+            Some(port) => format!("http://{host}:{port}{path}"),
+            // The listener only finds a free port, and is closed at once. No program listens at that port, so none gets the
+            // response.
+            None => LoopbackListener::bind(host, 0, path)?.redirect_uri().to_owned(),
+        };
+        let ask = Arc::clone(&self.ask);
+        let start = move |url: String| {
+            move |is_given_up: &dyn Fn() -> bool| {
+                let mut pasted = ask(&url)?;
+                for _ in 1..MAX_PASTES {
+                    if !is_response(pasted.trim(), &url) && !is_given_up() {
+                        pasted = ask(&url)?;
+                    }
+                }
+                Ok(pasted.trim().to_owned())
+            }
+        };
+        Ok(Box::new(Window { redirect_uri, start }))
+    }
+}
+
+impl fmt::Debug for PasteBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PasteBack").field("redirect", &self.redirect).finish_non_exhaustive()
     }
 }
