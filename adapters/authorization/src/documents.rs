@@ -199,8 +199,8 @@ impl Documents {
         self.run(|account| account.store.remove(&account.attempt_name())).await
     }
 
-    /// Returns the registration at this issuer with this redirect URI, or else the last used registration. Returns `None` if the issuer has
-    /// registered no client.
+    /// Returns the registration at this issuer with this redirect URI, or else the last used registration. Returns `None` if the
+    /// issuer has registered no client.
     pub(crate) async fn load_client(
         &self,
         issuer: &str,
@@ -253,8 +253,8 @@ impl Documents {
         .await
     }
 
-    /// Returns the issuer at which a pre-registered client was used for this server, by any account of the user. Returns `None` if the
-    /// client was not used.
+    /// Returns the issuer at which a pre-registered client was used for this server, by any account of the user. Returns `None`
+    /// if the client was not used.
     pub(crate) async fn load_issuer(&self, client_id: &str) -> Result<Option<String>, StoreFailed> {
         let client_id = client_id.to_owned();
         self.run(move |account| account.load_issuer(&client_id)).await
@@ -346,7 +346,8 @@ impl Account {
         binding.map(|binding: IssuerBinding| Some(binding.issuer))
     }
 
-    /// Loads the registrations at this issuer. A document that cannot be read is replaced at the next login, which registers again.
+    /// Loads the registrations at this issuer. A document that cannot be read is replaced at the next login, which registers
+    /// again.
     fn load_registrations(&self, issuer: &str) -> Result<Registrations, StoreFailed> {
         let document = load(&*self.store, &client_name(issuer))?;
         let mut registrations: Registrations = document.and_then(|document| read(&document).ok()).unwrap_or_default();

@@ -174,8 +174,8 @@ impl fmt::Debug for FlowRunner {
     }
 }
 
-/// Returns whether the host of a URL may have a loopback, private or link-local address: it is the host of the MCP server, or this
-/// machine if the server runs on it.
+/// Returns whether the host of a URL may have a loopback, private or link-local address: it is the host of the MCP server, or
+/// this machine if the server runs on it.
 ///
 /// An MCP server chooses the URLs of its authorization server, so it could make the client send requests to hosts in the user's
 /// network. The URL of the MCP server itself was chosen by the user (security best practices, "SSRF").

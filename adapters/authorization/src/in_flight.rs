@@ -27,8 +27,8 @@ pub(crate) static OF_PROCESS: InFlight = InFlight::new();
 ///
 /// Does not wait again for a request that [`OAuth::settle`](crate::OAuth::settle) has waited for in vain.
 ///
-/// Call this before the process ends, unless [`OAuth::settle`](crate::OAuth::settle) or the `shutdown` of all clients has waited. It
-/// blocks, and needs no runtime.
+/// Call this before the process ends, unless [`OAuth::settle`](crate::OAuth::settle) or the `shutdown` of all clients has
+/// waited. It blocks, and needs no runtime.
 pub fn settle_logins(timeout: Duration) -> Vec<UnsettledLogin> {
     OF_PROCESS.close_and_wait(timeout)
 }

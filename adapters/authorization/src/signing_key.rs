@@ -14,16 +14,16 @@ use rustls_pki_types::pem::PemObject as _;
 
 /// Signs DPoP proofs (RFC 9449) and client assertions (RFC 7523) with a private key.
 ///
-/// [`SigningKey`] is a key in memory. Implement this trait for a key that the program cannot read: in a hardware module, an agent or
-/// the key store of a cloud.
+/// [`SigningKey`] is a key in memory. Implement this trait for a key that the program cannot read: in a hardware module, an
+/// agent or the key store of a cloud.
 pub trait Signer: Send + Sync + 'static {
     /// Returns the public key, which DPoP proofs contain, or `None` if the key cannot sign DPoP proofs.
     fn public_key(&self) -> Option<PublicKey>;
 
     /// Returns the signature of `bytes` as JSON Web Signature encodes it (RFC 7518): for ES256 the 64 bytes of `r` and `s`.
     ///
-    /// Each request with a bound token calls this method, while the other requests of the same login wait. It should return within
-    /// milliseconds.
+    /// Each request with a bound token calls this method, while the other requests of the same login wait. It should return
+    /// within milliseconds.
     ///
     /// # Errors
     /// If the key cannot sign now, [`KeyError::Failed`]. The request then fails, and is not sent.
@@ -93,7 +93,8 @@ impl SigningKey {
         Ok(SigningKey { pair: pair.map_err(|_| KeyError::Invalid(algorithm))?, algorithm, random })
     }
 
-    /// Reads the first private key of a PEM text. It must be in PKCS #8 form (`BEGIN PRIVATE KEY`), or an RSA key in PKCS #1 form.
+    /// Reads the first private key of a PEM text. It must be in PKCS #8 form (`BEGIN PRIVATE KEY`), or an RSA key in PKCS #1
+    /// form.
     pub fn from_pem(text: &str, algorithm: SigningAlgorithm) -> Result<Self, KeyError> {
         match PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|_| KeyError::NotPem)? {
             PrivateKeyDer::Pkcs8(document) => Self::from_pkcs8(document.secret_pkcs8_der(), algorithm),

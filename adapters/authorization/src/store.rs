@@ -30,8 +30,8 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Waits for the lock of a document, which all processes with this store share. Dropping the result releases the lock.
     fn lock(&self, name: &str) -> Result<StoreLock, StoreFailed>;
 
-    /// Returns a number that changes when the document changes, or `None` if there is no such document. Programs poll the number to notice
-    /// logins of other processes. The default implementation reads the document.
+    /// Returns a number that changes when the document changes, or `None` if there is no such document. Programs poll the number
+    /// to notice logins of other processes. The default implementation reads the document.
     fn revision(&self, name: &str) -> Result<Option<u64>, StoreFailed> {
         Ok(self.load(name)?.map(|document| {
             let mut hasher = DefaultHasher::new();

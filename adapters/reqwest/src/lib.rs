@@ -234,7 +234,8 @@ fn has_user_agent(client: &Client) -> bool {
 
 /// A writer that searches the text that is written to it for [`USER_AGENT`].
 struct Finder {
-    /// Number of bytes at the start of [`USER_AGENT`] that the last written bytes match. Remains the length of [`USER_AGENT`] after a match.
+    /// Number of bytes at the start of [`USER_AGENT`] that the last written bytes match. Remains the length of [`USER_AGENT`]
+    /// after a match.
     matched: usize,
 }
 

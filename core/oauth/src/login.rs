@@ -1,5 +1,5 @@
-//! [`Login`]: prepares the login of a user in a browser. [`LoginAttempt`]: a pending login. It creates the URL at which the
-//! user logs in, and checks the authorization response, with which the browser is redirected back.
+//! [`Login`]: prepares the login of a user in a browser. [`LoginAttempt`]: a pending login. It creates the URL at
+//! which the user logs in, and checks the authorization response, with which the browser is redirected back.
 
 use alloc::format;
 use alloc::string::String;

@@ -27,17 +27,16 @@ pub struct Registration {
     metadata: AuthorizationServerMetadata,
     settings: OAuthSettings,
     stored: Option<ClientInformation>,
+    /// The documents to send next if the server refuses the one that was sent. Empty until the flow sends a request.
+    offers: vec::IntoIter<String>,
     state: State,
 }
 
 #[derive(Debug)]
 enum State {
     New,
-    /// A registration request was sent to `url`. `others` are the documents to send next if the server refuses it.
-    Asked {
-        url: String,
-        others: vec::IntoIter<String>,
-    },
+    /// A registration request was sent.
+    Asked,
     Ended,
 }
 
@@ -47,7 +46,8 @@ const REGISTER_BY_HAND: &str = "register a client with its operator, and configu
 impl Registration {
     /// Creates a flow. `stored` is the [`ClientInformation`] of an earlier login or registration, or `None`.
     pub fn new(discovered: &Discovered, settings: &OAuthSettings, stored: Option<ClientInformation>) -> Self {
-        Registration { metadata: discovered.metadata.clone(), settings: settings.clone(), stored, state: State::New }
+        let (metadata, settings) = (discovered.metadata.clone(), settings.clone());
+        Registration { metadata, settings, stored, offers: Vec::new().into_iter(), state: State::New }
     }
 
     /// Returns the client from the settings, the metadata document or the stored registration. `None` if the client
@@ -84,12 +84,17 @@ impl Registration {
     }
 
     /// Sends the next registration document. Returns `None` if no document is left.
-    fn ask(&mut self, url: String, mut offers: vec::IntoIter<String>) -> Option<Action<ClientInformation>> {
-        let body = offers.next()?.into_bytes();
+    fn ask(&mut self) -> Option<Action<ClientInformation>> {
+        let body = Some(self.offers.next()?.into_bytes());
         let headers = ["accept", "content-type"].map(|name| (Cow::Borrowed(name), "application/json".to_string()));
-        let request = Request { step: Step::Registration, url: url.clone(), headers: headers.into(), body: Some(body) };
-        self.state = State::Asked { url, others: offers };
-        Some(Action::Fetch(request))
+        self.state = State::Asked;
+        let (step, url) = (Step::Registration, self.url().to_string());
+        Some(Action::Fetch(Request { step, url, headers: headers.into(), body }))
+    }
+
+    /// Returns the URL to which the registrations are sent.
+    fn url(&self) -> &str {
+        self.metadata.registration_endpoint.as_deref().unwrap_or_default()
     }
 
     /// Returns the registration documents to try, best first. Each further document is sent only if the server refuses
@@ -134,25 +139,19 @@ impl Registration {
         document
     }
 
-    fn receive(
-        &mut self,
-        url: String,
-        others: vec::IntoIter<String>,
-        response: &Response,
-        now: UnixTime,
-    ) -> Result<Action<ClientInformation>, Error> {
+    fn receive(&mut self, response: &Response, now: UnixTime) -> Result<Action<ClientInformation>, Error> {
         if response.body.len() > Request::MAX_RESPONSE {
-            return Err(fetch_failed(FetchError::TooLarge, Step::Registration, &url));
+            return Err(fetch_failed(FetchError::TooLarge, Step::Registration, self.url()));
         }
         let body = ResponseObject::read(response);
         if (200..300).contains(&response.status) {
-            return self.read(body, response.status, &url, now).map(Action::Done);
+            return self.read(body, response.status, now).map(Action::Done);
         }
         let body = body.unwrap_or_default();
-        let error = self.refused(&body, response.status, &url);
+        let error = self.refused(&body, response.status);
         if response.status == 400
             && matches!(body.code(), None | Some("invalid_client_metadata"))
-            && let Some(next) = self.ask(url, others)
+            && let Some(next) = self.ask()
         {
             return Ok(next);
         }
@@ -160,18 +159,12 @@ impl Registration {
     }
 
     /// Parses the response to a registration (RFC 7591, section 3.2.1).
-    fn read(
-        &self,
-        body: Option<ResponseObject>,
-        status: u16,
-        url: &str,
-        now: UnixTime,
-    ) -> Result<ClientInformation, Error> {
-        let error = |kind, reason| Error::new(kind, Step::Registration, reason).at(url).with_status(status);
+    fn read(&self, body: Option<ResponseObject>, status: u16, now: UnixTime) -> Result<ClientInformation, Error> {
+        let error = |kind, reason| Error::new(kind, Step::Registration, reason).at(self.url()).with_status(status);
         let Some(body) = body else { return Err(error(ErrorKind::Temporary, "the response cannot be read")) };
         let Some(client_id) = body.text("client_id") else {
             return Err(match body.code() {
-                Some(_) => self.refused(&body, status, url),
+                Some(_) => self.refused(&body, status),
                 None => error(ErrorKind::Misconfigured, "the response has no client identifier"),
             });
         };
@@ -196,10 +189,10 @@ impl Registration {
     }
 
     /// Returns the error for a refused registration, by its error code (RFC 7591, section 3.2.2).
-    fn refused(&self, body: &ResponseObject, status: u16, url: &str) -> Error {
+    fn refused(&self, body: &ResponseObject, status: u16) -> Error {
         let error = |kind, reason| {
             let error = Error::new(kind, Step::Registration, format!("the authorization server {reason}"));
-            let error = error.at(url).with_status(status);
+            let error = error.at(self.url()).with_status(status);
             match body.code() {
                 Some(code) => error.with_code(code, body.description()),
                 None => error,
@@ -237,19 +230,20 @@ impl Flow for Registration {
         if let Some(client) = self.known_client(now)? {
             return Ok(Action::Done(client));
         }
-        let Some(url) = self.metadata.registration_endpoint.clone() else {
+        if self.metadata.registration_endpoint.is_none() {
             let reason = "the authorization server registers no clients";
             return Err(Error::new(ErrorKind::ClientIdRequired, Step::Registration, reason)
                 .at(&self.metadata.issuer)
                 .with_advice(REGISTER_BY_HAND));
-        };
-        self.ask(url, self.offers().into_iter()).ok_or_else(|| Error::misuse(Step::Registration))
+        }
+        self.offers = self.offers().into_iter();
+        self.ask().ok_or_else(|| Error::misuse(Step::Registration))
     }
 
     fn resume(&mut self, input: Input, now: UnixTime) -> Result<Action<ClientInformation>, Error> {
         match (mem::replace(&mut self.state, State::Ended), input) {
-            (State::Asked { url, others }, Input::Response(response)) => self.receive(url, others, &response, now),
-            (State::Asked { url, .. }, Input::FetchFailed(error)) => Err(fetch_failed(error, Step::Registration, &url)),
+            (State::Asked, Input::Response(response)) => self.receive(&response, now),
+            (State::Asked, Input::FetchFailed(error)) => Err(fetch_failed(error, Step::Registration, self.url())),
             _ => Err(Error::misuse(Step::Registration)),
         }
     }

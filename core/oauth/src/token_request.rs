@@ -1,5 +1,6 @@
-//! [`TokenRequest`]: the flow that requests one token at a token endpoint, and [`Grant`], the credential that it exchanges.
-//! [`ClientRequest`]: a form that a client sends to any endpoint of its authorization server, with its credentials.
+//! [`TokenRequest`]: the flow that requests one token at a token endpoint, and [`Grant`], the credential that it
+//! exchanges. [`ClientRequest`]: a form that a client sends to any endpoint of its authorization server, with its
+//! credentials.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -333,8 +334,8 @@ impl Grant {
         }
     }
 
-    /// Returns the form of a token request: `grant_type` and the parameters of the grant. Also returns the secrets in the
-    /// form, to remove them from error messages.
+    /// Returns the form of a token request: `grant_type` and the parameters of the grant. Also returns the secrets in
+    /// the form, to remove them from error messages.
     pub(crate) fn to_form(&self) -> (Form, Vec<Secret>) {
         let mut secrets = Vec::new();
         let mut with_secret = |form: Form, name, secret: &Secret| {

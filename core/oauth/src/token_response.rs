@@ -380,26 +380,20 @@ mod tests {
     }
 
     #[test]
-    fn o21_an_error_names_step_url_status_code_and_what_to_do() {
+    fn o21_o7_an_error_names_step_url_status_code_and_what_to_do() {
         let error = refused(400, &json!({"error": "invalid_grant", "error_description": "token\x1b[31m revoked"}));
         assert_eq!(
             error.to_string(),
             "the refresh of the token failed: the authorization server does not accept the grant \
              (https://auth.example.com/token, HTTP status 400): invalid_grant: token revoked; log in again"
         );
-    }
-
-    #[test]
-    fn o21_an_unknown_refusal_of_a_refresh_says_what_to_do() {
-        let error = refused(200, &json!({"ok": false, "error": "invalid_refresh_token"}));
-        assert_eq!(error.kind(), ErrorKind::Refused);
-        assert!(error.to_string().ends_with(": invalid_refresh_token; log in again if this goes on"), "{error}");
-    }
-
-    #[test]
-    fn o7_a_refusal_of_the_resource_names_the_setting_that_leaves_it_out() {
-        let error = refused(400, &json!({"error": "invalid_target"}));
-        assert!(error.to_string().ends_with("use the setting `omit_resource`"), "{error}");
+        for (code, advice) in [
+            ("invalid_refresh_token", ": invalid_refresh_token; log in again if this goes on"),
+            ("invalid_target", "use the setting `omit_resource`"),
+        ] {
+            let text = refused(400, &json!({"error": code})).to_string();
+            assert!(text.ends_with(advice), "{text}");
+        }
     }
 
     #[test]

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcpwire_authorization::oauth::PublicKey;
 use mcpwire_authorization::{KeyError, Signer, SigningKey};
-use mcpwire_testkit::authorization::{Deviation, Endpoint};
+use mcpwire_testkit::authorization::Deviation;
 use mcpwire_tests::authorization::{Web, echo};
-use serde_json::Value;
 
 use crate::{grants, secs};
 
@@ -66,14 +65,6 @@ fn dp6_the_key_is_kept_for_the_next_run() {
 }
 
 #[test]
-fn dp7_the_registration_says_that_tokens_are_bound() {
-    let web = web();
-    web.call(web.oauth().dpop(true)).expect("the proof holds");
-    let asked: Value = serde_json::from_str(&web.authorization.requests_to(Endpoint::Registration)[0].body).unwrap();
-    assert_eq!(asked["dpop_bound_access_tokens"], true);
-}
-
-#[test]
 fn dp8_a_token_that_is_not_bound_is_never_sent() {
     let web = Web::new();
     web.authorization.deviate(Deviation::IgnoreProofs);
@@ -89,28 +80,28 @@ fn dp8_a_stored_token_that_is_not_bound_is_not_sent() {
     assert!(web.server.requests().iter().all(|request| request.header("Authorization").is_none()));
 }
 
-/// A key that is in another program, which can be locked.
+/// A key that is in another program, which can be locked. `None`: a key of an algorithm that DPoP keys are not created for.
 struct Agent {
-    key: SigningKey,
+    key: Option<SigningKey>,
     is_locked: AtomicBool,
 }
 
 impl Signer for Agent {
     fn public_key(&self) -> Option<PublicKey> {
-        self.key.public_key()
+        self.key.as_ref()?.public_key()
     }
 
     fn sign(&self, bytes: &[u8]) -> Result<Vec<u8>, KeyError> {
-        if self.is_locked.load(Ordering::Relaxed) {
-            return Err(KeyError::Failed("the agent is locked".into()));
+        match &self.key {
+            Some(key) if !self.is_locked.load(Ordering::Relaxed) => key.sign(bytes),
+            _ => Err(KeyError::Failed("the agent is locked".into())),
         }
-        self.key.sign(bytes)
     }
 }
 
 fn agent() -> Arc<Agent> {
     let (key, _) = SigningKey::generate().expect("there are random numbers");
-    Arc::new(Agent { key, is_locked: AtomicBool::new(false) })
+    Arc::new(Agent { key: Some(key), is_locked: AtomicBool::new(false) })
 }
 
 #[test]
@@ -148,23 +139,10 @@ fn dp8_a_key_that_cannot_sign_fails_the_request_and_nothing_is_sent() {
     assert_eq!(web.logins().len(), 1);
 }
 
-/// A key of an algorithm that DPoP keys are not created for.
-struct OtherKey;
-
-impl Signer for OtherKey {
-    fn public_key(&self) -> Option<PublicKey> {
-        None
-    }
-
-    fn sign(&self, _: &[u8]) -> Result<Vec<u8>, KeyError> {
-        Err(KeyError::Failed("nothing is signed".into()))
-    }
-}
-
 #[test]
 fn dp8_a_key_that_cannot_sign_proofs_is_an_error_and_no_token_is_got_without_it() {
     let web = web();
-    web.refused(web.oauth().dpop_key(OtherKey));
+    web.refused(web.oauth().dpop_key(Agent { key: None, is_locked: AtomicBool::new(false) }));
     assert_eq!(web.token_requests().len(), 0);
 }
 

@@ -16,7 +16,7 @@ use mcpwire_driver::ErrorKind;
 use mcpwire_driver::http::{HttpClient, TokenError};
 use mcpwire_driver::protocol::http::{Exchange, Verb};
 use mcpwire_testkit::HttpAnswer;
-use mcpwire_testkit::authorization::{AuthorizationServer, Deviation, Endpoint, ResourceDeviation};
+use mcpwire_testkit::authorization::{AuthorizationServer, Deviation, Endpoint};
 use mcpwire_tests::authorization::{AgreeingUser, REDIRECT_URI, Web, echo};
 use serde_json::{Value, json};
 
@@ -32,6 +32,13 @@ fn begin_and_end(web: &Web, oauth: &OAuth) -> String {
         }
     });
     user.shown().remove(0)
+}
+
+/// Returns servers at which a program has begun a login and has ended, and the URL of the login.
+fn begun() -> (Web, String) {
+    let web = Web::new();
+    let url = begin_and_end(&web, &web.build(web.oauth_without_user()));
+    (web, url)
 }
 
 /// Returns the address to which the browser is sent after the login at this URL.
@@ -85,15 +92,11 @@ fn o14_a_user_logs_in_on_another_device() {
     let oauth = web.build(web.oauth_without_user());
     let authorization = web.authorization.clone();
     web.time.run(async {
-        let code = Mutex::new(None);
-        let status = oauth
-            .login_by_device(LoginRequest::default(), |shown| {
-                assert!(authorization.answer_device(&shown.user_code, true));
-                *code.lock().unwrap() = Some(shown.verification_uri.clone());
-            })
-            .await
-            .unwrap();
-        assert_eq!(code.into_inner().unwrap().as_deref(), Some("https://auth.test/device"));
+        let login = oauth.login_by_device(LoginRequest::default(), |shown| {
+            assert_eq!(shown.verification_uri, "https://auth.test/device");
+            assert!(authorization.answer_device(&shown.user_code, true));
+        });
+        let status = login.await.unwrap();
         assert!(status.can_refresh);
         assert_eq!(oauth.status().await, Ok(Some(status)));
         let client = web.client(&oauth);
@@ -123,9 +126,7 @@ fn o14_a_user_who_refuses_the_device_and_a_server_without_devices_are_told_apart
 
 #[test]
 fn a_login_survives_a_restart_of_the_program() {
-    let web = Web::new();
-    let url = begin_and_end(&web, &web.build(web.oauth_without_user()));
-
+    let (web, url) = begun();
     let restarted = web.build(web.oauth_without_user());
     web.time.run(async {
         let waiting = restarted.pending_login().await.unwrap().unwrap();
@@ -145,8 +146,7 @@ fn a_login_survives_a_restart_of_the_program() {
 
 #[test]
 fn a_second_run_shows_the_same_login_again() {
-    let web = Web::new();
-    let url = begin_and_end(&web, &web.build(web.oauth_without_user()));
+    let (web, url) = begun();
     let user = web.user();
     let restarted = web.build(web.oauth_without_user());
     web.time.run(restarted.login_with(&user, LoginRequest::default())).unwrap();
@@ -160,8 +160,7 @@ fn a_second_run_shows_the_same_login_again() {
 
 #[test]
 fn a_stored_login_with_other_scopes_or_settings_is_not_gone_on_with() {
-    let web = Web::new();
-    let first = begin_and_end(&web, &web.build(web.oauth_without_user()));
+    let (web, first) = begun();
     let shown = |oauth: OAuth, request: LoginRequest| {
         let user = web.user();
         web.time.run(oauth.login_with(&user, request)).unwrap();
@@ -178,8 +177,7 @@ fn a_stored_login_with_other_scopes_or_settings_is_not_gone_on_with() {
 #[test]
 fn a_login_that_an_earlier_version_has_begun_can_be_finished_and_is_not_gone_on_with() {
     for finishes in [true, false] {
-        let web = Web::new();
-        let url = begin_and_end(&web, &web.build(web.oauth_without_user()));
+        let (web, url) = begun();
         let name = login_document(&web.server.url(), "").replace("token-", "login-");
         let mut stored: Value = serde_json::from_slice(&web.store.load(&name).unwrap().unwrap()).unwrap();
         stored["settings"] = json!("57b2a3d4");
@@ -199,9 +197,8 @@ fn a_login_that_an_earlier_version_has_begun_can_be_finished_and_is_not_gone_on_
 
 #[test]
 fn a_login_that_is_too_old_cannot_be_finished() {
-    let web = Web::new();
+    let (web, url) = begun();
     let oauth = web.build(web.oauth_without_user());
-    let url = begin_and_end(&web, &oauth);
     web.time.run(async {
         let callback = log_in_at(&web, &url).await;
         web.time.sleep(Duration::from_secs(31 * 60)).await;
@@ -213,9 +210,8 @@ fn a_login_that_is_too_old_cannot_be_finished() {
 
 #[test]
 fn z2_a_response_of_somebody_else_leaves_the_login_as_it_is() {
-    let web = Web::new();
+    let (web, url) = begun();
     let oauth = web.build(web.oauth_without_user());
-    let url = begin_and_end(&web, &oauth);
     web.time.run(async {
         for forged in ["?code=evil&state=evil", "?code=evil", "?error=access_denied&state=x", ""] {
             let error = oauth.finish_login(&format!("{REDIRECT_URI}{forged}")).await.unwrap_err();
@@ -230,9 +226,8 @@ fn z2_a_response_of_somebody_else_leaves_the_login_as_it_is() {
 
 #[test]
 fn a_code_is_sent_once_although_two_programs_receive_it() {
-    let web = Web::new();
+    let (web, url) = begun();
     let (one, other) = (web.build(web.oauth_without_user()), web.build(web.oauth_without_user()));
-    let url = begin_and_end(&web, &one);
     web.time.run(async {
         let callback = log_in_at(&web, &url).await;
         let (first, second) = (one.finish_login(&callback), other.finish_login(&callback));
@@ -262,63 +257,52 @@ fn a_logout_deletes_the_token_and_revokes_it_if_asked() {
     }
 }
 
+/// Logs in, lets `change` change the servers, and logs out. Returns whether the tokens were revoked.
+fn log_out(web: &Web, change: impl FnOnce(&Web)) -> RevocationOutcome {
+    let oauth = web.build(web.oauth());
+    web.time.run(oauth.login()).unwrap();
+    change(web);
+    let out = web.time.run(oauth.logout(true)).unwrap();
+    assert_eq!(web.time.run(oauth.status()), Ok(None), "the token is deleted in any case");
+    out.revocation
+}
+
+fn member(web: &Web, name: &str, value: Value) {
+    web.authorization.deviate(Deviation::MetadataMember(name.into(), value));
+}
+
 #[test]
 fn a_logout_sends_the_secret_where_the_revocation_endpoint_wants_it() {
     let web = Web::new();
-    web.authorization.deviate(Deviation::RegisterWithSecret).deviate(Deviation::RevokeNoAccessTokens);
-    web.authorization.deviate(Deviation::MetadataMember(
-        "revocation_endpoint_auth_methods_supported".into(),
-        serde_json::json!(["client_secret_post"]),
-    ));
-    let oauth = web.build(web.oauth());
-    web.time.run(oauth.login()).unwrap();
+    web.authorization.deviate(Deviation::RegisterWithSecret);
+    member(&web, "revocation_endpoint_auth_methods_supported", json!(["client_secret_post"]));
+    log_out(&web, |_| {});
     assert!(web.token_requests()[0].header("Authorization").is_some(), "the client is registered for Basic");
-    web.time.run(oauth.logout(true)).unwrap();
     let requests = web.authorization.requests_to(Endpoint::Revocation);
     assert!(requests.iter().all(|request| request.parameter("client_secret").is_some()), "{requests:?}");
 }
 
 #[test]
-fn a_logout_says_which_token_was_revoked() {
+fn a_logout_deletes_the_token_even_if_it_cannot_be_revoked_and_says_which_token_was_revoked() {
     let web = Web::new();
     web.authorization.deviate(Deviation::RevokeNoAccessTokens);
-    let oauth = web.build(web.oauth());
-    web.time.run(oauth.login()).unwrap();
-    let outcome = web.time.run(oauth.logout(true)).unwrap().revocation;
+    let outcome = log_out(&web, |_| {});
     let RevocationOutcome::RefreshTokenOnly(error) = outcome else { panic!("{outcome:?}") };
     assert_eq!(error.code(), Some("unsupported_token_type"));
-}
 
-#[test]
-fn a_logout_deletes_the_token_even_if_it_cannot_be_revoked() {
-    let log_out = |web: &Web, change: &dyn Fn(&Web)| {
-        let oauth = web.build(web.oauth());
-        web.time.run(oauth.login()).unwrap();
-        change(web);
-        let out = web.time.run(oauth.logout(true)).unwrap();
-        assert_eq!(web.time.run(oauth.status()), Ok(None));
-        out.revocation
-    };
-    let removed = |web: &Web| {
-        web.authorization.deviate(Deviation::MetadataMember("revocation_endpoint".into(), Value::Null));
-    };
-    assert_eq!(log_out(&Web::new(), &removed), RevocationOutcome::Unsupported);
-    let broken = |web: &Web| {
+    let outcome = log_out(&Web::new(), |web| member(web, "revocation_endpoint", Value::Null));
+    assert_eq!(outcome, RevocationOutcome::Unsupported);
+    let outcome = log_out(&Web::new(), |web| {
         web.authorization.answer_next(Endpoint::Revocation, HttpAnswer::status(503));
-    };
-    let RevocationOutcome::Failed(error) = log_out(&Web::new(), &broken) else { panic!("it failed") };
+    });
+    let RevocationOutcome::Failed(error) = outcome else { panic!("{outcome:?}") };
     assert!(error.to_string().contains("revocation"), "{error}");
     // T3: the token goes to no other authorization server.
-    let web = Web::new();
     let other = AuthorizationServer::at("https://other.test");
-    let moved = |web: &Web| {
-        web.server.deviate(ResourceDeviation::MetadataMember(
-            "authorization_servers".into(),
-            serde_json::json!(["https://other.test"]),
-        ));
-        web.server.reach(&other);
-    };
-    assert_eq!(log_out(&web, &moved), RevocationOutcome::Unsupported);
+    let outcome = log_out(&Web::new(), |web| {
+        web.server.move_to(&other);
+    });
+    assert_eq!(outcome, RevocationOutcome::Unsupported);
     assert!(other.requests_to(Endpoint::Revocation).is_empty());
 }
 

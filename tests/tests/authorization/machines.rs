@@ -19,7 +19,7 @@ use mcpwire_testkit::authorization::{Client, ResourceDeviation, SimulatedNetwork
 use mcpwire_tests::authorization::{Web, echo};
 use serde_json::json;
 
-use crate::registrations::public_key;
+use crate::clients::public_key;
 use crate::{grants, secs};
 
 const IDP_URL: &str = "https://idp.test/token";

@@ -1,16 +1,13 @@
-//! Authorization against the authorization server of the test kit, in simulated time: one test for each pain and requirement that the
-//! official suite does not cover, named after it.
+//! Authorization against the authorization server of the test kit, in simulated time: one test for each pain and requirement
+//! that the official suite does not cover, named after it.
 
-mod addresses;
 mod bound_tokens;
-mod client_issuers;
-mod error_texts;
+mod clients;
 mod hostile;
 mod login_requests;
 mod logins;
 mod machines;
 mod refreshes;
-mod registrations;
 mod step_ups;
 mod test_server;
 

@@ -1,19 +1,19 @@
-//! Renewals of tokens that many calls share: one for all callers, kept when it fails, at the right time, and at authorization servers
-//! that move.
+//! Renewals of tokens that many calls share: one for all callers, kept when it fails, at the right time, and at authorization
+//! servers that move.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use mcpwire_authorization::oauth::Secret;
-use mcpwire_authorization::{LoginRequest, LoginRequired, MachineGrant, OAuth};
+use mcpwire_authorization::{LoginRequest, LoginRequired, OAuth};
 use mcpwire_driver::http::HttpClient;
 use mcpwire_driver::protocol::http::{Exchange, FailureKind};
 use mcpwire_driver::{ErrorKind, McpClient};
-use mcpwire_testkit::authorization::{AuthorizationServer, Client, Deviation, Endpoint};
+use mcpwire_testkit::authorization::{AuthorizationServer, Deviation, Endpoint};
 use mcpwire_testkit::{HttpAnswer, VirtualTime};
 use mcpwire_tests::authorization::{Web, echo};
+use serde_json::json;
 
 use crate::{grants, secs};
 
@@ -28,7 +28,8 @@ fn refreshes(web: &Web) -> usize {
     grants(&web.token_requests()).iter().filter(|grant| *grant == "refresh_token").count()
 }
 
-/// Begins `count` calls at once, and returns how many have succeeded. Renewals that the calls have started send their requests meanwhile.
+/// Begins `count` calls at once, and returns how many have succeeded. Renewals that the calls have started send their requests
+/// meanwhile.
 async fn call_together(web: &Web, client: &McpClient<VirtualTime>, count: usize) -> usize {
     let results = join_all((0..count).map(|_| echo(client))).await;
     web.time.sleep(Duration::from_millis(10)).await;
@@ -90,13 +91,18 @@ fn o3_o4_no_failure_but_invalid_grant_loses_the_login() {
         HttpAnswer::status(503).header("Retry-After", "7"),
         HttpAnswer::status(429),
         HttpAnswer::status(200).header("Content-Type", "text/html").body("<html>log in to the hotel's network</html>"),
-        HttpAnswer::json(200, serde_json::json!({"access_token": 7})),
-        HttpAnswer::json(400, serde_json::json!({"error": "server_error"})),
-        HttpAnswer::json(400, serde_json::json!({"error": "temporarily_unavailable"})),
+        HttpAnswer::status(302).header("Location", "https://evil.test/"),
+        HttpAnswer::json(200, json!({"access_token": 7})),
+        HttpAnswer::json(400, json!({"error": "server_error"})),
+        HttpAnswer::json(400, json!({"error": "temporarily_unavailable"})),
+        HttpAnswer::json(500, json!({"error": "invalid_grant"})),
         HttpAnswer::status(200).header("Content-Length", "900").body("{\"access").cut(),
+        HttpAnswer::status(200).body(vec![b' '; 65_537]),
         HttpAnswer::status(200).wait(secs(3600)),
     ];
-    for failure in failures {
+    // The longest pause is an hour.
+    let long = HttpAnswer::status(429).header("Retry-After", "31536000000");
+    for (failure, pause) in failures.into_iter().map(|failure| (failure, 120)).chain([(long, 3600)]) {
         let web = web();
         let shown = format!("{failure:?}");
         web.run(web.oauth_after_login(), async |client| {
@@ -104,51 +110,15 @@ fn o3_o4_no_failure_but_invalid_grant_loses_the_login() {
             web.authorization.answer_next(Endpoint::Token, failure.clone());
             let error = client.call_tool("echo", ()).timeout(secs(60)).await.expect_err("there is no token");
             assert_eq!(error.kind(), ErrorKind::Unavailable, "{shown}: {error}");
-            web.time.sleep(secs(120)).await;
+            for _ in 0..5 {
+                echo(&client).await.expect_err("there is no other refresh so soon");
+            }
+            assert_eq!(refreshes(&web), 1, "{shown}");
+            web.time.sleep(secs(pause)).await;
             echo(&client).await.unwrap_or_else(|error| panic!("{shown}: the connection goes on: {error}"));
         });
         assert_eq!((web.logins().len(), refreshes(&web)), (1, 2), "{shown}");
     }
-}
-
-#[test]
-fn o3_invalid_grant_deletes_the_login_and_asks_for_another_one() {
-    let web = web();
-    let oauth = web.build(web.oauth_after_login());
-    web.time.run(async {
-        let client = web.client(&oauth);
-        client.initialize().await.expect("the stored login is used");
-        web.authorization.revoke_logins();
-        let error = echo(&client).await.expect_err("the login is revoked");
-        assert_eq!(error.kind(), ErrorKind::LoginRequired, "{error}");
-        assert!(LoginRequired::find(&error).is_some(), "{error}");
-        assert_eq!(oauth.status().await.expect("the store can be read"), None);
-    });
-    assert_eq!(refreshes(&web), 1);
-    assert!(web.run(web.oauth(), async |client| echo(&client).await.is_ok()));
-    assert_eq!((web.logins().len(), web.count(Endpoint::Registration)), (2, 1));
-}
-
-#[test]
-fn o3_errors_with_status_200_are_errors() {
-    let web = web();
-    web.authorization.deviate(Deviation::ErrorsWithStatus200);
-    web.run(web.oauth_after_login(), async |client| {
-        web.authorization.revoke_logins();
-        let error = echo(&client).await.expect_err("the login is revoked");
-        assert_eq!(error.kind(), ErrorKind::LoginRequired, "{error}");
-    });
-}
-
-#[test]
-fn o5_a_401_forces_one_refresh_although_the_clock_says_that_the_token_is_valid() {
-    let web = web();
-    web.run(web.oauth(), async |client| {
-        web.authorization.revoke_access_tokens();
-        let results = join_all((0..20).map(|_| echo(&client))).await;
-        assert!(results.iter().all(Result::is_ok), "nobody notices");
-    });
-    assert_eq!((refreshes(&web), web.logins().len()), (1, 1));
 }
 
 #[test]
@@ -171,57 +141,6 @@ fn o5_a_late_refusal_of_an_old_token_does_nothing() {
 }
 
 #[test]
-fn o6_short_lived_tokens_are_not_refreshed_on_each_call() {
-    let web = Web::new();
-    web.authorization.token_lifetime(secs(30));
-    web.run(web.oauth(), async |client| {
-        for _ in 0..300 {
-            web.time.sleep(secs(1)).await;
-            echo(&client).await.expect("the token is valid");
-        }
-    });
-    // Each token is used for nine tenths of its life.
-    assert!((10..=12).contains(&refreshes(&web)), "{}", refreshes(&web));
-    let refused = web.server.requests().iter().filter(|request| request.header("Authorization").is_none()).count();
-    assert!(refused <= 3, "no call needs a second try: {refused}");
-}
-
-#[test]
-fn o7_a_refresh_names_no_scopes_and_is_repeated_without_a_refused_resource() {
-    let web = web();
-    web.server.scopes_supported(["a", "b"]);
-    web.authorization.deviate(Deviation::RefuseScopeOnRefresh).deviate(Deviation::RefuseResourceOnRefresh);
-    let oauth = web.build(web.oauth());
-    web.time.run(async {
-        let client = web.client(&oauth);
-        client.initialize().await.expect("the user logs in");
-        for _ in 0..2 {
-            web.time.sleep(secs(200)).await;
-            echo(&client).await.expect("the token is refreshed");
-        }
-    });
-    let requests = web.token_requests();
-    let resources: Vec<_> = requests.iter().map(|request| request.parameter("resource").is_some()).collect();
-    // The code, the refused refresh, its repetition, and the next refresh, which remembers it.
-    assert_eq!(resources, [true, true, false, false]);
-    assert!(requests.iter().all(|request| request.parameter("scope").is_none()));
-}
-
-#[test]
-fn o8_a_restart_does_not_lengthen_the_life_of_a_token() {
-    let web = web();
-    web.call(web.oauth()).expect("the user logs in");
-    web.time.advance(secs(80));
-    web.run(web.oauth_without_user(), async |client| {
-        assert_eq!(refreshes(&web), 0, "the token is still valid");
-        web.time.sleep(secs(30)).await;
-        let refused = web.server.requests().len();
-        echo(&client).await.expect("the token is refreshed");
-        assert_eq!((refreshes(&web), web.server.requests().len()), (1, refused + 1), "before it is refused");
-    });
-}
-
-#[test]
 fn t5_without_a_refresh_token_the_next_login_comes_when_the_token_has_expired() {
     let web = web();
     web.authorization.deviate(Deviation::NoRefreshTokens);
@@ -231,26 +150,6 @@ fn t5_without_a_refresh_token_the_next_login_comes_when_the_token_has_expired() 
         echo(&client).await.expect("the user logs in again");
     });
     assert_eq!((grants(&web.token_requests()), web.logins().len()), (vec!["authorization_code".to_owned(); 2], 2));
-}
-
-#[test]
-fn t7_the_newest_refresh_token_is_kept_and_the_old_one_if_there_is_no_newer() {
-    for keeps in [false, true] {
-        let web = web();
-        if keeps {
-            web.authorization.deviate(Deviation::KeepRefreshTokens);
-        }
-        web.run(web.oauth(), async |client| {
-            for _ in 0..3 {
-                web.time.sleep(secs(200)).await;
-                echo(&client).await.expect("the token is refreshed");
-            }
-        });
-        let sent: Vec<_> =
-            web.token_requests().iter().filter_map(|request| request.parameter("refresh_token")).collect();
-        assert_eq!((sent.len(), sent[0] == sent[1] && sent[1] == sent[2]), (3, keeps));
-        assert_eq!((web.authorization.reused_refresh_tokens(), web.logins().len()), (0, 1));
-    }
 }
 
 #[test]
@@ -299,7 +198,8 @@ fn an_expired_token_that_cannot_be_renewed_now_fails_calls_as_temporary() {
         web.authorization.answer_next(Endpoint::Token, HttpAnswer::status(503));
         let error = echo(&client).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-        assert!(error.is_retryable() && error.to_string().contains("https://auth.test/token"), "{error}");
+        let words = ["refresh", "https://auth.test/token", "503"];
+        assert!(error.is_retryable() && words.iter().all(|word| error.to_string().contains(word)), "{error}");
         assert!(oauth.status().await.unwrap().is_some(), "only `invalid_grant` deletes a login");
         let before = web.token_requests().len();
         assert_eq!(call_together(&web, &client, 100).await, 0, "no busy loop");
@@ -321,6 +221,7 @@ fn a_revoked_login_is_required_again_and_the_prompt_asks_for_it() {
         }
         assert_eq!(oauth.status().await, Ok(None));
     });
+    assert_eq!(refreshes(&web), 1);
     let user = web.user();
     let oauth = web.build(web.oauth_without_user().prompt(user.clone()));
     web.time.run(async {
@@ -398,8 +299,9 @@ fn a10_t3_a_token_goes_to_no_other_authorization_server_when_the_server_names_an
         echo(&client).await.unwrap();
         assert_eq!(oauth.status().await.unwrap().unwrap().issuer, "https://other.test");
     });
-    for request in other.requests_to(Endpoint::Token) {
-        assert_eq!(request.parameter("refresh_token"), None, "a token of the other authorization server");
+    for request in other.requests() {
+        let sent = format!("{} {} {:?}", request.url, request.body, request.headers);
+        assert!(!web.authorization.secrets().iter().any(|secret| sent.contains(secret)), "{sent}");
     }
 }
 
@@ -418,30 +320,4 @@ fn an_authorization_server_that_stays_away_is_looked_for_again() {
         }
         assert_eq!(kinds, [ErrorKind::Unavailable, ErrorKind::Unavailable, ErrorKind::LoginRequired]);
     });
-}
-
-#[test]
-fn r10_the_secret_of_a_program_goes_to_no_other_authorization_server() {
-    for is_configured in [false, true] {
-        let web = Web::new();
-        web.authorization.client(Client::new("robot").secret("s3cret"));
-        let other = AuthorizationServer::at("https://other.test").client(Client::new("robot").secret("s3cret"));
-        let robot = || {
-            let grant = MachineGrant::client_credentials("robot", Some(Secret::new("s3cret")));
-            let builder = web.oauth_without_user().machine_grant(grant);
-            if is_configured {
-                builder.settings(|settings| settings.client_issuer("https://auth.test"))
-            } else {
-                builder.settings(|settings| settings.trust_first_issuer(true))
-            }
-        };
-        if !is_configured {
-            web.call(robot()).unwrap();
-        }
-        web.server.move_to(&other);
-        web.authorization.revoke_access_tokens();
-        let error = web.refused(robot());
-        assert!(error.to_string().contains("`robot` is registered at `https://auth.test`"), "{error}");
-        assert!(other.requests_to(Endpoint::Token).is_empty());
-    }
 }

@@ -16,9 +16,21 @@ const SLOW: Duration = Duration::from_secs(2);
 /// Time after which a test fails.
 const WATCHDOG: Duration = Duration::from_secs(300);
 
-fn runtimes() -> [Runtime; 2] {
-    let threads = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    [Builder::new_current_thread().enable_all().build().unwrap(), threads]
+/// Runs a test on a runtime of one thread and on one of two, at the same time, and checks that the login is alive afterwards.
+fn on_each_runtime(test: impl Fn(&Scene, Runtime) + Sync) {
+    let builders = [Builder::new_current_thread(), Builder::new_multi_thread()];
+    thread::scope(|scope| {
+        for mut builder in builders {
+            let test = &test;
+            scope.spawn(move || {
+                let scene = Scene::new();
+                test(&scene, builder.worker_threads(1).enable_all().build().unwrap());
+                scene.server.delay_tokens(Duration::ZERO);
+                scene.check_alive();
+                assert_eq!(scene.server.lost_logins(), 0);
+            });
+        }
+    });
 }
 
 /// Connects, and calls a tool until the refresh token is used up. The response to the refresh is on its way.
@@ -41,51 +53,39 @@ async fn refreshing(scene: &Scene) -> (McpClient, OAuth) {
     (client, oauth)
 }
 
-fn check(scene: &Scene) {
-    scene.server.delay_tokens(Duration::ZERO);
-    scene.check_alive();
-    assert_eq!(scene.server.lost_logins(), 0);
-}
-
 #[test]
 fn a_refresh_goes_on_when_its_client_and_its_runtime_are_dropped() {
-    for runtime in runtimes() {
-        let scene = Scene::new();
-        drop(runtime.block_on(refreshing(&scene)));
+    on_each_runtime(|scene, runtime| {
+        drop(runtime.block_on(refreshing(scene)));
         drop(runtime);
         let start = Instant::now();
         while !scene.has_stored_newest() {
             assert!(start.elapsed() < WATCHDOG, "the new token is lost");
             thread::sleep(Duration::from_millis(5));
         }
-        check(&scene);
-    }
+    });
 }
 
 #[test]
 fn the_shutdown_of_a_client_waits_until_the_new_token_is_stored() {
-    for runtime in runtimes() {
-        let scene = Scene::new();
+    on_each_runtime(|scene, runtime| {
         runtime.block_on(async {
-            let (client, _) = refreshing(&scene).await;
+            let (client, _) = refreshing(scene).await;
             client.shutdown().await.unwrap();
         });
         assert!(scene.has_stored_newest());
-        check(&scene);
-    }
+    });
 }
 
 #[test]
 fn a_program_can_wait_until_the_new_token_is_stored() {
-    for runtime in runtimes() {
-        let scene = Scene::new();
+    on_each_runtime(|scene, runtime| {
         runtime.block_on(async {
-            let (_, oauth) = refreshing(&scene).await;
+            let (_, oauth) = refreshing(scene).await;
             oauth.settle().await.unwrap();
         });
         assert!(scene.has_stored_newest());
-        check(&scene);
-    }
+    });
 }
 
 #[test]

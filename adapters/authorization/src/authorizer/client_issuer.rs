@@ -115,8 +115,8 @@ impl OAuth {
     }
 }
 
-/// Returns the identifier and the issuer of the pre-registered client of a login, or `None` if the client has registered itself, or has
-/// no identifier.
+/// Returns the identifier and the issuer of the pre-registered client of a login, or `None` if the client has registered itself,
+/// or has no identifier.
 pub(super) fn used_at(Grant { token, client }: &Grant) -> Option<(&str, &str)> {
     let StoredToken { client_id, endpoint, .. } = token;
     match client {

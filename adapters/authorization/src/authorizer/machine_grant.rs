@@ -78,8 +78,8 @@ impl MachineGrant {
         MachineGrant { kind: Kind::ClientCredentials { client_id: client_id.into(), secret }, scopes: None }
     }
 
-    /// Creates the grant of a program that sends the JWT of its platform (workload identity federation). `jwt` is called for each new
-    /// token.
+    /// Creates the grant of a program that sends the JWT of its platform (workload identity federation). `jwt` is called for
+    /// each new token.
     pub fn workload(jwt: impl Fn() -> Result<Secret, TokenError> + Send + Sync + 'static) -> Self {
         MachineGrant { kind: Kind::Workload { jwt: Arc::new(jwt), audience: None }, scopes: None }
     }
@@ -105,8 +105,8 @@ impl MachineGrant {
         self
     }
 
-    /// Returns the identifier and the secret of the client at the authorization server of the MCP server, or `None` if the grant has
-    /// no client.
+    /// Returns the identifier and the secret of the client at the authorization server of the MCP server, or `None` if the grant
+    /// has no client.
     pub(super) fn client(&self) -> Option<(&str, Option<&Secret>)> {
         match &self.kind {
             Kind::ClientCredentials { client_id, secret } => Some((client_id, secret.as_ref())),

@@ -154,8 +154,8 @@ impl OAuthBuilder {
     /// describes. If `client` stops when the runtime ends, token refreshes fail then, too. [`build_on`](Self::build_on) avoids
     /// that.
     ///
-    /// If `client` does not [apply](HttpClient::applies) the CA certificates or the proxy of the server's definition, all requests
-    /// to the authorization server fail.
+    /// If `client` does not [apply](HttpClient::applies) the CA certificates or the proxy of the server's definition, all
+    /// requests to the authorization server fail.
     pub fn build(self, runtime: Arc<dyn Runtime>, client: Arc<dyn HttpClient>) -> OAuth {
         let not_applied = check_applied(&self.def, &*client).err();
         let refusal = not_applied.map(|error| format!("server `{}`: {error}", self.def.display_name()));

@@ -43,8 +43,8 @@ pub(super) struct State {
     pub(super) secrets: Vec<Secret>,
     /// The tasks that run now, so that no task runs twice at a time.
     pub(super) running: Vec<Task>,
-    /// The result of the last login, for the tasks that have waited for that login. `None` before the first login, while a login runs,
-    /// and after a login that was given up.
+    /// The result of the last login, for the tasks that have waited for that login. `None` before the first login, while a login
+    /// runs, and after a login that was given up.
     pub(super) last_login: Option<Result<LoginStatus, LoginError>>,
     /// The tasks that wait for the end of a load, a renewal or a login.
     pub(super) waiters: Waiters,

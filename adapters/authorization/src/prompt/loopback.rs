@@ -172,8 +172,8 @@ struct Visitor {
 }
 
 impl Visitor {
-    /// Reads new bytes, and answers the request when its head is complete. Returns the URL of the redirect, or `None` if the connection
-    /// has failed, or its request was not the redirect. Pending if the head is incomplete.
+    /// Reads new bytes, and answers the request when its head is complete. Returns the URL of the redirect, or `None` if the
+    /// connection has failed, or its request was not the redirect. Pending if the head is incomplete.
     fn poll(&mut self, host: &str, path: &str, is_response: &impl Fn(&str) -> bool) -> Poll<Option<String>> {
         let mut buffer = [0; 1024];
         loop {
@@ -198,8 +198,8 @@ impl Visitor {
     }
 }
 
-/// Reads the head of a request. Returns the path and the query of a redirect, or the page that answers another request. Pending if the
-/// head is incomplete.
+/// Reads the head of a request. Returns the path and the query of a redirect, or the page that answers another request. Pending
+/// if the head is incomplete.
 ///
 /// `host` is the host and the port of the redirect URI, and `path` is the path of the redirect URI.
 ///

@@ -123,7 +123,8 @@ impl Browser {
         Browser { open: Arc::new(open), redirect: Redirect::default(), timeout: Duration::from_secs(300) }
     }
 
-    /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers want.
+    /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers
+    /// want.
     pub fn host(mut self, host: impl Into<String>) -> Self {
         self.redirect.host = host.into();
         self
@@ -196,13 +197,14 @@ pub struct PasteBack {
 }
 
 impl PasteBack {
-    /// Creates a prompt. `ask` shows the URL, and returns the text that the user pastes. It may block: it is called on a thread of its
-    /// own, and again if the text is not the address of a response.
+    /// Creates a prompt. `ask` shows the URL, and returns the text that the user pastes. It may block: it is called on a thread
+    /// of its own, and again if the text is not the address of a response.
     pub fn new(ask: impl Fn(&str) -> io::Result<String> + Send + Sync + 'static) -> Self {
         PasteBack { ask: Arc::new(ask), redirect: Redirect::default() }
     }
 
-    /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers want.
+    /// Sets the host of the redirect URI: `127.0.0.1` (the default), `[::1]` or `localhost`, which some authorization servers
+    /// want.
     pub fn host(mut self, host: impl Into<String>) -> Self {
         self.redirect.host = host.into();
         self

@@ -1,5 +1,6 @@
-//! The metadata documents: [`ProtectedResourceMetadata`], in which an MCP server names its authorization servers (RFC 9728),
-//! and [`AuthorizationServerMetadata`], the endpoints and supported features of an authorization server (RFC 8414).
+//! The metadata documents: [`ProtectedResourceMetadata`], in which an MCP server names its authorization servers (RFC
+//! 9728), and [`AuthorizationServerMetadata`], the endpoints and supported features of an authorization server (RFC
+//! 8414).
 //!
 //! They are read leniently: an optional member with a value of the wrong type counts as absent.
 
@@ -213,11 +214,11 @@ pub(super) fn is_issuer(issuer: &str, server_url: &str) -> bool {
     is_secure_for(issuer, server_url) && !issuer.contains(['?', '#'])
 }
 
-/// Returns whether the issuer `found` in the metadata is the issuer `asked`, whose metadata was requested. Both must be the
-/// same bytes, with two exceptions.
+/// Returns whether the issuer `found` in the metadata is the issuer `asked`, whose metadata was requested. Both must
+/// be the same bytes, with two exceptions.
 ///
-/// If `is_guessed`, `asked` is the origin of the MCP server, which the client assumes as the issuer. The published issuer
-/// may then have a slash at its end, because RFC 8414, section 3.1, gives both forms the same metadata URL. If
+/// If `is_guessed`, `asked` is the origin of the MCP server, which the client assumes as the issuer. The published
+/// issuer may then have a slash at its end, because RFC 8414, section 3.1, gives both forms the same metadata URL. If
 /// `is_lenient`, the issuers may differ by a slash at the end, and the metadata may contain no issuer.
 fn is_same_issuer(found: &str, asked: &str, is_guessed: bool, is_lenient: bool) -> bool {
     let without_slash = |issuer| str::strip_suffix(issuer, "/").unwrap_or(issuer).to_string();

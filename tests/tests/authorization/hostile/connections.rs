@@ -1,19 +1,20 @@
-//! MCP servers and authorization servers that keep a connection busy: refusals, nonces, scopes and renewals without an end.
+//! MCP servers and authorization servers that keep a connection busy: refusals, nonces, scopes and renewals without an end; and
+//! servers whose answers are strange and do no harm, because what they say is limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcpwire_authorization::OAuth;
+use mcpwire_authorization::oauth::Scopes;
+use mcpwire_authorization::{OAuth, RevocationOutcome};
 use mcpwire_driver::http::{HttpClient, HttpOptions, HttpResponse};
 use mcpwire_driver::protocol::http::Exchange;
 use mcpwire_driver::{ConnectOptions, ErrorKind, McpClient, McpServerDef};
-use mcpwire_testkit::authorization::{Endpoint, ResourceDeviation};
+use mcpwire_testkit::authorization::{Deviation, Endpoint, ResourceDeviation};
 use mcpwire_testkit::{HttpAnswer, VirtualTime};
-use mcpwire_tests::authorization::echo;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::World;
+use super::{World, check_request};
 
 /// The most requests that one request of the caller may become: six attempts.
 const MAX_ATTEMPTS: usize = 6;
@@ -130,74 +131,82 @@ fn challenges_of_any_kind_lead_to_a_login_or_an_error_and_never_to_another_addre
             assert!(matches!(error.kind(), ErrorKind::Unauthorized | ErrorKind::LoginRequired), "{name}: {error}");
         }
         for exchange in world.asked() {
-            super::check_request(name, &exchange, &world.authorization().secrets());
+            check_request(name, &exchange, &world.authorization().secrets());
         }
         assert!(world.web.time.elapsed() <= Duration::from_secs(60), "{name}: {:?}", world.web.time.elapsed());
     }
 }
 
 /// What an authorization server does when a token is to be refreshed.
-type RefreshAttack = fn(&World);
-
-/// Connects, lets the access token expire, and lets `attack` change the authorization server. Returns the error of the next call, and
-/// the number of refreshes.
-fn refreshed(attack: RefreshAttack) -> (World, ErrorKind, String, usize) {
+#[test]
+fn thousands_of_scopes_make_neither_a_long_url_nor_a_long_form() {
     let world = World::new();
-    let oauth = world.oauth();
-    let error = world.web.time.run(async {
-        let client = client(&world, Arc::new(world.network()), &oauth);
-        client.initialize().await.unwrap();
-        world.web.time.sleep(Duration::from_secs(2 * 3600)).await;
-        attack(&world);
-        let error = echo(&client).await.unwrap_err();
-        // As long as the server has asked for, there is no other refresh.
-        for _ in 0..5 {
-            echo(&client).await.unwrap_err();
-        }
-        error
-    });
-    world.check("refresh", &error);
-    let is_refresh = |exchange: &&Exchange| exchange.body.starts_with(b"grant_type=refresh_token");
-    let count = world.asked().iter().filter(is_refresh).count();
-    (world, error.kind(), error.to_string(), count)
+    let many: Vec<_> = (0..5_000).map(|number| format!("s{number}")).collect();
+    world.resource_member("scopes_supported", many.clone());
+    let status = world.login().unwrap();
+    assert!(status.scopes.len() <= Scopes::MAX, "{}", status.scopes.len());
+    let [login] = &world.web.logins()[..] else { panic!("one login") };
+    assert!(login.url.len() < 4_000, "{} bytes", login.url.len());
 }
 
 #[test]
-fn refreshes_that_fail_for_a_while_end_at_once_and_are_not_repeated_by_the_next_calls() {
-    let attacks: [(&str, RefreshAttack); 6] = [
-        ("a pause of a thousand years", |world| {
-            world.answer(Endpoint::Token, |_| HttpAnswer::status(429).header("Retry-After", "31536000000"));
-        }),
-        ("a server error with the code of a lost login", |world| {
-            world.answer(Endpoint::Token, |_| HttpAnswer::json(500, json!({"error": "invalid_grant"})));
-        }),
-        ("a page", |world| world.answer(Endpoint::Token, |_| HttpAnswer::status(200).body("<html>"))),
-        ("a redirect", |world| {
-            world.answer(Endpoint::Token, |_| HttpAnswer::status(302).header("Location", "https://evil.test/"));
-        }),
-        ("64 KiB and a byte", |world| {
-            world.answer(Endpoint::Token, |_| HttpAnswer::status(200).body(vec![b' '; 65_537]));
-        }),
-        ("a cut response", |world| {
-            world.answer(Endpoint::Token, |_| HttpAnswer::status(200).body("{").cut());
-        }),
-    ];
-    for (name, attack) in attacks {
-        let (world, kind, text, refreshes) = refreshed(attack);
-        assert_eq!(kind, ErrorKind::Unavailable, "{name}: {text}");
-        assert_eq!(refreshes, 1, "{name}");
-        assert_eq!(world.web.logins().len(), 1, "{name}: the user need not log in");
+fn lifetimes_of_any_value_are_read_or_ignored() {
+    let hour = Duration::from_secs(3600);
+    let century = Duration::from_secs(u32::MAX.into());
+    for (lifetime, expected) in [
+        (json!(3600), Some(hour)),
+        (json!("3600"), Some(hour)),
+        (json!(3600.9), Some(hour)),
+        (json!(1e300), Some(century)),
+        (json!(u64::MAX), Some(century)),
+        (json!("1e400"), Some(century)),
+        (json!(-1), None),
+        (json!(0), None),
+        (json!(i64::MIN), None),
+        (json!("soon"), None),
+        (json!("nan"), None),
+        (json!([3600]), None),
+        (Value::Null, None),
+    ] {
+        let world = World::new();
+        let name = lifetime.to_string();
+        world.answer(Endpoint::Token, move |_| {
+            HttpAnswer::json(200, json!({"access_token": "token", "token_type": "Bearer", "expires_in": lifetime}))
+        });
+        let status = world.login().unwrap();
+        let expires_at = expected.map(|lifetime| world.now() + lifetime);
+        assert_eq!(status.expires_at, expires_at, "{name}");
     }
 }
 
 #[test]
-fn a_refreshed_token_with_line_breaks_is_refused_and_the_login_is_kept() {
-    let (world, kind, text, _) = refreshed(|world| {
-        world.answer(Endpoint::Token, |_| HttpAnswer::json(200, json!({"access_token": "a\r\nHost: evil.test"})));
+fn cookies_are_not_sent_back() {
+    let world = World::new();
+    world.authorization().answer_next(
+        Endpoint::Registration,
+        HttpAnswer::json(201, json!({"client_id": "c"})).header("Set-Cookie", "session=tracking; Path=/"),
+    );
+    world.answer(Endpoint::Token, |_| {
+        HttpAnswer::json(200, json!({"access_token": "token"})).header("Set-Cookie", "session=tracking; Path=/")
     });
-    assert!(matches!(kind, ErrorKind::Unauthorized | ErrorKind::Unavailable), "{kind:?}");
-    assert!(text.contains("characters that a header must not contain"), "{text}");
+    // The authorization server does not know the client, so the user's browser gets no redirect.
+    assert!(world.login().is_err());
+    for exchange in world.asked() {
+        check_request("cookies", &exchange, &[]);
+    }
+}
+
+#[test]
+fn endpoints_that_a_login_does_not_need_are_left_out_if_they_are_unsafe() {
+    let world = World::new();
+    for endpoint in [Endpoint::Revocation, Endpoint::DeviceAuthorization] {
+        world.authorization().deviate(Deviation::EndpointUrl(endpoint, "http://10.0.0.1/".into()));
+    }
     let oauth = world.oauth();
-    let status = world.web.time.run(async { oauth.status().await.unwrap() });
-    assert!(status.is_some_and(|status| status.can_refresh));
+    world.web.time.run(async {
+        oauth.login().await.unwrap();
+        let out = oauth.logout(true).await.unwrap();
+        assert_eq!(out.revocation, RevocationOutcome::Unsupported);
+    });
+    assert!(world.asked().iter().all(|exchange| !exchange.uri.contains("10.0.0.1")));
 }
