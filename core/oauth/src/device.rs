@@ -112,6 +112,7 @@ struct Polling {
 impl DeviceLogin {
     /// Creates a login. `url` is the `device_authorization_endpoint` of the authorization server. The client must be
     /// registered for the grant type `urn:ietf:params:oauth:grant-type:device_code`.
+    #[expect(clippy::needless_pass_by_value, reason = "a reference would break callers")]
     pub fn new(
         url: impl Into<String>,
         endpoint: TokenEndpoint,

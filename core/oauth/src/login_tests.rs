@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::testing::{NOW, REDIRECT, Web, failure, issued, parameters, settings};
-use crate::{AuthMethod, ClientSource, Discovery, ProtectedResourceMetadata, Request, SigningAlgorithm, StepUpLimit};
+use crate::{AuthMethod, ClientSource, Discovery, ProtectedResourceMetadata, Request, SigningAlgorithm};
 
 const SERVER: &str = "https://mcp.example/mcp";
 const ISSUER: &str = "https://as.example";

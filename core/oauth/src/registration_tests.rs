@@ -106,10 +106,10 @@ fn r3_the_url_of_a_metadata_document_is_https_with_a_path() {
 }
 
 #[test]
-fn r3_the_metadata_document_names_its_own_url_and_all_redirect_uris() {
+fn r3_o20_the_metadata_document_is_small_and_names_its_own_url_and_all_redirect_uris() {
     let settings = settings().client_metadata_url(DOCUMENT).client_uri("https://app.example");
     let document = client_metadata_document(&settings, &[REDIRECT, "http://localhost/callback"]).unwrap();
-    assert!(document.len() < 5000, "o20: some authorization servers read no more");
+    assert!(document.len() < 1024, "some authorization servers read no more than 5 KB");
     assert_eq!(
         serde_json::from_str::<Value>(&document).unwrap(),
         json!({

@@ -265,7 +265,7 @@ fn entropy() -> Entropy {
 fn stored() -> StoredToken {
     let mut request = TokenRequest::new(endpoint(), client(), &Grant::ClientCredentials, entropy());
     request.start(NOW).unwrap();
-    let body = json!({"access_token": secret("access").expose(), "refresh_token": secret("refresh").expose()});
+    let body = json!({"access_token": secret("access"), "refresh_token": secret("refresh")});
     let Ok(Action::Done(token)) = request.resume(Input::Response(json_response(200, &body)), NOW) else { panic!() };
     StoredToken::new(endpoint(), "https://mcp.example.com", Some("client"), Scopes::new(), token, None)
 }

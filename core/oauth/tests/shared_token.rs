@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use mcpwire_oauth::{
     Access, Authorization, BearerChallenge, ClientAuthentication, Decision, Entropy, Error, ErrorKind, FetchError,
-    Flow, Grant, Input, Refresh, RefreshAction, RefreshInput, Refusal, Request, Response, Scopes, StoredToken,
-    TokenEndpoint, TokenId, TokenRequest, UnixTime,
+    Input, Refresh, RefreshAction, RefreshInput, Refusal, Request, Response, StoredToken, TokenId, UnixTime,
 };
 use proptest::prelude::*;
+use serde_json::json;
 
 const RESOURCE: &str = "https://mcp.example.com/mcp";
 
@@ -47,16 +47,12 @@ fn response(status: u16, body: &str) -> Response {
 }
 
 fn first_token(now: UnixTime) -> StoredToken {
-    let endpoint = TokenEndpoint::new("https://auth.example.com", "https://auth.example.com/token");
-    let client = ClientAuthentication::public("client");
-    let grant = Grant::RefreshToken(mcpwire_oauth::Secret::new("refresh-0"));
-    let mut request = TokenRequest::new(endpoint.clone(), client, &grant, Entropy::new([0; 32]));
-    request.start(now).unwrap();
-    let body = r#"{"access_token":"access-0","refresh_token":"refresh-0","expires_in":100}"#;
-    let Ok(mcpwire_oauth::Action::Done(token)) = request.resume(Input::Response(response(200, body)), now) else {
-        panic!()
-    };
-    StoredToken::new(endpoint, RESOURCE, Some("client"), Scopes::new(), token, None)
+    let document = json!({
+        "version": 1, "generation": 1, "resource": RESOURCE, "client_id": "client", "token_type": "Bearer",
+        "endpoint": {"issuer": "https://auth.example.com", "url": "https://auth.example.com/token"},
+        "access_token": "access-0", "refresh_token": "refresh-0", "obtained_at": now, "expires_at": now.as_secs() + 100,
+    });
+    StoredToken::from_bytes(document.to_string().as_bytes()).unwrap()
 }
 
 /// What the processes have in common.

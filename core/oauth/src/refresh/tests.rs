@@ -4,7 +4,7 @@ use crate::testing::{
     NOW, RESOURCE, bound, dpop, entropy, header, map, parameters, public_client, response, signature, stored,
     with_nonce,
 };
-use crate::{ClientKey, FetchError, PublicKey, Response, Secret, SigningAlgorithm};
+use crate::{ClientKey, FetchError, PublicKey, Secret, SigningAlgorithm};
 use alloc::string::ToString;
 use alloc::{format, vec};
 use core::time::Duration;
@@ -16,8 +16,8 @@ const ISSUED: &str = r#"{"access_token":"new","token_type":"Bearer","expires_in"
 #[derive(Default)]
 struct World {
     stored: Option<StoredToken>,
-    store_fails: bool,
-    load_fails: bool,
+    /// The action that fails: "load" or "store". Empty if both succeed.
+    failing: &'static str,
     /// The responses of the authorization server, in order. `None`: it issues a new refresh token at each refresh, and
     /// revokes all tokens if an old refresh token is sent again.
     responses: Option<vec::IntoIter<Input>>,
@@ -69,7 +69,7 @@ impl World {
                 engine.has_lock = true;
                 ("lock", RefreshInput::Done)
             }
-            RefreshAction::Load if self.load_fails => ("load", failed()),
+            RefreshAction::Load if self.failing == "load" => ("load", failed()),
             RefreshAction::Load => ("load", RefreshInput::Loaded(self.stored.clone().map(Box::new))),
             RefreshAction::Fetch(request) => {
                 self.requests.push(request.clone());
@@ -79,7 +79,7 @@ impl World {
             RefreshAction::Sign { key, .. } => {
                 ("sign", RefreshInput::Network(Input::Signature(signature(*key).to_vec())))
             }
-            RefreshAction::Store(_) if self.store_fails => ("store", failed()),
+            RefreshAction::Store(_) if self.failing == "store" => ("store", failed()),
             RefreshAction::Store(token) => {
                 self.stored = Some((**token).clone());
                 ("store", RefreshInput::Done)
@@ -194,7 +194,7 @@ fn o1_a_winners_token_that_has_expired_since_is_refreshed_with_its_own_refresh_t
 #[test]
 fn o1_the_old_token_is_put_back_if_the_new_one_cannot_be_written() {
     let mut world = World::answering(200, ISSUED);
-    world.store_fails = true;
+    world.failing = "store";
     let refreshed = world.refresh().unwrap();
     assert_eq!(world.log, ["lock", "load", "fetch", "store", "store"]);
     assert_eq!(world.stored, Some(stored(1)));
@@ -261,7 +261,7 @@ fn o3_o4_every_other_failure_leaves_the_token_as_it_is() {
 #[test]
 fn o3_a_store_or_lock_that_fails_is_a_temporary_error() {
     let mut world = World::new(vec![]);
-    world.load_fails = true;
+    world.failing = "load";
     assert_eq!(world.refresh().unwrap_err().kind(), ErrorKind::Temporary);
     let mut flow = refresh();
     assert_eq!(flow.start(), RefreshAction::Lock);
