@@ -16,23 +16,6 @@ const SLOW: Duration = Duration::from_secs(2);
 /// Time after which a test fails.
 const WATCHDOG: Duration = Duration::from_secs(300);
 
-/// Runs a test on a runtime of one thread and on one of two, at the same time, and checks that the login is alive afterwards.
-fn on_each_runtime(test: impl Fn(&Scene, Runtime) + Sync) {
-    let builders = [Builder::new_current_thread(), Builder::new_multi_thread()];
-    thread::scope(|scope| {
-        for mut builder in builders {
-            let test = &test;
-            scope.spawn(move || {
-                let scene = Scene::new();
-                test(&scene, builder.worker_threads(1).enable_all().build().unwrap());
-                scene.server.delay_tokens(Duration::ZERO);
-                scene.check_alive();
-                assert_eq!(scene.server.lost_logins(), 0);
-            });
-        }
-    });
-}
-
 /// Connects, and calls a tool until the refresh token is used up. The response to the refresh is on its way.
 async fn refreshing(scene: &Scene) -> (McpClient, OAuth) {
     let oauth = scene.oauth_without_user();
@@ -53,9 +36,11 @@ async fn refreshing(scene: &Scene) -> (McpClient, OAuth) {
     (client, oauth)
 }
 
-#[test]
-fn a_refresh_goes_on_when_its_client_and_its_runtime_are_dropped() {
-    on_each_runtime(|scene, runtime| {
+/// How a program ends or waits while the response to its refresh is on its way.
+type End = fn(&Scene, Runtime);
+
+const ENDS: [(&str, End); 3] = [
+    ("its client and its runtime are dropped", |scene, runtime| {
         drop(runtime.block_on(refreshing(scene)));
         drop(runtime);
         let start = Instant::now();
@@ -63,28 +48,38 @@ fn a_refresh_goes_on_when_its_client_and_its_runtime_are_dropped() {
             assert!(start.elapsed() < WATCHDOG, "the new token is lost");
             thread::sleep(Duration::from_millis(5));
         }
-    });
-}
-
-#[test]
-fn the_shutdown_of_a_client_waits_until_the_new_token_is_stored() {
-    on_each_runtime(|scene, runtime| {
+    }),
+    ("its client is shut down", |scene, runtime| {
         runtime.block_on(async {
             let (client, _) = refreshing(scene).await;
             client.shutdown().await.unwrap();
         });
-        assert!(scene.has_stored_newest());
-    });
-}
-
-#[test]
-fn a_program_can_wait_until_the_new_token_is_stored() {
-    on_each_runtime(|scene, runtime| {
+    }),
+    ("the program waits for it", |scene, runtime| {
         runtime.block_on(async {
             let (_, oauth) = refreshing(scene).await;
             oauth.settle().await.unwrap();
         });
-        assert!(scene.has_stored_newest());
+    }),
+];
+
+#[test]
+fn the_token_of_a_refresh_is_stored_when_the_client_is_dropped_or_shut_down_or_the_program_waits() {
+    // All cases run at the same time, because they wait for slow responses. A thread has the name of its case.
+    thread::scope(|scope| {
+        for (name, end) in ENDS {
+            for mut builder in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+                let case = move || {
+                    let (scene, runtime) = (Scene::new(), builder.worker_threads(1).enable_all().build().unwrap());
+                    end(&scene, runtime);
+                    assert!(scene.has_stored_newest());
+                    scene.server.delay_tokens(Duration::ZERO);
+                    scene.check_alive();
+                    assert_eq!(scene.server.lost_logins(), 0);
+                };
+                thread::Builder::new().name(name.into()).spawn_scoped(scope, case).unwrap();
+            }
+        }
     });
 }
 
