@@ -339,54 +339,43 @@ fn o14_a_pasted_text_that_is_no_response_is_an_error_that_says_what_to_paste() {
 }
 
 #[test]
-fn z2_a_response_with_another_state_is_discarded() {
-    for query in ["code=c0de", "code=c0de&state=", "code=c0de&state=st-2", "code=c0de&state=ST-1", "error=secret-error"]
-    {
-        let (kind, text) = failure(read(&attempt(), query));
-        assert_eq!(kind, ErrorKind::Untrusted);
-        assert!(!text.contains("secret-error") && !text.contains("c0de"), "{text}");
-        assert!(!attempt().is_response(&format!("{REDIRECT}?{query}")));
-    }
-}
-
-#[test]
-fn z2_a_parameter_that_is_there_twice_is_refused() {
-    for query in ["code=c0de&state=st-1&state=st-1", "code=c0de&code=x&state=st-1", "error=a&error=b&state=st-1"] {
-        assert_eq!(failure(read(&attempt(), query)).0, ErrorKind::Untrusted, "{query}");
-    }
-    let twice = format!("code=c0de&state=st-1&{ISS}&iss=https%3A%2F%2Fevil.example");
-    assert_eq!(failure(read(&attempt(), &twice)).0, ErrorKind::Untrusted);
-}
-
-#[test]
-fn z12_the_issuer_is_compared_whether_it_was_announced_or_not() {
-    for attempt in [attempt(), with_iss()] {
-        assert_eq!(read(&attempt, &format!("code=c0de&state=st-1&{ISS}")), Ok(code()));
-        let other = failure(read(&attempt, "code=c0de&state=st-1&iss=https://evil.example"));
-        assert_eq!(other.0, ErrorKind::Untrusted);
-        assert_eq!(failure(read(&attempt, "code=c0de&state=st-1&iss=")).0, ErrorKind::Untrusted);
-    }
-}
-
-#[test]
-fn z12_a_missing_issuer_is_accepted_only_if_it_was_not_announced() {
-    assert_eq!(read(&attempt(), "code=c0de&state=st-1"), Ok(code()));
-    let (kind, text) = failure(read(&with_iss(), "code=c0de&state=st-1"));
-    assert_eq!(kind, ErrorKind::Untrusted);
-    assert!(text.contains("`iss`"), "{text}");
-}
-
-#[test]
-fn z13_the_issuer_is_not_normalized() {
-    for issuer in [
-        "https://as.example/",
-        "https://AS.example",
-        "https://as.example:443",
-        "https://as%2Eexample",
-        "HTTPS://as.example",
+fn z2_z12_z13_a_response_counts_only_with_the_state_and_the_issuer_of_the_login() {
+    let (any, announced) = (attempt(), with_iss());
+    let evil = format!("code=c0de&state=st-1&{ISS}&iss=https%3A%2F%2Fevil.example");
+    let right = format!("code=c0de&state=st-1&{ISS}");
+    for (name, attempt, query, is_taken) in [
+        ("no state", &any, "code=c0de", false),
+        ("an empty state", &any, "code=c0de&state=", false),
+        ("another state", &any, "code=c0de&state=st-2", false),
+        ("a state in capitals", &any, "code=c0de&state=ST-1", false),
+        ("an error without a state", &any, "error=secret-error", false),
+        ("two states", &any, "code=c0de&state=st-1&state=st-1", false),
+        ("two codes", &any, "code=c0de&code=x&state=st-1", false),
+        ("two errors", &any, "error=a&error=b&state=st-1", false),
+        ("two issuers", &any, &evil, false),
+        ("the issuer, which was not announced", &any, &right, true),
+        ("the issuer, which was announced", &announced, &right, true),
+        ("no issuer, and none was announced", &any, "code=c0de&state=st-1", true),
+        ("no issuer, and one was announced", &announced, "code=c0de&state=st-1", false),
+        ("another issuer", &any, "code=c0de&state=st-1&iss=https://evil.example", false),
+        ("another issuer than the announced", &announced, "code=c0de&state=st-1&iss=https://evil.example", false),
+        ("an empty issuer", &any, "code=c0de&state=st-1&iss=", false),
+        ("an empty issuer instead of the announced", &announced, "code=c0de&state=st-1&iss=", false),
+        ("an issuer with a slash", &any, "code=c0de&state=st-1&iss=https://as.example/", false),
+        ("an issuer in capitals", &any, "code=c0de&state=st-1&iss=https://AS.example", false),
+        ("an issuer with a port", &any, "code=c0de&state=st-1&iss=https://as.example:443", false),
+        ("an encoded issuer", &any, "code=c0de&state=st-1&iss=https://as%252Eexample", false),
+        ("an issuer with a scheme in capitals", &any, "code=c0de&state=st-1&iss=HTTPS://as.example", false),
     ] {
-        let query = Form::new().with("code", "c0de").with("state", "st-1").with("iss", issuer).into_string();
-        assert_eq!(failure(read(&attempt(), &query)).0, ErrorKind::Untrusted, "{issuer}");
+        let found = read(attempt, query);
+        assert_eq!(found.is_ok(), is_taken, "{name}");
+        let Err(error) = found else { continue };
+        assert_eq!(error.kind(), ErrorKind::Untrusted, "{name}");
+        let text = error.to_string();
+        assert!(!text.contains("secret-error") && !text.contains("c0de"), "{name}: {text}");
+        assert!(name != "no issuer, and one was announced" || text.contains("`iss`"), "{text}");
+        let has_state = query.matches("state=st-1").count() == 1;
+        assert_eq!(attempt.is_response(&format!("{REDIRECT}?{query}")), has_state, "{name}");
     }
 }
 

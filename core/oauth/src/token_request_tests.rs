@@ -49,40 +49,34 @@ fn form(grant: &Grant) -> alloc::collections::BTreeMap<String, String> {
 
 #[test]
 fn z5_each_grant_sends_its_parameters_and_the_resource() {
-    let code = Grant::AuthorizationCode {
-        code: secret("c&1"),
-        redirect_uri: "http://127.0.0.1:8080/cb".into(),
-        verifier: secret("v"),
-    };
-    let expected = [("grant_type", "authorization_code"), ("code", "c&1"), ("code_verifier", "v")];
-    assert_eq!(form(&code), map(&[&expected[..], &[("redirect_uri", "http://127.0.0.1:8080/cb")]].concat()));
-    assert_eq!(
-        form(&Grant::RefreshToken(secret("r"))),
-        map(&[("grant_type", "refresh_token"), ("refresh_token", "r")])
-    );
-    assert_eq!(form(&Grant::ClientCredentials), map(&[("grant_type", "client_credentials")]));
-    assert_eq!(
-        form(&Grant::JwtBearer { assertion: secret("j.w.t") }),
-        map(&[("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"), ("assertion", "j.w.t")])
-    );
-    assert_eq!(
-        form(&Grant::DeviceCode(secret("d"))),
-        map(&[("grant_type", "urn:ietf:params:oauth:grant-type:device_code"), ("device_code", "d")])
-    );
-    for (subject, kind) in [
-        (SubjectToken::IdToken(secret("s")), "urn:ietf:params:oauth:token-type:id_token"),
-        (SubjectToken::RefreshToken(secret("s")), "urn:ietf:params:oauth:token-type:refresh_token"),
+    let redirect_uri = "http://127.0.0.1:8080/cb";
+    let code =
+        Grant::AuthorizationCode { code: secret("c&1"), redirect_uri: redirect_uri.into(), verifier: secret("v") };
+    let exchange = |subject| Grant::TokenExchange { subject, audience: ISSUER.into() };
+    let id_jag = ("requested_token_type", "urn:ietf:params:oauth:token-type:id-jag");
+    let exchanged = |kind| [id_jag, ("audience", ISSUER), ("subject_token", "s"), ("subject_token_type", kind)];
+    for (grant, name, expected) in [
+        (code, "authorization_code", &[("code", "c&1"), ("code_verifier", "v"), ("redirect_uri", redirect_uri)][..]),
+        (Grant::RefreshToken(secret("r")), "refresh_token", &[("refresh_token", "r")]),
+        (Grant::ClientCredentials, "client_credentials", &[]),
+        (
+            Grant::JwtBearer { assertion: secret("j.w.t") },
+            "urn:ietf:params:oauth:grant-type:jwt-bearer",
+            &[("assertion", "j.w.t")],
+        ),
+        (Grant::DeviceCode(secret("d")), "urn:ietf:params:oauth:grant-type:device_code", &[("device_code", "d")]),
+        (
+            exchange(SubjectToken::IdToken(secret("s"))),
+            "urn:ietf:params:oauth:grant-type:token-exchange",
+            &exchanged("urn:ietf:params:oauth:token-type:id_token"),
+        ),
+        (
+            exchange(SubjectToken::RefreshToken(secret("s"))),
+            "urn:ietf:params:oauth:grant-type:token-exchange",
+            &exchanged("urn:ietf:params:oauth:token-type:refresh_token"),
+        ),
     ] {
-        assert_eq!(
-            form(&Grant::TokenExchange { subject, audience: ISSUER.into() }),
-            map(&[
-                ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
-                ("requested_token_type", "urn:ietf:params:oauth:token-type:id-jag"),
-                ("audience", ISSUER),
-                ("subject_token", "s"),
-                ("subject_token_type", kind),
-            ])
-        );
+        assert_eq!(form(&grant), map(&[&[("grant_type", name)][..], expected].concat()));
     }
 }
 
