@@ -40,8 +40,10 @@ pub struct DeviceLogin {
     endpoint: TokenEndpoint,
     client: ClientAuthentication,
     resource: Option<String>,
+    scopes: Scopes,
     dpop: Option<Dpop>,
     entropy: Entropy,
+    url: String,
     state: State,
 }
 
@@ -93,8 +95,7 @@ pub struct DeviceCode {
 
 #[derive(Debug)]
 enum State {
-    /// The login has not started. Contains the request for a code.
-    New(ClientRequest),
+    New,
     Authorizing(ClientRequest),
     Showing(Polling),
     Waiting(Polling),
@@ -112,22 +113,15 @@ struct Polling {
 impl DeviceLogin {
     /// Creates a login. `url` is the `device_authorization_endpoint` of the authorization server. The client must be
     /// registered for the grant type `urn:ietf:params:oauth:grant-type:device_code`.
-    #[expect(clippy::needless_pass_by_value, reason = "a reference would break callers")]
     pub fn new(
         url: impl Into<String>,
         endpoint: TokenEndpoint,
         client: ClientAuthentication,
         resource: Option<String>,
         scopes: Scopes,
-        mut entropy: Entropy,
+        entropy: Entropy,
     ) -> Self {
-        let form = Form::new()
-            .with_optional("scope", scopes.parameter().as_deref())
-            .with_optional("resource", resource.as_deref());
-        let device_endpoint = TokenEndpoint::new(endpoint.issuer.clone(), url);
-        let (step, split) = (Step::DeviceAuthorization, entropy.split());
-        let request = ClientRequest::new(step, device_endpoint, client.clone(), form, Vec::new(), split);
-        DeviceLogin { endpoint, client, resource, dpop: None, entropy, state: State::New(request) }
+        DeviceLogin { endpoint, client, resource, scopes, dpop: None, entropy, url: url.into(), state: State::New }
     }
 
     /// Sets the DPoP key to which the token will be bound. `None`, the default, asks for a token that is not bound.
@@ -138,16 +132,18 @@ impl DeviceLogin {
 
     /// Returns the first action. Call this function once.
     pub fn start(&mut self, now: UnixTime) -> Result<DeviceAction, Error> {
-        match mem::replace(&mut self.state, State::Finished) {
-            State::New(mut request) => {
-                let action = request.start(now)?;
-                self.authorizing(request, action, now)
-            }
-            other => {
-                self.state = other;
-                Err(Error::misuse(Step::DeviceAuthorization))
-            }
+        if !matches!(self.state, State::New) {
+            return Err(Error::misuse(Step::DeviceAuthorization));
         }
+        let form = Form::new()
+            .with_optional("scope", self.scopes.parameter().as_deref())
+            .with_optional("resource", self.resource.as_deref());
+        let endpoint = TokenEndpoint::new(self.endpoint.issuer.clone(), self.url.clone());
+        let (client, entropy) = (self.client.clone(), self.entropy.split());
+        let mut request = ClientRequest::new(Step::DeviceAuthorization, endpoint, client, form, Vec::new(), entropy);
+        self.state = State::Finished;
+        let action = request.start(now)?;
+        self.authorizing(request, action, now)
     }
 
     /// Continues the login with the result of the last action, and returns the next action to perform.
@@ -182,8 +178,7 @@ impl DeviceLogin {
             Action::Fetch(request) => DeviceAction::Fetch(request),
             Action::Sign { key, bytes } => DeviceAction::Sign { key, bytes },
             Action::Done(response) => {
-                let (code, polling) =
-                    read_code(&response, &request.url, now).map_err(|error| request.explain(error))?;
+                let (code, polling) = read_code(&response, &self.url, now).map_err(|error| request.explain(error))?;
                 return Ok(self.enter(State::Showing(polling), DeviceAction::ShowCode(code)));
             }
         };
