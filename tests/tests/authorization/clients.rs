@@ -189,6 +189,23 @@ fn a_client_that_somebody_has_registered_authenticates_by_the_method_of_the_sett
     }
 }
 
+#[test]
+fn a_secret_with_spaces_reaches_servers_that_only_decode_percent_signs() {
+    for deviates in [false, true] {
+        let web = Web::new();
+        let secret = "a secret+with%20signs";
+        web.authorization.client(Client::new("my client").secret(secret).redirect_uri(REDIRECT_URI));
+        if deviates {
+            web.authorization.deviate(Deviation::PercentDecodeBasic);
+        }
+        let builder = web.oauth().settings(|settings| {
+            settings.client_id("my client").client_secret(Secret::new(secret)).client_issuer("https://auth.test")
+        });
+        web.call(builder).expect("the secret is read");
+        assert!(web.token_requests()[0].header("Authorization").is_some());
+    }
+}
+
 const MINE: &str = "https://auth.test";
 const OTHER: &str = "https://other.test";
 const SECRET: &str = "s3cret-of-the-client";
