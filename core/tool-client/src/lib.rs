@@ -46,17 +46,15 @@ mod error;
 #[cfg(test)]
 mod fake;
 mod filtered;
-mod future;
 mod model_tools;
 pub mod openai;
 mod renamed;
 mod text;
 
-pub use call_options::{CallOptions, OnProgress};
+pub use call_options::{BoxFuture, CallOptions, CancelSignal, OnProgress, unless_cancelled};
 pub use client::ToolClient;
 pub use error::ToolError;
 pub use filtered::Filtered;
-pub use future::{BoxFuture, CancelSignal, unless_cancelled};
 pub use mcpwire_types as types;
 pub use mcpwire_types::ErrorKind;
 pub use model_tools::ModelTools;

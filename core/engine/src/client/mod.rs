@@ -8,38 +8,28 @@
 //! | file | content |
 //! |---|---|
 //! | `operation` | [`Operation`]: the interface of the state machines. [`Step`]: what the adapter has to do next |
-//! | `client_state` | [`ClientState`]: what a client remembers between operations |
+//! | `client_state` | [`ClientState`]: what a client remembers between operations. [`OpeningOutcome`]: how the opening ended |
 //! | `single_request` | [`SingleRequest`], [`PingServer`], [`SetLogLevel`]: one request |
-//! | `opening` | [`OpeningOutcome`]: how the opening of a connection ended |
 //! | `subscription_reader` | [`SubscriptionReader`]: reads the events of a subscription |
-//! | `page_walk`, `pages` | [`PageWalk`]: requests all pages of a list |
+//! | `pages` | [`PageWalk`]: requests all pages of a list. [`ToolListing`]: requests the list of tools, and stores it |
 //! | `tool_list` | [`ToolList`]: the tools of a server, and whether the list is fresh |
-//! | `tool_listing` | [`ToolListing`]: requests the list of tools, and stores it |
-//! | `known_tools` | [`KnownTools`]: the stored list, and the tools that searches have found |
-//! | `tool_search` | [`ToolSearch`]: searches the server's list for one tool, without storing the list |
+//! | `known_tools` | [`KnownTools`]: the stored list, and the tools that searches have found. [`ToolSearch`]: such a search |
 //! | `tool_call` | [`ToolCall`]: calls a tool, and searches for the tool first if necessary |
 
 mod client_state;
 mod known_tools;
-mod opening;
 mod operation;
-mod page_walk;
 mod pages;
 mod single_request;
 mod subscription_reader;
 mod tool_call;
 mod tool_list;
-mod tool_listing;
-mod tool_search;
 
-pub use client_state::ClientState;
-pub use known_tools::KnownTools;
-pub use opening::OpeningOutcome;
+pub use client_state::{ClientState, OpeningOutcome};
+pub use known_tools::{KnownTools, SearchProgress, ToolSearch};
 pub use operation::{Operation, RequestError, Step};
-pub use page_walk::PageWalk;
+pub use pages::{PageWalk, ToolListing};
 pub use single_request::{PingServer, SetLogLevel, SingleRequest, send_complete};
 pub use subscription_reader::{SubscriptionPoll, SubscriptionReader};
 pub use tool_call::ToolCall;
 pub use tool_list::{CacheHints, ToolList};
-pub use tool_listing::ToolListing;
-pub use tool_search::{SearchProgress, ToolSearch};

@@ -1,14 +1,19 @@
-//! [`Pages`]: joins the pages of a list (specification: server/utilities/pagination).
+//! [`PageWalk`]: requests all pages of a list, and joins them to one list (specification: server/utilities/pagination).
+//! [`ToolListing`]: requests the list of tools, and stores the list.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::operation::RequestError;
-use crate::session::{CallError, Config, Deadline, RequestOptions};
+use super::client_state::ClientState;
+use super::operation::{Operation, RequestError, Step};
+use super::single_request::RequestState;
+use super::tool_list::{CacheHints, ToolList};
+use crate::session::{CallError, Calls, Config, Deadline, Reply, RequestOptions};
 use crate::time::Timestamp;
 use mcpwire_text::json::item_list::{MAX_ENTRIES, truncate};
-use mcpwire_types::{ItemList, PagedList};
+use mcpwire_types::{ItemList, ListParams, ListTools, Method, PagedList, Params};
 
 /// Maximum number of pages to request for one list: 1,000. A server that sends a new cursor with every page would
 /// otherwise receive requests without end.
@@ -92,6 +97,158 @@ impl PagesTime {
             *after = self.total;
         }
         error
+    }
+}
+
+/// Type of the entries of the list that the method `M` requests.
+type Item<M> = <<M as Method>::Result as PagedList>::Item;
+
+/// A state machine that requests all pages of a list one after the other, and joins the pages.
+///
+/// If a page came from the client's response cache and the server rejects the request for a later page, all pages are
+/// requested again without the cache (protocol revision 2026-07-28, server/utilities/caching, "Interaction with
+/// Pagination").
+/// [`RequestOptions::total_timeout`] limits the time for all pages together.
+pub struct PageWalk<M: Method<Result: PagedList>> {
+    options: RequestOptions,
+    /// The time limit, which starts with the first request.
+    time: Option<PagesTime>,
+    pages: Pages<Item<M>>,
+    /// The request for the page at [`Pages::cursor`].
+    request: RequestState<M>,
+    /// Whether a page came from the client's response cache. If so, all pages are requested again if the server rejects
+    /// the request for a later page.
+    has_cached: bool,
+}
+
+impl<M> PageWalk<M>
+where
+    M: Method<Result: PagedList>,
+    for<'a> ListParams<'a>: Params<M>,
+{
+    /// Creates the state machine without sending a request. `options` apply to the request for each page, and their
+    /// total timeout to all pages together.
+    pub fn new(options: RequestOptions) -> Self {
+        PageWalk { options, time: None, pages: Pages::default(), request: RequestState::New, has_cached: false }
+    }
+
+    /// Sends the next request if none is pending, and returns what the adapter must do next. Passes each page that has
+    /// arrived to `receive_page`, and then adds the page to the list.
+    pub(super) fn poll_pages(
+        &mut self,
+        calls: &mut Calls<'_>,
+        now: Timestamp,
+        mut receive_page: impl FnMut(&M::Result),
+    ) -> Step<Result<ItemList<Item<M>>, RequestError>> {
+        let config = calls.session().config();
+        let time = *self.time.get_or_insert_with(|| PagesTime::begin(&self.options, config, now));
+        loop {
+            let step = self.request.poll(calls, |calls| {
+                let params = ListParams { cursor: self.pages.cursor() };
+                let options = RequestOptions { total_timeout: Some(time.left(now)), ..self.options.clone() };
+                calls.request::<M>(&params, &options, now)
+            });
+            match step {
+                Step::Wait(key) => return Step::Wait(key),
+                Step::Drain => return Step::Drain,
+                Step::Done(Ok(page)) => {
+                    receive_page(&page);
+                    if self.pages.add(page).is_none() {
+                        return Step::Done(Ok(core::mem::take(&mut self.pages.list)));
+                    }
+                }
+                Step::Done(Err(RequestError::Failed(CallError::Server { .. })))
+                    if self.has_cached && !self.options.fresh =>
+                {
+                    self.options.fresh = true;
+                    self.pages = Pages::default();
+                }
+                Step::Done(Err(error)) => return Step::Done(Err(time.explain(error))),
+            }
+            // The adapter reads what has arrived only before the first request.
+            self.request = RequestState::Drained;
+        }
+    }
+}
+
+impl<M> Operation for PageWalk<M>
+where
+    M: Method<Result: PagedList>,
+    for<'a> ListParams<'a>: Params<M>,
+{
+    type Output = ItemList<Item<M>>;
+
+    fn poll(
+        &mut self,
+        _: &mut ClientState,
+        calls: &mut Calls<'_>,
+        now: Timestamp,
+    ) -> Step<Result<Self::Output, RequestError>> {
+        self.poll_pages(calls, now, |_| {})
+    }
+
+    fn receive(&mut self, reply: &mut Reply) {
+        self.has_cached |= reply.is_cached();
+        self.request.receive(reply);
+    }
+}
+
+/// A state machine that requests all pages of the list of tools, and stores the list in [`KnownTools`](super::KnownTools).
+///
+/// If the server reports a change before the last page has arrived, the list is stored as stale.
+pub struct ToolListing {
+    walk: PageWalk<ListTools>,
+    hints: Option<CacheHints>,
+    /// Value of `KnownTools::changes` before the first request, to detect changes while the list is loaded. `None`
+    /// before the first request.
+    changes: Option<u64>,
+    has_drained: bool,
+}
+
+impl ToolListing {
+    /// Creates the state machine without sending a request. `options` apply to the request for each page, and their
+    /// total timeout to all pages together.
+    pub fn new(options: RequestOptions) -> Self {
+        ToolListing { walk: PageWalk::new(options), hints: None, changes: None, has_drained: false }
+    }
+}
+
+impl Operation for ToolListing {
+    type Output = Arc<ToolList>;
+
+    fn poll(
+        &mut self,
+        client: &mut ClientState,
+        calls: &mut Calls<'_>,
+        now: Timestamp,
+    ) -> Step<Result<Arc<ToolList>, RequestError>> {
+        let tools = &mut client.tools;
+        // Let the adapter read pending notifications first: a change reported before the request does not make the
+        // new list stale.
+        if !core::mem::replace(&mut self.has_drained, true) {
+            return Step::Drain;
+        }
+        let changes = *self.changes.get_or_insert(tools.changes);
+        let hints = &mut self.hints;
+        let step = self.walk.poll_pages(calls, now, |page| {
+            let of_page = CacheHints::of(page);
+            *hints = Some(hints.map_or(of_page, |hints| hints.and(of_page)));
+        });
+        step.map(|listed| {
+            let mut list = ToolList::default();
+            list.replace(listed?);
+            list.set_hints(self.hints.unwrap_or_default());
+            if tools.changes != changes {
+                list.invalidate();
+            }
+            let list = Arc::new(list);
+            tools.replace(Arc::clone(&list));
+            Ok(list)
+        })
+    }
+
+    fn receive(&mut self, reply: &mut Reply) {
+        self.walk.receive(reply);
     }
 }
 

@@ -4,11 +4,10 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use super::client_state::ClientState;
-use super::known_tools::KnownTools;
+use super::known_tools::{KnownTools, SearchProgress, ToolSearch};
 use super::operation::{Operation, RequestError, Step};
 use super::pages::PagesTime;
 use super::single_request::RequestState;
-use super::tool_search::{SearchProgress, ToolSearch};
 use crate::session::{CallError, Calls, Phase, Prepared, Reply, RequestKey, RequestOptions, SendError, Ticket};
 use crate::time::Timestamp;
 use mcpwire_types::Method;

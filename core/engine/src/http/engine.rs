@@ -11,7 +11,6 @@ use core::{fmt, mem};
 
 use super::command::{Command, ExchangeId};
 use super::endpoint::SessionGeneration;
-use super::exchange_purpose::Purpose;
 use super::exchanges::{ExchangeEnd, OpenExchange};
 use super::get_stream::GetStream;
 use super::http_sse::HttpSse;
@@ -21,9 +20,8 @@ use super::messages::{
     sort_messages,
 };
 use super::recovery::{Recovery, recover};
-use super::request::Request;
-use super::response::StreamItem;
-use super::response_head::Head;
+use super::request::{Purpose, Request};
+use super::response::{Head, StreamItem};
 use super::resume_point::ResumePoint;
 use super::send_queue::{Allowed, INITIALIZED, NextMessage};
 use super::settings::{Flavour, Settings};

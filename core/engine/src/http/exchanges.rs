@@ -8,9 +8,8 @@ use core::time::Duration;
 
 use super::command::{Command, Exchange, ExchangeId};
 use super::endpoint::{RequestHead, SessionGeneration};
-use super::exchange_purpose::Purpose;
-use super::response::{BodyLimits, Response};
-use super::response_head::Head;
+use super::request::Purpose;
+use super::response::{BodyLimits, Head, Response};
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, HttpError};
 

@@ -7,8 +7,8 @@ use core::mem;
 use core::time::Duration;
 
 use super::command::ExchangeId;
-use super::exchange_purpose::Purpose;
 use super::exchanges::ExchangeEnd;
+use super::request::Purpose;
 use super::resume_point::ResumePoint;
 use super::transport::Transport;
 use crate::time::Timestamp;

@@ -8,14 +8,12 @@ use alloc::string::String;
 use core::mem;
 
 use super::command::ExchangeId;
-use super::exchange_purpose::Purpose;
-use super::request::Request;
+use super::request::{Purpose, Request};
 use super::settings::{Flavour, Settings};
 use super::transport::Transport;
 use crate::session::{CloseReason, Phase, RequestFault};
 use crate::transport_error::HttpError;
-use mcpwire_text::excerpt;
-use mcpwire_text::url;
+use mcpwire_text::{excerpt, url};
 
 /// The progress of opening a connection over HTTP+SSE.
 #[derive(Default)]

@@ -30,9 +30,9 @@ use core::time::Duration;
 
 use super::command::ExchangeId;
 use super::endpoint::SessionGeneration;
-use super::exchange_purpose::Purpose;
 use super::exchanges::ExchangeEnd;
 use super::messages::post_message;
+use super::request::Purpose;
 use super::send_queue::INITIALIZED;
 use super::transport::Transport;
 use crate::own_requests::InitializeResult;

@@ -5,8 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::command::ExchangeId;
-use super::exchange_purpose::Purpose;
-use super::request::Request;
+use super::request::{Purpose, Request};
 use super::response::StreamItem;
 use super::transport::Transport;
 use crate::rpc::{Received, peer_error};

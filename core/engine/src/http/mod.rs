@@ -97,21 +97,20 @@
 // | `settings` | `Settings`: the URL, headers, limits |
 // | `messages` | moves messages from the session to exchanges, and from responses to the session |
 // | `send_queue` | the messages that wait to be sent |
-// | `request` | the state of a request over its attempts |
-// | `exchanges`, `exchange_purpose` | the exchanges under way; why each was started |
+// | `request` | the state of a request over its attempts; why an exchange was started |
+// | `exchanges` | the exchanges under way |
 // | `endpoint`, `header_values` | the URL and the headers of each HTTP request |
-// | `response`, `response_head`, `sse_decoder`, `retry_after` | reads responses |
+// | `response`, `sse_decoder`, `retry_after` | reads responses |
 // | `recovery` | decides what to do when an exchange ends without the JSON-RPC response |
 // | `resume_point` | when an event stream is resumed, and after which event |
 // | `legacy_session` | initializes and renews the session with a legacy server (up to revision 2025-11-25) |
 // | `get_stream` | the event stream for server messages that belong to no client request |
 // | `http_sse` | the HTTP+SSE transport |
-// | `tool_calls`, `tool_headers` | custom headers from tool parameters |
+// | `tool_calls` | custom headers from tool parameters |
 
 mod command;
 mod endpoint;
 mod engine;
-mod exchange_purpose;
 mod exchanges;
 mod get_stream;
 mod header_values;
@@ -121,14 +120,12 @@ mod messages;
 mod recovery;
 mod request;
 mod response;
-mod response_head;
 mod resume_point;
 mod retry_after;
 mod send_queue;
 mod settings;
 pub(crate) mod sse_decoder;
 mod tool_calls;
-mod tool_headers;
 mod transport;
 
 pub use crate::transport_error::{Failure, FailureCause, FailureKind, HttpError};

@@ -4,9 +4,8 @@ use alloc::vec::Vec;
 
 use super::command::ExchangeId;
 use super::endpoint::Endpoint;
-use super::exchange_purpose::Purpose;
 use super::exchanges::{Exchanges, OpenExchange};
-use super::request::Request;
+use super::request::{Purpose, Request};
 use super::response::{BodyLimits, Inbox};
 use super::send_queue::SendQueue;
 use super::settings::Settings;

@@ -11,19 +11,20 @@ use super::connection::Phase;
 use super::error::SendError;
 use super::meta::{merged, without};
 use super::prepared::{self, CacheUse, Prepared, PreparedRequest, send_error};
-use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::request_options::RequestOptions;
 use super::server_requests::RefusalReason;
 use super::session::Session;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::tasks::task_use;
-use super::ticket::Ticket;
+use super::ticket::{RequestKey, ServerRequestId, SubscriptionKey, Ticket};
 use crate::rpc::RpcError;
 use crate::rpc::write::{self, NO_PARAMS, ParamsWriter};
 use crate::time::Timestamp;
 use mcpwire_text::json::{Json, JsonText};
-use mcpwire_types::{CallTool, ClientNotification, GetTask, Method, Params, Raw, RootsListChanged, SetLevel};
-use mcpwire_types::{Era, LoggingLevel, Requirement, SetLevelParams, SubscriptionFilter, TaskHandle};
+use mcpwire_types::{
+    CallTool, ClientNotification, Era, GetTask, LoggingLevel, Method, Params, Raw, Requirement, RootsListChanged,
+    SetLevel, SetLevelParams, SubscriptionFilter, TaskHandle,
+};
 
 /// Sends requests, notifications and answers over the connection of a session.
 ///

@@ -8,9 +8,8 @@ use alloc::sync::Arc;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::error::CloseReason;
-use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::request_options::Tag;
-use super::ticket::Reply;
+use super::ticket::{Reply, RequestKey, ServerRequestId, SubscriptionKey};
 use crate::rpc::RpcError;
 use mcpwire_text::json::{Json, scan};
 use mcpwire_types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};

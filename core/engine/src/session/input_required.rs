@@ -19,14 +19,13 @@ use super::error::{CallError, CloseReason, Deadline, InputError};
 use super::link::{Link, RequestExtras};
 use super::meta::object;
 use super::paused::PausedRequest;
-use super::request_keys::RequestKey;
 use super::requests::CallerRequest;
+use super::ticket::RequestKey;
 use super::waiting::Waiting;
 use crate::input_requests::InputRequiredResult;
 use crate::rpc::{Response, decode};
-use mcpwire_text::json::Json;
 use mcpwire_text::json::append::push_raw;
-use mcpwire_text::json::scan;
+use mcpwire_text::json::{Json, scan};
 use mcpwire_types::Era;
 
 /// Returns whether the protocol allows an `input_required` result for `method` (from revision 2026-07-28,

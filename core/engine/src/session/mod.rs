@@ -9,8 +9,8 @@
 //! | `receive` | passes the messages of the server to the parts |
 //! | `over_http` | what only the HTTP transport needs |
 //! | `calls` | [`Calls`]: the methods with which an embedder sends messages |
-//! | `connection` | the state of the connection, with the result of the handshake |
-//! | `opening`, `handshake` | open the connection; the state table of the handshake |
+//! | `connection` | the state of the connection, with the result of the handshake, and its opening with the deadlines |
+//! | `handshake` | the state table of the handshake |
 //! | `subscriptions` | notifications of changes |
 //! | `caller_requests` | the requests of callers, from the call to the reply |
 //! | `response_cache` | cached responses |
@@ -22,7 +22,6 @@
 //! | `requests` | the table of requests without a response, with their deadlines |
 //! | `outbox` | the messages to send, and what each of them is |
 
-mod answered_methods;
 mod caller_requests;
 mod calls;
 mod config;
@@ -33,7 +32,6 @@ mod handshake;
 mod input_required;
 mod link;
 mod meta;
-mod opening;
 #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP takes single messages"))]
 mod outbox;
 #[cfg(feature = "http")]
@@ -41,11 +39,9 @@ mod over_http;
 mod paused;
 mod prepared;
 mod receive;
-mod request_keys;
 mod request_options;
 mod requests;
 mod response_cache;
-mod server_info;
 mod server_request_kind;
 mod server_requests;
 #[expect(clippy::module_inception, reason = "the type is called like the module")]
@@ -58,21 +54,18 @@ mod waiting;
 pub use calls::Calls;
 pub use config::{Config, Negotiate};
 pub use connection::Phase;
-#[cfg(feature = "http")]
-pub(crate) use error::RequestFault;
-#[cfg(feature = "http")]
-pub(crate) use error::is_reading;
 pub use error::{CallError, CloseReason, ConnectError, Deadline, InputError, SendError, TaskError};
+#[cfg(feature = "http")]
+pub(crate) use error::{RequestFault, is_reading};
 pub use event::{ClientRequest, Event, MessageSummary, Notification, SentRequest, ServerRequest};
+pub use handshake::ServerInfo;
 pub use link::Stats;
 pub(crate) use outbox::Outbox;
 #[cfg(feature = "http")]
 pub(crate) use outbox::{OutgoingKind, OutgoingRequest};
 pub use prepared::{Prepared, PreparedRequest};
-pub use request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 pub use request_options::{RequestOptions, Tag, TaskMode};
-pub use server_info::ServerInfo;
 pub use server_request_kind::ServerRequestKind;
 pub use session::Session;
 pub use subscriptions::{ResubscribePolicy, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
-pub use ticket::{Reply, Ticket};
+pub use ticket::{Reply, RequestKey, ServerRequestId, SubscriptionKey, Ticket};

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::link::Link;
-use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, RetryParams};
+use super::ticket::RequestKey;
 use crate::time::Timestamp;
 use mcpwire_text::json::Json;
 

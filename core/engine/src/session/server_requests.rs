@@ -11,7 +11,7 @@ use super::error::{InputError, SendError};
 use super::event::{ClientRequest, Event, ServerRequest};
 use super::link::Link;
 use super::prepared::send_error;
-use super::request_keys::{RequestKey, ServerRequestId};
+use super::ticket::{RequestKey, ServerRequestId};
 use crate::input_requests::InputRequest;
 use crate::rpc::write::{NO_PARAMS, ParamsError, ParamsWriter};
 use crate::rpc::{RpcError, WireId, decode};

@@ -1,4 +1,5 @@
-//! [`Ticket`] and [`Reply`]: the caller's handle of a request, and the outcome of the request.
+//! [`Ticket`] and [`Reply`]: the caller's handle of a request, and the outcome of the request. [`RequestKey`] and others: the
+//! keys with which an embedder identifies requests and subscriptions.
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
@@ -6,7 +7,6 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::error::CallError;
-use super::request_keys::RequestKey;
 use crate::frame::Message;
 #[cfg(feature = "http")]
 use crate::header_params::reject_invalid;
@@ -186,3 +186,18 @@ impl fmt::Debug for Reply {
         .finish_non_exhaustive()
     }
 }
+
+/// Identifies a request of the client within a session.
+///
+/// The session may send the request several times, each time with another JSON-RPC id. The key stays the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestKey(pub(crate) u64);
+
+/// Identifies a request of the server within a session. The request is a JSON-RPC request, or an input that the server
+/// requires before it continues a request or task of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerRequestId(pub(super) u64);
+
+/// Identifies a subscription of the client within a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SubscriptionKey(pub(super) u64);

@@ -3,9 +3,9 @@
 use super::error::SendError;
 use super::link::Link;
 use super::paused::PausedRequests;
-use super::request_keys::{RequestKey, ServerRequestId};
 use super::server_requests::{AnswerOutcome, RefusalReason, ServerRequests};
 use super::tasks::Tasks;
+use super::ticket::{RequestKey, ServerRequestId};
 use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
 

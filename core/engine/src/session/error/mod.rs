@@ -11,14 +11,12 @@
 
 mod call;
 mod connect;
-mod input;
 mod retry;
 mod send;
 
 pub(crate) use crate::rpc::RequestFault;
-pub use call::{CallError, Deadline, TaskError};
+pub use call::{CallError, Deadline, InputError, TaskError};
 pub use connect::{CloseReason, ConnectError};
-pub use input::InputError;
 #[cfg(feature = "http")]
 pub(crate) use retry::is_reading;
 pub use send::SendError;

@@ -173,6 +173,8 @@ fn a_race() {
     row(Auto, [Start, Silence, initialized("{}")], Stage::Done, "legacy 2025-11-25");
     row(Auto, [Start, Silence, initialized("{}"), versions(MODERN)], Stage::Done, "nothing");
     row(Auto, [Start, Silence, versions(MODERN), initialized("{}")], Stage::Done, "nothing");
+    let late = refused(UNSUPPORTED, SUPPORTS_MODERN);
+    row(Auto, [Start, Silence, initialized("{}"), late], Stage::Done, "nothing");
     row(Auto, [Start, Silence, not_initialized()], Stage::Discovering, "nothing");
     let unknown = initialized(r#"{"protocolVersion":"1999-01-01"}"#);
     row(Auto, [Start, Silence, unknown], Stage::Discovering, "nothing");

@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::error::Deadline;
-use super::request_keys::RequestKey;
+use super::ticket::RequestKey;
 use crate::cache::PendingEntry;
 use crate::time::Timestamp;
+
 pub(super) use owner::{CallerRequest, Deadlines, OpeningRequest, Owner, RetryParams, TaskRequest, TaskUse};
 
 /// All pending requests.

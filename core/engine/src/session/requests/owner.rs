@@ -10,7 +10,7 @@ use core::time::Duration;
 use crate::cache::PendingEntry;
 use crate::session::error::{CallError, Deadline};
 use crate::session::event::{self, ClientRequest};
-use crate::session::request_keys::{RequestKey, SubscriptionKey};
+use crate::session::ticket::{RequestKey, SubscriptionKey};
 use crate::time::Timestamp;
 use mcpwire_text::json::Json;
 

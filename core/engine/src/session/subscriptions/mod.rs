@@ -18,13 +18,11 @@
 //! | `mod` | [`Subscriptions`]: opens, ends and reopens subscriptions, and routes notifications to them |
 //! | `subscription` | one subscription: its stage and its events |
 //! | `event_queue` | the events of one subscription that wait to be polled, bounded |
-//! | `options` | the options of one subscription |
 //! | `resources` | the resources that a legacy server watches for the client; which changes two filters have in common |
 //! | `backoff` | when to reopen a subscription |
 
 mod backoff;
 mod event_queue;
-mod options;
 mod resources;
 mod subscription;
 
@@ -32,26 +30,26 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use backoff::ResubscribePolicy;
-pub use event_queue::{SubscriptionEnd, SubscriptionEvent};
-pub use options::SubscribeOptions;
+use resources::{Resources, intersection};
+use subscription::{Subscription, SubscriptionStage, Via};
 
 use super::error::{CallError, Deadline, RequestFault, SendError};
 use super::event::Notification;
 use super::link::{Link, timed_out};
-use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
+use super::ticket::SubscriptionKey;
 use crate::own_requests::{Subscribe, SubscriptionsListen};
 use crate::rpc::{WireId, decode, write};
 use crate::time::Timestamp;
 use mcpwire_text::json::scan;
-use mcpwire_types::Method;
 use mcpwire_types::{
-    Era, ServerCapabilities, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams,
+    Era, Method, ServerCapabilities, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams,
     SubscriptionsListenResult,
 };
-use resources::{Resources, intersection};
-use subscription::{Subscription, SubscriptionStage, Via};
+
+pub use backoff::ResubscribePolicy;
+pub use event_queue::{SubscriptionEnd, SubscriptionEvent};
+pub use subscription::SubscribeOptions;
 
 /// The subscriptions of a session.
 #[derive(Debug, Default)]

@@ -11,9 +11,8 @@ use crate::rpc::{RequestFault, Response, decode};
 use crate::session::error::{CallError, CloseReason, Deadline, InputError, SendError, TaskError};
 use crate::session::event::{ClientRequest, Event, Notification};
 use crate::session::link::Link;
-use crate::session::request_keys::RequestKey;
 use crate::session::requests::{CallerRequest, Deadlines, TaskRequest};
-use crate::session::ticket::Reply;
+use crate::session::ticket::{Reply, RequestKey};
 use crate::session::waiting::Waiting;
 use mcpwire_types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
 

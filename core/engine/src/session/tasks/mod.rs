@@ -6,14 +6,11 @@
 //! | file | content |
 //! |---|---|
 //! | `follow` | begins, polls and ends tasks; reports the inputs that they require |
-//! | `call` | [`Tasks`]: the table of calls that wait for a task; one such call: its deadlines, its requests about the task, its inputs |
+//! | `call` | [`Tasks`]: the table of calls that wait for a task; one such call: its deadlines, its inputs, the parameters of its requests |
 //! | `polling` | one task as a state machine: which request to send when, and when the task has ended |
-//! | `params` | the parameters of requests about tasks, and the detection of tasks in responses |
 
 mod call;
 mod follow;
-mod params;
 mod polling;
 
-pub(super) use call::Tasks;
-pub(super) use params::{is_experimental_task, push_task_param, task_use};
+pub(super) use call::{Tasks, is_experimental_task, push_task_param, task_use};
