@@ -1,7 +1,6 @@
 //! A program without std that links the engine and drives it through a connection: the era is found, a tool is called, an
-//! answer stays out until its deadline, the stream ends. Then the same over HTTP, in the modern era (`http`), and a server that
-//! cannot start, under the supervisor (`supervisor`), tools for a model (`tool_client`), and a login
-//! (`oauth`). A use of std anywhere in what these link would show; see `bare`.
+//! answer stays out until its deadline, the stream ends. Then the same over HTTP, in the modern era, and what the crates
+//! `beside_engine` do: a server that cannot start, tools for a model, and a login. A use of std anywhere in what these link would show; see `bare`.
 
 #![no_std]
 #![no_main]
@@ -9,30 +8,25 @@
 extern crate alloc;
 
 mod bare;
-mod http;
-mod oauth;
-mod supervisor;
-mod tool_client;
+mod beside_engine;
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use core::ffi::c_int;
 use core::fmt::Write;
 use core::time::Duration;
 
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallTool, CallToolParams, CloseReason, Config, Event, Json, RequestOptions, Ticket, Timestamp, printable,
+    CallError, CallTool, CallToolParams, CloseReason, Config, Event, Json, RequestOptions, Ticket, Timestamp, http,
+    printable,
 };
 
 use crate::bare::Stdout;
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> c_int {
-    let said = drive().and_then(|text| http::drive(&text)).and_then(|text| Ok((text, supervisor::drive()?)));
-    let said = said.and_then(|said| tool_client::convert().map(|_| said));
-    let said = said.and_then(|said| oauth::log_in().map(|()| said));
-    match said {
+    match drive_all() {
         Ok((text, status)) => {
             let (text, status) = (printable(&text), printable(&status));
             let said = writeln!(Stdout, "without std, the server says: {text}; and the supervisor: {status}");
@@ -43,6 +37,14 @@ extern "C" fn main() -> c_int {
             1
         }
     }
+}
+
+fn drive_all() -> Result<(String, String), &'static str> {
+    let text = drive_http(&drive()?)?;
+    let status = beside_engine::supervise()?;
+    beside_engine::convert()?;
+    beside_engine::log_in()?;
+    Ok((text, status))
 }
 
 /// The text of the call; or the step that went wrong.
@@ -120,6 +122,55 @@ fn server(line: &str) -> Option<String> {
         r#""error":{"code":-32601,"message":"Method not found"}"#
     };
     Some(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{body}}}\n"))
+}
+
+// The same over HTTP: one answer in JSON, one in a stream of events, both from within the program.
+
+/// `expected`, as the server says it; or the step that went wrong.
+fn drive_http(expected: &str) -> Result<String, &'static str> {
+    let settings = http::Settings::new("https://server.test/mcp").map_err(|_| "address")?;
+    let mut engine = http::Engine::new(Config::new("no-std", "0"), settings);
+    let now = Timestamp::ORIGIN;
+
+    engine.calls().initialize(now).map_err(|_| "initialize over HTTP")?;
+    let Some(Event::Connected) = next_http_event(&mut engine, now) else { return Err("connect over HTTP") };
+    let arguments = Json::parse("{}").map_err(|_| "arguments")?;
+    let call = CallToolParams { name: "hello", arguments: &arguments };
+    let call =
+        engine.calls().request::<CallTool>(&call, &RequestOptions::new(), now).map_err(|_| "request over HTTP")?;
+    let Some(Event::Reply(reply)) = next_http_event(&mut engine, now) else { return Err("reply over HTTP") };
+    let text = call.decode(reply).map_err(|_| "result over HTTP")?.text().to_string();
+    engine.close();
+    if text == expected && engine.exchanges() == 0 { Ok(text) } else { Err("end over HTTP") }
+}
+
+fn next_http_event(engine: &mut http::Engine, now: Timestamp) -> Option<Event> {
+    loop {
+        if let Some(event) = engine.poll_event() {
+            return Some(event);
+        }
+        match engine.poll_exchange(now)? {
+            http::Command::Start(exchange) => answer_http(engine, &exchange, now),
+            _ => return None,
+        }
+    }
+}
+
+fn answer_http(engine: &mut http::Engine, exchange: &http::Exchange, now: Timestamp) {
+    let body = String::from_utf8_lossy(&exchange.body);
+    let id = id_of(&body).unwrap_or("null");
+    if body.contains(r#""server/discover""#) {
+        let result = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
+        let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+        engine.response(exchange.id, 200, [("content-type", &b"application/json"[..])], now);
+        engine.body(exchange.id, message.as_bytes(), now);
+    } else {
+        let result = r#"{"resultType":"complete","content":[{"type":"text","text":"hello"}]}"#;
+        let event = format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n\n");
+        engine.response(exchange.id, 200, [("content-type", &b"text/event-stream"[..])], now);
+        engine.body(exchange.id, event.as_bytes(), now);
+    }
+    engine.ended(exchange.id, now);
 }
 
 fn id_of(line: &str) -> Option<&str> {
