@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| mcpwire_engine_tests::fuzz::supervisor::run(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mcpwire_engine_tests::fuzz::run("supervisor", data));

@@ -25,7 +25,7 @@
 //!
 //! Time is simulated, and nothing depends on addresses, threads or the order of hash maps.
 
-// The fuzzer runs the targets without a trace.
+// The tests and the fuzzer use more of these files.
 #[allow(dead_code)]
 mod fuzz;
 
@@ -46,14 +46,14 @@ type Target = fn(&[u8], &Trace);
 
 /// The targets. `run` knows them by their positions.
 const TARGETS: [(&str, Target); 8] = [
-    ("operations", fuzz::operations::trace),
-    ("exchange", fuzz::exchange::trace),
-    ("http", fuzz::http::trace),
-    ("chunks", fuzz::chunks::trace),
-    ("envelope", fuzz::envelope::trace),
-    ("sse", fuzz::sse::trace),
-    ("tools", fuzz::tools::trace),
-    ("content", fuzz::content::trace),
+    ("operations", fuzz::operations::run),
+    ("exchange", fuzz::exchange::run),
+    ("http", fuzz::http::run),
+    ("chunks", fuzz::cuts::chunks),
+    ("envelope", fuzz::messages::envelope),
+    ("sse", fuzz::cuts::events),
+    ("tools", fuzz::messages::tools),
+    ("content", fuzz::content::run),
 ];
 
 fn main() -> ExitCode {

@@ -6,7 +6,7 @@ use mcpwire_core::{
 };
 use serde::Serialize;
 
-/// Where an answer has its id.
+/// The position of the id in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyOrder {
     /// Before the result, as most servers write it.
@@ -16,7 +16,7 @@ pub enum KeyOrder {
 }
 
 impl KeyOrder {
-    /// The line that answers a request.
+    /// Returns the line that responds to a request.
     pub fn answer(self, id: u64, result: &str) -> Vec<u8> {
         let line = match self {
             Self::IdFirst => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n"),
@@ -41,21 +41,21 @@ struct Arguments {
 }
 
 impl Canned {
-    /// A connection that is open.
+    /// Opens a connection to a legacy server.
     ///
     /// # Panics
     ///
-    /// When it does not open.
+    /// If the connection does not open.
     pub fn open() -> Self {
         let server = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#;
         Self::open_by(Negotiate::Legacy, server)
     }
 
-    /// As [`Canned::open`], to a modern server.
+    /// Opens a connection to a modern server.
     ///
     /// # Panics
     ///
-    /// When it does not open.
+    /// If the connection does not open.
     pub fn open_modern() -> Self {
         let server = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"canned","version":"1"},"ttlMs":0,"cacheScope":"private"}"#;
         Self::open_by(Negotiate::Modern, server)
@@ -76,7 +76,7 @@ impl Canned {
     ///
     /// # Panics
     ///
-    /// When it cannot be sent.
+    /// If the engine does not send it.
     pub fn send<M: Method>(&mut self, params: &impl Params<M>) -> Ticket<M> {
         let ticket =
             self.engine.calls().request(params, &RequestOptions::new(), Timestamp::ORIGIN).expect("it is sent");
@@ -90,7 +90,7 @@ impl Canned {
         self.send(&CallToolParams { name: "echo", arguments: &Arguments { message: "hello" } })
     }
 
-    /// Hands the engine a line as a reader would, and tells what it makes of it.
+    /// Passes a line to the engine, and returns its first event.
     pub fn deliver(&mut self, mut line: &[u8]) -> Option<Event> {
         loop {
             let taken = self.engine.receive(line, Timestamp::ORIGIN);
@@ -102,11 +102,11 @@ impl Canned {
         }
     }
 
-    /// Hands the engine an answer, and gives the reply that it makes of it.
+    /// Passes a response to the engine, and returns the reply.
     ///
     /// # Panics
     ///
-    /// When it is none.
+    /// If the engine reports no reply.
     pub fn reply(&mut self, answer: &[u8]) -> Reply {
         match self.deliver(answer) {
             Some(Event::Reply(reply)) => reply,
@@ -114,7 +114,7 @@ impl Canned {
         }
     }
 
-    /// Takes what is to be written, as a pipe that is never full.
+    /// Discards the bytes that the engine has written, like a pipe that is never full.
     fn write(&mut self) {
         let n = self.engine.transmit().len();
         self.engine.transmitted(n);

@@ -1,4 +1,4 @@
-//! Time, as far as the tests have to do with it.
+//! A watchdog for tests that could hang, and the real time that a test has taken.
 
 use std::panic;
 use std::sync::mpsc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Whatever makes a test hang must last longer than this: see `FOR_EVER` of `bad-habits` and `Server::patient` of `mcpwire-tests`.
 pub const WATCHDOG: Duration = Duration::from_secs(300);
 
-/// Runs a case; one that hangs is one that fails.
+/// Runs a test case in a thread, and fails if it does not end within [`WATCHDOG`].
 ///
 /// # Panics
 ///
@@ -33,7 +33,8 @@ pub fn watched(case: fn()) {
     }
 }
 
-/// Does something, and says how long it took: for lower limits. An upper limit fails on a busy machine.
+/// Calls `act`, and returns its value and the time that it took. Compare the time with lower limits only: an upper limit fails on
+/// a busy machine.
 pub fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let value = act();

@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{env, fs};
 
 use mcpwire_engine_tests::fuzz::trace::Trace;
-use mcpwire_engine_tests::fuzz::{TRACES, Traced};
+use mcpwire_engine_tests::fuzz::{TARGETS, Target, target};
 
 fn main() -> ExitCode {
     let mut arguments = env::args().skip(1);
-    let target = arguments.next().unwrap_or_default();
-    let Some((_, target)) = TRACES.into_iter().find(|(name, _)| *name == target) else {
-        let names = TRACES.map(|(name, _)| name).join(", ");
+    let name = arguments.next().unwrap_or_default();
+    let Some(target) = target(&name) else {
+        let names = TARGETS.map(|(name, _)| name).join(", ");
         eprintln!("usage: trace TARGET [FILE...], where TARGET is one of: {names}");
         return ExitCode::from(2);
     };
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 /// The trace of one input, and whether it breaks no promise.
-fn play(target: Traced, input: &[u8], broken: &Mutex<String>) -> (String, bool) {
+fn play(target: Target, input: &[u8], broken: &Mutex<String>) -> (String, bool) {
     let trace = Trace::on();
     let kept = panic::catch_unwind(AssertUnwindSafe(|| target(input, &trace))).is_ok();
     if !kept {

@@ -6,49 +6,43 @@
 // Panicking is what they are for.
 #![allow(clippy::missing_panics_doc)]
 
-mod bytes;
-pub mod chunks;
 pub mod content;
+pub mod cuts;
 mod describe;
-pub mod envelope;
 pub mod exchange;
 pub mod http;
+pub mod messages;
 pub mod oauth;
 pub mod operations;
-mod reference;
-pub mod sse;
 pub mod supervisor;
-pub mod tools;
 pub mod trace;
 
-/// The body of a target.
-pub type Body = fn(&[u8]);
+use trace::Trace;
 
-/// The body of a target that says what it does and sees.
-pub type Traced = fn(&[u8], &trace::Trace);
+/// The body of a target. The trace says what the target does and sees.
+pub type Target = fn(&[u8], &Trace);
 
-/// The targets that can be traced.
-pub const TRACES: [(&str, Traced); 8] = [
-    ("chunks", chunks::trace),
-    ("content", content::trace),
-    ("envelope", envelope::trace),
-    ("exchange", exchange::trace),
-    ("http", http::trace),
-    ("operations", operations::trace),
-    ("sse", sse::trace),
-    ("tools", tools::trace),
-];
-
-/// The targets by their names.
-pub const TARGETS: [(&str, Body); 10] = [
-    ("chunks", chunks::run),
+/// The targets by their names. Those of `oauth` and `supervisor` leave the trace empty.
+pub const TARGETS: [(&str, Target); 10] = [
+    ("chunks", cuts::chunks),
     ("content", content::run),
-    ("envelope", envelope::run),
+    ("envelope", messages::envelope),
     ("exchange", exchange::run),
     ("http", http::run),
-    ("oauth", oauth::run),
+    ("oauth", |data, _| oauth::run(data)),
     ("operations", operations::run),
-    ("sse", sse::run),
-    ("supervisor", supervisor::run),
-    ("tools", tools::run),
+    ("sse", cuts::events),
+    ("supervisor", |data, _| supervisor::run(data)),
+    ("tools", messages::tools),
 ];
+
+/// Returns the target of this name.
+pub fn target(name: &str) -> Option<Target> {
+    TARGETS.into_iter().find(|(other, _)| *other == name).map(|(_, target)| target)
+}
+
+/// Plays an input of the target `name` without a trace.
+pub fn run(name: &str, data: &[u8]) {
+    let target = target(name).unwrap_or_else(|| panic!("no target `{name}`"));
+    target(data, &Trace::default());
+}

@@ -10,10 +10,7 @@ mod course;
 pub mod fleet;
 mod pair;
 mod peer;
-mod replies;
-mod scripts;
 pub mod web;
 
 pub use pair::Pair;
-pub use peer::{Peer, Sent};
-pub use scripts::{configured, legacy, modern, table};
+pub use peer::{Peer, Sent, configured, legacy, modern, table};

@@ -9,10 +9,8 @@ use mcpwire_core::{
     SendError, SubscribeOptions, SubscriptionEvent, SubscriptionFilter, SubscriptionKey, Ticket, Timestamp,
 };
 
-use super::course::{self, Course, Saying};
-use super::peer::{Peer, Sent};
-use super::replies::Replies;
-use super::scripts;
+use super::course::{self, Course, Replies, Saying};
+use super::peer::{self, Peer, Sent};
 
 type Server = dyn FnMut(&Sent, &mut Peer);
 
@@ -20,19 +18,19 @@ type Server = dyn FnMut(&Sent, &mut Peer);
 pub struct Pair {
     /// The client's side.
     pub engine: Engine,
-    /// While it is set, the server reads nothing.
+    /// Whether the server has stopped reading, so that the client's bytes wait.
     pub stuck: bool,
     /// Everything that the client sent.
     pub sent: Vec<Sent>,
-    /// Everything that happened, replies aside, and when.
+    /// All events except replies, and when each occurred.
     pub events: Vec<(Duration, Event)>,
     server: Box<Server>,
-    /// The present moment, for calls of the engine.
+    /// The simulated time, for calls of the engine.
     pub now: Timestamp,
-    /// Bytes; `None` for the end of the stream.
+    /// The bytes that the server is going to send; `None` is the end of its stream.
     saying: Saying<Option<Vec<u8>>>,
     replies: Replies,
-    /// The beginning of a line that the client sends.
+    /// The incomplete last line that the client has sent.
     line: Vec<u8>,
     chunk: usize,
 }
@@ -44,7 +42,7 @@ impl fmt::Debug for Pair {
 }
 
 impl Pair {
-    /// A pair that has not said a word.
+    /// Creates a pair whose connection is not opened yet.
     pub fn new(config: Config, server: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
         Pair {
             engine: Engine::new(config),
@@ -60,7 +58,7 @@ impl Pair {
         }
     }
 
-    /// A pair that has been opened, as far as it goes without time passing.
+    /// Creates a pair and opens the connection, as far as this is possible without a change of the time.
     pub fn opening(config: Config, server: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
         let mut pair = Pair::new(config, server);
         pair.engine.calls().initialize(pair.now).expect("a new engine can be opened");
@@ -68,7 +66,7 @@ impl Pair {
         pair
     }
 
-    /// A pair that is open, with nothing of the opening left to see.
+    /// Creates a pair with an open connection, and clears the events and messages of its opening.
     pub fn open(config: Config, server: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
         let mut pair = Pair::opening(config, server);
         assert_eq!(pair.engine.session().phase(), Phase::Ready, "{:?}", pair.events);
@@ -77,29 +75,29 @@ impl Pair {
         pair
     }
 
-    /// A pair that is open, with a legacy server that does the rest as `rest` says.
+    /// Creates a pair with an open connection to a legacy server, whose later messages `rest` decides.
     pub fn legacy(rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
-        Pair::open(Config::default(), scripts::legacy(rest))
+        Pair::open(Config::default(), peer::legacy(rest))
     }
 
-    /// A pair that is open, with a modern server that does the rest as `rest` says.
+    /// Creates a pair with an open connection to a modern server, whose later messages `rest` decides.
     pub fn modern(rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
-        Pair::open(Config::default(), scripts::modern(rest))
+        Pair::open(Config::default(), peer::modern(rest))
     }
 
-    /// Cuts what either side reads into pieces of `size` bytes.
+    /// Makes each side read at most `size` bytes at a time.
     #[must_use]
     pub fn in_pieces_of(mut self, size: usize) -> Pair {
         self.chunk = size;
         self
     }
 
-    /// The time since the beginning.
+    /// Returns the simulated time since the creation of the pair.
     pub fn elapsed(&self) -> Duration {
         self.now.since_origin()
     }
 
-    /// Sends a call of a tool.
+    /// Sends a `tools/call` without arguments.
     ///
     /// # Errors
     /// If the engine does not send it.
@@ -117,54 +115,54 @@ impl Pair {
         self.engine.calls().request_raw(method, params.as_ref(), &RequestOptions::new(), self.now)
     }
 
-    /// Asks to be told of changes, and drives it.
+    /// Opens a subscription, and runs both sides until nothing more happens.
     pub fn subscribe(&mut self, wanted: &SubscriptionFilter, options: &SubscribeOptions) -> SubscriptionKey {
         let key = self.engine.calls().subscribe(wanted, options, self.now).expect("it is sent");
         self.drive();
         key
     }
 
-    /// Takes all that a subscription has to tell.
+    /// Removes and returns the events of a subscription.
     pub fn taken(&mut self, key: SubscriptionKey) -> Vec<SubscriptionEvent> {
         std::iter::from_fn(|| self.engine.calls().poll_subscription(key)).collect()
     }
 
-    /// What came of a request, decoded, once there is something.
+    /// Removes and decodes the reply to a request. Returns `None` if the request has not ended.
     pub fn take<M: Method>(&mut self, ticket: Ticket<M>) -> Option<Result<M::Result, CallError>> {
         self.replies.take(ticket)
     }
 
-    /// The reply to a request, unread, once there is one.
+    /// Removes and returns the reply to a request without decoding it. Returns `None` if the request has not ended.
     pub fn reply(&mut self, key: RequestKey) -> Option<Reply> {
         self.replies.reply(key)
     }
 
-    /// The text of the answer to a call.
+    /// Returns the text of the result of a call, which must have succeeded.
     pub fn text(&mut self, ticket: Ticket<CallTool>) -> String {
         self.replies.text(ticket)
     }
 
-    /// What ended a request without a result.
+    /// Returns the error of a request, which must have failed.
     pub fn error<M: Method<Result: fmt::Debug>>(&mut self, ticket: Ticket<M>) -> CallError {
         self.replies.error(ticket)
     }
 
-    /// When a request ended, if it has.
+    /// Returns when a request ended, or `None` if it has not ended or its reply was taken.
     pub fn ended_at<M: Method>(&self, ticket: Ticket<M>) -> Option<Duration> {
         self.replies.ended_at(ticket)
     }
 
-    /// The methods of what the client sent, in order.
+    /// Returns the methods of the messages that the client sent, in order.
     pub fn methods(&self) -> Vec<&str> {
         self.sent.iter().map(Sent::method).collect()
     }
 
-    /// The events so far, without their times.
+    /// Returns the events so far, without their times.
     pub fn happened(&self) -> Vec<&Event> {
         self.events.iter().map(|(_, event)| event).collect()
     }
 
-    /// Lets the server say a line.
+    /// Lets the server send a line, and runs both sides until nothing more happens.
     pub fn say(&mut self, line: impl AsRef<[u8]>) {
         let mut peer = Peer::default();
         peer.say(line);
@@ -172,7 +170,7 @@ impl Pair {
         self.drive();
     }
 
-    /// Lets the server close the stream.
+    /// Lets the server close its stream.
     pub fn end(&mut self) {
         let mut peer = Peer::default();
         peer.end();
@@ -180,17 +178,17 @@ impl Pair {
         self.drive();
     }
 
-    /// Lets both talk until neither has anything to say without time passing.
+    /// Runs both sides until neither does anything more at this time.
     pub fn drive(&mut self) {
         course::drive(self);
     }
 
-    /// Lets time pass, and everything happen at its time.
+    /// Advances the time by `time`, in steps: each timeout and each message of the server occurs at its own time.
     pub fn pass(&mut self, time: Duration) {
         course::pass(self, time);
     }
 
-    /// Hands to the server what the client sends.
+    /// Passes the bytes that the client has written to the server.
     fn flush(&mut self) -> bool {
         if self.stuck || self.engine.transmit().is_empty() {
             return false;
@@ -217,7 +215,7 @@ impl Pair {
         }
     }
 
-    /// Hands to the client what the server says now.
+    /// Passes the bytes that the server sends now to the client.
     fn deliver(&mut self) -> bool {
         let Some(said) = self.saying.take(self.now) else { return false };
         let Some(bytes) = said else {

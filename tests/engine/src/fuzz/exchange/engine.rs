@@ -12,12 +12,10 @@ use mcpwire_core::{
 use serde_json::{Value, json};
 
 use super::expect::{Client, Outcome, Question, Report, Request, Sent};
-use super::layout::LONE_SURROGATE_TEXT;
-use super::transport::{Http, Transport};
-use crate::fuzz::bytes::Bytes;
+use super::wire::{Http, LONE_SURROGATE_TEXT, Transport};
+use crate::fuzz::content;
 use crate::fuzz::describe::Names;
-use crate::fuzz::reference;
-use crate::fuzz::trace::Trace;
+use crate::fuzz::trace::{Bytes, Trace};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -216,7 +214,7 @@ impl Driver {
     /// Takes the sent messages, which must be JSON-RPC.
     fn lines(&mut self) -> Vec<Value> {
         let parse = |line: &String| {
-            assert_eq!(reference::repeated_key(&without_surrogates(line)), None, "{line}");
+            assert_eq!(content::repeated_key(&without_surrogates(line)), None, "{line}");
             let message = parsed(line);
             assert_eq!(message["jsonrpc"], "2.0");
             message

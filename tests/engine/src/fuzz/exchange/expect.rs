@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::layout::{NUMERAL, ONCE_MORE};
 use super::tasks::Task;
+use super::wire::{NUMERAL, ONCE_MORE};
 
 /// A request of the client that has no final response yet.
 #[derive(Clone, Debug)]

@@ -7,10 +7,9 @@
 
 mod engine;
 mod expect;
-mod layout;
 mod server;
 mod tasks;
-mod transport;
+mod wire;
 
 use std::fmt::Debug;
 
@@ -18,20 +17,14 @@ use serde_json::Value;
 
 use self::engine::Driver;
 use self::expect::{Client, number};
-use self::layout::Layout;
-use super::bytes::Bytes;
-use super::trace::Trace;
+use self::wire::Layout;
+use super::trace::{Bytes, Trace};
 
 /// Maximum number of messages of one exchange.
 const MAX_MESSAGES: usize = 20;
 
 /// Plays an exchange.
-pub fn run(data: &[u8]) {
-    trace(data, &Trace::default());
-}
-
-/// The same, and says what is sent and reported.
-pub fn trace(data: &[u8], trace: &Trace) {
+pub fn run(data: &[u8], trace: &Trace) {
     let mut input = Bytes::new(data);
     let (mut driver, mut client) = Driver::open(&mut input, trace);
     for _ in 0..MAX_MESSAGES {

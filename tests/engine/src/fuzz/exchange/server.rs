@@ -5,8 +5,8 @@ use std::fmt::Display;
 use serde_json::{Map, Value, json};
 
 use super::expect::Client;
-use super::layout::{NUMERAL, ONCE_MORE};
-use crate::fuzz::bytes::Bytes;
+use super::wire::{NUMERAL, ONCE_MORE};
+use crate::fuzz::trace::Bytes;
 
 /// Names of members to which the protocol gives a meaning in some message.
 const RESERVED: [&str; 17] = [

@@ -7,7 +7,7 @@ use mcpwire_oauth::{
     Access, Authorization, BearerChallenge, Decision, Error, Refusal, StepUpLimit, StoredToken, TokenId,
 };
 
-use super::driver::entropy;
+use super::entropy;
 use super::web::Web;
 
 /// Maximum number of times that a request is repeated.

@@ -5,10 +5,8 @@ use mcpwire_oauth::{
     SigningAlgorithm, Step, StoredToken, TokenRequest,
 };
 
-use super::driver::{drive, entropy};
-use super::reference::{is_allowed, origin, parameters};
-use super::refresh;
-use super::web::{LOCAL_SERVER, REDIRECT, Web};
+use super::web::{LOCAL_SERVER, REDIRECT, Web, is_allowed, origin, parameters};
+use super::{drive, entropy, stored};
 
 /// Maximum length of a callback.
 const MAX_CALLBACK: usize = 16 * 1024;
@@ -46,7 +44,7 @@ pub(super) fn run(web: &mut Web<'_>) {
     let token = attempt.stored_token(resource, token, None);
     assert_eq!(StoredToken::from_bytes(&token.to_bytes()).as_ref(), Ok(&token));
     let Ok(client) = attempt.client.authentication(&attempt.endpoint, None) else { return };
-    let refreshed = refresh::run(web, &token, client.clone());
+    let refreshed = stored::refresh(web, &token, client.clone());
     let token = refreshed.unwrap_or(token);
     if let Some(url) = &metadata.revocation_endpoint {
         let before = web.requests.len();

@@ -10,7 +10,7 @@ use mcpwire_core::{
 };
 
 use super::model::Model;
-use crate::fuzz::bytes::Bytes;
+use crate::fuzz::trace::Bytes;
 
 /// Addresses of resources, some of which lie within others.
 pub(super) const ADDRESSES: [&str; 4] = ["a:1", "a:1/2", "b", "\"\n"];

@@ -2,23 +2,16 @@
 
 mod caller;
 mod model;
-mod respond;
 mod server;
 mod wire;
 
 use core::time::Duration;
 
 use self::model::Model;
-use super::bytes::Bytes;
-use super::trace::Trace;
+use super::trace::{Bytes, Trace};
 
 /// Plays a sequence of requests, answers, noise, deadlines and ends.
-pub fn run(data: &[u8]) {
-    trace(data, &Trace::default());
-}
-
-/// The same, and says what happens.
-pub fn trace(data: &[u8], trace: &Trace) {
+pub fn run(data: &[u8], trace: &Trace) {
     let mut input = Bytes::new(data);
     let mut model = Model::open(input.byte(), trace);
     while !input.is_empty() {
@@ -81,7 +74,7 @@ fn more(model: &mut Model, what: u8, input: &mut Bytes<'_>) {
         9 => model.unsubscribe(usize::from(input.byte())),
         10 | 11 => model.take(usize::from(input.byte())),
         12..=17 => {
-            let said = respond::respond(model, input);
+            let said = server::respond(model, input);
             model.receive(&said);
         }
         18 => model.receive(&server::task_notice(model, input)),

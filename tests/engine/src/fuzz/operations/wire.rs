@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use mcpwire_core::{Era, RequestKey};
 use serde_json::Value;
 
-use crate::fuzz::reference;
+use crate::fuzz::content;
 use crate::fuzz::trace::{Shown, Trace};
 
 /// How many requests of the engine's a server remembers.
@@ -100,14 +100,14 @@ impl Wire {
     fn line(&mut self, line: &[u8]) -> Option<Asked> {
         self.trace.line(format_args!("sent {}", Shown(line)));
         let text = str::from_utf8(line).expect("UTF-8");
-        if reference::may_have_lone_surrogates(text) {
+        if content::may_have_lone_surrogates(text) {
             // An id of the server's that comes back as it was.
-            assert!(reference::is_json(text), "{text}");
+            assert!(content::is_json(text), "{text}");
             return None;
         }
         let mut message: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(message["jsonrpc"], "2.0");
-        assert_eq!(reference::repeated_key(text), None, "{text}");
+        assert_eq!(content::repeated_key(text), None, "{text}");
         assert!(!text.contains('\r'), "a line break within: {text}");
         let answer = message.get("result").is_some() || message.get("error").is_some();
         assert!(answer != message["method"].is_string(), "neither a question nor an answer: {text}");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpwire_supervisor::{Command, Event, Generation, Retry};
 
 use self::model::Model;
-use super::bytes::Bytes;
+use super::trace::Bytes;
 
 /// Plays a sequence of commands, answers, failures, late events and time.
 pub fn run(data: &[u8]) {

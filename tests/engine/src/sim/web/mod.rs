@@ -1,7 +1,6 @@
 //! [`Web`]: an engine over HTTP, a server that is a function of what it is asked, and the time.
 
 mod says;
-mod servers;
 
 use core::fmt;
 use core::time::Duration;
@@ -14,10 +13,9 @@ use mcpwire_core::{
 };
 use serde_json::Value;
 
-use super::course::{self, Course, Saying};
-use super::replies::Replies;
-pub use says::{Asked, Part, Says};
-pub use servers::{legacy, modern, patient, said};
+use super::course::{self, Course, Replies, Saying};
+
+pub use says::{Asked, Part, Says, legacy, modern, patient, said};
 
 /// The address of the server.
 pub const URI: &str = "http://server.test/mcp";
@@ -32,10 +30,10 @@ pub struct Web {
     pub asked: Vec<Asked>,
     /// The exchanges that the client gave up, and when.
     pub aborted: Vec<(Duration, ExchangeId)>,
-    /// Everything that happened, replies aside, and when.
+    /// All events except replies, and when each occurred.
     pub events: Vec<(Duration, Event)>,
     server: Box<Server>,
-    /// The present moment, for calls of the engine.
+    /// The simulated time, for calls of the engine.
     pub now: Timestamp,
     saying: Saying<(ExchangeId, Part)>,
     over: BTreeSet<ExchangeId>,
@@ -50,7 +48,7 @@ impl fmt::Debug for Web {
 }
 
 impl Web {
-    /// A client and a server of which neither has said a word.
+    /// Creates a client and a server whose connection is not opened yet.
     pub fn new(config: Config, settings: Settings, server: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
         Web {
             engine: Engine::new(config, settings),
@@ -66,14 +64,14 @@ impl Web {
         }
     }
 
-    /// A connection that has been opened, as far as it goes without time passing, with the default settings.
+    /// Opens a connection with the default settings, as far as this is possible without a change of the time.
     pub fn opening(config: Config, server: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
         let mut web = Web::new(config, Settings::new(URI).expect("an address"), server);
         web.open();
         web
     }
 
-    /// A connection that is open, with nothing of the opening left to see.
+    /// Opens a connection, and clears the events and requests of its opening.
     pub fn ready(config: Config, server: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
         let mut web = Web::opening(config, server);
         assert_eq!(web.engine.session().phase(), Phase::Ready, "{:?}", web.events);
@@ -82,25 +80,35 @@ impl Web {
         web
     }
 
-    /// Begins to open the connection, and drives it.
+    /// Opens a connection to a modern server, whose later responses `rest` decides, as [`Web::ready`] does.
+    pub fn modern(rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
+        Web::ready(Config::default(), modern(rest))
+    }
+
+    /// Opens a connection of a [`patient`] client to a legacy server, whose later responses `rest` decides.
+    pub fn legacy(version: &'static str, rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
+        Web::opening(patient(), legacy(version, rest))
+    }
+
+    /// Opens the connection, as far as this is possible without a change of the time.
     pub fn open(&mut self) {
         self.engine.calls().initialize(self.now).expect("a new engine can be opened");
         self.drive();
     }
 
-    /// Cuts bodies into pieces of `size` bytes.
+    /// Delivers the bodies of responses in pieces of `size` bytes.
     #[must_use]
     pub fn in_pieces_of(mut self, size: usize) -> Web {
         self.chunk = size;
         self
     }
 
-    /// The time since the beginning.
+    /// Returns the simulated time since the creation.
     pub fn elapsed(&self) -> Duration {
         self.now.since_origin()
     }
 
-    /// Sends a call of a tool.
+    /// Sends a `tools/call`.
     ///
     /// # Errors
     /// If the engine does not send it.
@@ -115,7 +123,7 @@ impl Web {
         self.engine.calls().request::<CallTool>(&params, options, self.now)
     }
 
-    /// Sends a call of a tool without arguments, and drives it.
+    /// Calls the tool `echo` without arguments, and runs both sides until nothing more happens.
     pub fn echo(&mut self) -> Ticket<CallTool> {
         let ticket = self.call("echo", "{}", &RequestOptions::new()).expect("it is open");
         self.drive();
@@ -131,43 +139,43 @@ impl Web {
         self.engine.calls().request_raw(method, params.as_ref(), &RequestOptions::new(), self.now)
     }
 
-    /// What came of a request, decoded, once there is something.
+    /// Removes and decodes the reply to a request. Returns `None` if the request has not ended.
     pub fn take<M: Method>(&mut self, ticket: Ticket<M>) -> Option<Result<M::Result, CallError>> {
         self.replies.take(ticket)
     }
 
-    /// The text of the answer to a call.
+    /// Returns the text of the result of a call, which must have succeeded.
     pub fn text(&mut self, ticket: Ticket<CallTool>) -> String {
         self.replies.text(ticket)
     }
 
-    /// What ended a request without a result.
+    /// Returns the error of a request, which must have failed.
     pub fn error<M: Method<Result: fmt::Debug>>(&mut self, ticket: Ticket<M>) -> CallError {
         self.replies.error(ticket)
     }
 
-    /// When a request ended, if it has.
+    /// Returns when a request ended, or `None` if it has not ended or its reply was taken.
     pub fn ended_at<M: Method>(&self, ticket: Ticket<M>) -> Option<Duration> {
         self.replies.ended_at(ticket)
     }
 
-    /// The requests so far, each in a line.
+    /// Returns the HTTP requests so far, each as [`Asked::line`].
     pub fn lines(&self) -> Vec<String> {
         self.asked.iter().map(Asked::line).collect()
     }
 
-    /// The last request of this line.
+    /// Returns the last HTTP request whose [`Asked::line`] is `line`.
     pub fn last(&self, line: &str) -> &Asked {
         let found = self.asked.iter().rev().find(|asked| asked.line() == line);
         found.unwrap_or_else(|| panic!("no `{line}` among {:?}", self.lines()))
     }
 
-    /// The events so far, without their times.
+    /// Returns the events so far, without their times.
     pub fn happened(&self) -> Vec<&Event> {
         self.events.iter().map(|(_, event)| event).collect()
     }
 
-    /// Lets the server go on with a response.
+    /// Lets the server continue a response, and runs both sides until nothing more happens.
     pub fn say(&mut self, id: ExchangeId, says: impl FnOnce(&mut Says)) {
         let mut more = Says::default();
         says(&mut more);
@@ -175,12 +183,12 @@ impl Web {
         self.drive();
     }
 
-    /// Lets both talk until neither has anything to say without time passing.
+    /// Runs both sides until neither does anything more at this time.
     pub fn drive(&mut self) {
         course::drive(self);
     }
 
-    /// Lets time pass, and everything happen at its time.
+    /// Advances the time by `time`, in steps: each timeout and each part of a response occurs at its own time.
     pub fn pass(&mut self, time: Duration) {
         course::pass(self, time);
     }
@@ -218,7 +226,7 @@ impl Web {
         }
     }
 
-    /// Hands to the client what the server says now; also what it says on exchanges that were given up.
+    /// Passes the parts of responses that the server sends now to the client, also those of aborted exchanges.
     fn deliver(&mut self) -> bool {
         let Some((id, part)) = self.saying.take(self.now) else { return false };
         match part {

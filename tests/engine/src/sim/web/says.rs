@@ -1,35 +1,36 @@
-//! What a server over HTTP is asked, and what it says to that.
+//! The server of a [`Web`](super::Web): the requests that it receives, its responses, and ready-made servers.
 
 use core::time::Duration;
 
 use mcpwire_core::http::{Exchange, FailureKind};
+use mcpwire_core::{Config, Negotiate};
 use serde_json::Value;
 
 /// A request that the client made.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// When.
+    /// When the client made the request.
     pub at: Duration,
     /// The exchange, as the engine gave it.
     pub exchange: Exchange,
-    /// Its body as a value; `null` where there is none.
+    /// The message in the body; `null` if the request has no body.
     pub message: Value,
 }
 
 impl Asked {
-    /// The first line of the request, as far as a test wants to see it: `POST tools/call`, `GET`, `DELETE`; `POST` and nothing
-    /// more for an answer.
+    /// Returns the verb and the method of the message: `POST tools/call`, `GET`, `DELETE`, or `POST` for the answer to a request
+    /// of the server.
     pub fn line(&self) -> String {
         let method = self.message["method"].as_str().unwrap_or_default();
         format!("{} {method}", self.exchange.verb.as_str()).trim_end().into()
     }
 
-    /// The method of the message.
+    /// Returns the method of the message, or an empty text if it has none.
     pub fn method(&self) -> &str {
         self.message["method"].as_str().unwrap_or_default()
     }
 
-    /// A header's value.
+    /// Returns the value of a header, which must not occur twice.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.exchange.headers.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
         let first = found.next().map(|(_, value)| value.as_str());
@@ -37,31 +38,31 @@ impl Asked {
         first
     }
 
-    /// A response with this member in it.
+    /// Returns a JSON-RPC response to the message. `rest` is the text of its members after the id.
     pub fn response(&self, rest: &str) -> String {
         format!(r#"{{"jsonrpc":"2.0","id":{},{rest}}}"#, self.message["id"])
     }
 
-    /// A response with this result.
+    /// Returns a JSON-RPC response with this result.
     pub fn result(&self, result: &str) -> String {
         self.response(&format!(r#""result":{result}"#))
     }
 }
 
-/// A part of a response.
+/// A part of an HTTP response.
 #[derive(Clone, Debug)]
 pub enum Part {
-    /// The head.
+    /// The status and the headers.
     Head(u16, Vec<(String, String)>),
-    /// Some of the body.
+    /// A piece of the body.
     Body(Vec<u8>),
-    /// The end.
+    /// The end of the response.
     End,
-    /// It fails.
+    /// The exchange fails.
     Fail(FailureKind),
 }
 
-/// What the server says to a request, and when.
+/// The parts of the server's response to a request, and when it sends them.
 #[derive(Debug, Default)]
 pub struct Says {
     delay: Duration,
@@ -69,56 +70,103 @@ pub struct Says {
 }
 
 impl Says {
-    /// What comes next comes that much later.
+    /// Delays all parts that are added after this call.
     pub fn later(&mut self, by: Duration) -> &mut Self {
         self.delay += by;
         self
     }
 
-    /// A part.
+    /// Adds a part.
     pub fn part(&mut self, part: Part) -> &mut Self {
         self.parts.push((self.delay, part));
         self
     }
 
-    /// The head of a response.
+    /// Adds the status and the headers.
     pub fn head(&mut self, status: u16, headers: &[(&str, &str)]) -> &mut Self {
         let headers = headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         self.part(Part::Head(status, headers))
     }
 
-    /// Some of the body.
+    /// Adds a piece of the body.
     pub fn body(&mut self, body: impl AsRef<[u8]>) -> &mut Self {
         self.part(Part::Body(body.as_ref().to_vec()))
     }
 
-    /// The end of the response.
+    /// Ends the response.
     pub fn end(&mut self) {
         self.part(Part::End);
     }
 
-    /// A failure.
+    /// Lets the exchange fail.
     pub fn fail(&mut self, kind: FailureKind) {
         self.part(Part::Fail(kind));
     }
 
-    /// A whole response in JSON.
+    /// Adds a whole response in JSON.
     pub fn json(&mut self, status: u16, text: impl AsRef<str>) {
         self.head(status, &[("Content-Type", "application/json")]).body(text.as_ref()).end();
     }
 
-    /// A whole response without a body.
+    /// Adds a whole response without a body.
     pub fn empty(&mut self, status: u16) {
         self.head(status, &[]).end();
     }
 
-    /// The head of a stream of events.
+    /// Begins an event stream with the status 200.
     pub fn stream(&mut self) -> &mut Self {
         self.head(200, &[("content-type", "text/event-stream")])
     }
 
-    /// An event that carries a message.
+    /// Adds an event with a message.
     pub fn event(&mut self, message: impl AsRef<str>) -> &mut Self {
         self.body(format!("data: {}\n\n", message.as_ref()))
     }
+}
+
+/// Returns a modern server (2026-07-28) that opens the connection. `rest` decides what it does with all other requests.
+pub fn modern(mut rest: impl FnMut(&Asked, &mut Says) + 'static) -> impl FnMut(&Asked, &mut Says) + 'static {
+    move |asked, says| match asked.method() {
+        "server/discover" => {
+            says.json(200, asked.result(r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#));
+        }
+        _ => rest(asked, says),
+    }
+}
+
+/// Returns a legacy server that opens sessions named `s1`, `s2`, and so on. `rest` decides what it does with all other requests.
+pub fn legacy(
+    version: &'static str,
+    mut rest: impl FnMut(&Asked, &mut Says) + 'static,
+) -> impl FnMut(&Asked, &mut Says) + 'static {
+    let mut sessions = 0;
+    move |asked, says| match asked.line().as_str() {
+        "POST server/discover" => {
+            says.json(400, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request"}}"#);
+        }
+        "POST initialize" => {
+            sessions += 1;
+            let session = format!("s{sessions}");
+            let result = format!(r#"{{"protocolVersion":"{version}","capabilities":{{"tools":{{}}}}}}"#);
+            says.head(200, &[("content-type", "application/json"), ("Mcp-Session-Id", &session)])
+                .body(asked.result(&result))
+                .end();
+        }
+        "POST notifications/initialized" => says.empty(202),
+        _ => rest(asked, says),
+    }
+}
+
+/// Returns the result of a tool call with this text.
+pub fn said(text: &str) -> String {
+    format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#)
+}
+
+/// Returns a configuration for the legacy era only, with a timeout of an hour for each request.
+pub fn patient() -> Config {
+    let mut config = Config::default();
+    config.negotiate = Negotiate::Legacy;
+    config.request_timeout = Duration::from_secs(3600);
+    config.total_timeout = Duration::from_secs(3600);
+    config
 }

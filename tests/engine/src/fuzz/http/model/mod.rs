@@ -1,7 +1,6 @@
 //! What a caller and an HTTP client know of an engine without looking into it, and what must be so.
 
 mod events;
-mod subscriptions;
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,9 +11,8 @@ use mcpwire_core::{
     SendError, ServerRequestId, SubscriptionKey, TaskMode, Ticket, Timestamp,
 };
 
-use crate::fuzz::bytes::Bytes;
 use crate::fuzz::describe::{self, Names};
-use crate::fuzz::trace::{Shown, Trace};
+use crate::fuzz::trace::{Bytes, Shown, Trace};
 
 const MAX_IN_FLIGHT: usize = 12;
 const MAX_MESSAGE: usize = 600;

@@ -1,8 +1,13 @@
 //! What may happen, and when.
 
-use mcpwire_core::{Event, Notification};
+use core::time::Duration;
+use std::collections::BTreeMap;
 
-use super::Model;
+use mcpwire_core::{Event, Json, Notification, Reply, RpcError, SendError, ServerRequestId, Timestamp};
+use serde_json::Value;
+
+use super::requests::Waiting;
+use super::{LONGEST_KEPT, Model};
 use crate::fuzz::describe;
 
 impl Model {
@@ -75,6 +80,102 @@ impl Model {
             }
             Notification::TaskStatus { key: Some(key), task } => self.task_status(*key, task),
             notification => self.note_change(notification),
+        }
+    }
+}
+
+impl Model {
+    pub(in crate::fuzz::operations) fn answer(&mut self, which: usize, answer: &Json) {
+        let Some((key, during)) = self.ask(which) else {
+            let gone = self.dead_ask.map(|dead| self.engine.calls().answer(dead, answer, self.now));
+            return assert!(gone.is_none_or(|answered| answered != Ok(true)), "nobody waits for it");
+        };
+        self.trace.line(format_args!("> answer a{} {answer}", self.names.ask(key)));
+        match self.engine.calls().answer(key, answer, self.now) {
+            Ok(answered) => {
+                assert!(answered, "it is waited for");
+                self.asked_no_more(key, during);
+            }
+            Err(error) => {
+                describe::not_sent(&error, &self.trace);
+                assert!(matches!(error, SendError::NotAnObject { .. }), "{error:?}");
+            }
+        }
+        self.drain();
+    }
+
+    pub(in crate::fuzz::operations) fn refuse(&mut self, which: usize) {
+        let error = RpcError::new(-1, "no");
+        let Some((key, during)) = self.ask(which) else {
+            let gone = self.dead_ask.is_some_and(|dead| self.engine.calls().refuse(dead, &error, self.now));
+            return assert!(!gone, "nobody waits for it");
+        };
+        self.trace.line(format_args!("> refuse a{}", self.names.ask(key)));
+        assert!(self.engine.calls().refuse(key, &error, self.now), "it is waited for");
+        self.asked_no_more(key, during);
+        self.drain();
+        assert!(during.is_none_or(|number| !self.waiting.contains_key(&number)), "refused, and its request goes on");
+    }
+
+    fn ask(&self, which: usize) -> Option<(ServerRequestId, Option<usize>)> {
+        self.asks.get(which % 8).copied()
+    }
+
+    pub(super) fn asked_no_more(&mut self, key: ServerRequestId, during: Option<usize>) {
+        let at = self.asks.iter().position(|(asked, _)| *asked == key).expect("it was asked");
+        self.asks.remove(at);
+        self.dead_ask = Some(key);
+        if during.is_none() && !self.holds_up_the_server() {
+            // A legacy server can go on.
+            for waiting in self.waiting.values_mut() {
+                waiting.idle = waiting.idle.max(self.now + waiting.timeout);
+            }
+        }
+    }
+
+    pub(super) fn holds_up_the_server(&self) -> bool {
+        self.asks.iter().any(|(_, during)| during.is_none())
+    }
+}
+
+/// Until when answers hold, by what was asked for. The engine may keep fewer.
+#[derive(Default)]
+pub(super) struct Cached {
+    until: BTreeMap<String, Timestamp>,
+}
+
+impl Cached {
+    /// Takes in how a request ended.
+    pub(super) fn note(&mut self, waiting: &Waiting, reply: &Reply, now: Timestamp) {
+        let Some(message) = reply.message() else { return };
+        let Ok(message) = serde_json::from_slice::<Value>(message) else { return };
+        let Some(ttl) = message["result"]["ttlMs"].as_f64().filter(|_| waiting.is_current) else { return };
+        let ttl = Duration::try_from_secs_f64(ttl / 1000.0).unwrap_or(LONGEST_KEPT).min(LONGEST_KEPT);
+        let until = self.until.entry(waiting.what.clone()).or_default();
+        *until = (*until).max(now + ttl);
+    }
+
+    /// Whether there may be an answer that holds.
+    pub(super) fn may_hold(&self, what: &str, now: Timestamp) -> bool {
+        self.until.get(what).is_some_and(|until| now < *until)
+    }
+}
+
+impl Model {
+    /// The server says that something has changed: earlier answers about it do not hold, and neither do those on their way.
+    pub(super) fn note_change(&mut self, notification: &Notification) {
+        let changed = match notification {
+            Notification::ToolsChanged => "tools/list".to_owned(),
+            Notification::ResourceUpdated(updated) => format!("resources/read {}", updated.uri),
+            _ => return,
+        };
+        let is_about = |what: &str| match notification {
+            Notification::ToolsChanged => what.starts_with(&changed),
+            _ => what == changed,
+        };
+        self.cached.until.retain(|what, _| !is_about(what));
+        for waiting in self.waiting.values_mut().filter(|waiting| is_about(&waiting.what)) {
+            waiting.is_current = false;
         }
     }
 }

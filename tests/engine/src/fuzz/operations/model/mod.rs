@@ -2,39 +2,31 @@
 //!
 //! | file | what it holds the engine to |
 //! |---|---|
-//! | `mod` | time, bytes, and what must be so after each step |
-//! | `requests` | when requests are sent or refused, and what a cancel tells the server |
-//! | `waiting` | a request that waits: its deadlines, and how it may end |
-//! | `events` | what may happen, and when |
-//! | `asks` | what the server asks for is answered, refused or given up |
+//! | `mod` | time, bytes, and what must be so after each step; how an input begins |
+//! | `requests` | when requests are sent or refused, their deadlines, how they may end, and what a cancel tells the server |
+//! | `events` | what may happen, and when; the server's requests are answered, refused or given up; a cached answer still holds |
 //! | `tasks` | calls that become tasks, and tasks that are followed by their handles |
 //! | `subscriptions` | subscriptions are acknowledged or end, in time and in order |
-//! | `cached` | an answer that is given twice still holds |
 
-mod asks;
-mod cached;
 mod events;
 mod requests;
-mod setup;
 mod subscriptions;
 mod tasks;
-mod ticket;
-mod waiting;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
 
 use mcpwire_core::stdio::Engine;
-use mcpwire_core::{Json, Phase, ServerRequestId, Timestamp};
+use mcpwire_core::{CacheLimits, Config, Json, Negotiate, Phase, ServerRequestId, Timestamp};
 
-use self::cached::Cached;
-use self::setup::Setup;
+use self::events::Cached;
+use self::requests::Waiting;
 use self::subscriptions::Subscribed;
-use self::waiting::Waiting;
 use super::wire::{Asked, Wire};
 use crate::fuzz::describe::{self, Names};
 use crate::fuzz::trace::{Shown, Trace};
-pub(super) use ticket::AnyTicket;
+
+pub(super) use requests::AnyTicket;
 
 const MAX_MESSAGE: usize = 1000;
 const MAX_TRANSMIT: usize = 1500;
@@ -361,5 +353,67 @@ impl Model {
         self.check();
         assert!(self.waiting.is_empty() && self.asks.is_empty());
         self.finish_subscriptions();
+    }
+}
+
+/// An answer is kept for so long at most.
+pub(super) const LONGEST_KEPT: Duration = Duration::from_secs(60);
+
+/// How an input begins.
+#[derive(Clone, Copy)]
+pub(super) struct Setup(u8);
+
+impl Setup {
+    pub(super) fn of(byte: u8) -> Self {
+        Setup(byte)
+    }
+
+    pub(super) fn config(self) -> Config {
+        let mut config = Config::new("fuzz", "1");
+        config.max_message = MAX_MESSAGE;
+        config.max_transmit = MAX_TRANSMIT;
+        config.max_in_flight = MAX_IN_FLIGHT;
+        config.max_server_requests = MAX_ASKS;
+        config.max_input_rounds = MAX_ROUNDS;
+        config.max_retry_bytes = MAX_KEPT;
+        config.max_tasks = MAX_TASKS;
+        config.max_subscriptions = MAX_SUBSCRIPTIONS;
+        config.cache = CacheLimits::new(2_000, 4, LONGEST_KEPT);
+        config.answer("roots/list");
+        config.request_timeout = Duration::from_millis(500);
+        config.total_timeout = Duration::from_secs(5);
+        config.negotiate = match self.0 % 8 {
+            0 | 4 => Negotiate::Legacy,
+            1 | 5 => Negotiate::Modern,
+            _ => Negotiate::Auto,
+        };
+        if self.0 & 16 != 0 {
+            config.declare_tasks();
+        }
+        config
+    }
+
+    /// The server's answer to what opens the connection, if it is to be open at once.
+    pub(super) fn answer(self) -> Option<String> {
+        let result = match self.0 % 4 {
+            0 => r#""protocolVersion":"2025-11-25""#,
+            1 => r#""supportedVersions":["2026-07-28"]"#,
+            _ => return None,
+        };
+        let capabilities = match (self.0 & 8 != 0, self.cancels_tasks()) {
+            (false, _) => "",
+            (true, true) => {
+                r#","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"logging":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}"#
+            }
+            (true, false) => {
+                r#","capabilities":{"tools":{},"resources":{},"tasks":{"list":{},"requests":{"tools":{"call":{}}}}}"#
+            }
+        };
+        Some(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{{result}{capabilities}}}}}"#))
+    }
+
+    /// Whether a server that says what it can do takes `tasks/cancel`.
+    pub(super) fn cancels_tasks(self) -> bool {
+        self.0 & 64 == 0
     }
 }

@@ -3,7 +3,7 @@
 use mcpwire_core::{Era, RequestKey, RequestOptions, SendError, Task, TaskHandle, TaskProtocol};
 use serde_json::Value;
 
-use super::waiting::Waiting;
+use super::requests::Waiting;
 use super::{AnyTicket, MAX_TASKS, MAX_TRANSMIT, Model};
 use crate::fuzz::describe;
 use crate::fuzz::operations::wire::Asked;
