@@ -57,25 +57,6 @@ fn a_time_to_live_is_a_number_above_none() {
 }
 
 #[test]
-fn it_is_fresh_for_so_long_and_no_longer() {
-    let mut cache = Cache::new(limits());
-    let list = key("tools/list", "{}");
-    assert!(cache.put(list.clone(), answer(r#""ttlMs":1000,"#).as_bytes(), response(7), at(500)));
-    assert_eq!(cache.fresh(&list, at(1499)).map(|answer| answer.response.id), Some(7));
-    assert_eq!(cache.fresh(&list, at(1500)), None);
-    assert!(cache.stale(&list).is_some());
-}
-
-#[test]
-fn for_ever_is_as_long_as_the_limit() {
-    let mut cache = Cache::new(limits());
-    let list = key("tools/list", "{}");
-    cache.put(list.clone(), answer(r#""ttlMs":1152921504606846976,"#).as_bytes(), response(7), at(0));
-    assert!(cache.fresh(&list, at(3_599_999)).is_some());
-    assert!(cache.fresh(&list, at(3_600_000)).is_none());
-}
-
-#[test]
 #[cfg(feature = "http")]
 fn another_authorization_gets_only_what_is_public() {
     for (scope, shared) in [

@@ -274,24 +274,6 @@ fn other_methods_are_never_kept() {
 }
 
 #[test]
-fn ten_thousand_resources_are_bounded() {
-    let mut pair = Pair::open(
-        configured(|config| config.cache = CacheLimits::new(64 * 1024, 100, Duration::from_secs(3600))),
-        modern(counting(r#""ttlMs":5000000,"#)),
-    );
-    for number in 0..10_000 {
-        read(&mut pair, &format!("test://{number}"));
-        pair.sent.clear();
-    }
-    let shown = format!("{:?}", pair.engine).len();
-    assert!(shown < 2 * 1024 * 1024, "{shown}");
-    read(&mut pair, "test://9999");
-    assert!(pair.sent.is_empty(), "the last ones are still there");
-    read(&mut pair, "test://1");
-    assert_eq!(pair.sent.len(), 1);
-}
-
-#[test]
 fn a_closed_connection_answers_nothing() {
     let mut pair = pair(r#""ttlMs":5000,"#);
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");

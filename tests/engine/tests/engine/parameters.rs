@@ -502,9 +502,7 @@ fn each_is_reported_with_its_target() {
 
 #[test]
 fn a_legacy_request_without_parameters_is_reported() {
-    let mut config = Config::default();
-    config.report_requests();
-    let mut pair = Pair::open(config, legacy(|_, _| {}));
+    let mut pair = Pair::open(configured(Config::report_requests), legacy(|_, _| {}));
     let _ = pair.engine.calls().request_raw("tools/call", None, &RequestOptions::new(), pair.now).expect("it is sent");
     pair.drive();
     assert_eq!(reported(&pair), [("tools/call".to_owned(), None, None, None)]);

@@ -12,7 +12,7 @@ use mcpwire_core::{
     ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, ResourceUpdated, Role, Root,
     RootsListChanged, SendError, SetLevel, SetLevelParams,
 };
-use mcpwire_engine_tests::sim::{Pair, legacy, modern};
+use mcpwire_engine_tests::sim::{Pair, configured, legacy, modern};
 use mcpwire_engine_tests::spec;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -321,9 +321,7 @@ fn the_level_of_logs_is_set() {
 
 #[test]
 fn roots_are_told() {
-    let mut config = Config::default();
-    config.answer_roots();
-    let mut pair = Pair::open(config, legacy(|_, _| {}));
+    let mut pair = Pair::open(configured(Config::answer_roots), legacy(|_, _| {}));
     pair.engine.calls().notify::<RootsListChanged>(&(), pair.now).expect("it is sent");
     pair.drive();
     assert_eq!(

@@ -11,7 +11,7 @@ use mcpwire_engine_tests::sim::configured;
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, Web};
 
 fn modern(rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
-    Web::ready(Config::default(), web::modern(rest))
+    Web::modern(rest)
 }
 
 fn http(error: CallError) -> HttpError {

@@ -27,26 +27,20 @@ fn list(web: &mut Web) -> ItemList<Tool> {
 
 /// A modern server whose only page of tools is this.
 fn with_tools(tools: &'static str) -> Web {
-    Web::ready(
-        Config::default(),
-        web::modern(move |asked, says| match asked.method() {
-            "tools/list" => {
-                says.json(200, asked.result(&format!(r#"{{"resultType":"complete","tools":{tools}}}"#)));
-            }
-            _ => answer_anything(asked, says),
-        }),
-    )
+    Web::modern(move |asked, says| match asked.method() {
+        "tools/list" => {
+            says.json(200, asked.result(&format!(r#"{{"resultType":"complete","tools":{tools}}}"#)));
+        }
+        _ => answer_anything(asked, says),
+    })
 }
 
 #[test]
 fn a_request_of_a_modern_server_is_not_answered() {
-    let mut web = Web::ready(
-        Config::default(),
-        web::modern(|asked, says| {
-            says.stream().event(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-            says.event(asked.result(r#"{"resultType":"complete"}"#)).end();
-        }),
-    );
+    let mut web = Web::modern(|asked, says| {
+        says.stream().event(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        says.event(asked.result(r#"{"resultType":"complete"}"#)).end();
+    });
     web.raw("x/y", None).map(drop).expect("it is open");
     web.drive();
     assert_eq!(web.asked.last().expect("it was sent").message["method"], "x/y");
@@ -119,13 +113,10 @@ fn a_legacy_request_names_session_and_version() {
 
 #[test]
 fn the_session_of_a_modern_answer_is_nobodys() {
-    let mut web = Web::ready(
-        Config::default(),
-        web::modern(|asked, says| {
-            says.head(200, &[("content-type", "application/json"), ("mcp-session-id", "s")]);
-            says.body(asked.result(&web::said("x"))).end();
-        }),
-    );
+    let mut web = Web::modern(|asked, says| {
+        says.head(200, &[("content-type", "application/json"), ("mcp-session-id", "s")]);
+        says.body(asked.result(&web::said("x"))).end();
+    });
     let _ = web.echo();
     let _ = web.echo();
     assert_eq!(web.asked[1].header("mcp-session-id"), None);
@@ -234,23 +225,20 @@ fn a_legacy_server_means_nothing_by_them() {
 fn changed(new: &'static str, says_it: fn(&Asked, &mut Says)) -> (Web, Rc<Cell<bool>>) {
     let has_changed = Rc::new(Cell::new(false));
     let switch = Rc::clone(&has_changed);
-    let web = Web::ready(
-        Config::default(),
-        web::modern(move |asked, says| match (asked.method(), switch.get()) {
-            ("tools/list", changed) if asked.message["params"]["cursor"] == "next" || !changed => {
-                let name = if changed { new } else { "Region" };
-                let schema = format!(r#"{{"properties":{{"region":{{"type":"string","x-mcp-header":"{name}"}}}}}}"#);
-                let tool = format!(r#"{{"name":"query","inputSchema":{schema}}}"#);
-                says.json(200, asked.result(&format!(r#"{{"resultType":"complete","tools":[{tool}]}}"#)));
-            }
-            ("tools/list", _) => {
-                let first = r#"{"resultType":"complete","tools":[{"name":"other"}],"nextCursor":"next"}"#;
-                says.json(200, asked.result(first));
-            }
-            (_, true) if asked.header("mcp-param-zone").is_none() => says_it(asked, says),
-            _ => says.json(200, asked.result(&web::said("fine"))),
-        }),
-    );
+    let web = Web::modern(move |asked, says| match (asked.method(), switch.get()) {
+        ("tools/list", changed) if asked.message["params"]["cursor"] == "next" || !changed => {
+            let name = if changed { new } else { "Region" };
+            let schema = format!(r#"{{"properties":{{"region":{{"type":"string","x-mcp-header":"{name}"}}}}}}"#);
+            let tool = format!(r#"{{"name":"query","inputSchema":{schema}}}"#);
+            says.json(200, asked.result(&format!(r#"{{"resultType":"complete","tools":[{tool}]}}"#)));
+        }
+        ("tools/list", _) => {
+            let first = r#"{"resultType":"complete","tools":[{"name":"other"}],"nextCursor":"next"}"#;
+            says.json(200, asked.result(first));
+        }
+        (_, true) if asked.header("mcp-param-zone").is_none() => says_it(asked, says),
+        _ => says.json(200, asked.result(&web::said("fine"))),
+    });
     (web, has_changed)
 }
 
@@ -297,14 +285,11 @@ fn a_mismatch_that_stays_is_the_callers() {
 
 #[test]
 fn a_call_that_is_given_up_while_the_tools_are_listed_is_not_sent_again() {
-    let mut web = Web::ready(
-        Config::default(),
-        web::modern(|asked, says| {
-            if asked.method() == "tools/call" {
-                says.json(400, asked.response(MISMATCH));
-            }
-        }),
-    );
+    let mut web = Web::modern(|asked, says| {
+        if asked.method() == "tools/call" {
+            says.json(400, asked.response(MISMATCH));
+        }
+    });
     let ticket = web.echo();
     assert_eq!(web.lines(), ["POST tools/call", "POST tools/list"]);
     assert!(web.engine.calls().cancel(ticket.key(), None, web.now));

@@ -7,3 +7,8 @@ mod requests;
 mod sessions;
 mod streams;
 mod subscriptions;
+
+use mcpwire_engine_tests::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;

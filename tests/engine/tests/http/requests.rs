@@ -6,6 +6,7 @@ use mcpwire_core::http::{Command, ExchangeId, Settings};
 use mcpwire_core::{
     CallError, ClientCapabilities, Config, Event, ListParams, ListTools, Negotiate, RequestOptions, Ticket,
 };
+use mcpwire_engine_tests::allocated;
 use mcpwire_engine_tests::sim::configured;
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, URI, Web};
 
@@ -192,12 +193,9 @@ fn legacy() -> Web {
 #[test]
 fn a_modern_exchange_is_closed_and_nothing_is_said() {
     for by_timeout in [false, true] {
-        let mut web = Web::ready(
-            Config::default(),
-            web::modern(|_, says| {
-                says.stream().event("").later(Duration::from_secs(100)).event("{}");
-            }),
-        );
+        let mut web = Web::modern(|_, says| {
+            says.stream().event("").later(Duration::from_secs(100)).event("{}");
+        });
         let ticket = web.echo();
         if !by_timeout {
             assert!(web.engine.calls().cancel(ticket.key(), Some("enough"), web.now));
@@ -259,7 +257,7 @@ fn a_legacy_server_is_told_in_words() {
 
 #[test]
 fn what_was_never_sent_is_not_taken_back() {
-    for mut web in [legacy(), Web::ready(Config::default(), web::modern(|_, _| {}))] {
+    for mut web in [legacy(), Web::modern(|_, _| {})] {
         let ticket = web.call("echo", "{}", &RequestOptions::new()).expect("it is open");
         assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
         web.drive();
@@ -271,7 +269,7 @@ fn what_was_never_sent_is_not_taken_back() {
 
 #[test]
 fn one_of_many_is_given_up_alone() {
-    let mut web = Web::ready(Config::default(), web::modern(|_, _| {}));
+    let mut web = Web::modern(|_, _| {});
     let tickets: Vec<_> =
         (0..10).map(|_| web.call("echo", "{}", &RequestOptions::new()).expect("it is open")).collect();
     web.drive();
@@ -358,7 +356,7 @@ fn changes(web: &Web) -> usize {
 #[test]
 fn private_answers_are_forgotten_and_public_ones_stay() {
     for (scope, then) in [("private", "2"), ("none of both", "2"), ("public", "1")] {
-        let mut web = Web::ready(Config::default(), web::modern(counting(scope, false)));
+        let mut web = Web::modern(counting(scope, false));
         assert_eq!([list(&mut web), list(&mut web)], ["1", "1"], "{scope}");
         web.engine.authorization_changed();
         web.drive();
@@ -369,7 +367,7 @@ fn private_answers_are_forgotten_and_public_ones_stay() {
 
 #[test]
 fn an_answer_to_a_request_with_the_old_authorization_is_not_kept() {
-    let mut web = Web::ready(Config::default(), web::modern(counting("private", true)));
+    let mut web = Web::modern(counting("private", true));
     let ticket = begin(&mut web, &RequestOptions::new());
     web.engine.authorization_changed();
     web.pass(Duration::from_secs(1));
@@ -382,7 +380,7 @@ fn an_answer_to_a_request_with_the_old_authorization_is_not_kept() {
 
 #[test]
 fn an_answer_to_a_request_in_the_queue_is_not_kept() {
-    let mut web = Web::ready(Config::default(), web::modern(counting("private", false)));
+    let mut web = Web::modern(counting("private", false));
     let ticket = begin_only(&mut web);
     web.engine.authorization_changed();
     web.drive();
@@ -394,17 +392,14 @@ fn an_answer_to_a_request_in_the_queue_is_not_kept() {
 fn an_old_private_answer_is_no_better_than_an_error() {
     let mut answers = counting("private", false);
     let mut lists = 0;
-    let mut web = Web::ready(
-        Config::default(),
-        web::modern(move |asked, says| {
-            lists += usize::from(asked.method() == "tools/list");
-            if lists == 2 {
-                says.empty(500);
-            } else {
-                answers(asked, says);
-            }
-        }),
-    );
+    let mut web = Web::modern(move |asked, says| {
+        lists += usize::from(asked.method() == "tools/list");
+        if lists == 2 {
+            says.empty(500);
+        } else {
+            answers(asked, says);
+        }
+    });
     assert_eq!(list(&mut web), "1");
     web.engine.authorization_changed();
     let ticket = begin(&mut web, &RequestOptions::new().stale_if_error());
@@ -436,7 +431,7 @@ fn with_header(asked: &Asked, says: &mut Says) {
 
 #[test]
 fn headers_for_parameters_of_the_old_tools_are_no_longer_sent() {
-    let mut web = Web::ready(Config::default(), web::modern(with_header));
+    let mut web = Web::modern(with_header);
     let region = |web: &mut Web| {
         let call = web.call("echo", r#"{"region":"north"}"#, &RequestOptions::new()).expect("it is sent");
         web.drive();
@@ -453,15 +448,12 @@ fn headers_for_parameters_of_the_old_tools_are_no_longer_sent() {
 
 #[test]
 fn a_list_that_arrives_after_the_change_tells_nothing_about_headers() {
-    let mut web = Web::ready(
-        Config::default(),
-        web::modern(|asked, says| {
-            if asked.method() == "tools/list" {
-                says.later(Duration::from_secs(1));
-            }
-            with_header(asked, says);
-        }),
-    );
+    let mut web = Web::modern(|asked, says| {
+        if asked.method() == "tools/list" {
+            says.later(Duration::from_secs(1));
+        }
+        with_header(asked, says);
+    });
     let ticket = begin(&mut web, &RequestOptions::new());
     web.engine.authorization_changed();
     web.pass(Duration::from_secs(1));
@@ -475,4 +467,22 @@ fn a_list_that_arrives_after_the_change_tells_nothing_about_headers() {
 /// Sends a request that stays in the queue.
 fn begin_only(web: &mut Web) -> Ticket<ListTools> {
     web.engine.calls().request(&ListParams::default(), &RequestOptions::new(), web.now).expect("it is sent")
+}
+
+#[test]
+fn an_idle_connection_frees_the_memory_of_its_requests() {
+    let held_after = |requests: usize| {
+        let mut web = Web::modern(|_, _| {});
+        let options = RequestOptions::new().timeout(Duration::from_secs(1));
+        for _ in 0..requests {
+            let _ticket = web.call("echo", "{}", &options).expect("it is open");
+        }
+        // All of them time out at once.
+        web.pass(Duration::from_secs(2));
+        assert_eq!(web.aborted.len(), requests);
+        web.engine.shrink();
+        -allocated(|| drop(web.engine)).1.held
+    };
+    let (unused, used) = (held_after(0), held_after(200));
+    assert!((1..=unused + 512).contains(&used), "{used} bytes, {unused} without requests");
 }

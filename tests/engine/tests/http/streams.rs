@@ -241,6 +241,46 @@ fn a_server_that_ends_each_stream_after_an_event_is_asked_once_a_second() {
     }
 }
 
+#[test]
+fn a_stream_that_was_stable_is_reopened_at_once() {
+    let mut events = 0;
+    let mut web = open(move |_, says| {
+        events += 1;
+        says.stream().body(format!("id: {events}\nretry: 1\ndata: {CHANGED}\n\n"));
+        // The tenth stream stays open.
+        says.later(if events == 10 { Duration::from_secs(20) } else { Duration::ZERO }).end();
+    });
+    web.pass(Duration::from_secs(60));
+    let at: Vec<Duration> = web.asked.iter().filter(|asked| asked.line() == "GET").map(|asked| asked.at).collect();
+    let delay = |stream: usize| at[stream].saturating_sub(at[stream - 1]);
+    assert!(delay(9) >= Duration::from_secs(1), "{at:?}");
+    assert_eq!(delay(10), Duration::from_millis(20_001), "{at:?}");
+    assert!(delay(11) < Duration::from_secs(1), "{at:?}");
+}
+
+/// Servers omit the blank line after the last event.
+#[test]
+fn the_last_event_of_a_stream_counts_without_its_blank_line() {
+    for (data, after, is_read) in [
+        ("data: ", "", true),
+        ("data: ", "\n", true),
+        ("data: ", "\nid: 7", true),
+        ("event: message\ndata:", "\n", true),
+        ("data: ", "\nevent: message", true),
+        ("data: ", "\nevent: other", false),
+        ("event: other\ndata: ", "\n", false),
+        ("data: ", "\ndata: x", false),
+        ("dat: ", "\n", false),
+    ] {
+        let mut web = without_listening(move |asked, says| {
+            says.stream().body(format!("{data}{}{after}", asked.result(&web::said("fine")))).end();
+        });
+        let ticket = web.echo();
+        let result = web.take(ticket).expect("it has ended");
+        assert_eq!(result.is_ok(), is_read, "{data:?}, then {after:?}: {result:?}");
+    }
+}
+
 // The stream on which legacy servers say what belongs to no request (2025-11-25, basic/transports, "Listening for Messages from
 // the Server").
 
@@ -273,13 +313,10 @@ fn call_sent_at(config: Config, time: Duration, own_stream: impl Fn(&mut Says) +
 
 #[test]
 fn the_servers_own_stream_brings_what_belongs_to_no_request() {
-    let mut web = Web::opening(
-        web::patient(),
-        web::legacy("2025-11-25", |asked, says| {
-            assert_eq!((asked.line().as_str(), asked.header("accept")), ("GET", Some("text/event-stream")));
-            says.stream().event("").event(CHANGED);
-        }),
-    );
+    let mut web = Web::legacy("2025-11-25", |asked, says| {
+        assert_eq!((asked.line().as_str(), asked.header("accept")), ("GET", Some("text/event-stream")));
+        says.stream().event("").event(CHANGED);
+    });
     assert!(web.last("GET").exchange.is_long);
     assert_eq!(web.happened(), [&Event::Connected, &Event::Notification(Notification::ToolsChanged)]);
     assert!(web.engine.is_idle(), "a stream that waits is nothing under way");
@@ -291,19 +328,16 @@ fn the_servers_own_stream_brings_what_belongs_to_no_request() {
 #[test]
 fn the_servers_own_stream_is_taken_up_where_it_was_lost() {
     let mut times = 0;
-    let mut web = Web::opening(
-        web::patient(),
-        web::legacy("2025-11-25", move |asked, says| {
-            times += 1;
-            assert_eq!(asked.header("last-event-id"), (times > 1).then(|| format!("e{}", times - 1)).as_deref());
-            says.stream().body(format!("id: e{times}\nretry: 2000\ndata: {CHANGED}\n\n")).later(Duration::from_secs(1));
-            if times % 2 == 0 {
-                says.fail(FailureKind::Broken);
-            } else {
-                says.end();
-            }
-        }),
-    );
+    let mut web = Web::legacy("2025-11-25", move |asked, says| {
+        times += 1;
+        assert_eq!(asked.header("last-event-id"), (times > 1).then(|| format!("e{}", times - 1)).as_deref());
+        says.stream().body(format!("id: e{times}\nretry: 2000\ndata: {CHANGED}\n\n")).later(Duration::from_secs(1));
+        if times % 2 == 0 {
+            says.fail(FailureKind::Broken);
+        } else {
+            says.end();
+        }
+    });
     web.pass(Duration::from_secs(31));
     let at: Vec<u64> = web.asked.iter().filter(|asked| asked.line() == "GET").map(|asked| asked.at.as_secs()).collect();
     assert_eq!(at, [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30]);
@@ -312,7 +346,7 @@ fn the_servers_own_stream_is_taken_up_where_it_was_lost() {
 
 #[test]
 fn a_server_whose_stream_never_brings_anything_is_left_alone() {
-    let mut web = Web::opening(web::patient(), web::legacy("2025-11-25", |_, says| says.stream().end()));
+    let mut web = Web::legacy("2025-11-25", |_, says| says.stream().end());
     web.pass(Duration::from_secs(24 * 3600));
     assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 6);
     assert_eq!(web.engine.poll_timeout(), None);
@@ -321,13 +355,10 @@ fn a_server_whose_stream_never_brings_anything_is_left_alone() {
 #[test]
 fn a_server_without_such_a_stream_is_asked_once() {
     for status in [405, 404, 400, 401, 200] {
-        let mut web = Web::opening(
-            web::patient(),
-            web::legacy("2025-11-25", move |asked, says| match asked.line().as_str() {
-                "GET" => says.empty(status),
-                _ => says.json(200, asked.result(&web::said("fine"))),
-            }),
-        );
+        let mut web = Web::legacy("2025-11-25", move |asked, says| match asked.line().as_str() {
+            "GET" => says.empty(status),
+            _ => says.json(200, asked.result(&web::said("fine"))),
+        });
         web.pass(Duration::from_secs(600));
         let ticket = web.echo();
         assert_eq!(web.text(ticket), "fine");
@@ -339,20 +370,17 @@ fn a_server_without_such_a_stream_is_asked_once() {
 /// A client whose event stream ends after 1 s. The server then refuses the stream once, as `refuse` says.
 fn refused_once(refuse: impl Fn(&mut Says) + 'static) -> Web {
     let mut times = 0;
-    Web::opening(
-        web::patient(),
-        web::legacy("2025-11-25", move |asked, says| {
-            assert_eq!(asked.line(), "GET");
-            times += 1;
-            match times {
-                1 => says.stream().event(CHANGED).later(Duration::from_secs(1)).end(),
-                2 => refuse(says),
-                _ => {
-                    says.stream().event(CHANGED);
-                }
+    Web::legacy("2025-11-25", move |asked, says| {
+        assert_eq!(asked.line(), "GET");
+        times += 1;
+        match times {
+            1 => says.stream().event(CHANGED).later(Duration::from_secs(1)).end(),
+            2 => refuse(says),
+            _ => {
+                says.stream().event(CHANGED);
             }
-        }),
-    )
+        }
+    })
 }
 
 #[test]
@@ -377,18 +405,15 @@ fn a_refused_stream_is_requested_again_when_the_server_says() {
 #[test]
 fn a_server_that_ends_each_session_is_initialized_once_a_minute() {
     let mut has_stream = false;
-    let mut web = Web::opening(
-        web::patient(),
-        web::legacy("2025-11-25", move |asked, says| {
-            assert_eq!(asked.line(), "GET");
-            has_stream = !has_stream;
-            if has_stream {
-                says.stream().event(CHANGED).end();
-            } else {
-                says.empty(404);
-            }
-        }),
-    );
+    let mut web = Web::legacy("2025-11-25", move |asked, says| {
+        assert_eq!(asked.line(), "GET");
+        has_stream = !has_stream;
+        if has_stream {
+            says.stream().event(CHANGED).end();
+        } else {
+            says.empty(404);
+        }
+    });
     web.pass(Duration::from_secs(600));
     let at: Vec<Duration> =
         web.asked.iter().filter(|asked| asked.line() == "POST initialize").map(|asked| asked.at).collect();

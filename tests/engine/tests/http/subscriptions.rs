@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use mcpwire_core::http::{FailureKind, HttpError};
 use mcpwire_core::{
-    CallError, Config, Event, Negotiate, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
+    CallError, Event, Negotiate, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
     SubscriptionKey,
 };
 use mcpwire_engine_tests::sim::configured;
-use mcpwire_engine_tests::sim::web::{self, Asked, Says, Web};
+use mcpwire_engine_tests::sim::web::{Asked, Says, Web};
 
 // Subscriptions over HTTP: a modern one is an exchange of its own, a legacy one belongs to the session (2026-07-28,
 // basic/patterns/subscriptions; 2025-11-25, server/resources, "Subscriptions").
@@ -39,12 +39,9 @@ fn taken(web: &mut Web, key: SubscriptionKey) -> Vec<SubscriptionEvent> {
 
 #[test]
 fn a_modern_subscription_is_a_stream_that_stays() {
-    let mut web = Web::ready(
-        Config::default(),
-        web::modern(|asked, says| {
-            acknowledge(asked, says).later(Duration::from_secs(10_000)).event(told(asked, "tools/list_changed", ""));
-        }),
-    );
+    let mut web = Web::modern(|asked, says| {
+        acknowledge(asked, says).later(Duration::from_secs(10_000)).event(told(asked, "tools/list_changed", ""));
+    });
     let key = subscribe(&mut web, &SubscriptionFilter::new().tools());
     let asked = web.last("POST subscriptions/listen");
     assert!(asked.exchange.is_long);
@@ -64,16 +61,13 @@ fn a_modern_subscription_that_breaks_is_opened_again() {
     let ways: [fn(&mut Says); 2] = [|says| says.fail(FailureKind::Broken), |says| says.end()];
     for way in ways {
         let mut times = 0;
-        let mut web = Web::ready(
-            Config::default(),
-            web::modern(move |asked, says| {
-                times += 1;
-                acknowledge(asked, says);
-                if times == 1 {
-                    way(says.later(Duration::from_secs(5)));
-                }
-            }),
-        );
+        let mut web = Web::modern(move |asked, says| {
+            times += 1;
+            acknowledge(asked, says);
+            if times == 1 {
+                way(says.later(Duration::from_secs(5)));
+            }
+        });
         let key = subscribe(&mut web, &SubscriptionFilter::new().tools());
         assert!(matches!(taken(&mut web, key)[..], [SubscriptionEvent::Acknowledged(_)]));
         web.pass(Duration::from_secs(7));
@@ -86,12 +80,10 @@ fn a_modern_subscription_that_breaks_is_opened_again() {
 
 #[test]
 fn a_modern_subscription_that_is_refused_says_how() {
-    let mut web = Web::ready(Config::default(), web::modern(|_, says| says.head(503, &[]).body("later").end()));
+    let mut web = Web::modern(|_, says| says.head(503, &[]).body("later").end());
     let key = subscribe(&mut web, &SubscriptionFilter::new().tools());
-    let events = taken(&mut web, key);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
-    let CallError::Http { error, .. } = &**failure else { panic!("{failure}") };
-    assert_eq!(**error, HttpError::Status { status: 503, excerpt: "later".into(), retry_after: None });
+    let (_, error) = end(&mut web, key);
+    assert_eq!(error, HttpError::Status { status: 503, excerpt: "later".into(), retry_after: None });
     assert_eq!((web.engine.exchanges(), web.engine.poll_timeout()), (0, None));
 }
 
@@ -111,10 +103,7 @@ fn a_legacy_watch_that_does_not_arrive_is_not_agreed_to() {
             _ => says.empty(405),
         });
     let key = subscribe(&mut web, &SubscriptionFilter::new().resource("file:///a"));
-    let events = taken(&mut web, key);
-    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(failure))] = &events[..] else { panic!("{events:?}") };
-    let CallError::Http { error, .. } = &**failure else { panic!("{failure}") };
-    assert!(matches!(&**error, HttpError::Failed(_)));
+    assert!(matches!(end(&mut web, key), (_, HttpError::Failed(_))));
     assert_eq!(web.engine.poll_timeout(), None);
 }
 

@@ -90,7 +90,7 @@ fn survives<T: DeserializeOwned + Serialize + PartialEq + Debug>(
 macro_rules! survive {
     ($($name:ident $([$($required:literal),+])?),+ $(,)?) => {
         proptest! {
-            #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+            #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
             $(
                 #[test]
                 fn $name(value in generated::$name()) {
@@ -101,68 +101,23 @@ macro_rules! survive {
     };
 }
 
-survive!(
-    annotations,
-    block,
-    call_tool_result,
-    cancel_task_result,
-    client_capabilities,
-    complete_result,
-    create_message_params ["messages"],
-    create_message_result,
-    create_task_result ["task", "taskId", "resultType"],
-    discover_result,
-    elicit_form ["message", "requestedSchema"],
-    elicit_params ["mode", "message", "requestedSchema", "url"],
-    elicit_result ["action"],
-    elicitation_complete ["elicitationId"],
-    field_schema,
-    get_prompt_result,
-    icon,
-    implementation,
-    initialize_params,
-    initialize_result,
-    input_required_result,
-    list_prompts_result,
-    list_resource_templates_result,
-    list_resources_result,
-    list_roots_result,
-    list_tasks_result,
-    list_tools_result,
-    log_message,
-    logging_level,
-    model_hint,
-    model_preferences,
-    progress,
-    prompt,
-    prompt_argument,
-    prompt_message,
-    read_resource_result,
-    resource,
-    resource_contents,
-    resource_template,
-    resource_ui,
-    resource_updated,
-    role,
-    root,
-    sampling_content,
-    sampling_message,
-    server_capabilities,
-    subscription_filter,
-    subscriptions_acknowledged,
-    subscriptions_listen_result,
-    task ["taskId"],
-    task_status,
-    tasks_capability,
-    tool,
-    tool_annotations,
-    tool_choice,
-    tool_execution,
-    tool_ui,
-);
+survive! {
+    annotations, block, call_tool_result, cancel_task_result, client_capabilities, complete_result,
+    create_message_params ["messages"], create_message_result, create_task_result ["task", "taskId", "resultType"],
+    discover_result, elicit_form ["message", "requestedSchema"],
+    elicit_params ["mode", "message", "requestedSchema", "url"], elicit_result ["action"],
+    elicitation_complete ["elicitationId"], field_schema, get_prompt_result, icon, implementation, initialize_params,
+    initialize_result, input_required_result, list_prompts_result, list_resource_templates_result,
+    list_resources_result, list_roots_result, list_tasks_result, list_tools_result, log_message, logging_level,
+    model_hint, model_preferences, progress, prompt, prompt_argument, prompt_message, read_resource_result, resource,
+    resource_contents, resource_template, resource_ui, resource_updated, role, root, sampling_content,
+    sampling_message, server_capabilities, subscription_filter, subscriptions_acknowledged,
+    subscriptions_listen_result, task ["taskId"], task_status, tasks_capability, tool, tool_annotations, tool_choice,
+    tool_execution, tool_ui,
+}
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn json(value in generated::json()) {

@@ -7,14 +7,15 @@ use mcpwire_core::{
 use mcpwire_engine_tests::sim::{Pair, Peer, Sent, modern};
 
 use super::{
-    HELLO, created, declared, experimental, extension, fault, follow, millis, secs, sent, stands, statuses, stood,
+    HELLO, created, declared, experimental, experimental_pair, extended, extension, fault, follow, millis, secs, sent,
+    stands, statuses, stood,
 };
 
 #[test]
 fn a_call_given_up_ends_the_task() {
     let working = |_: u64, sent: &Sent, peer: &mut Peer| peer.answer(sent, &stands("working", ""));
     // One that is followed by its handle goes on without us.
-    let mut pair = Pair::open(declared(), extension(working));
+    let mut pair = extended(working);
     let handle = TaskHandle::new("t1", TaskProtocol::Extension);
     let ticket = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now).expect("it is sent");
     pair.pass(secs(3));
@@ -23,7 +24,7 @@ fn a_call_given_up_ends_the_task() {
     assert!(matches!(pair.error(ticket), CallError::Cancelled { .. }));
     assert_eq!(pair.methods(), ["tasks/get", "tasks/get"]);
 
-    let mut pair = Pair::open(declared(), extension(working));
+    let mut pair = extended(working);
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
@@ -106,10 +107,7 @@ fn an_unanswered_cancel_of_a_task_loses_no_later_request() {
 
 #[test]
 fn the_total_deadline_bounds_a_task_that_never_ends() {
-    let mut pair = Pair::open(
-        declared(),
-        extension(|_, sent, peer| peer.answer(sent, &stands("working", r#","pollIntervalMs":0"#))),
-    );
+    let mut pair = extended(|_, sent, peer| peer.answer(sent, &stands("working", r#","pollIntervalMs":0"#)));
     let ticket = pair.call("slow", &RequestOptions::new().total_timeout(secs(60))).expect("it is sent");
     pair.pass(secs(100));
     assert_eq!(pair.ended_at(ticket), Some(secs(60)));
@@ -122,13 +120,10 @@ fn the_total_deadline_bounds_a_task_that_never_ends() {
 
 #[test]
 fn a_server_that_wants_to_be_asked_in_a_thousand_years_is_asked_sooner() {
-    let mut pair = Pair::open(
-        declared(),
-        extension(|asked, sent, peer| match asked {
-            1 => peer.answer(sent, &stands("working", r#","pollIntervalMs":9007199254740991"#)),
-            _ => peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
-        }),
-    );
+    let mut pair = extended(|asked, sent, peer| match asked {
+        1 => peer.answer(sent, &stands("working", r#","pollIntervalMs":9007199254740991"#)),
+        _ => peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
+    });
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(600));
     assert_eq!(pair.ended_at(ticket), Some(secs(302)));
@@ -149,23 +144,20 @@ fn a_server_that_does_not_say_how_often_is_asked_each_second() {
 
 #[test]
 fn errors_are_met_with_patience_and_an_end() {
-    let mut pair = Pair::open(
-        declared(),
-        extension(|asked, sent, peer| match asked {
-            1..=5 => peer.refuse(sent, -32603, "just a moment"),
-            6 => peer.answer(sent, &stands("working", "")),
-            7..=11 => peer.say("no answer"),
-            12 => peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
-            _ => panic!("it was over"),
-        }),
-    );
+    let mut pair = extended(|asked, sent, peer| match asked {
+        1..=5 => peer.refuse(sent, -32603, "just a moment"),
+        6 => peer.answer(sent, &stands("working", "")),
+        7..=11 => peer.say("no answer"),
+        12 => peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
+        _ => panic!("it was over"),
+    });
     let ticket = pair.call("slow", &RequestOptions::new().timeout(secs(10))).expect("it is sent");
     pair.pass(secs(600));
     // Asked after 2 s; then again after 4, 8, 16, 32, 64 s; the same once more, with 10 s for each that is not answered.
     assert_eq!(pair.ended_at(ticket), Some(secs(2 + 124 + 2 + 50 + 124)));
     assert_eq!(pair.text(ticket), "hello");
 
-    let mut pair = Pair::open(declared(), extension(|_, sent, peer| peer.refuse(sent, -32603, "for ever and a day")));
+    let mut pair = extended(|_, sent, peer| peer.refuse(sent, -32603, "for ever and a day"));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3600));
     let TaskError::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
@@ -176,7 +168,7 @@ fn errors_are_met_with_patience_and_an_end() {
 #[test]
 fn an_answer_about_another_task_is_none() {
     let other = stands("completed", &format!(r#","result":{HELLO}"#)).replace("t1", "t2");
-    let mut pair = Pair::open(declared(), extension(move |_, sent, peer| peer.answer(sent, &other)));
+    let mut pair = extended(move |_, sent, peer| peer.answer(sent, &other));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3600));
     let TaskError::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
@@ -199,8 +191,7 @@ fn a_result_that_is_too_long_is_not_asked_for_again() {
 #[test]
 fn a_task_that_becomes_a_task_is_an_error() {
     let again = r#","result":{"resultType":"task","taskId":"t2","status":"working"}"#;
-    let mut pair =
-        Pair::open(declared(), extension(move |_, sent, peer| peer.answer(sent, &stands("completed", again))));
+    let mut pair = extended(move |_, sent, peer| peer.answer(sent, &stands("completed", again)));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     assert!(matches!(pair.error(ticket), CallError::Invalid { .. }));
@@ -209,7 +200,7 @@ fn a_task_that_becomes_a_task_is_an_error() {
 #[test]
 fn what_is_told_unasked_spares_the_asking() {
     let told = |method: &str, task: &str| format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{task}}}"#);
-    let mut pair = Pair::open(declared(), extension(|_, _, _| panic!("there was no need")));
+    let mut pair = extended(|_, _, _| panic!("there was no need"));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(1));
     pair.say(told("notifications/tasks", &stands("working", r#","statusMessage":"half""#)));
@@ -222,13 +213,10 @@ fn what_is_told_unasked_spares_the_asking() {
     assert_eq!(statuses(&pair), expected);
 
     // In 2025-11-25 the result is still to be asked for.
-    let mut pair = Pair::open(
-        Config::default(),
-        experimental(|sent, peer| match sent.method() {
-            "tasks/result" => peer.answer(sent, HELLO),
-            other => panic!("{other}"),
-        }),
-    );
+    let mut pair = experimental_pair(|sent, peer| match sent.method() {
+        "tasks/result" => peer.answer(sent, HELLO),
+        other => panic!("{other}"),
+    });
     let ticket = pair.call("slow", &follow()).expect("it is sent");
     pair.pass(secs(1));
     pair.say(told("notifications/tasks/status", &stood("completed")));
@@ -240,7 +228,7 @@ fn what_is_told_unasked_spares_the_asking() {
 #[test]
 fn a_flood_of_notifications_does_not_hold_up_the_end() {
     let told = format!(r#"{{"jsonrpc":"2.0","method":"notifications/tasks","params":{}}}"#, stands("working", ""));
-    let mut pair = Pair::open(declared(), extension(|_, sent, peer| peer.answer(sent, &stands("working", ""))));
+    let mut pair = extended(|_, sent, peer| peer.answer(sent, &stands("working", "")));
     let ticket = pair.call("slow", &RequestOptions::new().total_timeout(secs(60))).expect("it is sent");
     for _ in 0..61 {
         for _ in 0..100 {
@@ -271,7 +259,7 @@ fn more_tasks_than_may_be_are_cancelled() {
 
 #[test]
 fn a_connection_that_ends_ends_the_calls() {
-    let mut pair = Pair::open(declared(), extension(|_, _, _| {}));
+    let mut pair = extended(|_, _, _| {});
     let working = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.drive();
     let asked = pair.call("slow", &RequestOptions::new()).expect("it is sent");

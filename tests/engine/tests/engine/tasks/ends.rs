@@ -8,19 +8,17 @@ use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, legacy, modern};
 use serde_json::json;
 
 use super::{
-    EXTENSION, HELLO, declared, experimental, extension, fault, follow, millis, secs, sent, stands, statuses, stood,
+    EXTENSION, HELLO, created, declared, experimental, experimental_pair, extended, extension, fault, follow, millis,
+    secs, sent, stands, statuses, stood,
 };
 
 #[test]
 fn a_task_of_the_extension_ends_its_call() {
-    let mut pair = Pair::open(
-        declared(),
-        extension(|asked, sent, peer| match asked {
-            1 | 2 => peer.answer(sent, &stands("working", "")),
-            3 => peer.answer_after(millis(500), sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
-            _ => panic!("it was over"),
-        }),
-    );
+    let mut pair = extended(|asked, sent, peer| match asked {
+        1 | 2 => peer.answer(sent, &stands("working", "")),
+        3 => peer.answer_after(millis(500), sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
+        _ => panic!("it was over"),
+    });
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(5));
     assert!(pair.engine.session().is_waiting(ticket.key()), "the caller's ticket waits, whatever is on the wire");
@@ -53,7 +51,7 @@ fn a_result_at_once_is_a_result() {
 #[test]
 fn an_error_of_the_task_is_that_of_the_call() {
     let error = r#","statusMessage":"limit","error":{"code":-32603,"message":"API rate limit exceeded"}"#;
-    let mut pair = Pair::open(declared(), extension(move |_, sent, peer| peer.answer(sent, &stands("failed", error))));
+    let mut pair = extended(move |_, sent, peer| peer.answer(sent, &stands("failed", error)));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     let CallError::Server { method, error } = pair.error(ticket) else { panic!("another error") };
@@ -61,8 +59,7 @@ fn an_error_of_the_task_is_that_of_the_call() {
 
     // A tool that says itself that it has failed is a result.
     let failed = r#","result":{"content":[],"isError":true}"#;
-    let mut pair =
-        Pair::open(declared(), extension(move |_, sent, peer| peer.answer(sent, &stands("completed", failed))));
+    let mut pair = extended(move |_, sent, peer| peer.answer(sent, &stands("completed", failed)));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     assert!(pair.take(ticket).is_some_and(|result| result.is_ok_and(|result| result.is_error)));
@@ -81,16 +78,13 @@ fn ends_without_a_result_are_told_apart() {
             TaskError::Failed { message: Some("alas".into()) },
         ),
     ] {
-        let mut pair = Pair::open(declared(), extension(move |_, sent, peer| peer.answer(sent, &answer)));
+        let mut pair = extended(move |_, sent, peer| peer.answer(sent, &answer));
         let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
         pair.pass(secs(3));
         assert_eq!(fault(&mut pair, ticket), expected);
         assert_eq!(pair.engine.poll_timeout(), None);
     }
-    let mut pair = Pair::open(
-        declared(),
-        extension(|_, sent, peer| peer.refuse(sent, -32602, "Failed to retrieve task: Task has expired")),
-    );
+    let mut pair = extended(|_, sent, peer| peer.refuse(sent, -32602, "Failed to retrieve task: Task has expired"));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     let error = pair.error(ticket);
@@ -167,17 +161,14 @@ fn a_handle_is_kept_and_taken_up_again() {
 #[test]
 fn a_task_of_2025_11_25_ends_its_call() {
     let mut asked = 0;
-    let mut pair = Pair::open(
-        Config::default(),
-        experimental(move |sent, peer| match sent.method() {
-            "tasks/get" => {
-                asked += 1;
-                peer.answer(sent, &stood(if asked < 3 { "working" } else { "completed" }));
-            }
-            "tasks/result" => peer.answer(sent, HELLO),
-            other => panic!("{other}"),
-        }),
-    );
+    let mut pair = experimental_pair(move |sent, peer| match sent.method() {
+        "tasks/get" => {
+            asked += 1;
+            peer.answer(sent, &stood(if asked < 3 { "working" } else { "completed" }));
+        }
+        "tasks/result" => peer.answer(sent, HELLO),
+        other => panic!("{other}"),
+    });
     let ticket = pair.call("slow", &follow().task_ttl(secs(60))).expect("it is sent");
     pair.pass(secs(10));
     assert_eq!(pair.ended_at(ticket), Some(secs(6)));
@@ -196,13 +187,10 @@ fn a_failed_task_of_2025_11_25_says_why_in_its_result() {
         ("failed", r#""error":{"code":-32099,"message":"no"}"#),
         ("cancelled", ""),
     ] {
-        let mut pair = Pair::open(
-            Config::default(),
-            experimental(move |sent, peer| match sent.method() {
-                "tasks/get" => peer.answer(sent, &stood(status)),
-                _ => peer.say(format!(r#"{{"jsonrpc":"2.0","id":{},{result}}}"#, sent.message["id"])),
-            }),
-        );
+        let mut pair = experimental_pair(move |sent, peer| match sent.method() {
+            "tasks/get" => peer.answer(sent, &stood(status)),
+            _ => peer.say(format!(r#"{{"jsonrpc":"2.0","id":{},{result}}}"#, sent.message["id"])),
+        });
         let ticket = pair.call("slow", &follow()).expect("it is sent");
         pair.pass(secs(3));
         match pair.take(ticket).expect("it has ended") {
@@ -260,6 +248,62 @@ fn input_of_2025_11_25_is_asked_for_beside_the_result() {
         let answer = pair.sent.iter().find(|sent| sent.method().is_empty()).expect("it was answered");
         let meta = json!({"io.modelcontextprotocol/related-task": {"taskId": "t1"}});
         assert_eq!(answer.message["result"], json!({"action": "decline", "_meta": meta}));
+    }
+}
+
+#[test]
+fn a_result_of_2025_11_25_that_is_refused_is_requested_again_when_the_status_says_so() {
+    let mut asked = 0;
+    let mut pair = experimental_pair(move |sent, peer| match sent.method() {
+        "tasks/get" => {
+            asked += 1;
+            let status = match asked {
+                1 | 2 => "input_required",
+                3..=9 => "working",
+                _ => "completed",
+            };
+            peer.answer(sent, &stood(status));
+        }
+        _ if asked < 10 => peer.refuse(sent, -32600, "not yet"),
+        _ => peer.answer(sent, HELLO),
+    });
+    let ticket = pair.call("slow", &follow()).expect("it is sent");
+    pair.pass(secs(30));
+    assert_eq!(pair.ended_at(ticket), Some(secs(20)));
+    assert_eq!(pair.text(ticket), "hello");
+    let after_which_status: Vec<usize> = pair
+        .sent
+        .iter()
+        .scan(0, |asked, sent| {
+            *asked += usize::from(sent.method() == "tasks/get");
+            Some((sent.method() == "tasks/result").then_some(*asked))
+        })
+        .flatten()
+        .collect();
+    assert_eq!(after_which_status, [1, 2, 10]);
+}
+
+/// An adapter need not report a timeout before it passes the bytes that have arrived.
+#[test]
+fn received_bytes_advance_the_time() {
+    type Receive = fn(&mut Pair, &[u8]);
+    let ways: [(&str, Receive); 2] = [
+        ("receive", |pair, bytes| assert_eq!(pair.engine.receive(bytes, pair.now), bytes.len())),
+        ("space and filled", |pair, bytes| {
+            pair.engine.space().expect("there is room")[..bytes.len()].copy_from_slice(bytes);
+            pair.engine.filled(bytes.len(), pair.now);
+        }),
+    ];
+    for (way, receive) in ways {
+        let mut pair = Pair::open(declared(), modern(|_, _| {}));
+        let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+        pair.drive();
+        pair.now = pair.now + secs(10);
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{}}}\n", pair.sent[0].message["id"], created());
+        receive(&mut pair, line.as_bytes());
+        while pair.engine.poll_event().is_some() {}
+        assert!(pair.engine.session().is_waiting(ticket.key()), "{way}: it is a task");
+        assert_eq!(pair.engine.poll_timeout(), Some(pair.now + secs(2)), "{way}: the status is due after an interval");
     }
 }
 

@@ -47,6 +47,16 @@ fn extension(mut get: impl FnMut(u64, &Sent, &mut Peer) + 'static) -> impl FnMut
     })
 }
 
+/// A client that declares tasks, and such a server.
+fn extended(get: impl FnMut(u64, &Sent, &mut Peer) + 'static) -> Pair {
+    Pair::open(declared(), extension(get))
+}
+
+/// The same, with a client that can be asked for input.
+fn extended_offering(get: impl FnMut(u64, &Sent, &mut Peer) + 'static) -> Pair {
+    Pair::open(offering(), extension(get))
+}
+
 /// The answer to a call that becomes a task of the extension.
 fn created() -> String {
     r#"{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":60000,"pollIntervalMs":2000}"#.into()
@@ -59,10 +69,10 @@ fn stands(status: &str, more: &str) -> String {
     )
 }
 
-const HELLO: &str = r#"{"content":[{"type":"text","text":"hello"}],"isError":false}"#;
+pub(super) const HELLO: &str = r#"{"content":[{"type":"text","text":"hello"}],"isError":false}"#;
 
 /// A server of 2025-11-25 that takes tasks, and does the rest as `rest` says.
-fn experimental(mut rest: impl FnMut(&Sent, &mut Peer) + 'static) -> impl FnMut(&Sent, &mut Peer) + 'static {
+pub(super) fn experimental(mut rest: impl FnMut(&Sent, &mut Peer) + 'static) -> impl FnMut(&Sent, &mut Peer) + 'static {
     let mut other = legacy(|_, _| {});
     move |sent, peer| {
         match sent.method() {
@@ -79,8 +89,13 @@ fn experimental(mut rest: impl FnMut(&Sent, &mut Peer) + 'static) -> impl FnMut(
     }
 }
 
+/// A client that declares nothing, and such a server.
+fn experimental_pair(rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
+    Pair::open(Config::default(), experimental(rest))
+}
+
 /// How a task of 2025-11-25 stands.
-fn stood(status: &str) -> String {
+pub(super) fn stood(status: &str) -> String {
     format!(
         r#"{{"taskId":"t1","status":"{status}","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:40:00Z","ttl":30000,"pollInterval":2000}}"#
     )
@@ -248,7 +263,7 @@ fn answers_that_the_server_does_not_take_end_the_call() {
 fn what_a_task_asks_may_be_refused_or_not_offered() {
     // Refused by whoever is asked.
     let ask = |_: u64, sent: &Sent, peer: &mut Peer| peer.answer(sent, &wants(&["a", "b"]));
-    let mut pair = Pair::open(offering(), extension(ask));
+    let mut pair = extended_offering(ask);
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     let asked = asks(&pair);
@@ -259,7 +274,7 @@ fn what_a_task_asks_may_be_refused_or_not_offered() {
     assert_eq!(pair.methods().last(), Some(&"tasks/cancel"), "it would wait for ever");
     assert!(asks(&pair).iter().all(|(key, _)| *key == asked[0].0), "nobody is asked for the other any more");
     // Whoever is asked panics.
-    let mut pair = Pair::open(offering(), extension(ask));
+    let mut pair = extended_offering(ask);
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     let second = asks(&pair)[1].0;
@@ -269,7 +284,7 @@ fn what_a_task_asks_may_be_refused_or_not_offered() {
     assert!(matches!(&*error, InputError::Panicked { name, message, .. } if name == "b" && message == "on purpose"));
     assert_eq!(pair.methods().last(), Some(&"tasks/cancel"), "it would wait for ever");
     // Not offered: nobody is asked at all.
-    let mut pair = Pair::open(declared(), extension(ask));
+    let mut pair = extended(ask);
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     let CallError::Input { error, .. } = pair.error(ticket) else { panic!("another error") };
@@ -278,15 +293,12 @@ fn what_a_task_asks_may_be_refused_or_not_offered() {
 
 #[test]
 fn what_is_not_wanted_any_more_is_taken_back() {
-    let mut pair = Pair::open(
-        offering(),
-        extension(|asked, sent, peer| match asked {
-            1 => peer.answer(sent, &wants(&["a", "b"])),
-            2 => peer.answer(sent, &wants(&["b"])),
-            3 => peer.answer(sent, &stands("working", "")),
-            _ => peer.answer(sent, &wants(&["a", "b", "c"])),
-        }),
-    );
+    let mut pair = extended_offering(|asked, sent, peer| match asked {
+        1 => peer.answer(sent, &wants(&["a", "b"])),
+        2 => peer.answer(sent, &wants(&["b"])),
+        3 => peer.answer(sent, &stands("working", "")),
+        _ => peer.answer(sent, &wants(&["a", "b", "c"])),
+    });
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     for (after, open) in [(3, &["a?", "b?"][..]), (2, &["b?"]), (2, &[]), (2, &["c?"]), (2, &["c?"])] {
         pair.pass(secs(after));
@@ -301,7 +313,7 @@ fn what_is_not_wanted_any_more_is_taken_back() {
 #[test]
 fn what_a_task_asks_is_taken_back_before_the_connection_ends_the_call() {
     for by_server in [true, false] {
-        let mut pair = Pair::open(offering(), extension(|_, sent, peer| peer.answer(sent, &wants(&["a"]))));
+        let mut pair = extended_offering(|_, sent, peer| peer.answer(sent, &wants(&["a"])));
         let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
         pair.pass(secs(3));
         let (key, _) = asks(&pair)[0];
@@ -333,15 +345,14 @@ fn a_task_cannot_ask_without_end() {
     pair.pass(secs(2));
     assert_eq!(asks(&pair).last().map(|(_, text)| text.as_str()), Some("c?"));
     // New ones for ever.
-    let mut pair =
-        Pair::open(offering(), extension(|asked, sent, peer| peer.answer(sent, &wants(&[&format!("n{asked}")]))));
+    let mut pair = extended_offering(|asked, sent, peer| peer.answer(sent, &wants(&[&format!("n{asked}")])));
     let ticket = pair.call("slow", &RequestOptions::new().total_timeout(secs(100_000))).expect("it is sent");
     pair.pass(secs(10_000));
     let CallError::Input { error, .. } = pair.error(ticket) else { panic!("another error") };
     assert!(matches!(&*error, InputError::TooManyInputs { limit: 1_000 }));
     // What is no object of inputs is no answer.
     let bad = stands("input_required", r#","inputRequests":{"a":7}"#);
-    let mut pair = Pair::open(offering(), extension(move |_, sent, peer| peer.answer(sent, &bad)));
+    let mut pair = extended_offering(move |_, sent, peer| peer.answer(sent, &bad));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(1_000));
     let TaskError::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
@@ -384,7 +395,7 @@ fn rounds_and_tasks_follow_one_another() {
 /// 2025-11-25, "Task Progress Notifications".
 #[test]
 fn progress_goes_on_under_the_token_of_the_call() {
-    let mut pair = Pair::open(Config::default(), experimental(|sent, peer| peer.answer(sent, &stood("working"))));
+    let mut pair = experimental_pair(|sent, peer| peer.answer(sent, &stood("working")));
     let ticket = pair.call("slow", &follow().progress()).expect("it is sent");
     pair.pass(secs(3));
     let id = pair.sent[0].id().expect("a request");
