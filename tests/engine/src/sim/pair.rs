@@ -85,6 +85,16 @@ impl Pair {
         Pair::open(Config::default(), peer::modern(rest))
     }
 
+    /// As [`Pair::legacy`], with this configuration.
+    pub fn legacy_with(config: Config, rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
+        Pair::open(config, peer::legacy(rest))
+    }
+
+    /// As [`Pair::modern`], with this configuration.
+    pub fn modern_with(config: Config, rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
+        Pair::open(config, peer::modern(rest))
+    }
+
     /// Makes each side read at most `size` bytes at a time.
     #[must_use]
     pub fn in_pieces_of(mut self, size: usize) -> Pair {

@@ -55,49 +55,16 @@ fn every_target_has_its_file_and_is_replayed() {
 
 /// Text made of what messages are made of: much of it is nearly JSON.
 fn nearly_json() -> impl Strategy<Value = Vec<u8>> {
-    const PARTS: [&str; 40] = [
-        "{",
-        "}",
-        "[",
-        "]",
-        ":",
-        ",",
-        "\"",
-        "\\",
-        "\n",
-        " ",
-        "0",
-        "1",
-        "2",
-        "-1.5e3",
-        "null",
-        "true",
-        "\"id\":2",
-        "\"result\":",
-        "\"error\":",
-        "\"jsonrpc\":\"2.0\"",
-        "\"method\":\"ping\"",
-        "\"params\":",
-        "\"content\":[",
-        "{\"type\":\"text\",\"text\":\"x\"}",
-        "\"type\":",
-        "\"text\"",
-        "\"isError\":true",
-        "\"tools\":[",
-        "\"name\":",
-        "\"inputSchema\":{}",
-        "\"supportedVersions\":[\"2026-07-28\"]",
-        "\"_meta\":{}",
-        "\\ud800",
-        "\\u00e4",
-        "ä",
-        "\u{feff}",
-        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":",
-        "{\"result\":",
-        ",\"jsonrpc\":\"2.0\",\"id\":2}",
-        "{\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":1}}",
+    // Separated by `¦`.
+    const PARTS: [&str; 5] = [
+        r#"{¦}¦[¦]¦:¦,¦"¦\¦ ¦0¦1¦2¦-1.5e3¦null¦true¦"id":2¦"result":¦"error":¦"jsonrpc":"2.0"¦"method":"ping""#,
+        r#""params":¦"content":[¦{"type":"text","text":"x"}¦"type":¦"text"¦"isError":true¦"tools":[¦"name":"#,
+        r#""inputSchema":{}¦"supportedVersions":["2026-07-28"]¦"_meta":{}¦\ud800¦\u00e4¦ä"#,
+        r#"{"jsonrpc":"2.0","id":2,"result":¦{"result":¦,"jsonrpc":"2.0","id":2}"#,
+        r#"{"method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#,
     ];
-    vec(select(&PARTS[..]), 0..60).prop_map(|parts| parts.concat().into_bytes())
+    let parts = PARTS.iter().flat_map(|line| line.split('¦')).chain(["\n", "\u{feff}"]);
+    vec(select(parts.collect::<Vec<_>>()), 0..60).prop_map(|parts| parts.concat().into_bytes())
 }
 
 /// Operations on an open modern connection, most of which have to do with the rounds of requests.

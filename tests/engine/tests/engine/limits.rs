@@ -59,16 +59,14 @@ fn one_message_may_be_larger_than_the_queue() {
 }
 
 fn answered_with(line: impl Fn(u64) -> String + 'static) -> Result<mcpwire_core::Json, CallError> {
-    let mut pair = Pair::open(
-        configured(|config| config.max_message = 1000),
-        legacy(move |sent: &Sent, peer: &mut Peer| {
+    let mut pair =
+        Pair::legacy_with(configured(|config| config.max_message = 1000), move |sent: &Sent, peer: &mut Peer| {
             if sent.method() == "big" {
                 peer.say(line(sent.id().expect("a request")));
             } else {
                 peer.answer(sent, "{}");
             }
-        }),
-    );
+        });
     let big = pair.raw("big", None).expect("it is sent");
     let after = pair.raw("after", None).expect("it is sent");
     pair.drive();
@@ -146,9 +144,8 @@ fn a_line_without_an_end_is_not_kept() {
 #[test]
 fn a_day_of_traffic_leaves_nothing_behind() {
     let mut served = 0u32;
-    let mut pair = Pair::open(
-        configured(|config| config.max_in_flight = 100),
-        legacy(move |sent: &Sent, peer: &mut Peer| {
+    let mut pair =
+        Pair::legacy_with(configured(|config| config.max_in_flight = 100), move |sent: &Sent, peer: &mut Peer| {
             served += 1;
             let Some(id) = sent.id() else { return };
             match served % 5 {
@@ -157,8 +154,7 @@ fn a_day_of_traffic_leaves_nothing_behind() {
                 2 => peer.say("noise"),
                 _ => peer.answer_after(Duration::from_secs(3), sent, r#"{"content":[]}"#),
             }
-        }),
-    );
+        });
     let mut tickets = Vec::new();
     for minute in 0..24 * 60 {
         for n in 0..10 {
@@ -245,10 +241,9 @@ fn thousands_of_tasks_leave_nothing() {
 #[test]
 fn thousands_of_rounds_leave_nothing() {
     let wants = r#"{"resultType":"input_required","requestState":"s","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}"#;
-    let mut pair = Pair::open(
-        configured(|config| config.answer("elicitation/create")),
-        modern(move |sent, peer| peer.answer(sent, wants)),
-    );
+    let mut pair = Pair::modern_with(configured(|config| config.answer("elicitation/create")), move |sent, peer| {
+        peer.answer(sent, wants);
+    });
     begin_and_cancel_thousands(&mut pair);
     assert_nothing_is_left(&mut pair);
 }

@@ -12,7 +12,7 @@ use mcpwire_core::{
     ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, ResourceUpdated, Role, Root,
     RootsListChanged, SendError, SetLevel, SetLevelParams,
 };
-use mcpwire_engine_tests::sim::{Pair, configured, legacy, modern};
+use mcpwire_engine_tests::sim::{Pair, configured, legacy};
 use mcpwire_engine_tests::spec;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -361,14 +361,11 @@ fn requests_are_those_of_the_official_examples() {
         let message = spec::example(&folder, path);
         message.get("params").cloned().unwrap_or(message)
     };
-    let mut pair = Pair::open(
-        Config::new("ExampleClient", "1.0.0"),
-        modern(|sent, peer| {
-            if sent.params()["name"] != "build_simulation" {
-                peer.answer(sent, r#"{"resultType":"complete"}"#);
-            }
-        }),
-    );
+    let mut pair = Pair::modern_with(Config::new("ExampleClient", "1.0.0"), |sent, peer| {
+        if sent.params()["name"] != "build_simulation" {
+            peer.answer(sent, r#"{"resultType":"complete"}"#);
+        }
+    });
     let first = ListParams::default();
     let next = ListParams { cursor: Some("eyJwYWdlIjogMn0=") };
     let read = ReadResourceParams { uri: "file:///project/src/main.rs" };

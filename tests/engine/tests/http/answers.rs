@@ -59,19 +59,13 @@ fn json_and_streams_say_the_same() {
 #[test]
 fn a_byte_order_mark_before_a_message_is_skipped() {
     let ways: [fn(&Asked, &mut Says); 4] = [
-        |asked, says| {
-            says.json(200, format!("\u{feff}{}", asked.result(&web::said("x"))));
-        },
-        |asked, says| {
-            says.stream().event(format!("\u{feff}{}", asked.result(&web::said("x")))).end();
-        },
+        |asked, says| says.json(200, format!("\u{feff}{}", asked.result(&web::said("x")))),
+        |asked, says| says.stream().event(format!("\u{feff}{}", asked.result(&web::said("x")))).end(),
         |asked, says| {
             says.stream().body("\u{feff}: hello\n").event("\u{feff}").event(asked.result(&web::said("x"))).end();
         },
         // The last event lacks its blank line.
-        |asked, says| {
-            says.stream().body(format!("data: \u{feff}{}", asked.result(&web::said("x")))).end();
-        },
+        |asked, says| says.stream().body(format!("data: \u{feff}{}", asked.result(&web::said("x")))).end(),
     ];
     for (number, way) in ways.into_iter().enumerate() {
         for size in [1, 2, usize::MAX] {
@@ -107,15 +101,12 @@ fn json_over_several_lines_is_kept_as_it_is_and_goes_back_on_one_line() {
     let mut config = Config::default();
     config.capabilities = ClientCapabilities::default().with_roots(false);
     config.answer("roots/list");
-    let mut web = Web::ready(
-        config,
-        web::modern(|asked, says| {
-            let wants = "{\n\"resultType\":\r\n\"input_required\",\n\"inputRequests\":{\n\"r\":{\n\"method\":\"roots/list\"}},\n\"requestState\":\"a\\nb\"\n}";
-            let done = "{\n\"content\":[\n],\n\"structuredContent\":{\n\"a\":\r\n1}}";
-            let is_answered = asked.message["params"]["inputResponses"].is_object();
-            says.json(200, asked.result(if is_answered { done } else { wants }));
-        }),
-    );
+    let mut web = Web::modern_with(config, |asked, says| {
+        let wants = "{\n\"resultType\":\r\n\"input_required\",\n\"inputRequests\":{\n\"r\":{\n\"method\":\"roots/list\"}},\n\"requestState\":\"a\\nb\"\n}";
+        let done = "{\n\"content\":[\n],\n\"structuredContent\":{\n\"a\":\r\n1}}";
+        let is_answered = asked.message["params"]["inputResponses"].is_object();
+        says.json(200, asked.result(if is_answered { done } else { wants }));
+    });
     let arguments = Json::parse("{\n\"a\":\n1}").expect("it is JSON");
     let ticket = web.call("echo", arguments.get(), &RequestOptions::new()).expect("it is open");
     web.drive();
@@ -224,15 +215,11 @@ fn what_brings_no_answer_fails_at_once() {
         ),
         // Half an answer.
         (
-            |says| {
-                says.stream().body("data: {\"jsonrpc\":\"2.0\",\"id\":2,\"resul").end();
-            },
+            |says| says.stream().body("data: {\"jsonrpc\":\"2.0\",\"id\":2,\"resul").end(),
             HttpError::NoAnswer { status: 200, attempts: 0 },
         ),
         (
-            |says| {
-                says.head(200, &[("content-type", "image/png")]).body("\u{1b}PNG").end();
-            },
+            |says| says.head(200, &[("content-type", "image/png")]).body("\u{1b}PNG").end(),
             HttpError::ContentType { status: 200, found: "image/png".into(), excerpt: "\u{fffd}PNG".into() },
         ),
     ];

@@ -28,9 +28,7 @@ fn list(web: &mut Web) -> ItemList<Tool> {
 /// A modern server whose only page of tools is this.
 fn with_tools(tools: &'static str) -> Web {
     Web::modern(move |asked, says| match asked.method() {
-        "tools/list" => {
-            says.json(200, asked.result(&format!(r#"{{"resultType":"complete","tools":{tools}}}"#)));
-        }
+        "tools/list" => says.json(200, asked.result(&format!(r#"{{"resultType":"complete","tools":{tools}}}"#))),
         _ => answer_anything(asked, says),
     })
 }
@@ -84,14 +82,14 @@ fn a_modern_request_names_version_method_and_name() {
 #[test]
 fn a_legacy_request_names_session_and_version() {
     for (version, named) in [("2025-11-25", true), ("2025-06-18", true), ("2025-03-26", false), ("2024-11-05", false)] {
-        let mut web = Web::opening(
-            configured(|config| config.negotiate = Negotiate::Legacy),
-            web::legacy(version, |asked, says| match asked.line().as_str() {
-                "GET" => says.empty(405),
-                "DELETE" => says.empty(200),
-                _ => answer_anything(asked, says),
-            }),
-        );
+        let mut web =
+            Web::legacy_with(configured(|config| config.negotiate = Negotiate::Legacy), version, |asked, says| {
+                match asked.line().as_str() {
+                    "GET" => says.empty(405),
+                    "DELETE" => says.empty(200),
+                    _ => answer_anything(asked, says),
+                }
+            });
         let _ = web.echo();
         web.engine.close();
         web.drive();
@@ -207,16 +205,17 @@ fn tools_with_invalid_annotations_are_left_out_and_named() {
 
 #[test]
 fn a_legacy_server_means_nothing_by_them() {
-    let mut web = Web::opening(
+    let mut web = Web::legacy_with(
         configured(|config| config.negotiate = Negotiate::Legacy),
-        web::legacy("2025-11-25", |asked, says| match asked.method() {
+        "2025-11-25",
+        |asked, says| match asked.method() {
             "tools/list" => {
                 let tools = r#"{"tools":[{"name":"a","inputSchema":{"properties":{"v":{"type":"string","x-mcp-header":""}}}}]}"#;
                 says.json(200, asked.result(tools));
             }
             "" => says.empty(405),
             _ => answer_anything(asked, says),
-        }),
+        },
     );
     assert_eq!(list(&mut web).items.len(), 1);
 }
@@ -248,9 +247,7 @@ const MISMATCH: &str = r#""error":{"code":-32020,"message":"Header mismatch"}"#;
 fn a_mismatch_leads_to_one_list_and_one_more_try() {
     let ways: [fn(&Asked, &mut Says); 3] = [
         |asked, says| says.json(400, asked.response(MISMATCH)),
-        |_, says| {
-            says.json(400, format!(r#"{{"jsonrpc":"2.0","id":null,{MISMATCH}}}"#));
-        },
+        |_, says| says.json(400, format!(r#"{{"jsonrpc":"2.0","id":null,{MISMATCH}}}"#)),
         |asked, says| says.stream().event(asked.response(MISMATCH)).end(),
     ];
     for way in ways {

@@ -53,21 +53,13 @@ fn a_legacy_server_refuses_the_probe_in_many_ways() {
         |asked, says| {
             says.stream().event(asked.response(r#""error":{"code":-32601,"message":"Method not found"}"#)).end();
         },
-        |_, says| {
-            says.json(400, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request"}}"#);
-        },
+        |_, says| says.json(400, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request"}}"#),
         |_, says| {
             says.json(400, r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request"}}"#);
         },
-        |asked, says| {
-            says.json(404, asked.response(r#""error":{"code":-32601,"message":"Method not found"}"#));
-        },
-        |asked, says| {
-            says.json(200, asked.result("{}"));
-        },
-        |asked, says| {
-            says.json(200, asked.response(r#""error":{"code":-32600,"message":"Not initialized"}"#));
-        },
+        |asked, says| says.json(404, asked.response(r#""error":{"code":-32601,"message":"Method not found"}"#)),
+        |asked, says| says.json(200, asked.result("{}")),
+        |asked, says| says.json(200, asked.response(r#""error":{"code":-32600,"message":"Not initialized"}"#)),
         |_, says| says.empty(400),
         |_, says| says.empty(404),
         |_, says| says.empty(406),
@@ -75,9 +67,7 @@ fn a_legacy_server_refuses_the_probe_in_many_ways() {
         |_, says| says.empty(202),
         |_, says| says.head(400, &[("content-type", "text/html")]).body("<html>no</html>").end(),
         |_, says| says.head(200, &[("content-type", "text/html")]).body("<html>no</html>").end(),
-        |_, says| {
-            says.json(422, r#"{"error":"no session"}"#);
-        },
+        |_, says| says.json(422, r#"{"error":"no session"}"#),
         |_, says| says.stream().end(),
         |_, says| says.fail(FailureKind::Broken),
     ];

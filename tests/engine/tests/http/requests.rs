@@ -146,14 +146,11 @@ fn a_request_that_was_never_sent_is_not_cancelled_in_words() {
     config.answer("roots/list");
     config.capabilities = ClientCapabilities::default().with_roots(false);
     // The stream's head is held back, so that calls wait.
-    let mut web = Web::opening(
-        config,
-        web::legacy("2025-11-25", |asked, says| {
-            if asked.line() != "GET" {
-                says.json(200, asked.result(&web::said("fine")));
-            }
-        }),
-    );
+    let mut web = Web::legacy_with(config, "2025-11-25", |asked, says| {
+        if asked.line() != "GET" {
+            says.json(200, asked.result(&web::said("fine")));
+        }
+    });
     let ticket = web.echo();
     let other = web.echo();
     assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
@@ -221,9 +218,7 @@ fn the_exchange_about_a_task_is_closed_with_its_call() {
         "tasks/get" => {
             says.stream().event("");
         }
-        _ => {
-            says.json(200, asked.result(r#"{"resultType":"complete"}"#));
-        }
+        _ => says.json(200, asked.result(r#"{"resultType":"complete"}"#)),
     });
     let mut web = Web::ready(configured(Config::declare_tasks), server);
     let ticket = web.echo();
@@ -291,16 +286,13 @@ fn a_stream_of_news_lives_on() {
     let mut config = Config::default();
     config.request_timeout = Duration::from_secs(1_000_000);
     config.total_timeout = Duration::from_secs(1_000_000);
-    let mut web = Web::ready(
-        config,
-        web::modern(|_, says| {
-            says.stream();
-            for _ in 0..100 {
-                says.later(Duration::from_secs(1000)).body(":\r\n");
-                says.event(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
-            }
-        }),
-    );
+    let mut web = Web::modern_with(config, |_, says| {
+        says.stream();
+        for _ in 0..100 {
+            says.later(Duration::from_secs(1000)).body(":\r\n");
+            says.event(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+        }
+    });
     let ticket =
         web.raw("subscriptions/listen", Some(r#"{"notifications":{"toolsListChanged":true}}"#)).expect("it is open");
     web.drive();

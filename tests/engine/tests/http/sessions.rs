@@ -327,17 +327,14 @@ fn answers_and_notifications_are_posted_and_what_is_not_taken_is_told() {
     let mut config = legacy();
     config.answer("elicitation/create");
     config.capabilities = ClientCapabilities::default().with_elicitation(true, false);
-    let mut web = Web::opening(
-        config,
-        web::legacy("2025-11-25", |asked, says| match asked.line().as_str() {
-            "GET" => {
-                says.stream()
+    let mut web = Web::legacy_with(config, "2025-11-25", |asked, says| match asked.line().as_str() {
+        "GET" => {
+            says.stream()
                     .event(r#"{"jsonrpc":"2.0","id":"e1","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}"#);
-            }
-            "POST" => says.empty(202),
-            _ => says.head(503, &[("content-type", "text/plain")]).body("busy").end(),
-        }),
-    );
+        }
+        "POST" => says.empty(202),
+        _ => says.head(503, &[("content-type", "text/plain")]).body("busy").end(),
+    });
     let asks: Vec<_> = web
         .happened()
         .into_iter()

@@ -137,9 +137,7 @@ fn forgetful(mut other: impl FnMut(u32, &Asked, &mut Says) -> bool + 'static) ->
             "GET" => says.empty(405),
             _ if forget.get() => says.empty(404),
             "POST notifications/initialized" => says.empty(202),
-            _ => {
-                says.json(200, asked.result(r#"{"content":[]}"#));
-            }
+            _ => says.json(200, asked.result(r#"{"content":[]}"#)),
         }
     });
     (web, forgotten)

@@ -82,12 +82,22 @@ impl Web {
 
     /// Opens a connection to a modern server, whose later responses `rest` decides, as [`Web::ready`] does.
     pub fn modern(rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
-        Web::ready(Config::default(), modern(rest))
+        Web::modern_with(Config::default(), rest)
+    }
+
+    /// As [`Web::modern`], with this configuration.
+    pub fn modern_with(config: Config, rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
+        Web::ready(config, modern(rest))
     }
 
     /// Opens a connection of a [`patient`] client to a legacy server, whose later responses `rest` decides.
     pub fn legacy(version: &'static str, rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
-        Web::opening(patient(), legacy(version, rest))
+        Web::legacy_with(patient(), version, rest)
+    }
+
+    /// As [`Web::legacy`], with this configuration.
+    pub fn legacy_with(config: Config, version: &'static str, rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
+        Web::opening(config, legacy(version, rest))
     }
 
     /// Opens the connection, as far as this is possible without a change of the time.

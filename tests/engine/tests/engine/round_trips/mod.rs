@@ -12,23 +12,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Members without which a value is none of its type, whichever type that is. Those of single types stand beside them.
-const REQUIRED: &[&str] = &[
-    "src",
-    "uri",
-    "uriTemplate",
-    "name",
-    "inputSchema",
-    "protocolVersion",
-    "capabilities",
-    "clientInfo",
-    "supportedVersions",
-    "role",
-    "content",
-    // What a server wishes for is read strictly: half a wish cannot be granted.
-    "inputRequests",
-    "requestState",
-];
+/// Members without which a value is none of its type, whichever type that is. Those of single types stand beside them. What a
+/// server wishes for is read strictly: half a wish cannot be granted.
+const REQUIRED: &str = "src uri uriTemplate name inputSchema protocolVersion capabilities clientInfo supportedVersions role content \
+                        inputRequests requestState";
 
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     Json::from_value(value).and_then(|json| json.decode()).map_err(|error| error.to_string())
@@ -55,7 +42,7 @@ fn survives<T: DeserializeOwned + Serialize + PartialEq + Debug>(
     // What no type knows is kept whatever it is.
     let known = members.iter().filter(|(name, _)| !name.starts_with("x-") && *name != "other");
     for (name, member) in known {
-        let optional = !REQUIRED.contains(&name.as_str()) && !required.contains(&name.as_str());
+        let optional = !REQUIRED.split(' ').any(|other| other == name) && !required.contains(&name.as_str());
         let with = |other: Value| {
             let mut changed = whole.clone();
             changed[name] = other;

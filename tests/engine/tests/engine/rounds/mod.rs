@@ -403,10 +403,9 @@ fn typed_and_raw() -> (CallToolParams<'static, Json>, RequestOptions) {
 /// Returns how many of a typed call and a raw call are asked for input.
 fn asked_over_stdio(result: &str, order: &[usize], space: &str) -> usize {
     let (result, order, space) = (result.to_string(), order.to_vec(), space.to_string());
-    let mut pair = Pair::open(
-        answering(),
-        modern(move |sent, peer| peer.say(response(sent.id().unwrap_or(0), &result, &order, &space))),
-    );
+    let mut pair = Pair::modern_with(answering(), move |sent, peer| {
+        peer.say(response(sent.id().unwrap_or(0), &result, &order, &space));
+    });
     let (params, options) = typed_and_raw();
     let now = pair.now;
     let _: Ticket<CallTool> = pair.engine.calls().request(&params, &options, now).unwrap();
@@ -418,13 +417,10 @@ fn asked_over_stdio(result: &str, order: &[usize], space: &str) -> usize {
 /// Returns how many of a typed call and a raw call are asked for input.
 fn asked_over_http(result: &str, order: &[usize], space: &str) -> usize {
     let (result, order, space) = (result.to_string(), order.to_vec(), space.to_string());
-    let mut web = web::Web::ready(
-        answering(),
-        web::modern(move |asked, says| {
-            let id = asked.message["id"].as_u64().unwrap_or(0);
-            says.json(200, response(id, &result, &order, &space));
-        }),
-    );
+    let mut web = web::Web::modern_with(answering(), move |asked, says| {
+        let id = asked.message["id"].as_u64().unwrap_or(0);
+        says.json(200, response(id, &result, &order, &space));
+    });
     let (params, options) = typed_and_raw();
     let now = web.now;
     let _: Ticket<CallTool> = web.engine.calls().request(&params, &options, now).unwrap();

@@ -8,8 +8,8 @@ use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, legacy, modern};
 use serde_json::json;
 
 use super::{
-    EXTENSION, HELLO, created, declared, experimental, experimental_pair, extended, extension, fault, follow, millis,
-    secs, sent, stands, statuses, stood,
+    EXTENSION, HELLO, created, declared, experimental, experimental_pair, experimental_with, extended, extension,
+    fault, follow, millis, secs, sent, stands, statuses, stood,
 };
 
 #[test]
@@ -208,9 +208,9 @@ fn input_of_2025_11_25_is_asked_for_beside_the_result() {
     for waits in [true, false] {
         let mut asked = 0;
         let mut waiting = None;
-        let mut pair = Pair::open(
+        let mut pair = experimental_with(
             configured(|config| config.answer("elicitation/create")),
-            experimental(move |sent, peer| match sent.method() {
+            move |sent, peer| match sent.method() {
                 "tasks/get" => {
                     asked += 1;
                     peer.answer(sent, &stood(["input_required", "working", "completed"][asked.min(3) - 1]));
@@ -233,7 +233,7 @@ fn input_of_2025_11_25_is_asked_for_beside_the_result() {
                     }
                 }
                 other => panic!("{other}"),
-            }),
+            },
         );
         let ticket = pair.call("slow", &follow()).expect("it is sent");
         pair.pass(secs(2));

@@ -91,7 +91,12 @@ pub(super) fn experimental(mut rest: impl FnMut(&Sent, &mut Peer) + 'static) -> 
 
 /// A client that declares nothing, and such a server.
 fn experimental_pair(rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
-    Pair::open(Config::default(), experimental(rest))
+    experimental_with(Config::default(), rest)
+}
+
+/// The same, with a client of this configuration.
+fn experimental_with(config: Config, rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
+    Pair::open(config, experimental(rest))
 }
 
 /// How a task of 2025-11-25 stands.
@@ -158,24 +163,21 @@ fn asks(pair: &Pair) -> Vec<(ServerRequestId, String)> {
 #[test]
 fn what_a_task_asks_is_asked_and_answered_once() {
     let mut answered = Vec::new();
-    let mut pair = Pair::open(
-        offering(),
-        modern(move |sent, peer| match sent.method() {
-            "tools/call" => peer.answer(sent, &stands("working", "").replace("complete", "task")),
-            "tasks/update" => {
-                let answers = sent.params()["inputResponses"].as_object().expect("an object");
-                answered.extend(answers.iter().map(|(name, answer)| format!("{name}={answer}")));
-                // It takes its time before it is seen.
-                peer.answer_after(secs(3), sent, r#"{"resultType":"complete"}"#);
-            }
-            "tasks/get" if answered.len() < 3 => peer.answer(sent, &wants(&["a", "b", "c"])),
-            _ => {
-                let text = answered.join(" ").replace('"', "'");
-                let result = format!(r#","result":{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
-                peer.answer(sent, &stands("completed", &result));
-            }
-        }),
-    );
+    let mut pair = Pair::modern_with(offering(), move |sent, peer| match sent.method() {
+        "tools/call" => peer.answer(sent, &stands("working", "").replace("complete", "task")),
+        "tasks/update" => {
+            let answers = sent.params()["inputResponses"].as_object().expect("an object");
+            answered.extend(answers.iter().map(|(name, answer)| format!("{name}={answer}")));
+            // It takes its time before it is seen.
+            peer.answer_after(secs(3), sent, r#"{"resultType":"complete"}"#);
+        }
+        "tasks/get" if answered.len() < 3 => peer.answer(sent, &wants(&["a", "b", "c"])),
+        _ => {
+            let text = answered.join(" ").replace('"', "'");
+            let result = format!(r#","result":{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
+            peer.answer(sent, &stands("completed", &result));
+        }
+    });
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(11));
     let asked = asks(&pair);
@@ -202,20 +204,17 @@ fn what_a_task_asks_is_asked_and_answered_once() {
 #[test]
 fn an_update_that_fails_is_sent_again() {
     let mut updates = 0;
-    let mut pair = Pair::open(
-        offering(),
-        modern(move |sent, peer| match sent.method() {
-            "tools/call" => peer.answer(sent, &stands("working", "").replace("complete", "task")),
-            "tasks/update" => {
-                updates += 1;
-                if updates == 3 {
-                    peer.answer(sent, "{}");
-                }
+    let mut pair = Pair::modern_with(offering(), move |sent, peer| match sent.method() {
+        "tools/call" => peer.answer(sent, &stands("working", "").replace("complete", "task")),
+        "tasks/update" => {
+            updates += 1;
+            if updates == 3 {
+                peer.answer(sent, "{}");
             }
-            "tasks/get" if updates < 3 => peer.answer(sent, &wants(&["a"])),
-            _ => peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
-        }),
-    );
+        }
+        "tasks/get" if updates < 3 => peer.answer(sent, &wants(&["a"])),
+        _ => peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
+    });
     let ticket = pair.call("slow", &RequestOptions::new().timeout(secs(10))).expect("it is sent");
     pair.pass(secs(3));
     let (key, _) = asks(&pair)[0];
@@ -230,21 +229,18 @@ fn an_update_that_fails_is_sent_again() {
 fn answers_that_the_server_does_not_take_end_the_call() {
     for gone_on in [true, false] {
         let mut refused = false;
-        let mut pair = Pair::open(
-            offering(),
-            modern(move |sent, peer| match sent.method() {
-                "tools/call" => peer.answer(sent, &stands("working", "").replace("complete", "task")),
-                "tasks/update" => {
-                    refused = true;
-                    peer.refuse(sent, -32602, "not like this");
-                }
-                "tasks/get" if refused && gone_on => {
-                    peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#)));
-                }
-                "tasks/get" => peer.answer(sent, &wants(&["a"])),
-                _ => peer.answer(sent, "{}"),
-            }),
-        );
+        let mut pair = Pair::modern_with(offering(), move |sent, peer| match sent.method() {
+            "tools/call" => peer.answer(sent, &stands("working", "").replace("complete", "task")),
+            "tasks/update" => {
+                refused = true;
+                peer.refuse(sent, -32602, "not like this");
+            }
+            "tasks/get" if refused && gone_on => {
+                peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#)));
+            }
+            "tasks/get" => peer.answer(sent, &wants(&["a"])),
+            _ => peer.answer(sent, "{}"),
+        });
         let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
         pair.pass(secs(3));
         let (key, _) = asks(&pair)[0];
@@ -363,9 +359,8 @@ fn a_task_cannot_ask_without_end() {
 #[test]
 fn rounds_and_tasks_follow_one_another() {
     let mut called = 0;
-    let mut pair = Pair::open(
-        configured(|config| config.answer("elicitation/create")),
-        modern(move |sent, peer| match sent.method() {
+    let mut pair = Pair::modern_with(configured(|config| config.answer("elicitation/create")), move |sent, peer| {
+        match sent.method() {
             "tools/call" => {
                 called += 1;
                 let wants = wants(&["a"]).replace("complete", "input_required");
@@ -378,8 +373,8 @@ fn rounds_and_tasks_follow_one_another() {
             }
             "tasks/get" => peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
             _ => peer.answer(sent, "{}"),
-        }),
-    );
+        }
+    });
     let ticket = pair.call("slow", &follow()).expect("it is sent");
     for n in 1..=2 {
         pair.pass(secs(3));
@@ -411,22 +406,16 @@ fn progress_goes_on_under_the_token_of_the_call() {
 #[test]
 fn many_tasks_are_followed_side_by_side() {
     let mut created = 0;
-    let mut pair = Pair::open(
-        declared(),
-        modern(move |sent, peer| {
-            if sent.method() == "tools/call" {
-                created += 1;
-                peer.answer(
-                    sent,
-                    &stands("working", "").replace("complete", "task").replace("t1", &format!("t{created}")),
-                );
-            } else {
-                let id = sent.params()["taskId"].as_str().expect("a name");
-                let result = format!(r#","result":{{"content":[{{"type":"text","text":"{id}"}}]}}"#);
-                peer.answer_after(millis(700), sent, &stands("completed", &result).replacen("t1", id, 1));
-            }
-        }),
-    );
+    let mut pair = Pair::modern_with(declared(), move |sent, peer| {
+        if sent.method() == "tools/call" {
+            created += 1;
+            peer.answer(sent, &stands("working", "").replace("complete", "task").replace("t1", &format!("t{created}")));
+        } else {
+            let id = sent.params()["taskId"].as_str().expect("a name");
+            let result = format!(r#","result":{{"content":[{{"type":"text","text":"{id}"}}]}}"#);
+            peer.answer_after(millis(700), sent, &stands("completed", &result).replacen("t1", id, 1));
+        }
+    });
     let tickets: Vec<_> = (0..100).map(|_| pair.call("slow", &RequestOptions::new()).expect("it is sent")).collect();
     pair.pass(secs(3));
     for (at, ticket) in tickets.into_iter().enumerate() {
