@@ -39,7 +39,7 @@ pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 ///
 /// Take the options that the client supports with the `take_` methods. Then call [`CallOptions::check_all_taken`],
 /// which rejects the call if an option is left, for example an option of a later version of this crate.
-/// [`unless_cancelled`](crate::unless_cancelled) applies a cancellation signal to any call.
+/// [`unless_cancelled`] applies a cancellation signal to any call.
 #[derive(Default)]
 #[must_use]
 pub struct CallOptions<'a> {
@@ -158,7 +158,7 @@ impl fmt::Debug for CallOptions<'_> {
 /// The boxed future that the methods of [`ToolClient`](crate::ToolClient) return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A future that cancels a tool call when it completes. [`CallOptions::cancel_when`](crate::CallOptions::cancel_when)
+/// A future that cancels a tool call when it completes. [`CallOptions::cancel_when`]
 /// sets it.
 pub type CancelSignal<'a> = BoxFuture<'a, ()>;
 

@@ -386,7 +386,7 @@ mod tests;
 pub struct ServerInfo {
     /// The era of the protocol version: legacy (up to revision 2025-11-25) or modern (from revision 2026-07-28).
     ///
-    /// A program can store the era of a server. With [`Negotiate::Legacy`](super::Negotiate::Legacy), the next
+    /// A program can store the era of a server. With [`Negotiate::Legacy`], the next
     /// connection to a legacy server opens faster, because the client sends `initialize` without trying
     /// `server/discover` first.
     pub era: Era,
