@@ -56,6 +56,7 @@ mod shutdown;
 mod subscription;
 #[cfg(feature = "tool-client")]
 mod tool_client_trait;
+mod write_lone_request;
 
 pub use call::{Call, CallFuture, RunningTask, TaskOrResult};
 pub use client::{McpClient, with_client};

@@ -10,7 +10,8 @@ use std::task::{Context, Poll};
 use mcpwire_core::http::{Exchange, Failure, FailureKind, SettingsError};
 use mcpwire_core::internal::MessageSummary;
 
-use super::authorizer::{AUTHORIZATION, LastAuthorization};
+use super::authorizer::AUTHORIZATION;
+use super::repeat_after_401::LastAuthorization;
 use super::{HttpClient, HttpResponse, ResponseFuture};
 use crate::hooks::ConnectionHooks;
 use crate::{Direction, Reader, catch_panic};

@@ -47,6 +47,7 @@ mod hooked_client;
 mod options;
 mod public_address;
 mod redirect;
+mod repeat_after_401;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -63,7 +64,6 @@ pub use mcpwire_text::url::disguised_ipv4;
 
 pub use authorization_context::AuthorizationContext;
 pub(crate) use authorization_context::ContextWatch;
-pub(crate) use authorizer::LastAuthorization;
 pub use authorizer::{
     AfterRefusal, AuthorizeFuture, AuthorizedRequest, Authorizer, AuthorizerError, Credentials, Refusal, RefusalFuture,
     ResponseHead, SettleFuture,
@@ -76,6 +76,7 @@ pub(crate) use hooked_client::{HookedClient, OnRequest};
 pub use options::{HttpOptions, check_applied};
 pub use public_address::is_public_address;
 pub use redirect::{MAX_REDIRECTS, redirect_target};
+pub(crate) use repeat_after_401::LastAuthorization;
 pub use token::{EnvToken, StaticToken, TokenError, TokenFuture, TokenProvider};
 
 use crate::{ReadStream, Reader};

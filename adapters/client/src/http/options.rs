@@ -9,7 +9,8 @@ use mcpwire_core::Implementation;
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
 
 use super::authorization_context::AuthorizationContext;
-use super::authorizer::{Authorizer, AuthorizingClient, BearerTokens, LastAuthorization};
+use super::authorizer::{Authorizer, BearerTokens};
+use super::repeat_after_401::{AuthorizingClient, LastAuthorization};
 use super::token::TokenProvider;
 use super::{DefinitionSetting, HttpClient};
 

@@ -1,14 +1,16 @@
 //! Tests of requests that an `Authorizer` adds credentials to.
 
 use std::collections::VecDeque;
+use std::future::ready;
 use std::sync::Mutex;
 
 use mcpwire_core::http::Verb;
 
 use super::*;
+
 use crate::HttpSetupError;
-use crate::http::HttpOptions;
 use crate::http::tests::poll_ready;
+use crate::http::{AuthorizeFuture, HttpOptions, RefusalFuture};
 
 /// An authorizer that counts up its tokens, and does as it is told after refusals.
 #[derive(Default)]
