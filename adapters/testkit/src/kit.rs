@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 use mcpwire_driver::protocol::Config;
 use mcpwire_driver::{ConnectOptions, McpClient};
 
-use crate::recorded::RecordedMessage;
 use crate::server::PIPE_CAPACITY;
 use crate::server::ScriptedServer;
 use crate::time::VirtualTime;
+use crate::wire::RecordedMessage;
 
 /// A test environment: a [`ScriptedServer`] and clients that are connected to it, in virtual time.
 ///

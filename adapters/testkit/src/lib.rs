@@ -44,9 +44,8 @@ mod from_bytes;
 #[cfg(feature = "http")]
 mod http;
 mod kit;
-mod outbox;
+mod progress_and_responses;
 mod protocol;
-mod recorded;
 mod response;
 mod serve;
 mod server;
@@ -67,11 +66,11 @@ pub use kit::Testkit;
 pub use mcpwire_driver::memory::{Duplex, PipeReader, PipeWriter, duplex, pipe};
 #[cfg(feature = "proptest")]
 pub use mcpwire_driver::protocol::ProtocolVersion;
-pub use recorded::{Cancellation, RecordedMessage};
 pub use response::ScriptedResponse;
 pub use serve::ServeFuture;
 pub use server::ScriptedServer;
 pub use time::{Sleep, VirtualTime, VirtualTimer};
+pub use wire::{Cancellation, RecordedMessage};
 
 /// Locks a mutex, even if it is poisoned because a handler of a test has panicked.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -3,10 +3,10 @@
 use mcpwire_driver::protocol::{Json, ProtocolVersion, RpcError, Timestamp};
 
 use crate::lock;
-use crate::outbox::RequestInfo;
-use crate::recorded::{Cancellation, RecordedMessage};
+use crate::progress_and_responses::RequestInfo;
 use crate::response::ScriptedResponse;
 use crate::server::{Handler, ScriptedServer, State};
+use crate::wire::{Cancellation, RecordedMessage};
 use crate::wire::{json, trusted};
 
 /// How to answer a request: with a given response, or by calling a handler of the test. The lock of the server is not held during

@@ -12,7 +12,7 @@ use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_driver::memory::duplex;
 use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, McpClient, Reader, Runtime, Writer};
 
-use crate::outbox::{Alarm, Outbox};
+use crate::progress_and_responses::{Alarm, Outbox};
 use crate::response::Output;
 use crate::server::{PIPE_CAPACITY, ScriptedServer};
 

@@ -11,10 +11,10 @@ use mcpwire_driver::protocol::{Era, Json, ProtocolVersion};
 use serde::Serialize;
 
 use crate::lock;
-use crate::outbox::Outbox;
-use crate::recorded::{Cancellation, RecordedMessage};
+use crate::progress_and_responses::Outbox;
 use crate::response::{Output, ScriptedResponse};
 use crate::wire;
+use crate::wire::{Cancellation, RecordedMessage};
 
 /// The default capacity of a pipe between client and server, in bytes. 64 KiB: the capacity of a pipe on Linux.
 pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::jwt::text;
+use super::proofs::text;
 use super::url::split_origin;
 
 /// An OAuth client that an authorization server knows: a test has added it, it has registered itself, or it has a metadata

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint};
-use super::jwt::{Jwt, text};
 use super::pages::secret_json;
+use super::proofs::{Jwt, text};
 use super::state::{Refused, State};
 use super::url::{Form, decode, percent_decode};
 use crate::http::{HttpAnswer, HttpRequest};

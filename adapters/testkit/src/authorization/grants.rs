@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint};
-use super::jwt::sha256;
 use super::pages::secret_json;
-use super::proofs::ProofError;
+use super::proofs::{ProofError, sha256};
 use super::state::{Refused, State};
 use super::tokens::{DEVICE_CODE, DeviceCode, Permission};
 use super::url::{Form, encode, origin};

@@ -29,13 +29,11 @@
 //! [`Deviation`] and [`ResourceDeviation`] make the servers behave like real servers that violate the specification, or like
 //! attackers.
 
-mod access;
 mod authorize;
 mod client;
 mod clients;
 mod deviation;
 mod grants;
-mod jwt;
 mod network;
 mod pages;
 mod proofs;

@@ -8,8 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::client::Client;
 use super::deviation::{Deviation, Endpoint, MetadataPlace};
-use super::jwt::sha256;
-use super::proofs::Proofs;
+use super::proofs::{Proofs, sha256};
 use super::tokens::{DEVICE_CODE, DeviceCode, Tokens};
 use super::url::{origin, path};
 use crate::http::HttpAnswer;

@@ -10,10 +10,9 @@ use futures_io::AsyncRead;
 use mcpwire_driver::Runtime;
 use mcpwire_driver::protocol::Timestamp;
 
-use super::answer::Part;
-use super::request::HttpRequest;
+use super::messages::{HttpRequest, Part};
 use crate::lock;
-use crate::outbox::Alarm;
+use crate::progress_and_responses::Alarm;
 use crate::response::Output;
 use crate::server::ScriptedServer;
 

@@ -1,8 +1,7 @@
 //! [`ScriptedHttp`]: a scripted server over HTTP, without a network.
 
-mod answer;
 mod body;
-mod request;
+mod messages;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,10 +13,9 @@ use mcpwire_driver::protocol::http::{Exchange, Failure, Verb};
 use mcpwire_driver::protocol::{Json, ProtocolVersion};
 use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef, Runtime};
 
-pub use self::answer::HttpAnswer;
 use self::body::{Aborted, Body, Events, Source};
-pub use self::request::HttpRequest;
-pub(crate) use self::request::Requests;
+pub(crate) use self::messages::Requests;
+pub use self::messages::{HttpAnswer, HttpRequest};
 use crate::lock;
 use crate::protocol::VERSION;
 use crate::server::ScriptedServer;

@@ -54,7 +54,6 @@ mod client_script;
 mod run;
 mod script;
 mod server_run;
-mod shrink;
 #[cfg(test)]
 mod tests;
 mod transcript;
@@ -62,10 +61,9 @@ mod transcript;
 pub use client_script::{ClientScript, ClientStep, client_script};
 #[cfg(feature = "arbitrary")]
 pub(crate) use client_script::{client_step, writes};
-pub use run::Simulation;
+pub use run::{Failure, Simulation};
 #[cfg(feature = "arbitrary")]
 pub(crate) use script::ask;
 pub use script::{Ask, Asks, Script, Step, asks, script, script_of, step};
 pub use server_run::serve_lines;
-pub use shrink::Failure;
 pub use transcript::{Exchange, Transcript};

@@ -10,8 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use super::basic::schema_of;
-use super::object::{Object, V11, parsed};
+use super::values::{Object, V11, parsed, schema_of};
 use super::{meta, name, text};
 
 /// Generates the schema of an elicitation form with up to three fields (from revision 2025-06-18).

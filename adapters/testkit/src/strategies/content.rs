@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::object::{Object, V06};
+use super::values::{Object, V06};
 use super::{name, text, uri};
 
 /// Generates the annotations of a content block or a resource, such as its audience and its priority.

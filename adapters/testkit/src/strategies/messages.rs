@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
-use super::basic::value;
-use super::object::{Object, V03, to_value};
+use super::values::{Object, V03, to_value, value};
 use super::{call_tool_result, json, number, text, uri};
 
 /// Generates the parameters of `notifications/progress`. They have no progress token, because the request determines the token.

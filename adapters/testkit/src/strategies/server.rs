@@ -15,8 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::basic::{object_schema, value};
-use super::object::{Object, V03, V06, V11};
+use super::values::{Object, V03, V06, V11, object_schema, value};
 use super::{annotations, content_block, json_object, meta, name, resource_contents, text, uri};
 
 /// Generates an `Implementation`: the name, the version and other details of a server or a client.
