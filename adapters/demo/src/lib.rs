@@ -36,7 +36,6 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod tools;
-mod weather;
 
 #[cfg(feature = "http")]
 pub use http::{HttpServer, HttpServerError};

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::resources::weather_contents;
 use crate::revision::Revision;
 use crate::rpc::{Failure, Params, object, text};
-use crate::weather::{CITIES, URI_TEMPLATE};
+use crate::tools::{CITIES, URI_TEMPLATE};
 
 const LANGUAGES: [&str; 3] = ["English", "German", "Portuguese"];
 

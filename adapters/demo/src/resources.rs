@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::revision::Revision;
 use crate::rpc::{Failure, INVALID_PARAMS};
-use crate::tools::CHART;
-use crate::weather;
+use crate::tools::{CHART, URI_TEMPLATE, weather_city, weather_report, weather_uri};
 
 /// The error code for unknown resources in the legacy era. Since revision 2026-07-28, the code for invalid parameters is used.
 const RESOURCE_NOT_FOUND: i64 = -32002;
@@ -49,7 +48,7 @@ pub(crate) fn list(revision: Revision) -> Vec<Value> {
 /// Returns the resource templates for `resources/templates/list`, in the form of a protocol revision.
 pub(crate) fn templates(revision: Revision) -> Vec<Value> {
     revision.without_unknown_titles(vec![json!({
-        "uriTemplate": weather::URI_TEMPLATE,
+        "uriTemplate": URI_TEMPLATE,
         "name": "weather",
         "title": "Weather",
         "description": "The made-up weather of a city.",
@@ -68,7 +67,7 @@ pub(crate) fn read(uri: &str, calls: u64, revision: Revision) -> Result<Value, F
         ABOUT => json!({ "uri": uri, "mimeType": "text/markdown", "text": ABOUT_TEXT }),
         CALLS => json!({ "uri": uri, "mimeType": "text/plain", "text": calls.to_string() }),
         CHART_URI => json!({ "uri": uri, "mimeType": "image/png", "blob": CHART }),
-        _ => match weather::city(uri) {
+        _ => match weather_city(uri) {
             Some(city) => weather_contents(&city),
             None => return Err(not_found(uri, revision)),
         },
@@ -79,8 +78,8 @@ pub(crate) fn read(uri: &str, calls: u64, revision: Revision) -> Result<Value, F
 
 /// Returns the contents of the resource that describes a city's weather, as JSON.
 pub(crate) fn weather_contents(city: &str) -> Value {
-    let (_, value) = weather::report(city);
-    json!({ "uri": weather::uri(city), "mimeType": "application/json", "text": value.to_string() })
+    let (_, value) = weather_report(city);
+    json!({ "uri": weather_uri(city), "mimeType": "application/json", "text": value.to_string() })
 }
 
 pub(crate) fn not_found(uri: &str, revision: Revision) -> Failure {

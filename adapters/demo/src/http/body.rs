@@ -13,7 +13,7 @@ use tokio::time::{self, Sleep};
 
 use super::endpoint::Endpoint;
 use super::reply::Reading;
-use super::stream::Next;
+use super::sessions::Next;
 use crate::Log;
 
 /// The interval of SSE comments on a stream without events. The comments keep proxies from closing the connection.

@@ -13,8 +13,7 @@ use serde_json::Value;
 
 use super::headers::{self, HEADER_MISMATCH, SESSION, VERSION};
 use super::reply::{self, Reading, Reply, Response};
-use super::session::{Session, SessionKind, Sessions};
-use super::stream::{Next, OnLeave, Stream};
+use super::sessions::{Next, OnLeave, Session, SessionKind, Sessions, Stream};
 use crate::pending::{GENERAL_STREAM, Route};
 use crate::revision::{MISSING_CAPABILITY, Revision, UNSUPPORTED_VERSION, unsupported};
 use crate::rpc::{Failure, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};

@@ -6,8 +6,7 @@ mod body;
 mod endpoint;
 mod headers;
 mod reply;
-mod session;
-mod stream;
+mod sessions;
 #[cfg(test)]
 mod tests;
 

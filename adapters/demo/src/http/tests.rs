@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::endpoint::Endpoint;
 use super::reply::{Reading, Reply, Response};
-use super::stream::Next;
+use super::sessions::Next;
 
 struct Simulation {
     endpoint: Endpoint,

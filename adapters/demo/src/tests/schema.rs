@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::simulated_time::Simulation;
+use super::calls::Simulation;
 use crate::revision::Revision;
 
 /// The schema of one revision.

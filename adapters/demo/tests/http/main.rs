@@ -4,4 +4,3 @@ mod client;
 mod legacy;
 mod limits;
 mod modern;
-mod sse;
