@@ -1,8 +1,6 @@
 //! Tests of HTTP/2, TLS and proxies with hyper servers.
 
-mod addresses;
 mod happy_eyeballs;
-mod keep_alive;
 mod meter;
 mod pool;
 mod simulated_time;
