@@ -6,8 +6,7 @@
 //! cargo bench -p mcpwire-benches -- "1 MiB"
 //! ```
 
-mod bare;
-mod pipe;
+mod limits;
 mod tokio;
 
 use std::hint::black_box;
@@ -19,8 +18,7 @@ use mcpwire_blocking::protocol::{CallTool, CallToolParams, Config, ContentBlock,
 use mcpwire_blocking::{ConnectOptions, McpClient, McpServerDef};
 use serde::Serialize;
 
-use crate::bare::Bare;
-use crate::pipe::Pipe;
+use crate::limits::{Bare, Pipe};
 use crate::tokio::OnTokio;
 
 const MIB: usize = 1 << 20;

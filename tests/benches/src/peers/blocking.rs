@@ -7,8 +7,7 @@
 //! Prints one line of JSON. `bench/README.md` says what each mode does, what the line holds, and what the server must offer;
 //! `fast_server` offers it.
 
-mod meter;
-mod task;
+mod measured;
 
 use std::collections::VecDeque;
 use std::env;
@@ -20,8 +19,7 @@ use std::time::{Duration, Instant};
 use mcpwire_blocking::protocol::{CallTool, CallToolParams, Notification, RequestOptions};
 use mcpwire_blocking::{ConnectOptions, McpClient};
 
-use crate::meter::{Meter, Report};
-use crate::task::{Echo, Flood, Outcome, STANDSTILL, Task, config};
+use crate::measured::{Echo, Flood, Meter, Outcome, Report, STANDSTILL, Task, config};
 
 const USAGE: &str = "usage: peer_blocking MODE N SIZE -- SERVER [ARGUMENT...]";
 

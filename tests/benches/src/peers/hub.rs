@@ -7,9 +7,7 @@
 //! Prints the same line of JSON as `peer_tokio ct seq`. `bench/README.md` describes the line and the server.
 
 #[allow(dead_code, reason = "other peers measure more")]
-mod meter;
-#[allow(dead_code, reason = "other peers measure more")]
-mod task;
+mod measured;
 
 use std::env;
 use std::time::Instant;
@@ -18,8 +16,7 @@ use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::{ConnectOptions, Hub, HubOptions};
 use tokio::runtime::Builder;
 
-use crate::meter::{Meter, Report};
-use crate::task::{Echo, Outcome, Task, config};
+use crate::measured::{Echo, Meter, Outcome, Report, Task, config};
 
 fn main() -> Outcome {
     let task = Task::parse(env::args().skip(1)).filter(|task| task.mode == "seq");

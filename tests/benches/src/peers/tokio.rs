@@ -7,8 +7,7 @@
 //! `ct` is the current-thread runtime, `mt` the multi-thread one. Prints one line of JSON. `bench/README.md` says what each
 //! mode does, what the line holds, and what the server must offer; `fast_server` offers it.
 
-mod meter;
-mod task;
+mod measured;
 
 use std::env;
 use std::time::{Duration, Instant};
@@ -17,8 +16,7 @@ use mcpwire_tokio::protocol::Notification;
 use mcpwire_tokio::{ConnectOptions, McpClient, Notifications};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::meter::{Meter, Report};
-use crate::task::{Echo, Flood, Outcome, STANDSTILL, Task, config};
+use crate::measured::{Echo, Flood, Meter, Outcome, Report, STANDSTILL, Task, config};
 
 const USAGE: &str = "usage: peer_tokio ct|mt MODE N SIZE -- SERVER [ARGUMENT...]";
 
