@@ -7,17 +7,19 @@ use std::time::Duration;
 use mcpwire_authorization::OAuth;
 use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::protocol::{
-    CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Progress, RpcError, ServerInfo, ServerRequest,
-    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
+    CallToolResult, CompleteParams, CompleteResult, Config, GetPromptResult, InvalidItem, ItemList, Json, LogMessage,
+    LoggingLevel, Method, Params, Progress, Prompt, ReadResourceResult, RequestOptions, Resource, ResourceTemplate,
+    Root, RpcError, ServerInfo, ServerRequest, SubscribeOptions, SubscriptionEnd, SubscriptionEvent,
+    SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_blocking::{ConnectOptions, Error, ErrorKind, McpServerDef, ShutdownReport};
 use mcpwire_client::{GracePeriods, TraceListener};
 use mcpwire_driver::Runtime;
-use serde::Deserialize;
+use mcpwire_testkit::{PipeReader, PipeWriter};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::Server;
-use crate::asynchronous::Lines;
+use crate::{Lines, Server};
 
 /// A client of one adapter. An async adapter runs its own runtime in here.
 pub trait Adapter: Sized {
@@ -34,6 +36,8 @@ pub trait Adapter: Sized {
         def: &McpServerDef,
         authorizer: impl FnOnce(Arc<dyn Runtime>) -> OAuth,
     ) -> Result<Self, Failure>;
+    /// Speaks to a server in memory.
+    fn over(reader: PipeReader, writer: PipeWriter, options: ConnectOptions) -> Self;
     /// The handshake.
     fn initialize(&mut self) -> Result<ServerInfo, Failure>;
     /// All pages of the list of tools.
@@ -49,6 +53,8 @@ pub trait Adapter: Sized {
     fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure;
     /// Any method; the result as JSON text.
     fn request_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure>;
+    /// Any method of the protocol.
+    fn request<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<M::Result, Failure>;
     /// Subscribes. What the server agreed to.
     fn subscribe(
         &mut self,
@@ -61,14 +67,26 @@ pub trait Adapter: Sized {
     fn end_of_subscription(&self) -> Option<SubscriptionEnd>;
     /// Gives up the last subscription.
     fn unsubscribe(&mut self);
-    /// What a tool answers as a value, of which only the number `n` is looked at.
-    fn structured(&mut self, tool: &str) -> Result<u32, Failure>;
+    /// What a tool answers as a value.
+    fn structured<T: DeserializeOwned>(&mut self, tool: &str) -> Result<T, Failure>;
     /// Whether the server is there.
     fn ping(&mut self) -> Result<(), Failure>;
     /// From which level on log messages are wanted.
     fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Failure>;
-    /// How many prompts there are.
-    fn count_prompts(&mut self) -> Result<usize, Failure>;
+    /// Replaces the roots, and tells the server of it.
+    fn set_roots(&mut self, roots: Vec<Root>) -> Result<(), Failure>;
+    /// The resources.
+    fn list_resources(&mut self) -> Result<ItemList<Resource>, Failure>;
+    /// The templates of resources.
+    fn list_resource_templates(&mut self) -> Result<ItemList<ResourceTemplate>, Failure>;
+    /// The contents of a resource.
+    fn read_resource(&mut self, uri: &str) -> Result<ReadResourceResult, Failure>;
+    /// The prompts.
+    fn list_prompts(&mut self) -> Result<ItemList<Prompt>, Failure>;
+    /// A prompt, filled in.
+    fn get_prompt(&mut self, name: &str, arguments: &Value) -> Result<GetPromptResult, Failure>;
+    /// Values for an argument.
+    fn complete(&mut self, params: &CompleteParams<'_>) -> Result<CompleteResult, Failure>;
     /// What the server said of itself.
     fn server_info(&self) -> Option<ServerInfo>;
     /// How many requests wait for an answer.
@@ -88,9 +106,20 @@ pub trait Adapter: Sized {
     /// Asks for a task to be ended.
     fn cancel_task(&mut self, handle: &TaskHandle) -> Result<(), Failure>;
     /// The tasks that the server lists.
-    fn list_tasks(&mut self) -> Result<Vec<Task>, Failure>;
+    fn list_tasks(&mut self) -> Result<ItemList<Task>, Failure>;
     /// Ends the server, politely if it lets itself be asked. How it ended.
     fn shutdown(self) -> Result<ShutdownReport, Failure>;
+
+    /// A client of this server that is ready.
+    ///
+    /// # Panics
+    ///
+    /// When there is none to be had.
+    fn open(def: &McpServerDef, options: ConnectOptions) -> Self {
+        let mut client = Self::connect_with(def, options).expect("it starts");
+        client.initialize().expect("it answers");
+        client
+    }
 
     /// The text of a call's result.
     ///
@@ -126,11 +155,141 @@ pub trait Adapter: Sized {
     }
 }
 
-/// What the tools answer that answer with a value.
-#[derive(Deserialize)]
-pub(crate) struct Number {
-    pub(crate) n: u32,
+/// The methods that both clients have under the same names. `$run` waits for what they give.
+macro_rules! shared_methods {
+    ($run:ident) => {
+        fn start(server: &Server) -> Result<Self, Failure> {
+            Self::connect_with(&server.def, server.options())
+        }
+
+        fn initialize(&mut self) -> Result<ServerInfo, Failure> {
+            Ok($run!(self, self.client.initialize())?.clone())
+        }
+
+        fn list_tools(&mut self) -> Result<Vec<Tool>, Failure> {
+            Ok($run!(self, self.client.list_tools())?.to_vec())
+        }
+
+        fn request_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
+            let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
+            Ok($run!(self, self.client.request_raw(method, params.as_ref()))?.get().to_owned())
+        }
+
+        fn request<M: Method>(
+            &mut self,
+            params: &impl Params<M>,
+            options: &RequestOptions,
+        ) -> Result<M::Result, Failure> {
+            Ok($run!(self, self.client.request::<M>(params, options))?)
+        }
+
+        fn subscribe(
+            &mut self,
+            wanted: &SubscriptionFilter,
+            options: SubscribeOptions,
+        ) -> Result<SubscriptionFilter, Failure> {
+            let subscription = $run!(self, self.client.subscribe_with(wanted, options))?;
+            let acknowledged = subscription.acknowledged().clone();
+            self.subscription = Some(subscription);
+            Ok(acknowledged)
+        }
+
+        fn end_of_subscription(&self) -> Option<SubscriptionEnd> {
+            self.subscription.as_ref().expect("there is one").end().cloned()
+        }
+
+        fn structured<T: DeserializeOwned>(&mut self, tool: &str) -> Result<T, Failure> {
+            Ok($run!(self, self.client.call_tool(tool, ()).structured::<T>())?)
+        }
+
+        fn ping(&mut self) -> Result<(), Failure> {
+            Ok($run!(self, self.client.ping())?)
+        }
+
+        fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Failure> {
+            Ok($run!(self, self.client.set_log_level(level))?)
+        }
+
+        fn set_roots(&mut self, roots: Vec<Root>) -> Result<(), Failure> {
+            Ok(self.client.set_roots(roots)?)
+        }
+
+        fn list_resources(&mut self) -> Result<ItemList<Resource>, Failure> {
+            Ok($run!(self, self.client.list_resources())?)
+        }
+
+        fn list_resource_templates(&mut self) -> Result<ItemList<ResourceTemplate>, Failure> {
+            Ok($run!(self, self.client.list_resource_templates())?)
+        }
+
+        fn read_resource(&mut self, uri: &str) -> Result<ReadResourceResult, Failure> {
+            Ok($run!(self, self.client.read_resource(uri))?)
+        }
+
+        fn list_prompts(&mut self) -> Result<ItemList<Prompt>, Failure> {
+            Ok($run!(self, self.client.list_prompts())?)
+        }
+
+        fn get_prompt(&mut self, name: &str, arguments: &Value) -> Result<GetPromptResult, Failure> {
+            Ok($run!(self, self.client.get_prompt(name, arguments))?)
+        }
+
+        fn complete(&mut self, params: &CompleteParams<'_>) -> Result<CompleteResult, Failure> {
+            Ok($run!(self, self.client.complete(params))?)
+        }
+
+        fn server_info(&self) -> Option<ServerInfo> {
+            self.client.server_info().cloned()
+        }
+
+        fn in_flight(&self) -> usize {
+            self.client.in_flight()
+        }
+
+        fn is_running(&mut self) -> bool {
+            self.client.is_running()
+        }
+
+        fn pid(&self) -> u32 {
+            self.client.pid().expect("there is a process")
+        }
+
+        fn stderr_tail(&mut self) -> String {
+            self.client.stderr_tail()
+        }
+
+        fn begin_task(&mut self, call: Call) -> Result<Result<TaskHandle, CallToolResult>, Failure> {
+            let request = self.client.call_tool(&call.tool, &call.arguments).task_ttl(Duration::from_secs(60));
+            Ok($run!(self, request.as_task())?.into_task().map(|task| task.into_handle()))
+        }
+
+        fn task_status(&mut self, handle: &TaskHandle) -> Result<Task, Failure> {
+            let mut task = self.client.task(handle.clone());
+            Ok($run!(self, task.status())?)
+        }
+
+        fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure> {
+            let mut task = self.client.task(handle.clone());
+            let list = |task: &Task| statuses.lock().unwrap().push(task.status.to_string());
+            Ok($run!(self, task.wait_with(list))?)
+        }
+
+        fn cancel_task(&mut self, handle: &TaskHandle) -> Result<(), Failure> {
+            let mut task = self.client.task(handle.clone());
+            Ok($run!(self, task.cancel())?)
+        }
+
+        fn list_tasks(&mut self) -> Result<ItemList<Task>, Failure> {
+            Ok($run!(self, self.client.list_tasks())?)
+        }
+
+        fn shutdown(self) -> Result<ShutdownReport, Failure> {
+            Ok($run!(self, self.client.shutdown())?)
+        }
+    };
 }
+
+pub(crate) use shared_methods;
 
 /// Options of a connection by HTTP, whatever the adapter.
 #[derive(Default)]

@@ -1,33 +1,31 @@
 //! The async adapters, as the suite sees them: a client, and the runtime it is on.
 
 mod hosts;
-mod lines;
-mod threads;
 
-use std::future::{Future, IntoFuture, poll_fn, ready};
+use std::future::{Future, IntoFuture, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_authorization::OAuth;
 use mcpwire_driver::http::HttpOptions;
 use mcpwire_driver::protocol::{
-    CallToolResult, InvalidItem, Json, LogMessage, LoggingLevel, Notification, ServerInfo, ServerRequest,
-    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
+    CallToolResult, CompleteParams, CompleteResult, GetPromptResult, InvalidItem, ItemList, Json, LoggingLevel, Method,
+    Params, Prompt, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Root, ServerInfo, SubscribeOptions,
+    SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_driver::{
-    ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef, Notifications, RunningTask, Runtime,
-    ShutdownReport, Subscription,
+    ConnectOptions, CurrentRuntime, Error, McpClient, McpServerDef, Runtime, ShutdownReport, Subscription,
 };
+use mcpwire_testkit::{PipeReader, PipeWriter};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::adapter::Number;
-use crate::{Adapter, Call, Failure, Heard, Server, Statuses};
+use crate::adapter::shared_methods;
+use crate::{Adapter, Call, Failure, Lines, Server, Statuses};
 
-pub use hosts::{AsyncStd, Host, Reqwest, Smol, Tokio, TokioCurrent, TokioMulti, TokioReqwest};
-pub use lines::Lines;
-pub use threads::Threads;
+pub use hosts::{AsyncStd, Host, Reqwest, Smol, Threads, Tokio, TokioCurrent, TokioMulti, TokioReqwest};
 
 /// Makes a test of each case for each async adapter. A case is a function over [`Host`].
 #[macro_export]
@@ -50,13 +48,19 @@ macro_rules! on_every_async_adapter {
     };
 }
 
+/// Makes a test of each case on tokio only. A case is a function over [`Host`] whose outcome the other runtimes cannot change.
+#[macro_export]
+macro_rules! on_one_runtime {
+    ($($case:ident),+ $(,)?) => {
+        $crate::on_every_async_adapter!(@host one_runtime, TokioMulti, $($case),+);
+    };
+}
+
 /// A client, and the runtime it is on.
 pub struct Async<H: Host> {
     // Before its runtime: the client goes first, and what keeps it alive.
     subscription: Option<Subscription>,
     client: McpClient<H::Runtime>,
-    logs: Arc<Mutex<Vec<LogMessage>>>,
-    notifications: Notifications,
     host: H,
 }
 
@@ -67,46 +71,34 @@ impl<H: Host> Async<H> {
     ///
     /// When it does not start.
     pub fn start_with(server: &Server, change: impl FnOnce(ConnectOptions) -> ConnectOptions) -> Self {
-        let options = change(options(server));
-        Self::connect(&server.def, options, &server.heard).expect("it starts")
-    }
-
-    fn connect(def: &McpServerDef, options: ConnectOptions, heard: &Heard) -> Result<Self, Error> {
-        let host = H::start();
-        let client = host.enter(|| McpClient::connect_with(def, options))?;
-        let notifications = client.notifications();
-        Ok(Self { subscription: None, client, logs: Arc::clone(&heard.logs), notifications, host })
+        Self::connect_with(&server.def, change(server.options())).expect("it starts")
     }
 
     /// Runs what needs more than one call at a time, with a clone of the client.
     pub fn run<T>(&mut self, f: impl AsyncFnOnce(McpClient<H::Runtime>) -> T) -> T {
-        let result = self.host.block_on(f(self.client.clone()));
-        self.hear();
-        result
+        self.host.block_on(f(self.client.clone()))
     }
 
     /// The runtime and its client, each on its own.
     pub fn into_parts(self) -> (H, McpClient<H::Runtime>) {
         (self.host, self.client)
     }
+}
 
-    /// Takes what has been told.
-    fn hear(&mut self) {
-        while let Some(notification) = self.notifications.try_next() {
-            if let Notification::Log(message) = notification {
-                self.logs.lock().unwrap().push(message);
-            }
-        }
-    }
+/// Waits on the runtime of the client.
+macro_rules! on_the_runtime {
+    ($self:ident, $future:expr) => {
+        $self.host.block_on(async { $future.await })
+    };
 }
 
 impl<H: Host> Adapter for Async<H> {
-    fn start(server: &Server) -> Result<Self, Failure> {
-        Ok(Self::connect(&server.def, options(server), &server.heard)?)
-    }
+    shared_methods!(on_the_runtime);
 
     fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure> {
-        Ok(Self::connect(def, options, &Heard::default())?)
+        let host = H::start();
+        let client = host.enter(|| McpClient::connect_with(def, options))?;
+        Ok(Self { subscription: None, client, host })
     }
 
     fn connect_authorized(
@@ -118,16 +110,13 @@ impl<H: Host> Adapter for Async<H> {
             let http = HttpOptions::default().authorizer(authorizer(H::Runtime::current()));
             McpClient::connect_with(def, ConnectOptions::default().http(http))
         })?;
-        let notifications = client.notifications();
-        Ok(Self { subscription: None, client, logs: Arc::default(), notifications, host })
+        Ok(Self { subscription: None, client, host })
     }
 
-    fn initialize(&mut self) -> Result<ServerInfo, Failure> {
-        Ok(self.run(async |client| client.initialize().await.cloned())?)
-    }
-
-    fn list_tools(&mut self) -> Result<Vec<Tool>, Failure> {
-        Ok(self.run(async |client| client.list_tools().await)?.to_vec())
+    fn over(reader: PipeReader, writer: PipeWriter, options: ConnectOptions) -> Self {
+        let host = H::start();
+        let client = host.enter(|| McpClient::over(reader, writer, options));
+        Self { subscription: None, client, host }
     }
 
     fn rejected_tools(&self) -> Vec<InvalidItem> {
@@ -178,101 +167,13 @@ impl<H: Host> Adapter for Async<H> {
         }
     }
 
-    fn request_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
-        let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
-        Ok(self.run(async |client| client.request_raw(method, params.as_ref()).await)?.get().to_owned())
-    }
-
-    fn subscribe(
-        &mut self,
-        wanted: &SubscriptionFilter,
-        options: SubscribeOptions,
-    ) -> Result<SubscriptionFilter, Failure> {
-        let subscription = self.run(async |client| client.subscribe_with(wanted, options).await)?;
-        let acknowledged = subscription.acknowledged().clone();
-        self.subscription = Some(subscription);
-        Ok(acknowledged)
-    }
-
     fn next_change(&mut self) -> Option<SubscriptionEvent> {
-        let mut subscription = self.subscription.take().expect("there is one");
-        let next = self.run(async |_| subscription.next().await);
-        self.subscription = Some(subscription);
-        next
-    }
-
-    fn end_of_subscription(&self) -> Option<SubscriptionEnd> {
-        self.subscription.as_ref().expect("there is one").end().cloned()
+        let subscription = self.subscription.as_mut().expect("there is one");
+        self.host.block_on(subscription.next())
     }
 
     fn unsubscribe(&mut self) {
         self.subscription.take().expect("there is one").close();
-    }
-
-    fn structured(&mut self, tool: &str) -> Result<u32, Failure> {
-        Ok(self.run(async |client| client.call_tool(tool, ()).structured::<Number>().await)?.n)
-    }
-
-    fn ping(&mut self) -> Result<(), Failure> {
-        Ok(self.run(async |client| client.ping().await)?)
-    }
-
-    fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Failure> {
-        Ok(self.run(async |client| client.set_log_level(level).await)?)
-    }
-
-    fn count_prompts(&mut self) -> Result<usize, Failure> {
-        Ok(self.run(async |client| client.list_prompts().await)?.items.len())
-    }
-
-    fn server_info(&self) -> Option<ServerInfo> {
-        self.client.server_info().cloned()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.client.in_flight()
-    }
-
-    fn is_running(&mut self) -> bool {
-        self.client.is_running()
-    }
-
-    fn pid(&self) -> u32 {
-        self.client.pid().expect("there is a process")
-    }
-
-    fn stderr_tail(&mut self) -> String {
-        self.client.stderr_tail()
-    }
-
-    fn begin_task(&mut self, call: Call) -> Result<Result<TaskHandle, CallToolResult>, Failure> {
-        let started = self.run(async |client| {
-            client.call_tool(&call.tool, &call.arguments).task_ttl(Duration::from_secs(60)).as_task().await
-        })?;
-        Ok(started.into_task().map(RunningTask::into_handle))
-    }
-
-    fn task_status(&mut self, handle: &TaskHandle) -> Result<Task, Failure> {
-        Ok(self.run(async |client| client.task(handle.clone()).status().await)?)
-    }
-
-    fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure> {
-        Ok(self.run(async |client| {
-            let mut task = client.task(handle.clone());
-            task.wait_with(|task| statuses.lock().unwrap().push(task.status.to_string())).await
-        })?)
-    }
-
-    fn cancel_task(&mut self, handle: &TaskHandle) -> Result<(), Failure> {
-        Ok(self.run(async |client| client.task(handle.clone()).cancel().await)?)
-    }
-
-    fn list_tasks(&mut self) -> Result<Vec<Task>, Failure> {
-        Ok(self.run(async |client| client.list_tasks().await)?.items)
-    }
-
-    fn shutdown(mut self) -> Result<ShutdownReport, Failure> {
-        Ok(self.run(async |client| client.shutdown().await)?)
     }
 }
 
@@ -306,15 +207,6 @@ pub async fn eventually<H: Host>(holds: impl Fn() -> bool) {
     while !holds() {
         H::sleep(Duration::from_millis(1)).await;
     }
-}
-
-fn options(server: &Server) -> ConnectOptions {
-    let stderr = server.heard.stderr.clone();
-    let heard = server.heard.clone();
-    ConnectOptions::new(server.config.clone())
-        .grace_periods(server.grace_periods)
-        .answer(server.config.answers().to_vec(), move |request: ServerRequest, _| ready(heard.reply(&request)))
-        .stderr(move |line| stderr.push(line))
 }
 
 fn calling<'c, R>(

@@ -1,6 +1,5 @@
 //! The blocking adapter, as the suite sees it.
 
-use std::future::ready;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -8,40 +7,37 @@ use std::time::Duration;
 use mcpwire_authorization::OAuth;
 use mcpwire_blocking::http::{HttpOptions, Runtime};
 use mcpwire_blocking::protocol::{
-    CallTool, CallToolParams, CallToolResult, InvalidItem, Json, LoggingLevel, Notification, RequestOptions,
-    ServerInfo, ServerRequest, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task,
-    TaskHandle, Tool,
+    CallTool, CallToolParams, CallToolResult, CompleteParams, CompleteResult, GetPromptResult, InvalidItem, ItemList,
+    Json, LoggingLevel, Method, Params, Prompt, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Root,
+    ServerInfo, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
-use mcpwire_blocking::{
-    ConnectOptions, Error, McpClient, McpServerDef, Pending, RunningTask, ShutdownReport, Subscription,
-};
+use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, Pending, ShutdownReport, Subscription};
+use mcpwire_testkit::{PipeReader, PipeWriter};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+use smol::io::BlockOn;
 
-use crate::adapter::Number;
-use crate::asynchronous::Lines;
-use crate::{Adapter, Call, Failure, Heard, Server, Statuses};
+use crate::adapter::shared_methods;
+use crate::{Adapter, Call, Failure, Lines, Server, Statuses};
 
 /// A client of `mcpwire-blocking`.
-pub struct Blocking(McpClient, Option<Subscription>);
+pub struct Blocking {
+    client: McpClient,
+    subscription: Option<Subscription>,
+}
+
+/// The blocking client has waited already.
+macro_rules! at_once {
+    ($self:ident, $value:expr) => {
+        $value
+    };
+}
 
 impl Adapter for Blocking {
-    fn start(server: &Server) -> Result<Self, Failure> {
-        let Heard { stderr, logs, .. } = server.heard.clone();
-        let answering = server.heard.clone();
-        let options = ConnectOptions::new(server.config.clone())
-            .grace_periods(server.grace_periods)
-            .answer(server.config.answers().to_vec(), move |request: ServerRequest, _| ready(answering.reply(&request)))
-            .stderr(move |line| stderr.push(line))
-            .on_notification(move |notification| {
-                if let Notification::Log(message) = notification {
-                    logs.lock().unwrap().push(message.clone());
-                }
-            });
-        Ok(Self(McpClient::connect_with(&server.def, options)?, None))
-    }
+    shared_methods!(at_once);
 
     fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Failure> {
-        Ok(Self(McpClient::connect_with(def, options)?, None))
+        Ok(Self { client: McpClient::connect_with(def, options)?, subscription: None })
     }
 
     fn connect_authorized(
@@ -52,20 +48,17 @@ impl Adapter for Blocking {
         Self::connect_with(def, ConnectOptions::default().http(http))
     }
 
-    fn initialize(&mut self) -> Result<ServerInfo, Failure> {
-        Ok(self.0.initialize()?.clone())
-    }
-
-    fn list_tools(&mut self) -> Result<Vec<Tool>, Failure> {
-        Ok(self.0.list_tools()?.to_vec())
+    fn over(reader: PipeReader, writer: PipeWriter, options: ConnectOptions) -> Self {
+        let client = McpClient::over(BlockOn::new(reader), BlockOn::new(writer), options);
+        Self { client: client.expect("there are threads"), subscription: None }
     }
 
     fn rejected_tools(&self) -> Vec<InvalidItem> {
-        self.0.rejected_tools()
+        self.client.rejected_tools()
     }
 
     fn call(&mut self, call: Call) -> Result<CallToolResult, Failure> {
-        let mut request = self.0.call_tool(&call.tool, &call.arguments);
+        let mut request = self.client.call_tool(&call.tool, &call.arguments);
         if let Some(timeout) = call.timeout {
             request = request.timeout(timeout);
         }
@@ -87,17 +80,17 @@ impl Adapter for Blocking {
         for (call, ticket) in calls.iter().zip(begun) {
             waited_for.push(match ticket {
                 Ok(ticket) if call.given_up => {
-                    ticket.cancel(&mut self.0, "no longer needed");
+                    ticket.cancel(&mut self.client, "no longer needed");
                     Err(Failure::given_up())
                 }
                 other => Ok(other),
             });
         }
-        waited_for.into_iter().map(|ticket| Ok(ticket??.wait(&mut self.0)?)).collect()
+        waited_for.into_iter().map(|ticket| Ok(ticket??.wait(&mut self.client)?)).collect()
     }
 
     fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure {
-        let canceller = self.0.canceller().expect("there is one");
+        let canceller = self.client.canceller().expect("there is one");
         thread::scope(|scope| {
             scope.spawn(|| {
                 stderr.wait_for(word);
@@ -107,95 +100,13 @@ impl Adapter for Blocking {
         })
     }
 
-    fn request_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
-        let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
-        Ok(self.0.request_raw(method, params.as_ref())?.get().to_owned())
-    }
-
-    fn subscribe(
-        &mut self,
-        wanted: &SubscriptionFilter,
-        options: SubscribeOptions,
-    ) -> Result<SubscriptionFilter, Failure> {
-        let subscription = self.0.subscribe_with(wanted, options)?;
-        let acknowledged = subscription.acknowledged().clone();
-        self.1 = Some(subscription);
-        Ok(acknowledged)
-    }
-
     fn next_change(&mut self) -> Option<SubscriptionEvent> {
-        let subscription = self.1.as_mut().expect("there is one");
-        subscription.next(&mut self.0).expect("the wait is not cancelled")
-    }
-
-    fn end_of_subscription(&self) -> Option<SubscriptionEnd> {
-        self.1.as_ref().expect("there is one").end().cloned()
+        let subscription = self.subscription.as_mut().expect("there is one");
+        subscription.next(&mut self.client).expect("the wait is not cancelled")
     }
 
     fn unsubscribe(&mut self) {
-        self.1.take().expect("there is one").close(&mut self.0);
-    }
-
-    fn structured(&mut self, tool: &str) -> Result<u32, Failure> {
-        Ok(self.0.call_tool(tool, ()).structured::<Number>()?.n)
-    }
-
-    fn ping(&mut self) -> Result<(), Failure> {
-        Ok(self.0.ping()?)
-    }
-
-    fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Failure> {
-        Ok(self.0.set_log_level(level)?)
-    }
-
-    fn count_prompts(&mut self) -> Result<usize, Failure> {
-        Ok(self.0.list_prompts()?.items.len())
-    }
-
-    fn server_info(&self) -> Option<ServerInfo> {
-        self.0.server_info().cloned()
-    }
-
-    fn in_flight(&self) -> usize {
-        self.0.in_flight()
-    }
-
-    fn is_running(&mut self) -> bool {
-        self.0.is_running()
-    }
-
-    fn pid(&self) -> u32 {
-        self.0.pid().expect("there is a process")
-    }
-
-    fn stderr_tail(&mut self) -> String {
-        self.0.stderr_tail()
-    }
-
-    fn begin_task(&mut self, call: Call) -> Result<Result<TaskHandle, CallToolResult>, Failure> {
-        let request = self.0.call_tool(&call.tool, &call.arguments).task_ttl(Duration::from_secs(60));
-        Ok(request.as_task()?.into_task().map(RunningTask::into_handle))
-    }
-
-    fn task_status(&mut self, handle: &TaskHandle) -> Result<Task, Failure> {
-        Ok(self.0.task(handle.clone()).status()?)
-    }
-
-    fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure> {
-        let mut task = self.0.task(handle.clone());
-        Ok(task.wait_with(|task| statuses.lock().unwrap().push(task.status.to_string()))?)
-    }
-
-    fn cancel_task(&mut self, handle: &TaskHandle) -> Result<(), Failure> {
-        Ok(self.0.task(handle.clone()).cancel()?)
-    }
-
-    fn list_tasks(&mut self) -> Result<Vec<Task>, Failure> {
-        Ok(self.0.list_tasks()?.items)
-    }
-
-    fn shutdown(self) -> Result<ShutdownReport, Failure> {
-        Ok(self.0.shutdown()?)
+        self.subscription.take().expect("there is one").close(&mut self.client);
     }
 }
 
@@ -203,7 +114,7 @@ impl Blocking {
     fn begin(&mut self, call: &Call) -> Result<Pending<CallTool>, Error> {
         let mut options = RequestOptions::new();
         (options.timeout, options.total_timeout) = (call.timeout, call.total_timeout);
-        self.0.begin(&CallToolParams { name: &call.tool, arguments: &call.arguments }, &options)
+        self.client.begin(&CallToolParams { name: &call.tool, arguments: &call.arguments }, &options)
     }
 }
 

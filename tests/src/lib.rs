@@ -14,24 +14,23 @@
 //! ```
 //!
 //! [`on_every_adapter!`] makes a test of it for each adapter, `blocking::an_echo_comes_back` for one, under a watchdog.
+//! What does not depend on the runtime has tests with [`on_both_clients!`], for the blocking client and the async one on tokio.
 //! When the server goes out of scope, it looks whether any of its processes is left.
 
 mod adapter;
 pub mod asynchronous;
 pub mod authorization;
 mod blocking;
-mod on_drop;
+mod observed;
 mod process_table;
-mod progress;
 mod server;
 pub mod web;
 
 pub use adapter::{Adapter, Answering, Call, Failure, Heard, OverHttp, Statuses};
 pub use blocking::Blocking;
 pub use mcpwire_engine_tests::{Allocated, Counting, WATCHDOG, allocated, given_back, timed, watch, watched};
-pub use on_drop::OnDrop;
+pub use observed::{Lines, OnDrop, done_of_total};
 pub use process_table::{has_ended, peak_memory, process_exists};
-pub use progress::done_of_total;
 pub use server::Server;
 
 /// Makes a test of each case for each adapter.
@@ -60,6 +59,22 @@ macro_rules! on_every_adapter {
                 }
             )+
         }
+    };
+}
+
+/// Makes a test of each case for both clients: the blocking one, and the async one on tokio. The other runtimes cannot change its outcome.
+#[macro_export]
+macro_rules! on_both_clients {
+    ($($case:ident),+ $(,)?) => {
+        mod blocking_client {
+            $(
+                #[test]
+                fn $case() {
+                    $crate::watched(super::$case::<$crate::Blocking>);
+                }
+            )+
+        }
+        $crate::on_every_adapter!(@async async_client, TokioMulti, $($case),+);
     };
 }
 

@@ -1,12 +1,13 @@
 //! A server of the suite: how it is started, and whether anything of it is left.
 
+use std::future::ready;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mcpwire_blocking::McpServerDef;
-use mcpwire_blocking::protocol::Config;
+use mcpwire_blocking::protocol::{Config, Notification, ServerRequest};
+use mcpwire_blocking::{ConnectOptions, McpServerDef};
 use mcpwire_client::GracePeriods;
 
 use crate::{Adapter, Failure, Heard, WATCHDOG, process_table};
@@ -63,6 +64,21 @@ impl Server {
         const LONG: Duration = WATCHDOG.saturating_mul(5);
         self.grace_periods = GracePeriods { after_close: LONG, after_terminate: LONG };
         self
+    }
+
+    /// The options of its clients, which listen to it.
+    pub fn options(&self) -> ConnectOptions {
+        let Heard { stderr, logs, .. } = self.heard.clone();
+        let answering = self.heard.clone();
+        ConnectOptions::new(self.config.clone())
+            .grace_periods(self.grace_periods)
+            .answer(self.config.answers().to_vec(), move |request: ServerRequest, _| ready(answering.reply(&request)))
+            .stderr(move |line| stderr.push(line))
+            .on_notification(move |notification| {
+                if let Notification::Log(message) = notification {
+                    logs.lock().unwrap().push(message.clone());
+                }
+            })
     }
 
     /// A client that is ready.

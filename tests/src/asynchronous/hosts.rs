@@ -1,11 +1,16 @@
 //! The runtimes that the suite runs on.
 
 use std::future::Future;
-use std::net::TcpStream;
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
-use mcpwire_driver::http::{HttpClient, Net};
+use async_io::Async;
+use mcpwire_driver::http::{ConnectFuture, HttpClient, Net, ResolveFuture, Socket};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{
     Clock, ConnectOptions, CurrentRuntime, Error, HttpSetupError, McpClient, McpServerDef, Open, Runtime, Streams,
@@ -129,7 +134,7 @@ impl Runtime for Reqwest {
         self.0.has_own_threads()
     }
 
-    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> std::io::Result<Streams> {
+    fn pipes(&self, pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
         self.0.pipes(pipes, exit)
     }
 
@@ -196,7 +201,7 @@ impl Host for Smol {
 
     fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
         let reader = socket.try_clone().expect("there are descriptors");
-        let stream = |socket| async_io::Async::new(socket).expect("it is a socket");
+        let stream = |socket| Async::new(socket).expect("it is a socket");
         McpClient::over(stream(reader), stream(socket), options)
     }
 
@@ -268,4 +273,63 @@ fn over_tokio(socket: TcpStream, options: ConnectOptions) -> mcpwire_tokio::McpC
 fn tokio_stream(socket: TcpStream) -> tokio::net::TcpStream {
     socket.set_nonblocking(true).expect("it is a socket");
     tokio::net::TcpStream::from_std(socket).expect("it is a socket")
+}
+
+// A runtime that is written by hand, to show that the trait is enough.
+
+/// A runtime with a thread for each task. It has no current runtime, so programs give it to
+/// [`McpClient::connect_on`](mcpwire_driver::McpClient::connect_on).
+#[derive(Clone, Copy, Debug)]
+pub struct Threads;
+
+impl Runtime for Threads {
+    fn spawn(&self, mut task: TaskFuture) {
+        thread::spawn(move || {
+            let waker = Waker::from(Arc::new(Unpark(thread::current())));
+            while task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+                thread::park();
+            }
+        });
+    }
+
+    fn timer(&self) -> Box<dyn Timer> {
+        Box::new(IoTimer(async_io::Timer::never()))
+    }
+
+    fn pipes(&self, pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
+        let mut streams = Streams::new(Async::new(pipes.stdout)?, Async::new(pipes.stdin)?);
+        streams.stderr = Some(Box::pin(Async::new(pipes.stderr)?));
+        Ok(streams)
+    }
+}
+
+impl Net for Threads {
+    fn resolve(&self, host: String, port: u16) -> ResolveFuture {
+        Box::pin(async move { Ok((host, port).to_socket_addrs()?.collect()) })
+    }
+
+    fn connect_tcp(&self, address: SocketAddr) -> ConnectFuture {
+        Box::pin(async move { Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket) })
+    }
+}
+
+/// Wakes the thread of a task.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+struct IoTimer(async_io::Timer);
+
+impl Timer for IoTimer {
+    fn reset(&mut self, after: Duration) {
+        self.0.set_after(after);
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(cx).map(drop)
+    }
 }

@@ -9,22 +9,12 @@
 //! [`HABITS`] says which habits there are; `bad-habits --list` prints their words.
 
 mod answers;
-mod asks;
-mod blocks;
-mod changes;
-mod client;
-mod death;
-mod gathers;
-mod handshake;
+mod calls;
 mod json;
-mod malformed;
 mod noise;
 mod processes;
-mod rounds;
 mod server;
 mod silence;
-mod size;
-mod tasks;
 mod tools;
 mod wire;
 
@@ -84,29 +74,29 @@ const HABITS: &[Habit] = &[
 
     // Size.
     habit("huge", "BYTES", "a result of BYTES bytes in one line; the argument `bytes` chooses another size",
-        |a| Box::new(size::Huge(a.number(1 << 20)))),
+        |a| Box::new(noise::Huge(a.number(1 << 20)))),
     habit("endless-line", "BYTES", "a line of BYTES bytes; the tool says whether it ends and where its id is",
-        |a| Box::new(size::EndlessLine(a.number(1 << 20)))),
+        |a| Box::new(noise::EndlessLine(a.number(1 << 20)))),
     habit("deep-nesting", "N", "a result with arrays nested N deep, in the place that the tool names",
-        |a| Box::new(size::DeepNesting(a.number(1000)))),
+        |a| Box::new(noise::DeepNesting(a.number(1000)))),
     habit("both-pipes-full", "BYTES", "once the client has its tools, writes BYTES of notifications before it reads on",
-        |a| Box::new(size::BothPipesFull(a.number(1 << 20)))),
+        |a| Box::new(noise::BothPipesFull(a.number(1 << 20)))),
 
     // Death.
     habit("exits", "CODE", "exits with CODE at once, after a word on standard error",
-        |a| Box::new(death::Exits(a.code()))),
+        |a| Box::new(processes::Exits(a.code()))),
     habit("dies-in-call", "CODE|KILL", "dies in the middle of a call, after some lines on standard error",
-        |a| Box::new(death::DiesInCall(a.end()))),
+        |a| Box::new(processes::DiesInCall(a.end()))),
     habit("dies-mid-line", "", "exits in the middle of the line that would answer a call",
-        |_| Box::new(death::DiesMidLine)),
-    habit("dies-after-call", "CODE|KILL", "answers a call, then dies", |a| Box::new(death::DiesAfterCall(a.end()))),
+        |_| Box::new(processes::DiesMidLine)),
+    habit("dies-after-call", "CODE|KILL", "answers a call, then dies", |a| Box::new(processes::DiesAfterCall(a.end()))),
     habit("dies-on-probe", "", "exits when it sees server/discover, serves initialize properly",
-        |_| Box::new(death::DiesOnProbe)),
+        |_| Box::new(processes::DiesOnProbe)),
     habit("error-then-dies-on-probe", "", "the same, after an error in answer to server/discover",
-        |_| Box::new(death::ErrorThenDiesOnProbe)),
+        |_| Box::new(processes::ErrorThenDiesOnProbe)),
     habit("closes-stdin", "", "closes its standard input, answers a call, and lives on",
-        |_| Box::new(death::ClosesStdin)),
-    habit("closes-stdout", "", "closes its standard output in a call, and lives on", |_| Box::new(death::ClosesStdout)),
+        |_| Box::new(processes::ClosesStdin)),
+    habit("closes-stdout", "", "closes its standard output in a call, and lives on", |_| Box::new(processes::ClosesStdout)),
 
     // Processes.
     habit("ignores-eof", "", "stays after the end of its standard input", |_| Box::new(processes::IgnoresEof)),
@@ -118,10 +108,8 @@ const HABITS: &[Habit] = &[
         |a| Box::new(processes::Grandchild::new(a))),
 
     // Answers.
-    habit("duplicate-ids", "", "answers every request twice", |_| Box::new(answers::DuplicateIds)),
     habit("foreign-ids", "", "answers requests that nobody made, and sends ids back as floats or as strings",
         |_| Box::new(answers::ForeignIds)),
-    habit("id-last", "", "the result before the id", |_| Box::new(answers::IdLast)),
     habit("batch", "", "answers in JSON arrays, together with notifications", |_| Box::new(answers::Batch)),
     habit("late-replies", "", "answers a call only after it was cancelled",
         |_| Box::new(answers::LateReplies::default())),
@@ -130,36 +118,33 @@ const HABITS: &[Habit] = &[
     habit("nameless-errors", "", "errors that do not say which request they answer",
         |_| Box::new(answers::NamelessErrors)),
     habit("gathers", "", "keeps calls until it is told to answer them, and answers them in disorder",
-        |_| Box::new(gathers::Gathers::default())),
+        |_| Box::new(calls::Gathers::default())),
     habit("asks", "", "asks the client for things in a call, with ids that collide with the client's own",
-        |_| Box::new(asks::Asks::default())),
+        |_| Box::new(calls::Asks::default())),
     habit("rounds", "", "wants input before it answers; the tool says how often and for what",
-        |_| Box::new(rounds::Rounds)),
+        |_| Box::new(calls::Rounds)),
     habit("tasks", "", "makes tasks of calls, and finds them again in another process",
-        |_| Box::new(tasks::Tasks::default())),
+        |_| Box::new(calls::Tasks::default())),
     habit("malformed-responses", "", "a malformed response, of the kind that the tool names",
-        |_| Box::new(malformed::MalformedResponses)),
+        |_| Box::new(answers::MalformedResponses)),
     habit("not-utf8", "", "text that is not Unicode, of the kind that the tool names",
-        |_| Box::new(malformed::NotUtf8)),
-    habit("null-fields", "", "null in every field that is optional", |_| Box::new(blocks::NullFields)),
-    habit("result-types", "", "results that are not complete, or of types that no revision knows",
-        |_| Box::new(blocks::ResultTypes)),
+        |_| Box::new(answers::NotUtf8)),
     habit("unknown-blocks", "", "content types and annotation values that no revision knows",
-        |_| Box::new(blocks::UnknownBlocks)),
+        |_| Box::new(answers::UnknownBlocks)),
 
     // Tools and versions.
     habit("bad-tools", "", "malformed tools among good ones", |_| Box::new(tools::BadTools)),
     habit("changing-tools", "", "a list of one tool, which is another after each call",
         |_| Box::new(tools::ChangingTools::default())),
     habit("changes", "HOW", "tells of changes to those who subscribe; `ends` ends subscriptions at once, `silent` ignores them",
-        |a| Box::new(changes::Changes::new(a.text("")))),
+        |a| Box::new(tools::Changes::new(a.text("")))),
     habit("pages", "N", "N tools, each on a page of its own", |a| Box::new(tools::Pages(a.number(3)))),
     habit("circular-pages", "N", "the same, and after the last comes the first again",
         |a| Box::new(tools::CircularPages(a.number(3)))),
     habit("endless-pages", "", "a list of tools whose pages never end", |_| Box::new(tools::EndlessPages)),
     habit("versions", "REVISION,..|none", "speaks these revisions only, whatever the client offers",
-        |a| Box::new(handshake::Versions(a.text("none")))),
-    habit("refuses-handshake", "", "answers initialize with an error", |_| Box::new(handshake::Refuses)),
+        |a| Box::new(tools::Versions(a.text("none")))),
+    habit("refuses-handshake", "", "answers initialize with an error", |_| Box::new(tools::Refuses)),
 ];
 
 fn main() -> ExitCode {
@@ -217,8 +202,8 @@ impl Arguments {
         self.argument.clone().unwrap_or_else(|| default.to_owned())
     }
 
-    fn end(&self) -> death::End {
-        if self.argument.as_deref() == Some("KILL") { death::End::Kill } else { death::End::Exit(self.code()) }
+    fn end(&self) -> processes::End {
+        if self.argument.as_deref() == Some("KILL") { processes::End::Kill } else { processes::End::Exit(self.code()) }
     }
 }
 

@@ -41,10 +41,6 @@ pub(crate) trait Manners {
     fn other(&mut self, wire: &mut Wire, message: &Message) {
         match message.method() {
             "ping" if !wire.modern => wire.result(message, ""),
-            "logging/setLevel" if !wire.modern => {
-                eprintln!("bad-habits: log level {}", message.at(&["params", "level"]).map_or("", Raw::text));
-                wire.result(message, "");
-            }
             "notifications/initialized" => self.ready(wire),
             method if message.id() != "null" && !method.is_empty() => {
                 wire.error(message, -32601, &format!("Method not found: {method}"));
@@ -182,10 +178,6 @@ pub(crate) fn call_tool(wire: &mut Wire, request: &Message) {
         "trace" => {
             let parent = request.at(&["params", "_meta", "traceparent"]);
             wire.text(request, parent.map_or("none", Raw::text));
-        }
-        "log_level" => {
-            let level = request.at(&["params", "_meta", "io.modelcontextprotocol/logLevel"]);
-            wire.text(request, level.map_or("none", Raw::text));
         }
         "ponder" => eprintln!("bad-habits: let me think"),
         "picky" => wire.error(request, -32602, "no such colour"),

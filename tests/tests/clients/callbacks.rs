@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use mcpwire_blocking as blocking;
-use mcpwire_blocking::TraceSource;
+use mcpwire_blocking::{ConnectOptions, TraceSource};
 use mcpwire_driver::protocol::{CallTool, CallToolParams, Notification, Progress, RequestOptions, Task, TraceContext};
 use mcpwire_driver::{McpClient, Notifications, Pending};
 use mcpwire_tests::asynchronous::{Async, Host};
-use mcpwire_tests::{Adapter, WATCHDOG, on_every_async_adapter, server, watched};
+use mcpwire_tests::{Adapter, WATCHDOG, on_both_clients, on_every_async_adapter, on_one_runtime, server, watched};
 use serde_json::json;
 
 // What a program is called with may use the client itself.
@@ -237,42 +237,23 @@ fn parent(span: u32) -> String {
     format!("00-0af7651916cd43dd8448eb211c80319c-00f067aa{span:08x}-01")
 }
 
-fn each_request_asks_where_it_belongs<H: Host>() {
+/// A program can also name the context of a single request: see the feature "trace context" of the matrix.
+fn each_request_asks_where_it_belongs<A: Adapter>() {
     let server = server!("well-behaved --modern");
-    let mut client = Async::<H>::start_with(&server, |options| options.trace_context(TraceSource::new(source())));
-    client.initialize().expect("it answers");
-    client.run(async |client| {
-        let call = async || client.call_tool("trace", ()).await.expect("it answers").text().into_string();
-        assert_eq!(call().await, "none");
-        assert_eq!(call().await, parent(1));
-        let named = TraceContext::new(parent(0x77)).expect("it is good");
-        let options = RequestOptions::new().trace_context(&named);
-        let call_options = client.call_tool("trace", ()).meta(options.meta.expect("it has some"));
-        assert_eq!(call_options.await.expect("it answers").text().as_str(), parent(0x77), "named by the caller");
-        assert_eq!(call().await, parent(3));
-    });
+    let options = ConnectOptions::new(server.config.clone()).trace_context(TraceSource::new(source()));
+    let mut client = A::open(&server.def, options);
+    let mut call = || client.text("trace", json!({}));
+    assert_eq!((call(), call(), call()), ("none".into(), parent(1), parent(2)));
 }
 
-#[test]
-fn a_blocking_client_asks_where_each_request_belongs() {
-    watched(|| {
-        let server = server!("well-behaved --modern");
-        let options =
-            mcpwire_blocking::ConnectOptions::new(server.config.clone()).trace_context(TraceSource::new(source()));
-        let mut client = mcpwire_blocking::McpClient::connect_with(&server.def, options).expect("it starts");
-        client.initialize().expect("it answers");
-        let mut call = || client.call_tool("trace", ()).send().expect("it answers").text().into_string();
-        assert_eq!((call(), call(), call()), ("none".into(), parent(1), parent(2)));
-    });
-}
+on_both_clients!(each_request_asks_where_it_belongs);
 
-on_every_async_adapter!(
-    a_follower_of_standard_error_may,
-    a_watcher_of_the_wire_may,
+on_every_async_adapter!(a_follower_of_standard_error_may, a_follower_may_drop_the_client,);
+
+on_one_runtime!(
     a_listener_to_progress_may,
-    a_follower_may_drop_the_client,
+    a_watcher_of_the_wire_may,
     the_waker_of_a_listener_may_hold_the_last_client,
     a_pending_call_reports_its_progress,
     a_pending_call_reports_the_status_of_its_task,
-    each_request_asks_where_it_belongs,
 );

@@ -1,4 +1,4 @@
-//! Handlers of what servers ask: what they know of the request, and the rounds of a request.
+//! Handlers of what servers ask: which of them is asked, what it knows of the request, and the rounds of a request.
 
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,23 +7,17 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use ::smol::channel::{Receiver, unbounded};
+use ::smol::future::{or, zip};
 use mcpwire_client::{ClientHandler, ConnectOptions, HandlerCapabilities};
 use mcpwire_driver::protocol::{
-    ElicitAction, ElicitForm, ElicitResult, Json, Notification, Root, RpcError, ServerRequest,
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Json, Notification,
+    Root, RpcError, ServerRequest,
 };
-use mcpwire_driver::{ErrorKind, HandlerContext, RequestHandler};
-use mcpwire_tests::asynchronous::{Async, Host, Lines, begun, eventually};
-use mcpwire_tests::{Adapter, Answering, Call, OnDrop, Server, on_every_adapter, server};
+use mcpwire_driver::{Error, ErrorKind, HandlerContext, McpClient, RequestHandler};
+use mcpwire_tests::asynchronous::{Async, Host, eventually};
+use mcpwire_tests::{Adapter, Answering, Call, Lines, OnDrop, Server, on_both_clients, on_every_adapter, server};
 use serde_json::{Value, json};
-
-// Handlers of the program: what they know of a request, how they wait, and when they are no longer needed. The same closures
-// and objects on every adapter.
-
-fn open<A: Adapter>(server: &Server, options: ConnectOptions) -> A {
-    let mut client = A::connect_with(&server.def, options).expect("it starts");
-    client.initialize().expect("it answers");
-    client
-}
 
 fn options(server: &Server) -> ConnectOptions {
     ConnectOptions::new(server.config.clone())
@@ -35,6 +29,122 @@ fn ask_for<A: Adapter>(client: &mut A, method: &str, params: Value) -> Value {
     let text = client.text("ask_for", arguments);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
+
+// Questions of a server in the middle of a call, each answered by whoever was named for it.
+
+/// What is asked, and what the server is answered.
+fn questions() -> Vec<(&'static str, Value, Value)> {
+    let form = |message: &str| {
+        let properties = json!({"name": {"type": "string"}, "age": {"type": "integer", "default": 3}});
+        json!({"message": message, "requestedSchema": {"type": "object", "properties": properties, "required": ["name"]}})
+    };
+    let messages = json!([{"role": "user", "content": {"type": "text", "text": "Hi"}}]);
+    let said = json!({"role": "assistant", "content": {"type": "text", "text": "You said Hi"}, "model": "m", "stopReason": "endTurn"});
+    let error = |code: i64, message: &str| json!({"code": code, "message": message});
+    vec![
+        ("elicitation/create", form("accept"), json!({"action": "accept", "content": {"name": "Ada", "age": 3}})),
+        ("elicitation/create", form("decline"), json!({"action": "decline"})),
+        ("elicitation/create", form("refuse"), error(-32_099, "not now")),
+        (
+            "elicitation/create",
+            form("a wrong answer"),
+            error(-32_603, "the client's answer does not fit the form: `name` must be a string, not a number"),
+        ),
+        (
+            "elicitation/create",
+            json!({"message": "no schema"}),
+            error(-32_602, "the parameters of `elicitation/create` cannot be read: `requestedSchema` is missing"),
+        ),
+        (
+            "elicitation/create",
+            json!({"mode": "url", "message": "x", "url": "https://a.example"}),
+            json!({"action": "accept"}),
+        ),
+        ("sampling/createMessage", json!({"messages": messages, "maxTokens": 5}), said),
+        (
+            "sampling/createMessage",
+            json!({"messages": messages, "maxTokens": 5, "tools": []}),
+            error(-32_602, "this client has not declared `sampling.tools`"),
+        ),
+        ("roots/list", json!({}), json!({"roots": [{"uri": "file:///a"}]})),
+        ("vendor/first", json!({}), json!({"by": "the first"})),
+        ("vendor/both", json!({}), json!({"by": "the second"})),
+        ("vendor/none", json!({}), error(-32_601, "Method not found")),
+    ]
+}
+
+/// Those that could not be answered, as the program is told.
+const FAILED: [i64; 3] = [-32_099, -32_603, -32_602];
+
+fn fill_in(form: &ElicitForm) -> Result<ElicitResult, RpcError> {
+    match form.message.as_str() {
+        "accept" => Ok(ElicitResult::accept(&json!({"name": "Ada"})).unwrap()),
+        "decline" => Ok(ElicitResult::decline()),
+        "refuse" => Err(RpcError::new(-32_099, "not now")),
+        _ => Ok(ElicitResult::accept(&json!({"name": 7})).unwrap()),
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it is a handler, which may refuse")]
+fn visit(url: &ElicitUrl) -> Result<ElicitAction, RpcError> {
+    assert_eq!(url.host(), Some("a.example"));
+    Ok(ElicitAction::Accept)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it is a handler, which may refuse")]
+fn sample(params: &CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
+    let last = params.messages.items.last().map(|message| message.content.text()).unwrap_or_default();
+    Ok(CreateMessageResult::text("m", format!("You said {last}")))
+}
+
+/// Answers with who it is.
+struct Named(&'static str);
+
+impl RequestHandler for Named {
+    async fn handle(&self, _: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
+        by(self.0)
+    }
+}
+
+fn each_question_goes_to_whoever_answers_it<A: Adapter>() {
+    let server = server!("asks");
+    let failed = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&failed);
+    let options = options(&server)
+        .on_elicitation(async |asked, _| fill_in(&asked))
+        .on_url_elicitation(async |asked, _| visit(&asked))
+        .on_sampling(async |asked, _| sample(&asked))
+        .roots([Root::new("file:///a")])
+        .answer(["vendor/first", "vendor/both"], async |_, _| by("the first"))
+        .answer(["vendor/both"], Named("the second"))
+        .on_answer_error(move |_, error| told.lock().unwrap().push(error.code));
+    let mut client = A::open(&server.def, options);
+    for (method, params, expected) in questions() {
+        assert_eq!(ask_for(&mut client, method, params.clone()), expected, "{method} {params}");
+    }
+    assert_eq!(*failed.lock().unwrap(), FAILED);
+    client.set_roots(vec![Root::new("file:///b"), Root::new("file:///c")]).expect("it is sent");
+    let roots = ask_for(&mut client, "roots/list", json!({}));
+    assert_eq!(roots, json!({"roots": [{"uri": "file:///b"}, {"uri": "file:///c"}]}));
+    assert_eq!(client.text("roots_changed", json!({})), "1");
+}
+
+/// The client declares the capability, and has no handler for the request.
+fn a_question_without_a_handler_is_refused<A: Adapter>() {
+    let refused = json!({"code": -32_601, "message": "Method not found"});
+    for has_roots in [false, true] {
+        let mut server = server!("asks");
+        server.config.answer("vendor/x");
+        server.config.answer("sampling/createMessage");
+        let options = options(&server);
+        let options = if has_roots { options.roots([Root::new("file:///a")]) } else { options };
+        let mut client = A::open(&server.def, options);
+        assert_eq!(ask_for(&mut client, "vendor/x", json!({})), refused);
+        assert_eq!(ask_for(&mut client, "sampling/createMessage", json!({"messages": [], "maxTokens": 1})), refused);
+    }
+}
+
+// What handlers know of a request, how they wait, and when they are no longer needed.
 
 fn form() -> Value {
     json!({"message": "?", "requestedSchema": {"type": "object", "properties": {}}, "_meta": {"key": "value"}})
@@ -61,7 +171,7 @@ fn a_modern_server_names_the_call<A: Adapter>() {
         list.lock().unwrap().push(known(&context));
         async move { Ok(named()) }
     });
-    let mut client = open::<A>(&server, options);
+    let mut client = A::open(&server.def, options);
     client.text("interview", json!({}));
     let expected = (
         "bad-habits".to_owned(),
@@ -81,7 +191,7 @@ fn a_legacy_server_names_no_call<A: Adapter>() {
         list.lock().unwrap().push(known(&context));
         async move { Ok(ElicitResult::decline()) }
     });
-    let mut client = open::<A>(&server, options);
+    let mut client = A::open(&server.def, options);
     assert_eq!(ask_for(&mut client, "elicitation/create", form()), json!({"action": "decline"}));
     let meta = Some(r#"{"key":"value"}"#.to_owned());
     assert_eq!(*seen.lock().unwrap(), [("bad-habits".to_owned(), "elicitation/create".to_owned(), None, None, meta)]);
@@ -90,7 +200,7 @@ fn a_legacy_server_names_no_call<A: Adapter>() {
 /// The thread has the answer, and the client waits for both the server and the thread.
 fn a_handler_may_wait_for_another_thread<A: Adapter>() {
     let server = server!("asks");
-    let (answers, answer) = ::smol::channel::unbounded();
+    let (answers, answer) = unbounded();
     let (asked, was_asked) = channel();
     let asked = Mutex::new(asked);
     let options = options(&server).on_elicitation(move |_, _| {
@@ -105,7 +215,7 @@ fn a_handler_may_wait_for_another_thread<A: Adapter>() {
             answers.send_blocking(ElicitResult::cancel()).expect("the client listens");
         }
     });
-    let mut client = open::<A>(&server, options);
+    let mut client = A::open(&server.def, options);
     for _ in 0..3 {
         assert_eq!(ask_for(&mut client, "elicitation/create", form()), json!({"action": "cancel"}));
     }
@@ -138,7 +248,7 @@ fn a_handler_notices_that_the_server_has_cancelled<A: Adapter>() {
             pending().await
         }
     });
-    let mut client = open::<A>(&server, options);
+    let mut client = A::open(&server.def, options);
     let ask = Call::new("ask_for").with(json!({"method": "elicitation/create", "params": form()}));
     let results = client.call_together(vec![ask, Call::new("give_up")]);
     let texts: Vec<String> = results.into_iter().map(|result| result.expect("it answers").text().to_string()).collect();
@@ -160,7 +270,7 @@ fn a_handler_notices_that_the_call_has_timed_out<A: Adapter>() {
         watch(&context, &told);
         pending()
     });
-    let mut client = open::<A>(&server, options);
+    let mut client = A::open(&server.def, options);
     let mut timeouts =
         [(100, "timed out after 100 ms"), (1_000, "timed out after 1 s"), (100_000, "timed out after 100 s")]
             .into_iter();
@@ -182,7 +292,7 @@ fn a_handler_that_waits_does_not_keep_the_caller_from_giving_up<A: Adapter>() {
         lines.push("asked");
         pending()
     });
-    let mut client = open::<A>(&server, options);
+    let mut client = A::open(&server.def, options);
     client.call_and_cancel(Call::new("interview"), &asked, "asked").assert(ErrorKind::Cancelled, &[]);
     // Some runtimes drive the connection only while the program waits for them.
     client.assert_alive();
@@ -238,7 +348,7 @@ fn an_object_answers_what_closures_do_not<A: Adapter>() {
     let roots = json!({"roots": [{"uri": "file:///object"}]});
     let refused = json!({"code": -32_601, "message": "Method not found"});
     for (options, action, who) in [(base, "decline", "the object, vendor/both"), (both, "cancel", "the closure")] {
-        let mut client = open::<A>(&server, options);
+        let mut client = A::open(&server.def, options);
         assert_eq!(ask_for(&mut client, "elicitation/create", form()), json!({ "action": action }));
         assert_eq!(ask_for(&mut client, "vendor/both", json!({})), json!({ "by": who }));
         assert_eq!(ask_for(&mut client, "vendor/object", json!({})), json!({"by": "the object, vendor/object"}));
@@ -252,7 +362,7 @@ fn an_object_answers_what_closures_do_not<A: Adapter>() {
 fn an_object_receives_notifications<A: Adapter>() {
     let server = server!("floods-notifications 20");
     let assistant = Arc::new(Assistant::default());
-    let mut client = open::<A>(&server, options(&server).handler(Arc::clone(&assistant)));
+    let mut client = A::open(&server.def, options(&server).handler(Arc::clone(&assistant)));
     client.assert_alive();
     client.shutdown().expect("it ends");
     assert!(assistant.logs.load(Ordering::SeqCst) > 0);
@@ -276,13 +386,8 @@ fn knows(ask: &ServerRequest) -> Result<Json, RpcError> {
 
 /// A server with rounds, whose client answers so.
 fn rounds(answer: Answering) -> Server {
-    rounds_with(&["roots/list", "elicitation/create"], answer)
-}
-
-/// The same, of a client that answers these methods.
-fn rounds_with(methods: &[&str], answer: Answering) -> Server {
     let mut server = server!("rounds --modern");
-    for method in methods {
+    for method in ["roots/list", "elicitation/create"] {
         server.config.answer(method);
     }
     server.heard.answer = Some(answer);
@@ -301,23 +406,6 @@ fn a_call_of_three_rounds_is_one_call<A: Adapter>() {
     client.assert_alive();
 }
 
-fn prompts_resources_and_raw_requests_have_rounds<A: Adapter>() {
-    let server = rounds(knows);
-    let mut client = server.open::<A>();
-    let prompt = client.request_raw("prompts/get", Some(json!({"name": "p"}))).expect("it is answered");
-    assert!(prompt.contains("prompted"), "{prompt}");
-    let resource = client.request_raw("resources/read", Some(json!({"uri": "a:b"}))).expect("it is answered");
-    assert!(resource.contains("read"), "{resource}");
-    let call = client.request_raw("tools/call", Some(json!({"name": "large-state"}))).expect("it is answered");
-    assert!(call.contains("it is the same"), "{call}");
-    assert_eq!(server.heard.asked.lock().unwrap().len(), 3);
-}
-
-fn a_state_of_a_mebibyte_goes_back_as_it_came<A: Adapter>() {
-    let server = rounds(knows);
-    assert_eq!(server.open::<A>().text("large-state", json!({})), "it is the same");
-}
-
 fn what_is_refused_fails_the_call<A: Adapter>() {
     let server = rounds(|_| Err(RpcError::new(-1, "not from here")));
     let mut client = server.open::<A>();
@@ -326,27 +414,11 @@ fn what_is_refused_fails_the_call<A: Adapter>() {
     client.assert_alive();
 }
 
-fn what_is_not_offered_fails_the_call<A: Adapter>() {
-    let server = rounds_with(&["elicitation/create"], knows);
-    let mut client = server.open::<A>();
-    client.failure("interview").assert(ErrorKind::Input, &["roots/list", "`where`", "does not answer"]);
-    assert!(server.heard.asked.lock().unwrap().is_empty(), "nobody is asked for the rest");
-    client.assert_alive();
-}
-
 fn a_server_that_never_has_enough_fails_its_call<A: Adapter>() {
     let server = rounds(knows);
     let mut client = server.open::<A>();
     client.failure("endless").assert(ErrorKind::Input, &["sent again 10 times"]);
     client.failure("asks-too-much").assert(ErrorKind::Protocol, &["inputs at once"]);
-    client.assert_alive();
-}
-
-fn a_second_round_that_is_silent_times_out<A: Adapter>() {
-    let server = rounds(knows);
-    let mut client = server.open::<A>();
-    let failure = client.call(Call::new("leaves").timeout(Duration::from_millis(50))).expect_err("it is silent");
-    failure.assert(ErrorKind::Timeout, &["tools/call", "50 ms"]);
     client.assert_alive();
 }
 
@@ -366,113 +438,120 @@ fn a_server_that_dies_between_two_rounds<A: Adapter>() {
     }
 }
 
-fn calls_with_rounds_do_not_mix<A: Adapter>() {
-    let server = rounds(knows);
-    let mut client = server.open::<A>();
-    let tools = ["interview", "large-state", "echo", "interview", "endless"];
-    let results = client.call_together(tools.map(Call::new).to_vec());
-    assert_eq!(results.len(), tools.len());
-    for (tool, result) in tools.iter().zip(results) {
-        match result {
-            Ok(result) if *tool == "interview" => assert!(result.text().to_string().contains(" then ")),
-            Ok(result) => assert!(["it is the same", ""].contains(&&*result.text().to_string()), "{tool}"),
-            Err(failure) => assert!(*tool == "endless" && failure.kind == ErrorKind::Input, "{tool}: {failure}"),
+// Handlers of async clients, which are dropped when nobody waits for their answers any more.
+
+/// Options whose handler of elicitations tells when it is called, thinks for ever, and tells when it is dropped.
+fn pondering<H: Host>(options: ConnectOptions) -> (ConnectOptions, Receiver<()>, Arc<AtomicBool>) {
+    let given_up = Arc::new(AtomicBool::new(false));
+    let (asked, was_asked) = unbounded();
+    let dropped = Arc::clone(&given_up);
+    let options = options.on_elicitation(move |_, _| {
+        let (asked, guard) = (asked.clone(), OnDrop(Arc::clone(&dropped)));
+        async move {
+            let _guard = guard;
+            H::sleep(Duration::from_millis(1)).await;
+            asked.send(()).await.expect("the test listens");
+            pending().await
         }
+    });
+    (options, was_asked, given_up)
+}
+
+async fn ask_for_input<R>(client: &McpClient<R>) -> Result<String, Error> {
+    let arguments = json!({"method": "elicitation/create", "params": form()});
+    client.call_tool("ask_for", &arguments).await.map(|result| result.text().to_string())
+}
+
+/// Other calls go on while a person thinks; and when the server takes its question back, nobody thinks any more.
+fn a_question_that_is_thought_about_holds_up_nobody_and_can_be_taken_back<H: Host>() {
+    let server = server!("asks");
+    let (options, was_asked, given_up) = pondering::<H>(options(&server));
+    Async::<H>::open(&server.def, options).run(async |client| {
+        let others = async {
+            was_asked.recv().await.expect("it is asked");
+            for n in 0..3 {
+                let message = format!("{n}");
+                let echoed = client.call_tool("echo", json!({ "message": message })).await.expect("it answers");
+                assert_eq!(echoed.text().as_str(), message);
+            }
+            assert!(!given_up.load(Ordering::SeqCst), "it is still thought about");
+            client.call_tool("give_up", json!({})).await.expect("it answers");
+        };
+        let (told, ()) = zip(ask_for_input(&client), others).await;
+        assert_eq!(told.expect("it answers"), "given up");
+        assert!(given_up.load(Ordering::SeqCst), "the answer is not thought about any more");
+        assert_eq!(client.call_tool("answered", json!({})).await.expect("it answers").text().as_str(), "0");
+    });
+}
+
+/// Nothing waits for an answer: neither what else there is to do, nor the end.
+fn an_answer_that_never_comes_is_given_up_at_the_end<H: Host>() {
+    let server = server!("asks");
+    let (options, was_asked, given_up) = pondering::<H>(options(&server));
+    Async::<H>::open(&server.def, options).run(async |client| {
+        let end = async {
+            was_asked.recv().await.expect("it is asked");
+            assert!(!given_up.load(Ordering::SeqCst));
+            client.shutdown().await.expect("it ends");
+        };
+        let (outcome, ()) = zip(ask_for_input(&client), end).await;
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Closed);
+    });
+    assert!(given_up.load(Ordering::SeqCst));
+}
+
+/// The call waits for input, and ends because it is dropped or because its server dies.
+fn a_call_that_ends_takes_its_questions_with_it<H: Host>() {
+    for dies in [false, true] {
+        let server = server!("rounds --modern");
+        let (options, was_asked, given_up) = pondering::<H>(options(&server).roots([Root::new("file:///a")]));
+        Async::<H>::open(&server.def, options).run(async |client| {
+            let mut call = Box::pin(client.call_tool("interview", ()).send());
+            let asked = async { Err(was_asked.recv().await.expect("it is asked")) };
+            or(async { Ok(call.as_mut().await.map(drop)) }, asked).await.expect_err("nobody answers");
+            if dies {
+                server.kill(client.pid().expect("it is a process"));
+                assert_eq!(call.await.expect_err("it is gone").kind(), ErrorKind::Closed);
+            } else {
+                drop(call);
+                client.call_tool("echo", ()).await.expect("it answers");
+            }
+            eventually::<H>(|| given_up.load(Ordering::SeqCst)).await;
+        });
     }
 }
 
-/// A person who never comes to an answer.
-struct Ponders {
-    asked: Arc<AtomicBool>,
-    given_up: Arc<AtomicBool>,
-}
-
-impl RequestHandler for Ponders {
-    async fn handle(&self, _: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
-        let _given_up = OnDrop(Arc::clone(&self.given_up));
-        self.asked.store(true, Ordering::SeqCst);
-        pending().await
-    }
-}
-
-/// A client whose person is about to be asked, and what is known of that.
-fn pondering<H: Host>(server: &Server) -> (Async<H>, Arc<AtomicBool>, Arc<AtomicBool>) {
-    let (asked, given_up) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    let answer = Ponders { asked: Arc::clone(&asked), given_up: Arc::clone(&given_up) };
-    let mut client = Async::<H>::start_with(server, |options| {
-        let methods = options.config().answers().to_vec();
-        options.answer(methods, answer)
-    });
-    client.initialize().expect("it answers");
-    (client, asked, given_up)
-}
-
-fn a_call_that_is_dropped_takes_its_questions_with_it<H: Host>() {
-    let server = rounds(knows);
-    let (mut client, asked, given_up) = pondering::<H>(&server);
-    client.run(async |client| {
-        let mut call = Box::pin(client.call_tool("interview", ()).send());
-        assert!(begun(&mut call).await.is_none());
-        eventually::<H>(|| asked.load(Ordering::SeqCst)).await;
-        drop(call);
-        eventually::<H>(|| given_up.load(Ordering::SeqCst)).await;
-    });
-    client.assert_alive();
-}
-
-fn the_total_deadline_runs<H: Host>() {
-    let server = rounds(knows);
-    let (mut client, asked, given_up) = pondering::<H>(&server);
-    let call = Call::new("interview").total_timeout(Duration::from_millis(300));
-    client.call(call).expect_err("nobody answers").assert(ErrorKind::Timeout, &["timed out after 300 ms"]);
-    client.run(async |_| eventually::<H>(|| given_up.load(Ordering::SeqCst)).await);
-    assert!(asked.load(Ordering::SeqCst), "the pause began");
-    client.assert_alive();
-}
-
-fn the_end_of_the_server_ends_it<H: Host>() {
-    let server = rounds(knows);
-    let (mut client, asked, given_up) = pondering::<H>(&server);
-    let pid = client.pid();
-    client.run(async |client| {
-        let mut call = Box::pin(client.call_tool("interview", ()).send());
-        assert!(begun(&mut call).await.is_none());
-        eventually::<H>(|| asked.load(Ordering::SeqCst)).await;
-        server.kill(pid);
-        assert_eq!(call.await.expect_err("it is gone").kind(), ErrorKind::Closed);
-        eventually::<H>(|| given_up.load(Ordering::SeqCst)).await;
-    });
-}
-
-mod in_the_pause {
+mod dropped {
     use super::{
-        a_call_that_is_dropped_takes_its_questions_with_it, the_end_of_the_server_ends_it, the_total_deadline_runs,
+        a_call_that_ends_takes_its_questions_with_it,
+        a_question_that_is_thought_about_holds_up_nobody_and_can_be_taken_back,
+        an_answer_that_never_comes_is_given_up_at_the_end,
     };
 
     mcpwire_tests::on_every_async_adapter!(
-        a_call_that_is_dropped_takes_its_questions_with_it,
-        the_total_deadline_runs,
-        the_end_of_the_server_ends_it,
+        a_question_that_is_thought_about_holds_up_nobody_and_can_be_taken_back,
+        an_answer_that_never_comes_is_given_up_at_the_end,
+        a_call_that_ends_takes_its_questions_with_it,
     );
 }
 
 on_every_adapter!(
+    each_question_goes_to_whoever_answers_it,
+    a_handler_may_wait_for_another_thread,
+    a_handler_notices_that_the_call_has_timed_out,
+);
+
+on_both_clients!(
+    a_question_without_a_handler_is_refused,
     a_modern_server_names_the_call,
     a_legacy_server_names_no_call,
-    a_handler_may_wait_for_another_thread,
     a_handler_notices_that_the_server_has_cancelled,
-    a_handler_notices_that_the_call_has_timed_out,
     a_handler_that_waits_does_not_keep_the_caller_from_giving_up,
     an_object_answers_what_closures_do_not,
     an_object_receives_notifications,
     a_call_of_three_rounds_is_one_call,
-    prompts_resources_and_raw_requests_have_rounds,
-    a_state_of_a_mebibyte_goes_back_as_it_came,
     what_is_refused_fails_the_call,
-    what_is_not_offered_fails_the_call,
     a_server_that_never_has_enough_fails_its_call,
-    a_second_round_that_is_silent_times_out,
     a_second_round_is_given_up,
     a_server_that_dies_between_two_rounds,
-    calls_with_rounds_do_not_mix,
 );

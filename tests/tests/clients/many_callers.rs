@@ -8,7 +8,6 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use ::smol::future::zip;
 use ::smol::{block_on, channel, unblock};
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::protocol::{CallTool, CallToolParams, RequestOptions};
@@ -16,7 +15,7 @@ use mcpwire_driver::{
     Clock, ConnectOptions, CurrentRuntime, Error, ErrorKind, McpClient, Runtime, Streams, TaskFuture, Timer,
 };
 use mcpwire_tests::asynchronous::{Async, Host, Threads, all, begun};
-use mcpwire_tests::{Server, WATCHDOG, on_every_async_adapter, server, watched};
+use mcpwire_tests::{Server, WATCHDOG, on_every_async_adapter, on_one_runtime, server, watched};
 use serde_json::json;
 
 // A client is shared: by tasks, and by threads that are not the runtime's.
@@ -129,38 +128,6 @@ fn a_call_that_was_answered_is_not_cancelled<H: Host>() {
     });
 }
 
-fn a_call_that_timed_out_is_cancelled_once<H: Host>() {
-    let server = server!("gathers");
-    server.open::<Async<H>>().run(async |client| {
-        let call = client.call_tool("wait", ()).timeout(Duration::from_millis(50));
-        assert_eq!(call.await.unwrap_err().kind(), ErrorKind::Timeout);
-        assert_eq!(tally(&client).await, "1 waits, 1 cancelled");
-    });
-}
-
-fn tasks_drop_half_of_a_thousand<H: Host>() {
-    let server = server!("gathers");
-    server.open::<Async<H>>().run(async |client| {
-        let calls = (0..1_000).map(|number| {
-            let client = client.clone();
-            async move {
-                let message = json!({"message": number.to_string()});
-                let mut call = client.call_tool("wait", message).into_future();
-                if number % 2 == 0 {
-                    assert!(begun(&mut call).await.is_none());
-                } else {
-                    assert_eq!(call.await.expect("it is answered").text().to_string(), number.to_string());
-                }
-            }
-        });
-        let answer = client.call_tool("answer", json!({"waits": 1_000, "cancelled": 500}));
-        let (_, answered) = zip(all(calls), answer.into_future()).await;
-        answered.expect("all come");
-        assert_eq!(tally(&client).await, "1000 waits, 500 cancelled");
-        assert_eq!(client.in_flight(), 0);
-    });
-}
-
 async fn tally<R>(client: &McpClient<R>) -> String {
     client.call_tool("tally", ()).await.expect("it counts").text().to_string()
 }
@@ -195,16 +162,6 @@ fn after_a_rest<H: Host>() {
             H::sleep(timeout + ms(20)).await;
             assert_ends_by_itself(&client, ms(100)).await;
         }
-    });
-}
-
-fn a_short_one_behind_a_long_one<H: Host>() {
-    let server = patient();
-    server.open::<Async<H>>().run(async |client| {
-        let mut long = client.call_tool("wait", ()).timeout(LATE).into_future();
-        assert!(begun(&mut long).await.is_none());
-        assert_ends_by_itself(&client, ms(100)).await;
-        assert!(begun(&mut long).await.is_none(), "the long one goes on");
     });
 }
 
@@ -383,16 +340,16 @@ on_every_async_adapter!(
     tasks_call_at_once,
     threads_without_the_runtime_call_at_once,
     a_thread_without_the_runtime_fills_the_pipe,
-    a_call_that_was_never_polled_was_never_sent,
-    a_call_that_was_sent_is_cancelled,
-    a_call_that_was_answered_is_not_cancelled,
-    a_call_that_timed_out_is_cancelled_once,
-    tasks_drop_half_of_a_thousand,
     after_a_rest,
-    a_short_one_behind_a_long_one,
     many_at_once,
     no_poll_when_nothing_happens,
     few_polls_for_a_call,
     a_thread_without_a_runtime_opens_the_connection,
     a_thread_without_a_runtime_starts_the_server,
+);
+
+on_one_runtime!(
+    a_call_that_was_never_polled_was_never_sent,
+    a_call_that_was_sent_is_cancelled,
+    a_call_that_was_answered_is_not_cancelled,
 );

@@ -16,7 +16,7 @@ use mcpwire_driver::{
     TaskFuture, Timer,
 };
 use mcpwire_tests::asynchronous::{Async, Host, all};
-use mcpwire_tests::{Adapter, on_every_async_adapter, server, watched};
+use mcpwire_tests::{Adapter, on_every_async_adapter, on_one_runtime, server, watched};
 use serde_json::json;
 
 // What the server tells comes in the order in which it was told, to whoever listens, and a listener that does not listen
@@ -386,17 +386,20 @@ fn also_while_the_driver_says_that_it_has_gone<H: Host>() {
 }
 
 on_every_async_adapter!(
-    each_listener_hears_all_of_them_in_order,
     a_listener_is_woken,
+    they_end_with_the_server,
+    shutdown_ends_with_the_server,
+    also_while_the_driver_says_that_it_has_gone,
+);
+
+on_one_runtime!(
+    each_listener_hears_all_of_them_in_order,
     a_hundred_thousand_that_nobody_takes_cost_little,
     answers_come_although_nobody_listens,
     progress_goes_to_its_own_call,
-    they_end_with_the_server,
     an_async_client_keeps_excerpts_of_messages_that_cannot_be_read,
     an_async_client_says_why_its_connection_has_ended,
     an_end_that_the_program_wants_is_told_too,
     a_wait_for_the_end_keeps_no_connection_alive,
     a_connection_that_was_never_opened_ends_too,
-    shutdown_ends_with_the_server,
-    also_while_the_driver_says_that_it_has_gone,
 );

@@ -9,7 +9,7 @@ use mcpwire_client::{
 use mcpwire_driver::ErrorKind;
 use mcpwire_driver::protocol::{ServerInfo, Tag};
 use mcpwire_tests::web::Web;
-use mcpwire_tests::{Adapter, Call, on_every_adapter, server};
+use mcpwire_tests::{Adapter, Call, on_both_clients, server};
 use serde_json::json;
 
 /// What an observer was told, a line each, and the numbers of bytes.
@@ -100,8 +100,7 @@ impl Observer for Log {
 fn calls_have_a_beginning_and_an_end<A: Adapter>() {
     let server = server!("well-behaved --modern");
     let log = Log::default();
-    let mut client = A::connect_with(&server.def, log.options(server.config.clone())).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&server.def, log.options(server.config.clone()));
     assert_eq!(client.text("echo", json!({"message": "hi"})), "hi");
     let late = Call::new("ponder").timeout(Duration::from_millis(50));
     client.call(late).expect_err("it is silent").assert(ErrorKind::Timeout, &[]);
@@ -153,8 +152,7 @@ fn several_observers_each_get_their_own_data<A: Adapter>() {
     let options = (1..=3).fold(ConnectOptions::new(server.config.clone()), |options, number| {
         options.observer(Numbered(number, Arc::clone(&lines)))
     });
-    let mut client = A::connect_with(&server.def, options).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&server.def, options);
     assert_eq!(client.text("echo", json!({"message": "hi"})), "hi");
     client.shutdown().expect("it ends");
     assert_eq!(
@@ -172,8 +170,7 @@ fn several_observers_each_get_their_own_data<A: Adapter>() {
 fn a_server_is_started_again<A: Adapter>() {
     let server = server!("dies-on-probe");
     let log = Log::default();
-    let mut client = A::connect_with(&server.def, log.options(server.config.clone())).expect("it starts");
-    client.initialize().expect("the second process answers");
+    let client = A::open(&server.def, log.options(server.config.clone()));
     client.shutdown().expect("it ends");
     assert_eq!(
         log.take(),
@@ -197,8 +194,7 @@ fn input_of_the_client_is_another_attempt<A: Adapter>() {
         .options(server.config.clone())
         .roots([])
         .on_elicitation(async |_, _| Ok(mcpwire_driver::protocol::ElicitResult::decline()));
-    let mut client = A::connect_with(&server.def, options).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&server.def, options);
     log.take();
     client.text("interview", json!({}));
     let expected = [
@@ -220,9 +216,7 @@ fn a_session_that_the_server_has_lost_is_another_attempt<A: Adapter>() {
         }
     });
     let log = Log::default();
-    let mut client =
-        A::connect_with(&web.def(), log.options(mcpwire_driver::protocol::Config::default())).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&web.def(), log.options(mcpwire_driver::protocol::Config::default()));
     assert!(client.call(Call::new("echo")).expect("it answers").is_error);
     let told = log.take();
     let sent = "begin tools/call echo".to_owned();
@@ -243,8 +237,7 @@ fn a_message_that_is_none_is_reported<A: Adapter>() {
     let options = log
         .options(server.config.clone())
         .on_invalid_message(move |excerpt| list.lock().unwrap().push(excerpt.to_owned()));
-    let mut client = A::connect_with(&server.def, options).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&server.def, options);
     client.assert_alive();
     client.shutdown().expect("it ends");
     let reported = log.take().iter().filter(|line| *line == "invalid message").count();
@@ -252,7 +245,7 @@ fn a_message_that_is_none_is_reported<A: Adapter>() {
     assert_eq!(seen.lock().unwrap().len(), reported);
 }
 
-on_every_adapter!(
+on_both_clients!(
     several_observers_each_get_their_own_data,
     calls_have_a_beginning_and_an_end,
     a_server_is_started_again,

@@ -13,7 +13,7 @@ use mcpwire_client::GracePeriods;
 use mcpwire_driver::protocol::ServerInfo;
 use mcpwire_driver::{ConnectOptions, Direction, Error, ErrorKind, McpClient, McpServerDef};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun, eventually};
-use mcpwire_tests::{WATCHDOG, on_every_async_adapter, server, watched};
+use mcpwire_tests::{WATCHDOG, on_every_async_adapter, on_one_runtime, server, watched};
 
 // `open` starts a server, opens the connection and lists the tools, with the options as methods. The same on all clients.
 
@@ -301,14 +301,17 @@ async fn dead_or_followed<H: Host>(client: &McpClient<H::Runtime>, pid: Option<u
 
 on_every_async_adapter!(
     one_call_opens_and_lists,
+    the_future_can_be_spawned,
+    tasks_may_open_it_at_once,
+    an_opening_can_be_taken_up_again_after_the_death_of_the_server,
+    nothing_is_started_once_more_after_a_shutdown,
+);
+
+on_one_runtime!(
     the_last_timeout_counts,
     a_server_that_does_not_answer_is_given_up_in_time,
-    the_future_can_be_spawned,
     all_who_open_it_are_told_the_same,
-    tasks_may_open_it_at_once,
     an_opening_that_was_given_up_can_be_taken_up_again,
-    an_opening_can_be_taken_up_again_after_the_death_of_the_server,
     whoever_watches_sees_both_processes,
     whoever_listens_goes_on_listening,
-    nothing_is_started_once_more_after_a_shutdown,
 );

@@ -8,64 +8,40 @@ use std::time::Duration;
 
 use mcpwire_blocking as blocking;
 use mcpwire_driver::protocol::{Progress, TaskStatus};
-use mcpwire_driver::{ConnectOptions, Error, ErrorKind, McpClient};
+use mcpwire_driver::{Error, ErrorKind};
 use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
 use mcpwire_tests::asynchronous::{Async, Host};
-use mcpwire_tests::{WATCHDOG, on_every_async_adapter, server, watched};
+use mcpwire_tests::{WATCHDOG, on_one_runtime, server, watched};
 use serde::{Serialize, Serializer, ser};
 use serde_json::json;
 
-fn a_call_can_be_spawned<H: Host>() {
-    let server = server!("well-behaved");
-    server.open::<Async<H>>().run(async |client| {
-        let mut calls: Vec<Pin<Box<dyn Future<Output = _> + Send + 'static>>> = Vec::new();
-        for n in 0..10 {
-            let arguments = json!({"message": n.to_string()});
-            calls.push(Box::pin(client.call_tool("echo", arguments).timeout(WATCHDOG).begin().unwrap()));
-        }
-        for (n, call) in calls.into_iter().enumerate() {
-            assert_eq!(call.await.expect("it answers").text().as_str(), n.to_string());
-        }
-        client.list_tools().await.expect("it has tools");
-        let error = client.call_tool("missing_tool", ()).begin().expect_err("the list does not have it");
-        assert_eq!(error.kind(), ErrorKind::ToolNotFound, "{error}");
-    });
-}
-
-fn a_call_with_options_and_callbacks_can_be_spawned<H: Host>() {
+/// Calls as an agent makes them: the names and arguments that a model has chosen are gone before the calls are sent.
+fn calls_can_be_spawned_and_outlive_their_names_and_arguments<H: Host>() {
     let server = server!("floods-notifications 5");
     server.open::<Async<H>>().run(async |client| {
         let reports = Arc::new(AtomicUsize::new(0));
         let mut calls: Vec<Pin<Box<dyn Future<Output = _> + Send + 'static>>> = Vec::new();
-        for n in 0..3 {
-            let reports = Arc::clone(&reports);
-            let call = client.call_tool("echo", json!({"message": n.to_string()}));
+        for n in 0..6 {
+            let (name, arguments, reports) =
+                (String::from("echo"), json!({"message": n.to_string()}), Arc::clone(&reports));
             let on_progress = move |_: &Progress| {
                 reports.fetch_add(1, Ordering::Relaxed);
             };
-            calls.push(Box::pin(call.timeout(WATCHDOG).on_progress(on_progress).send()));
+            let call = client.call_tool(&name, &arguments).timeout(WATCHDOG).on_progress(on_progress);
+            if n < 3 {
+                calls.push(Box::pin(call.send()));
+                assert_eq!(client.in_flight(), 0, "a call is sent when it is polled");
+            } else {
+                calls.push(Box::pin(call.begin().expect("it is sent")));
+            }
         }
         for (n, call) in calls.into_iter().enumerate() {
             assert_eq!(call.await.expect("it answers").text().as_str(), n.to_string());
         }
-        assert_eq!(reports.load(Ordering::Relaxed), 15);
-    });
-}
-
-/// Calls as an agent makes them: the names and arguments that a model has chosen are gone before the calls are sent.
-fn a_call_outlives_its_name_and_its_arguments<H: Host>() {
-    let server = server!("well-behaved");
-    server.open::<Async<H>>().run(async |client| {
-        let mut calls: Vec<Pin<Box<dyn Future<Output = _> + Send + 'static>>> = Vec::new();
-        for n in 0..10 {
-            let (name, arguments) = (String::from("echo"), json!({"message": n.to_string()}));
-            calls.push(Box::pin(client.call_tool(&name, &arguments).timeout(WATCHDOG).send()));
-        }
-        let sent = client.in_flight();
-        for (n, call) in calls.into_iter().enumerate() {
-            assert_eq!(call.await.expect("it answers").text().as_str(), n.to_string());
-        }
-        assert_eq!(sent, 0, "a call is sent when it is polled");
+        assert_eq!(reports.load(Ordering::Relaxed), 30);
+        client.list_tools().await.expect("it has tools");
+        let error = client.call_tool("missing_tool", ()).begin().expect_err("the list does not have it");
+        assert_eq!(error.kind(), ErrorKind::ToolNotFound, "{error}");
     });
 }
 
@@ -148,20 +124,6 @@ fn a_dropped_request_of_a_blocking_client_is_cancelled() {
     });
 }
 
-fn options_do_not_stand_in_the_way_of_opening_at_once<H: Host>() {
-    let server = server!("well-behaved");
-    H::start().block_on(async {
-        let options = ConnectOptions::default();
-        let client = McpClient::<H::Runtime>::connect_and_initialize_with(&server.def, options).await.unwrap();
-        assert!(client.has_tool("echo") && client.rejected_tools().is_empty());
-        let names: Vec<_> = client.tools().into_iter().map(|tool| tool.name).collect();
-        assert!(names.contains(&"echo".to_owned()));
-    });
-    let options = ConnectOptions::default();
-    let client = blocking::McpClient::connect_and_initialize_with(&server.def, options).expect("it answers");
-    assert!(client.has_tool("echo") && client.rejected_tools().is_empty());
-}
-
 fn the_handle_of_a_task_is_current<H: Host>() {
     let server = server!("tasks --modern");
     server.open::<Async<H>>().run(async |client| {
@@ -177,11 +139,8 @@ fn the_handle_of_a_task_is_current<H: Host>() {
     });
 }
 
-on_every_async_adapter!(
-    a_call_can_be_spawned,
-    a_call_with_options_and_callbacks_can_be_spawned,
-    a_call_outlives_its_name_and_its_arguments,
+on_one_runtime!(
+    calls_can_be_spawned_and_outlive_their_names_and_arguments,
     the_error_of_serializing_arguments_is_that_of_sending,
-    options_do_not_stand_in_the_way_of_opening_at_once,
     the_handle_of_a_task_is_current,
 );

@@ -320,9 +320,6 @@ fn begin<R>(client: &McpClient<R>, tool: &str) -> Pending<CallTool> {
 }
 
 on_every_async_adapter!(
-    whoever_asks_again_is_told_the_same,
-    clones_may_ask_at_once,
-    calls_that_are_under_way_end_at_once,
     a_handshake_that_is_under_way_ends_at_once,
     it_goes_on_when_nobody_waits_for_it,
     it_stays_polite_when_all_clients_have_gone,
@@ -334,4 +331,10 @@ on_every_async_adapter!(
     by_another_thread,
     not_before_the_last_answer,
     made_outside_of_the_runtime,
+);
+
+mcpwire_tests::on_one_runtime!(
+    whoever_asks_again_is_told_the_same,
+    clones_may_ask_at_once,
+    calls_that_are_under_way_end_at_once,
 );

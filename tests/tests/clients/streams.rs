@@ -1,6 +1,5 @@
 //! Connections over any pair of streams, and over `WebSockets`.
 
-use std::convert::Infallible;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -8,8 +7,6 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use futures_channel::mpsc::channel;
-use futures_util::{SinkExt, StreamExt};
 use mcpwire_blocking::{Error, McpClient};
 use mcpwire_driver::protocol::{CallTool, CallToolParams, Config, Era, RequestOptions};
 use mcpwire_driver::{ConnectOptions, ErrorKind};
@@ -174,29 +171,6 @@ fn socket_to(words: &str) -> (TcpStream, Child) {
         .spawn()
         .expect("it starts");
     (ours, server)
-}
-
-/// The rest of what whole messages do does not depend on the runtime: `adapters/driver/tests/virtual_time/whole_messages.rs`.
-fn many_calls_are_carried_by_whole_messages<H: Host>() {
-    H::start().block_on(async {
-        let (to_server, mut received) = channel::<String>(0);
-        let (mut answers, from_server) = channel::<Result<String, Infallible>>(0);
-        H::spawn(async move {
-            while let Some(message) = received.next().await {
-                let Some(answer) = answered(&message) else { continue };
-                answers.send(Ok(answer)).await.expect("the client receives");
-            }
-        });
-        let client =
-            mcpwire_driver::McpClient::<H::Runtime>::over_messages(from_server, to_server, ConnectOptions::default());
-        client.initialize().await.expect("it opens");
-        let calls = (0..50).map(|n| client.call_tool("echo", json!({"message": n.to_string()})).begin());
-        for (n, call) in calls.collect::<Vec<_>>().into_iter().enumerate() {
-            let result = call.expect("it is on its way").await.expect("it answers");
-            assert_eq!(result.text().as_str(), n.to_string());
-        }
-        client.shutdown().await.expect("it ends");
-    });
 }
 
 /// Answers a request; `None` for a notification.
@@ -366,5 +340,4 @@ on_every_async_adapter!(
     dropping_the_client_ends_the_stream,
     a_server_that_stops_reading_holds_nobody_up,
     the_end_of_the_stream_ends_the_calls,
-    many_calls_are_carried_by_whole_messages,
 );

@@ -10,7 +10,7 @@ use mcpwire_client::{ConnectOptions, ErrorKind};
 use mcpwire_driver::protocol::Config;
 use mcpwire_opentelemetry::OpenTelemetry;
 use mcpwire_tests::web::{Web, said};
-use mcpwire_tests::{Adapter, Call, on_every_adapter, server};
+use mcpwire_tests::{Adapter, Call, on_both_clients, server};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{SpanId, SpanKind, Status, TraceContextExt, Tracer, TracerProvider};
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
@@ -109,8 +109,7 @@ fn a_connection_and_its_process_are_events<A: Adapter>() {
     let capture = Capture::default();
     let server = server!("well-behaved --modern");
     capture.watch(|| {
-        let mut client = A::connect_with(&server.def, ConnectOptions::new(server.config.clone())).expect("it starts");
-        client.initialize().expect("it answers");
+        let client = A::open(&server.def, ConnectOptions::new(server.config.clone()));
         client.shutdown().expect("it ends");
     });
     assert_eq!(
@@ -130,8 +129,7 @@ fn a_call_is_a_span_within_the_current_span<A: Adapter>() {
     let capture = Capture::default();
     let server = server!("well-behaved --modern");
     capture.watch(|| {
-        let mut client = A::connect_with(&server.def, ConnectOptions::new(server.config.clone())).expect("it starts");
-        client.initialize().expect("it answers");
+        let mut client = A::open(&server.def, ConnectOptions::new(server.config.clone()));
         tracing::info_span!("work").in_scope(|| client.text("echo", json!({"message": "a-secret-argument"})));
         let late = Call::new("ponder").timeout(Duration::from_millis(50));
         client.call(late).expect_err("it is silent").assert(ErrorKind::Timeout, &[]);
@@ -176,8 +174,7 @@ fn a_session_that_is_opened_again_is_an_event<A: Adapter>() {
             head.header("X-Audit", "a-secret-header").expect("it is a header");
         });
         let def = web.def().header("X-Key", "a-secret-key");
-        let mut client = A::connect_with(&def, options).expect("it starts");
-        client.initialize().expect("it answers");
+        let mut client = A::open(&def, options);
         client.text("echo", json!({"message": "a-secret-argument"}));
     });
     let all = capture.lines().join("\n");
@@ -198,8 +195,7 @@ fn a_message_that_is_not_valid_is_a_warning_without_its_text<A: Adapter>() {
     capture.watch(|| {
         let options = ConnectOptions::new(server.config.clone())
             .on_invalid_message(move |excerpt| list.lock().unwrap().push(excerpt.to_owned()));
-        let mut client = A::connect_with(&server.def, options).expect("it starts");
-        client.initialize().expect("it answers");
+        let client = A::open(&server.def, options);
         client.shutdown().expect("it ends");
     });
     let excerpts = excerpts.lock().unwrap();
@@ -267,8 +263,7 @@ const STDIO: [(&str, &str); 2] = [("mcp.protocol.version", "2026-07-28"), ("netw
 fn a_call_is_a_span_and_the_parent_of_the_servers_spans<A: Adapter>() {
     let providers = Providers::new();
     let server = server!("well-behaved --modern");
-    let mut client = A::connect_with(&server.def, providers.options(server.config.clone())).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&server.def, providers.options(server.config.clone()));
     let tracer = providers.tracers.tracer("program");
     let work = opentelemetry::Context::new().with_span(tracer.start("work"));
     let carried = {
@@ -304,8 +299,7 @@ fn a_call_is_a_span_and_the_parent_of_the_servers_spans<A: Adapter>() {
 fn failed_requests_have_an_error_type_and_a_status<A: Adapter>() {
     let providers = Providers::new();
     let server = server!("well-behaved --modern");
-    let mut client = A::connect_with(&server.def, providers.options(server.config.clone())).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&server.def, providers.options(server.config.clone()));
     assert!(client.call(Call::new("fail")).expect("it answers").is_error);
     client.call(Call::new("ponder").timeout(Duration::from_millis(50))).expect_err("it is silent");
     client.request_raw("vendor/none", None).expect_err("there is no such method");
@@ -337,8 +331,7 @@ fn a_session_that_is_opened_again_ends_the_old_session<A: Adapter>() {
         }
     });
     let providers = Providers::new();
-    let mut client = A::connect_with(&web.def(), providers.options(Config::default())).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&web.def(), providers.options(Config::default()));
     client.text("echo", json!({}));
     client.shutdown().expect("it ends");
     let span = providers.span("tools/call echo");
@@ -354,8 +347,7 @@ fn a_session_that_is_opened_again_ends_the_old_session<A: Adapter>() {
 fn a_call_that_is_not_sent_ends_its_span<A: Adapter>() {
     let providers = Providers::new();
     let server = server!("well-behaved --modern");
-    let mut client = A::connect_with(&server.def, providers.options(server.config.clone())).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&server.def, providers.options(server.config.clone()));
     client.call(Call::new("echo").with(json!([1]))).expect_err("arguments are an object");
     drop(client);
     let span = providers.span("tools/call echo");
@@ -363,7 +355,7 @@ fn a_call_that_is_not_sent_ends_its_span<A: Adapter>() {
     assert_eq!(span.status, Status::error("the client did not send the call"));
 }
 
-on_every_adapter!(
+on_both_clients!(
     a_connection_and_its_process_are_events,
     a_call_is_a_span_within_the_current_span,
     a_session_that_is_opened_again_is_an_event,

@@ -14,7 +14,7 @@ use mcpwire_testkit::{HttpAnswer, ScriptedServer};
 use mcpwire_tests::asynchronous::{Async, TokioMulti};
 use mcpwire_tests::authorization::AgreeingUser;
 use mcpwire_tests::web::{Web, said};
-use mcpwire_tests::{Adapter, Allocated, Call, OverHttp, allocated, on_every_adapter};
+use mcpwire_tests::{Adapter, Allocated, Call, OverHttp, allocated, on_both_clients};
 use serde_json::json;
 
 // Servers that want a login, over real HTTP, on every adapter.
@@ -27,40 +27,90 @@ struct Servers {
     _serving: (Serving, Serving),
 }
 
+const TOOLS: [&str; 4] = ["first", "second", "third", "fourth"];
+
 impl Servers {
     fn start() -> Self {
         let authorization = AuthorizationServer::new();
-        let server = authorization.protect(ScriptedServer::new().tool("echo", |_| "hi"));
+        let server = authorization.protect(ScriptedServer::new().tool("echo", |_| "hi").tool("extra", |_| "more"));
         let serving = (authorization.serve(0).expect("a port"), server.serve(0).expect("a port"));
         Servers { authorization, server, store: MemoryStore::new(), _serving: serving }
     }
 
-    fn connect<A: Adapter>(&self, has_user: bool) -> A {
-        let def = McpServerDef::http(self.server.url());
+    /// A server whose lists are valid for an hour. Each access token sees another tool beside `echo` and `extra`: `first` for the
+    /// first token, and so on.
+    fn start_with_lists(scope: &'static str) -> Self {
+        let servers = Servers::start();
+        let mut tokens: Vec<String> = Vec::new();
+        servers.server.over_http(|http| {
+            http.on_request(move |request| {
+                if request.method() != "tools/list" {
+                    return None;
+                }
+                let token = request.header("Authorization")?.to_owned();
+                let known = tokens.iter().position(|other| *other == token).unwrap_or_else(|| {
+                    tokens.push(token);
+                    tokens.len() - 1
+                });
+                let tools = ["echo", TOOLS[known]].map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
+                let result = json!({"resultType": "complete", "tools": tools, "ttlMs": 3_600_000, "cacheScope": scope});
+                let id = request.message.member::<u64>("id");
+                Some(HttpAnswer::json(200, json!({"jsonrpc": "2.0", "id": id, "result": result})))
+            })
+        });
+        servers
+    }
+
+    fn def(&self) -> McpServerDef {
+        McpServerDef::http(self.server.url())
+    }
+
+    /// Creates a client, perhaps with a user who logs in at once, and its authorizer.
+    fn connect<A: Adapter>(&self, has_user: bool) -> (A, OAuth) {
+        let (def, mut authorizer) = (self.def(), None);
         let connected = A::connect_authorized(&def, |runtime| {
             let mut builder = OAuth::for_server(&def, "test").store(self.store.clone());
             if has_user {
                 builder = builder.prompt(AgreeingUser::new(runtime.http_client(&def).expect("a client")));
             }
-            builder.build_on(runtime).expect("a client")
+            authorizer.insert(builder.build_on(runtime).expect("a client")).clone()
         });
-        connected.expect("the options are right")
+        (connected.expect("the options are right"), authorizer.expect("it was built"))
+    }
+
+    /// Opens a connection with such a user, or with the login of the store.
+    fn open<A: Adapter>(&self, has_user: bool) -> (A, OAuth) {
+        let (mut client, authorizer) = self.connect::<A>(has_user);
+        client.initialize().expect("there is a login");
+        (client, authorizer)
+    }
+
+    /// Logs in as another process with the same store does.
+    fn log_in_elsewhere(&self) -> OAuth {
+        let (def, runtime) = (self.def(), mcpwire_blocking::http::runtime());
+        let user = AgreeingUser::new(runtime.http_client(&def).expect("a client"));
+        let oauth = OAuth::for_server(&def, "test").store(self.store.clone()).build_on(runtime).expect("a client");
+        block_on(oauth.login_with(&user, LoginRequest::default())).expect("the user logs in");
+        oauth
     }
 
     fn token_requests(&self) -> usize {
         self.authorization.requests_to(Endpoint::Token).len()
     }
+
+    /// Returns how many lists were requested.
+    fn lists(&self) -> usize {
+        self.server.requests().iter().filter(|request| request.method() == "tools/list").count()
+    }
 }
 
 fn a_call_logs_the_user_in_once<A: Adapter>() {
     let servers = Servers::start();
-    let mut client: A = servers.connect(true);
-    client.initialize().unwrap();
+    let (mut client, _) = servers.open::<A>(true);
     assert_eq!(client.text("echo", json!({})), "hi");
     assert_eq!(servers.token_requests(), 1);
     // Another client of the same store needs no login.
-    let mut other: A = servers.connect(false);
-    other.initialize().unwrap();
+    let (mut other, _) = servers.open::<A>(false);
     assert_eq!(other.text("echo", json!({})), "hi");
     assert_eq!(servers.token_requests(), 1);
     for client in [client, other] {
@@ -70,7 +120,7 @@ fn a_call_logs_the_user_in_once<A: Adapter>() {
 
 fn o15_without_a_user_a_login_is_required<A: Adapter>() {
     let servers = Servers::start();
-    let mut client: A = servers.connect(false);
+    let (mut client, _) = servers.connect::<A>(false);
     let failure = client.initialize().unwrap_err();
     failure.assert(ErrorKind::LoginRequired, &["log in first", &servers.server.url()]);
     assert_eq!(servers.authorization.requests().len(), 0);
@@ -78,8 +128,7 @@ fn o15_without_a_user_a_login_is_required<A: Adapter>() {
 
 fn o1_calls_at_once_share_one_refresh<A: Adapter>() {
     let servers = Servers::start();
-    let mut client: A = servers.connect(true);
-    client.initialize().unwrap();
+    let (mut client, _) = servers.open::<A>(true);
     for round in 1..=2 {
         servers.authorization.revoke_access_tokens();
         let results = client.call_together((0..20).map(|_| Call::new("echo")).collect());
@@ -91,34 +140,21 @@ fn o1_calls_at_once_share_one_refresh<A: Adapter>() {
 
 fn o2_a_refresh_outlives_the_call_that_needed_it<A: Adapter>() {
     let servers = Servers::start();
-    let mut client: A = servers.connect(true);
-    client.initialize().unwrap();
+    let (mut client, _) = servers.open::<A>(true);
     servers.authorization.revoke_access_tokens();
-    let call = |timeout| client_call(timeout);
     // Given up at once, perhaps in the middle of the refresh.
-    let _ = client.call(call(Duration::from_millis(1)));
-    client.call(call(Duration::from_secs(60))).unwrap();
+    let _ = client.call(Call::new("echo").total_timeout(Duration::from_millis(1)));
+    client.call(Call::new("echo").total_timeout(Duration::from_secs(60))).unwrap();
     assert_eq!(servers.token_requests(), 2, "the new refresh token was not lost");
     assert_eq!(servers.authorization.reused_refresh_tokens(), 0);
-}
-
-fn client_call(timeout: Duration) -> Call {
-    let mut call = Call::new("echo");
-    call.total_timeout = Some(timeout);
-    call
 }
 
 #[test]
 fn a_blocking_program_logs_in_before_its_first_call() {
     mcpwire_tests::watched(|| {
         let servers = Servers::start();
-        let def = McpServerDef::http(servers.server.url());
-        let runtime = mcpwire_blocking::http::runtime();
-        let user = AgreeingUser::new(runtime.http_client(&def).unwrap());
-        let oauth = OAuth::for_server(&def, "test").store(servers.store.clone()).build_on(runtime).unwrap();
-        block_on(oauth.login_with(&user, LoginRequest::default())).unwrap();
-        let mut client: mcpwire_tests::Blocking = servers.connect(false);
-        client.initialize().unwrap();
+        let oauth = servers.log_in_elsewhere();
+        servers.open::<mcpwire_tests::Blocking>(false);
         assert!(block_on(oauth.logout(true)).unwrap().had_token);
         assert_eq!(servers.authorization.requests_to(Endpoint::Revocation).len(), 2, "both tokens");
     });
@@ -178,76 +214,6 @@ fn a_request_with_a_valid_token_costs_little_more_than_its_header() {
 // Lists that a server keeps private for a time belong to the login that requested them, on every adapter.
 // (2026-07-28, server/utilities/caching, "Cache Scope Field")
 
-/// A server whose lists are valid for an hour. Each access token sees another tool beside `echo` and `extra`: `first` for the first
-/// token, and so on.
-struct PrivateServers {
-    authorization: AuthorizationServer,
-    server: ProtectedServer,
-    store: MemoryStore,
-    _serving: (Serving, Serving),
-}
-
-const TOOLS: [&str; 4] = ["first", "second", "third", "fourth"];
-
-impl PrivateServers {
-    fn start(scope: &'static str) -> Self {
-        let authorization = AuthorizationServer::new();
-        let scripted = ScriptedServer::new().tool("echo", |_| "hi").tool("extra", |_| "more");
-        let server = authorization.protect(scripted);
-        let mut tokens: Vec<String> = Vec::new();
-        server.over_http(|http| {
-            http.on_request(move |request| {
-                if request.method() != "tools/list" {
-                    return None;
-                }
-                let token = request.header("Authorization")?.to_owned();
-                let known = tokens.iter().position(|other| *other == token).unwrap_or_else(|| {
-                    tokens.push(token);
-                    tokens.len() - 1
-                });
-                let tools = ["echo", TOOLS[known]].map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
-                let result = json!({"resultType": "complete", "tools": tools, "ttlMs": 3_600_000, "cacheScope": scope});
-                let id = request.message.member::<u64>("id");
-                Some(HttpAnswer::json(200, json!({"jsonrpc": "2.0", "id": id, "result": result})))
-            })
-        });
-        let serving = (authorization.serve(0).expect("a port"), server.serve(0).expect("a port"));
-        PrivateServers { authorization, server, store: MemoryStore::new(), _serving: serving }
-    }
-
-    fn def(&self) -> McpServerDef {
-        McpServerDef::http(self.server.url())
-    }
-
-    /// Opens a connection with a user who logs in at once. Returns its authorizer, too.
-    fn open<A: Adapter>(&self) -> (A, OAuth) {
-        let (def, mut authorizer) = (self.def(), None);
-        let connected = A::connect_authorized(&def, |runtime| {
-            let user = AgreeingUser::new(runtime.http_client(&def).expect("a client"));
-            let oauth = OAuth::for_server(&def, "test").store(self.store.clone()).prompt(user);
-            let oauth = oauth.build_on(runtime).expect("a client");
-            authorizer = Some(oauth.clone());
-            oauth
-        });
-        let mut client = connected.expect("the options are right");
-        client.initialize().expect("the user logs in");
-        (client, authorizer.expect("it was built"))
-    }
-
-    /// Logs in as another process with the same store does.
-    fn log_in_elsewhere(&self) {
-        let (def, runtime) = (self.def(), mcpwire_blocking::http::runtime());
-        let user = AgreeingUser::new(runtime.http_client(&def).expect("a client"));
-        let oauth = OAuth::for_server(&def, "test").store(self.store.clone()).build_on(runtime).expect("a client");
-        block_on(oauth.login_with(&user, LoginRequest::default())).expect("the user logs in");
-    }
-
-    /// Returns how many lists were requested.
-    fn lists(&self) -> usize {
-        self.server.requests().iter().filter(|request| request.method() == "tools/list").count()
-    }
-}
-
 /// Returns the tool of the list that tells the token apart.
 fn listed<A: Adapter>(client: &mut A) -> String {
     let tools = client.list_tools().expect("it lists its tools");
@@ -256,8 +222,8 @@ fn listed<A: Adapter>(client: &mut A) -> String {
 }
 
 fn after_a_logout_a_list_is_requested_with_the_new_login<A: Adapter>() {
-    let servers = PrivateServers::start("private");
-    let (mut client, oauth) = servers.open::<A>();
+    let servers = Servers::start_with_lists("private");
+    let (mut client, oauth) = servers.open::<A>(true);
     assert_eq!([listed(&mut client), listed(&mut client)], ["first", "first"]);
     assert_eq!(servers.lists(), 1, "the second time, the cache answers");
     block_on(oauth.logout(false)).expect("the token is deleted");
@@ -266,27 +232,20 @@ fn after_a_logout_a_list_is_requested_with_the_new_login<A: Adapter>() {
 }
 
 fn after_a_logout_nobody_gets_the_old_list<A: Adapter>() {
-    let servers = PrivateServers::start("private");
+    let servers = Servers::start_with_lists("private");
     servers.log_in_elsewhere();
-    let (def, mut authorizer) = (servers.def(), None);
-    let connected = A::connect_authorized(&def, |runtime| {
-        let oauth = OAuth::for_server(&def, "test").store(servers.store.clone()).build_on(runtime).expect("a client");
-        authorizer = Some(oauth.clone());
-        oauth
-    });
-    let mut client = connected.expect("the options are right");
-    client.initialize().expect("there is a login");
+    let (mut client, authorizer) = servers.open::<A>(false);
     assert_eq!([listed(&mut client), listed(&mut client)], ["first", "first"]);
-    block_on(authorizer.expect("it was built").logout(false)).expect("the token is deleted");
+    block_on(authorizer.logout(false)).expect("the token is deleted");
     let failure = client.list_tools().expect_err("nobody is logged in");
     failure.assert(ErrorKind::LoginRequired, &["log in first"]);
     client.shutdown().expect("it ends");
 }
 
 fn after_a_login_for_more_scopes_the_list_is_requested_again<A: Adapter>() {
-    let servers = PrivateServers::start("private");
+    let servers = Servers::start_with_lists("private");
     servers.server.require("tools/call extra", "extra:run");
-    let (mut client, _) = servers.open::<A>();
+    let (mut client, _) = servers.open::<A>(true);
     assert_eq!([listed(&mut client), listed(&mut client)], ["first", "first"]);
     assert_eq!(client.failure("extra").kind, ErrorKind::ToolNotFound, "the list does not contain it");
     // The login for another tool changes the scopes, too.
@@ -298,8 +257,8 @@ fn after_a_login_for_more_scopes_the_list_is_requested_again<A: Adapter>() {
 }
 
 fn a_refresh_keeps_the_list<A: Adapter>() {
-    let servers = PrivateServers::start("private");
-    let (mut client, _) = servers.open::<A>();
+    let servers = Servers::start_with_lists("private");
+    let (mut client, _) = servers.open::<A>(true);
     assert_eq!(listed(&mut client), "first");
     servers.authorization.revoke_access_tokens();
     assert_eq!(client.text("echo", json!({})), "hi");
@@ -309,8 +268,8 @@ fn a_refresh_keeps_the_list<A: Adapter>() {
 }
 
 fn the_login_of_another_process_gets_a_list_of_its_own<A: Adapter>() {
-    let servers = PrivateServers::start("private");
-    let (mut client, _) = servers.open::<A>();
+    let servers = Servers::start_with_lists("private");
+    let (mut client, _) = servers.open::<A>(true);
     assert_eq!(listed(&mut client), "first");
     servers.authorization.revoke_access_tokens();
     servers.log_in_elsewhere();
@@ -320,8 +279,8 @@ fn the_login_of_another_process_gets_a_list_of_its_own<A: Adapter>() {
 }
 
 fn a_public_list_is_for_all_logins<A: Adapter>() {
-    let servers = PrivateServers::start("public");
-    let (mut client, oauth) = servers.open::<A>();
+    let servers = Servers::start_with_lists("public");
+    let (mut client, oauth) = servers.open::<A>(true);
     assert_eq!(listed(&mut client), "first");
     block_on(oauth.logout(false)).expect("the token is deleted");
     assert_eq!(client.text("echo", json!({})), "hi");
@@ -354,8 +313,7 @@ fn another_token_of_the_program_gets_a_list_of_its_own<A: Adapter>() {
         let token = current.lock().unwrap().clone();
         async { Ok::<_, std::io::Error>(token) }
     });
-    let mut client = A::over_http(&web.def(), OverHttp { http, ..OverHttp::default() }).expect("it is made");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&web.def(), OverHttp { http, ..OverHttp::default() }.into());
     assert_eq!([listed(&mut client), listed(&mut client)], ["first", "first"]);
     for other in [Some("second"), None, Some("first")] {
         *token.lock().unwrap() = other.map(str::to_owned);
@@ -372,8 +330,7 @@ fn another_header_of_the_program_gets_a_list_of_its_own<A: Adapter>() {
     let options = ConnectOptions::default().on_request(move |_, head| {
         head.header("Authorization", format!("Bearer {}", current.lock().unwrap())).expect("it is a header");
     });
-    let mut client = A::connect_with(&web.def(), options).expect("it is made");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&web.def(), options);
     assert_eq!([listed(&mut client), listed(&mut client)], ["first", "first"]);
     *user.lock().unwrap() = "second";
     client.text("echo", json!({}));
@@ -384,7 +341,7 @@ fn another_header_of_the_program_gets_a_list_of_its_own<A: Adapter>() {
 #[test]
 fn the_http_client_of_reqwest_is_no_exception() {
     mcpwire_tests::watched(|| {
-        let servers = PrivateServers::start("private");
+        let servers = Servers::start_with_lists("private");
         let (def, runtime) = (servers.def(), mcpwire_blocking::http::runtime());
         let user = AgreeingUser::new(runtime.http_client(&def).expect("a client"));
         let oauth = OAuth::for_server(&def, "test").prompt(user).build_on(runtime).expect("a client");
@@ -400,7 +357,7 @@ fn the_http_client_of_reqwest_is_no_exception() {
     });
 }
 
-on_every_adapter!(
+on_both_clients!(
     a_call_logs_the_user_in_once,
     o15_without_a_user_a_login_is_required,
     o1_calls_at_once_share_one_refresh,

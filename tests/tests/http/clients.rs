@@ -9,10 +9,10 @@ use mcpwire_driver::protocol::SendError;
 use mcpwire_driver::{ConnectOptions, McpClient, McpServerDef};
 use mcpwire_http::{Client, ClientOptions};
 use mcpwire_reqwest::ReqwestClient;
-use mcpwire_tests::asynchronous::{Async, Host, Lines, Smol, Threads, TokioMulti, begun, eventually};
+use mcpwire_tests::asynchronous::{Async, Host, Smol, Threads, TokioMulti, begun, eventually};
 use mcpwire_tests::web::{Request, Web, said};
-use mcpwire_tests::{Adapter, Call, Failure, OverHttp, on_every_async_adapter, watched};
-use serde_json::{Value, json};
+use mcpwire_tests::{Adapter, Call, Failure, Lines, OverHttp, on_every_async_adapter, on_one_runtime, watched};
+use serde_json::Value;
 
 // What async clients have beside that which all have in common, over HTTP: clones of a client, and calls that are dropped.
 
@@ -146,18 +146,8 @@ fn clients_leave_no_threads_behind() {
     });
 }
 
-#[test]
-fn who_cannot_be_reached_is_told_at_once() {
-    watched(|| {
-        let gone = Web::start(|_, _| {}).url();
-        let error =
-            mcpwire_blocking::McpClient::connect_and_initialize(&McpServerDef::http(gone)).unwrap_err().to_string();
-        assert!(error.contains("cannot be reached"), "{error}");
-    });
-}
-
-// The HTTP client of reqwest: progress and answers by one stream, redirects, and runtimes other than tokio. What it has in common
-// with the HTTP clients of the runtimes is in `sockets.rs`.
+// The HTTP client of reqwest: redirects, and runtimes other than tokio. What it has in common with the HTTP clients of the runtimes is
+// in `sockets.rs`.
 
 fn open_with_reqwest<A: Adapter>(web: &Web, client: ReqwestClient) -> Result<A, Failure> {
     let http = HttpOptions::default().client(client);
@@ -172,29 +162,6 @@ fn from_builder() -> ReqwestClient {
 
 fn echo(request: &Request) -> Value {
     request.answer(said(request.body["params"]["arguments"]["message"].as_str().unwrap_or("nothing")))
-}
-
-#[test]
-fn a_tool_is_called_and_reports_progress() {
-    let web = Web::modern(|request, reply| {
-        reply.stream();
-        let token = &request.body["params"]["_meta"]["progressToken"];
-        let params = json!({"progressToken": token, "progress": 1});
-        let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
-        for byte in format!(": hi\r\n\r\ndata: {progress}\n\ndata: {}\n\n", echo(request)).bytes() {
-            reply.chunk([byte]);
-        }
-        reply.end();
-    });
-    let mut client = open_with_reqwest::<Async<TokioMulti>>(&web, from_builder()).expect("it opens");
-    for n in 0..20 {
-        let reports = Arc::default();
-        let call = Call::new("echo").with(json!({"message": n.to_string()})).progress(&reports);
-        assert_eq!(client.call(call).unwrap().text().into_string(), n.to_string());
-        assert_eq!(reports.lock().unwrap().len(), 1);
-    }
-    assert_eq!(web.requests().last().unwrap().header("mcp-name"), Some("echo"));
-    client.shutdown().expect("it ends");
 }
 
 #[test]
@@ -220,17 +187,6 @@ fn the_user_agent_of_the_program_is_sent() {
 }
 
 #[test]
-fn a_redirect_to_another_origin_sends_nothing_there() {
-    let other = Web::modern(|request, reply| reply.json(200, &echo(request)));
-    let location = format!("Location: {}\r\n", other.url());
-    let web = Web::modern(move |_, reply| reply.full(307, &location, ""));
-    let mut client = open_with_reqwest::<Async<TokioMulti>>(&web, from_builder()).expect("it opens");
-    let error = client.call(Call::new("echo")).expect_err("it is refused").to_string();
-    assert!(error.contains("another origin"), "{error}");
-    assert!(other.requests().is_empty());
-}
-
-#[test]
 fn a_client_that_follows_redirects_by_itself_fails_the_request() {
     let web = Web::start(|request, reply| match request.path.as_str() {
         "/mcp" => reply.full(307, "Location: /real\r\n", ""),
@@ -249,4 +205,6 @@ fn other_runtimes_are_told_that_tokio_is_missing() {
     assert!(web.requests().is_empty());
 }
 
-on_every_async_adapter!(who_drops_a_call_closes_its_stream, nothing_is_sent_after_the_end,);
+on_every_async_adapter!(who_drops_a_call_closes_its_stream,);
+
+on_one_runtime!(nothing_is_sent_after_the_end,);

@@ -18,7 +18,9 @@ use mcpwire_http::{Client, ClientOptions};
 use mcpwire_smol::Smol;
 use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::web::{Web, said};
-use mcpwire_tests::{Adapter, Blocking, Call, Failure, OnDrop, OverHttp, on_every_async_adapter, watched};
+use mcpwire_tests::{
+    Adapter, Blocking, Call, Failure, OnDrop, OverHttp, on_every_async_adapter, on_one_runtime, watched,
+};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -199,33 +201,15 @@ fn all_addresses_of_a_proxy_are_tried<C: Caller>() {
     assert!(web.requests().iter().all(|request| request.path == "http://localhost/mcp"));
 }
 
-on_every_async_adapter!(
-    a_dead_address_is_left_for_a_live_one,
+on_every_async_adapter!(a_dead_address_is_left_for_a_live_one);
+
+on_one_runtime!(
     a_refusal_leads_to_the_next_address_without_a_wait,
     addresses_that_fail_are_all_named,
     all_addresses_of_a_proxy_are_tried,
 );
 
-mod blocking {
-    use super::{OnThisThread, watched};
-
-    #[test]
-    fn a_dead_address_is_left_for_a_live_one() {
-        watched(super::a_dead_address_is_left_for_a_live_one::<OnThisThread>);
-    }
-
-    #[test]
-    fn a_refusal_leads_to_the_next_address_without_a_wait() {
-        watched(super::a_refusal_leads_to_the_next_address_without_a_wait::<OnThisThread>);
-    }
-
-    #[test]
-    fn addresses_that_fail_are_all_named() {
-        watched(super::addresses_that_fail_are_all_named::<OnThisThread>);
-    }
-
-    #[test]
-    fn all_addresses_of_a_proxy_are_tried() {
-        watched(super::all_addresses_of_a_proxy_are_tried::<OnThisThread>);
-    }
+#[test]
+fn a_blocking_client_leaves_a_dead_address_for_a_live_one() {
+    watched(a_dead_address_is_left_for_a_live_one::<OnThisThread>);
 }

@@ -9,9 +9,9 @@ use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::protocol::{Config, Negotiate, SubscriptionEvent, SubscriptionFilter, Timestamp};
 use mcpwire_driver::{Clock, ConnectOptions, CurrentRuntime, McpClient, Runtime, Streams, TaskFuture, Timer};
 use mcpwire_http::{Client, ClientOptions};
-use mcpwire_tests::asynchronous::{Host, Lines};
-use mcpwire_tests::on_every_async_adapter;
+use mcpwire_tests::asynchronous::Host;
 use mcpwire_tests::web::{Request, Web};
+use mcpwire_tests::{Lines, on_one_runtime};
 use serde_json::json;
 
 /// How much faster the time of [`Fast`] passes.
@@ -132,4 +132,4 @@ fn a_subscription_outlives_a_restart_whose_first_renewal_fails<H: Host>() {
     assert_eq!((web.count("initialize"), sessions), (3, vec![Some("s0"), Some("s2")]));
 }
 
-on_every_async_adapter!(a_subscription_outlives_a_restart_whose_first_renewal_fails);
+on_one_runtime!(a_subscription_outlives_a_restart_whose_first_renewal_fails,);

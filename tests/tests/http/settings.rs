@@ -17,7 +17,7 @@ use mcpwire_http::{Client, ClientOptions};
 use mcpwire_reqwest::ReqwestClient;
 use mcpwire_smol::Smol;
 use mcpwire_tests::web::{Web, said};
-use mcpwire_tests::{Adapter, Call, OverHttp, on_every_adapter};
+use mcpwire_tests::{Adapter, Call, OverHttp, on_both_clients, on_every_adapter};
 use serde_json::json;
 
 // Settings of a definition that the HTTP client must apply: an HTTP client of the program that does not is refused before it sends
@@ -155,8 +155,7 @@ fn a_tool_is_called_through_a_socket<A: Adapter>() {
     let def = McpServerDef::http_unix(&socket.0, "http://server.test/mcp");
     let of_program = Client::new(Arc::new(Smol), ClientOptions::of(&def)).expect("it is built");
     for http in [HttpOptions::default(), HttpOptions::default().client(of_program)] {
-        let mut client = A::over_http(&def, OverHttp { http, ..OverHttp::default() }).expect("it can be asked");
-        client.initialize().expect("it answers");
+        let mut client = A::open(&def, OverHttp { http, ..OverHttp::default() }.into());
         for _ in 0..3 {
             assert_eq!(client.call(Call::new("echo").with(json!({}))).unwrap().text().into_string(), "through");
         }
@@ -176,12 +175,6 @@ fn a_socket_that_nobody_listens_on_is_named<A: Adapter>() {
 }
 
 // The program's callback adds headers to single HTTP requests, on every adapter.
-
-fn open_with<A: Adapter>(web: &Web, options: ConnectOptions) -> A {
-    let mut client = A::connect_with(&web.def(), options).expect("it is made");
-    client.initialize().expect("it answers");
-    client
-}
 
 /// The values of the header `x-call` in the requests, with their methods.
 fn headers(web: &Web) -> Vec<(String, Option<String>)> {
@@ -205,7 +198,7 @@ fn only_the_call_of_one_tool_has_the_header<A: Adapter>() {
         let refused = head.header("X-Call", "a\r\nb");
         assert!(matches!(refused, Err(SettingsError::HeaderValue { .. })), "{refused:?}");
     });
-    let mut client = open_with::<A>(&web, options);
+    let mut client = A::open(&web.def(), options);
     client.list_tools().expect("it has tools");
     client.text("echo", json!({}));
     client.request_raw("vendor/other", None).expect("it answers");
@@ -228,7 +221,7 @@ fn a_request_that_is_sent_again_is_another_attempt<A: Adapter>() {
             head.header("X-Call", format!("{tool}, attempt {}", call.attempt)).expect("it is a header");
         }
     });
-    let mut client = open_with::<A>(&web, options);
+    let mut client = A::open(&web.def(), options);
     client.text("echo", json!({}));
     let calls: Vec<_> = headers(&web).into_iter().filter_map(|(_, value)| value).collect();
     assert_eq!(calls, ["echo, attempt 1", "echo, attempt 2"]);
@@ -242,7 +235,7 @@ fn a_request_whose_callback_panics_is_not_sent<A: Adapter>() {
     let options = ConnectOptions::default().on_request(move |call, _| {
         assert!(call.tool().is_none() || !broken.load(Ordering::SeqCst), "no tenant");
     });
-    let mut client = open_with::<A>(&web, options);
+    let mut client = A::open(&web.def(), options);
     let failure = client.call(Call::new("echo")).expect_err("it is not sent");
     failure.assert_says(&["the callback `on_request` panicked: no tenant"]);
     assert_eq!(web.count("tools/call"), 0);
@@ -250,10 +243,11 @@ fn a_request_whose_callback_panics_is_not_sent<A: Adapter>() {
     assert_eq!(client.text("echo", json!({})), "hi");
 }
 
-on_every_adapter!(
+on_every_adapter!(a_tool_is_called_through_a_socket,);
+
+on_both_clients!(
     a_client_that_does_not_apply_a_setting_is_refused,
     a_client_made_for_the_definition_is_accepted,
-    a_tool_is_called_through_a_socket,
     a_socket_that_nobody_listens_on_is_named,
     only_the_call_of_one_tool_has_the_header,
     a_request_that_is_sent_again_is_another_attempt,

@@ -1,13 +1,14 @@
-//! What the testkit's server does about what it is sent, and what it remembers of it.
+//! What the testkit's server does about what it is sent, what it asks for in the middle of a call, and what it remembers.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_driver::protocol::{
     CallError, CallTool, CallToolParams, Config, ConnectError, Era, Json, Negotiate, Notification, ProtocolVersion,
     RequestOptions, RpcError, ServerRequest,
 };
-use mcpwire_driver::{ConnectOptions, ErrorKind};
-use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit};
+use mcpwire_driver::{ConnectOptions, Error, ErrorKind, HandlerContext, RequestHandler};
+use mcpwire_testkit::{ScriptedResponse, ScriptedServer, Testkit, VirtualTime};
 use mcpwire_tests::{done_of_total, watched};
 use serde_json::{Value, json};
 
@@ -81,8 +82,8 @@ fn a_handshake_can_be_scripted() {
 #[test]
 fn input_can_be_wanted_first() {
     struct Roots;
-    impl mcpwire_driver::RequestHandler for Roots {
-        async fn handle(&self, _: ServerRequest, _: mcpwire_driver::HandlerContext) -> Result<Json, RpcError> {
+    impl RequestHandler for Roots {
+        async fn handle(&self, _: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
             Ok(Json::parse(r#"{"roots":[]}"#).expect("it is JSON"))
         }
     }
@@ -366,5 +367,125 @@ fn a_server_that_says_it_has_no_tools_is_not_asked_for_them() {
         let capabilities = kit.run(async |client| client.capabilities().cloned()).expect("it has some");
         assert!(capabilities.tools.is_none() && capabilities.logging.is_some());
         assert_eq!(kit.server().requests().len(), 1);
+    });
+}
+
+// A legacy server that asks in the middle of a call, over streams and over HTTP.
+
+/// Answers each method with a value, after some time.
+struct User(VirtualTime, Duration, Value);
+
+impl RequestHandler for User {
+    async fn handle(&self, _: ServerRequest, _: HandlerContext) -> Result<Json, RpcError> {
+        self.0.sleep(self.1).await;
+        Ok(Json::from_value(&self.2).expect("it is JSON"))
+    }
+}
+
+/// Runs the same test over streams and over HTTP.
+fn over_both(server: impl Fn() -> ScriptedServer, test: impl Fn(&Testkit)) {
+    test(&Testkit::new(server()));
+    test(&Testkit::new(server()).over_http(|http| http));
+}
+
+fn text_of(kit: &Testkit, options: ConnectOptions, tool: &str) -> Result<String, Error> {
+    let client = kit.connect_with(options);
+    kit.time().run(async {
+        client.initialize().await?;
+        client.call_tool(tool, json!({})).await.map(|result| result.text().to_string())
+    })
+}
+
+fn options(kit: &Testkit, takes: Duration, answer: Value) -> ConnectOptions {
+    let mut config = Config::new("tester", "1");
+    config.answer_elicitation(true, false);
+    config.capabilities = std::mem::take(&mut config.capabilities).with_sampling(true, false);
+    config.answer_sampling();
+    config.answer_roots();
+    let methods = ["elicitation/create", "sampling/createMessage", "roots/list"];
+    ConnectOptions::new(config).answer(methods, User(kit.time().clone(), takes, answer))
+}
+
+#[test]
+fn the_call_goes_on_with_the_clients_answer() {
+    watched(|| {
+        let form = json!({
+            "message": "Who?",
+            "requestedSchema": { "type": "object", "properties": { "name": { "type": "string" } } },
+        });
+        let sample =
+            json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": "?" } }], "maxTokens": 5 });
+        let elicited = json!({ "action": "accept", "content": { "name": "Ada" } });
+        let sampled = json!({ "role": "assistant", "content": { "type": "text", "text": "!" }, "model": "m" });
+        for (method, params, answer) in [
+            ("elicitation/create", form, elicited),
+            ("sampling/createMessage", sample, sampled),
+            ("roots/list", Value::Null, json!({ "roots": [{ "uri": "file:///here" }] })),
+        ] {
+            let server = || {
+                let params = params.clone();
+                ScriptedServer::new().era(Era::Legacy).tool("ask", move |_| {
+                    ScriptedResponse::new().wait(Duration::from_secs(1)).ask(method, &params, |answer| {
+                        answer.map(|it| it.get().to_owned()).map_err(|error| error.message)
+                    })
+                })
+            };
+            over_both(server, |kit| {
+                let options = options(kit, Duration::from_secs(3), answer.clone());
+                let text = text_of(kit, options, "ask").expect("it is answered");
+                assert_eq!(serde_json::from_str::<Value>(&text).expect("it is JSON"), answer, "{method}");
+                assert_eq!(kit.time().elapsed(), Duration::from_secs(4));
+            });
+        }
+    });
+}
+
+#[test]
+fn steps_after_a_question_follow_those_of_its_answer() {
+    watched(|| {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let server = || {
+            let heard = Arc::clone(&heard);
+            ScriptedServer::new().era(Era::Legacy).tool("twice", move |_| {
+                let (first, second) = (Arc::clone(&heard), Arc::clone(&heard));
+                let first = move |answer: Result<Json, RpcError>| {
+                    first.lock().unwrap().push(answer.is_ok());
+                    let second = Arc::clone(&second);
+                    ScriptedResponse::new().ask("unheard/of", (), move |answer| {
+                        second.lock().unwrap().push(answer.is_ok());
+                        ScriptedResponse::new().wait(Duration::from_secs(7))
+                    })
+                };
+                ScriptedResponse::new().ask("ping", (), first).text("done")
+            })
+        };
+        over_both(server, |kit| {
+            heard.lock().unwrap().clear();
+            assert_eq!(text_of(kit, ConnectOptions::default(), "twice").expect("it is answered"), "done");
+            assert_eq!(*heard.lock().unwrap(), [true, false], "a ping is answered, and an unknown method is refused");
+            assert_eq!(kit.time().elapsed(), Duration::from_secs(7));
+        });
+    });
+}
+
+#[test]
+fn an_answer_after_the_call_was_given_up_leads_to_nothing() {
+    watched(|| {
+        let server = || {
+            ScriptedServer::new()
+                .era(Era::Legacy)
+                .tool("ask", |_| ScriptedResponse::new().ask("roots/list", (), |_| "too late"))
+                .tool("other", |_| "here")
+        };
+        over_both(server, |kit| {
+            let client = kit.connect_with(options(kit, Duration::from_secs(60), json!({ "roots": [] })));
+            kit.time().run(async {
+                client.initialize().await.expect("it opens");
+                let call = client.call_tool("ask", json!({})).total_timeout(Duration::from_secs(10)).await;
+                assert_eq!(call.expect_err("it takes too long").kind(), ErrorKind::Timeout);
+                kit.time().sleep(Duration::from_secs(100)).await;
+                assert_eq!(client.call_tool("other", json!({})).await.expect("it goes on").text().as_str(), "here");
+            });
+        });
     });
 }

@@ -4,22 +4,26 @@ use std::thread;
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_client::ShutdownStep;
-use mcpwire_tests::{Adapter, Call, Server, on_every_adapter, process_exists, server, timed};
+use mcpwire_client::{GracePeriods, ShutdownStep};
+use mcpwire_tests::{Adapter, Call, WATCHDOG, on_both_clients, on_every_adapter, process_exists, server, timed};
 use serde_json::json;
 
 use super::{in_both_eras, open};
 
 // The process ends when nobody waits for it.
 
+/// AC-004: the next call fails, and everything is cleaned up.
 fn the_answer_counts_and_the_next_call_fails<A: Adapter>() {
-    for (end, told) in [("9", "9"), ("KILL", "KILL")] {
-        let (_server, mut client) = open::<A>(&format!("dies-after-call {end}"));
+    for end in ["9", "KILL"] {
+        let server = server!(&format!("dies-after-call {end}")).patient();
+        let mut client = server.open::<A>();
         assert_eq!(client.text("echo", json!({"message": "farewell"})), "farewell");
         wait_for_the_end(&mut client);
-
-        let failure = client.failure("echo");
-        failure.assert(ErrorKind::Closed, &["bad-habits", told, "that was my last answer"]);
+        client.failure("echo").assert(ErrorKind::Closed, &["bad-habits", end, "that was my last answer"]);
+        let pid = client.pid();
+        client.shutdown().expect("there is nothing left to end");
+        assert!(!process_exists(pid));
+        server.assert_gone();
     }
 }
 
@@ -39,13 +43,6 @@ fn a_kill_from_outside_is_told_by_the_next_call<A: Adapter>() {
         let failure = client.failure("echo");
         failure.assert(ErrorKind::Closed, &["bad-habits", "KILL"]);
     });
-}
-
-fn shutdown_has_nothing_to_complain_about<A: Adapter>() {
-    let server = server!("dies-after-call 9").patient();
-    let mut client = server.open::<A>();
-    client.text("echo", json!({}));
-    client.shutdown().expect("it has ended");
 }
 
 fn a_closed_standard_output_ends_the_call_at_once<A: Adapter>() {
@@ -79,18 +76,20 @@ fn wait_for_the_end<A: Adapter>(client: &mut A) {
 // The process ends while a call waits for its answer. A call that did not notice would end with a timeout.
 
 fn an_exit_is_told_with_its_status_and_last_words<A: Adapter>() {
-    in_both_eras::<A>("dies-in-call 7", |_, mut client| {
+    for (habit, told) in [("dies-in-call 7", "7"), ("dies-in-call 7 --modern", "7"), ("dies-in-call KILL", "KILL")] {
+        println!("{habit}");
+        let server = server!(habit).patient();
+        let mut client = server.open::<A>();
         let failure = client.failure("echo");
-        let words = ["bad-habits", "tools/call", "7", "echo was called", "this is more than I can bear"];
+        let words = ["bad-habits", "tools/call", told, "echo was called", "this is more than I can bear"];
         failure.assert(ErrorKind::Closed, &words);
-        assert!(!failure.connecting);
-    });
-}
-
-fn a_signal_is_told_by_its_name<A: Adapter>() {
-    let (_server, mut client) = open::<A>("dies-in-call KILL");
-    let failure = client.failure("echo");
-    failure.assert(ErrorKind::Closed, &["tools/call", "KILL", "this is more than I can bear"]);
+        assert!(!failure.connecting && !client.is_running());
+        for _ in 0..2 {
+            let next = client.failure("echo");
+            next.assert(ErrorKind::Closed, &["bad-habits", told, "this is more than I can bear"]);
+        }
+        client.shutdown().expect("there is nothing left to end");
+    }
 }
 
 fn a_kill_from_outside_is_noticed<A: Adapter>() {
@@ -100,22 +99,10 @@ fn a_kill_from_outside_is_noticed<A: Adapter>() {
     killer.join().expect("the kill works");
 }
 
-fn the_next_call_says_it_again<A: Adapter>() {
-    let server = server!("dies-in-call 7").patient();
-    let mut client = server.open::<A>();
-    client.failure("echo");
-    assert!(!client.is_running());
-    for _ in 0..2 {
-        let failure = client.failure("echo");
-        failure.assert(ErrorKind::Closed, &["bad-habits", "7", "this is more than I can bear"]);
-    }
-    client.shutdown().expect("there is nothing left to end");
-}
-
 fn half_a_line_is_no_answer<A: Adapter>() {
     let (_server, mut client) = open::<A>("dies-mid-line");
     let failure = client.failure("echo");
-    failure.assert(ErrorKind::Closed, &["tools/call", "exit"]);
+    failure.assert(ErrorKind::Closed, &["bad-habits", "tools/call", "exit"]);
 }
 
 fn a_call_that_is_being_written_is_given_up<A: Adapter>() {
@@ -142,21 +129,35 @@ fn all_calls_fail_that_are_under_way<A: Adapter>() {
 
 // How a server is ended: its input is closed; after 3 s it is asked to terminate; after 2 s more it is killed.
 
-const fn ms(milliseconds: u64) -> Duration {
-    Duration::from_millis(milliseconds)
-}
+const AFTER_CLOSE: Duration = Duration::from_millis(200);
+const AFTER_TERMINATE: Duration = Duration::from_millis(100);
 
-fn the_end_of_its_input_is_enough_for_a_polite_server<A: Adapter>() {
-    assert_ends_at::<A>(server!("well-behaved").patient(), ShutdownStep::CloseInput, ms(0));
-    assert_ends_at::<A>(server!("well-behaved --modern").patient(), ShutdownStep::CloseInput, ms(0));
-}
-
-fn a_server_that_ignores_the_end_of_its_input_is_terminated<A: Adapter>() {
-    assert_ends_at::<A>(server!("ignores-eof"), ShutdownStep::Terminate, ms(2_900));
-}
-
-fn a_server_that_ignores_termination_is_killed<A: Adapter>() {
-    assert_ends_at::<A>(server!("ignores-term"), ShutdownStep::Kill, ms(4_900));
+fn a_server_is_ended_step_by_step<A: Adapter>() {
+    let (three, two) = (Duration::from_secs(3), Duration::from_secs(2));
+    assert_eq!(GracePeriods::default(), GracePeriods { after_close: three, after_terminate: two });
+    for (habit, step, least) in [
+        ("well-behaved", ShutdownStep::CloseInput, Duration::ZERO),
+        ("well-behaved --modern", ShutdownStep::CloseInput, Duration::ZERO),
+        ("ignores-eof", ShutdownStep::Terminate, AFTER_CLOSE),
+        ("ignores-term", ShutdownStep::Kill, AFTER_CLOSE + AFTER_TERMINATE),
+    ] {
+        println!("{habit}");
+        // A polite server may take its time.
+        let mut server = server!(habit).patient();
+        if step != ShutdownStep::CloseInput {
+            server.grace_periods = GracePeriods { after_close: AFTER_CLOSE, after_terminate: WATCHDOG };
+        }
+        if step == ShutdownStep::Kill {
+            server.grace_periods.after_terminate = AFTER_TERMINATE;
+        }
+        let mut client = server.open::<A>();
+        client.assert_alive();
+        let pid = client.pid();
+        let (outcome, took) = timed(|| client.shutdown());
+        assert_eq!(outcome.expect("it ends").last_step, step);
+        assert!(!process_exists(pid), "it has ended when shutdown returns");
+        assert!(took >= least, "it took {took:?}");
+    }
 }
 
 fn dropping_the_client_ends_any_server_at_once<A: Adapter>() {
@@ -187,17 +188,6 @@ fn a_client_that_never_got_ready_ends_its_server<A: Adapter>() {
     assert!(process_exists(client.pid()));
     drop(client);
     server.assert_gone();
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "its processes are looked for at the end of this function")]
-fn assert_ends_at<A: Adapter>(server: Server, step: ShutdownStep, least: Duration) {
-    let mut client = server.open::<A>();
-    client.assert_alive();
-    let pid = client.pid();
-    let (outcome, took) = timed(|| client.shutdown());
-    assert_eq!(outcome.expect("it ends").last_step, step);
-    assert!(!process_exists(pid), "it has ended when shutdown returns");
-    assert!(took >= least, "it took {took:?}");
 }
 
 // Standard error: never in the way, its end kept, its lines there to follow.
@@ -238,24 +228,19 @@ on_every_adapter!(
     the_answer_counts_and_the_next_call_fails,
     a_long_last_answer_counts,
     a_kill_from_outside_is_told_by_the_next_call,
-    shutdown_has_nothing_to_complain_about,
     a_closed_standard_output_ends_the_call_at_once,
     a_closed_standard_input_ends_the_next_call_at_once,
     an_exit_is_told_with_its_status_and_last_words,
-    a_signal_is_told_by_its_name,
     a_kill_from_outside_is_noticed,
-    the_next_call_says_it_again,
     half_a_line_is_no_answer,
     a_call_that_is_being_written_is_given_up,
-    all_calls_fail_that_are_under_way,
-    the_end_of_its_input_is_enough_for_a_polite_server,
-    a_server_that_ignores_the_end_of_its_input_is_terminated,
-    a_server_that_ignores_termination_is_killed,
+    a_server_is_ended_step_by_step,
     dropping_the_client_ends_any_server_at_once,
     a_panic_ends_the_server,
     a_client_that_never_got_ready_ends_its_server,
     a_flood_blocks_nothing_and_its_end_is_kept,
     every_line_can_be_followed,
     the_last_words_are_heard,
-    an_error_of_the_protocol_comes_without_it,
 );
+
+on_both_clients!(all_calls_fail_that_are_under_way, an_error_of_the_protocol_comes_without_it);

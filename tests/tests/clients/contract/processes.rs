@@ -3,7 +3,7 @@
 use std::fs::{self, File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -15,37 +15,32 @@ use mcpwire_client::{GracePeriods, ShutdownStep};
 use mcpwire_driver::protocol::Config;
 use mcpwire_driver::{ConnectOptions, ErrorKind, Exit, McpServerDef, ServerLaunch};
 use mcpwire_testkit::{ScriptedServer, duplex};
-use mcpwire_tests::{Adapter, Failure, has_ended, on_every_adapter, process_exists, server};
+use mcpwire_tests::{Adapter, has_ended, on_both_clients, on_every_adapter, process_exists, server};
 use serde_json::json;
 
-use super::{in_both_eras, open};
+use super::in_both_eras;
+
+const SHORT: GracePeriods =
+    GracePeriods { after_close: Duration::from_millis(10), after_terminate: Duration::from_millis(10) };
 
 // What a server gets to know of the process that starts it.
 
 /// Cargo sets it for tests; no server has any business with it.
 const OURS: &str = "CARGO_MANIFEST_DIR";
 
-fn only_what_a_program_needs_is_passed_on<A: Adapter>() {
+fn the_policy_of_the_definition_says_which_variables_are_passed_on<A: Adapter>() {
     let names = names::<A>(|def| def);
     assert!(names.contains(&"PATH".to_owned()), "{names:?}");
     assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{names:?}");
-}
 
-fn variables_are_given_by_value_and_by_name<A: Adapter>() {
     let lines = lines::<A>(|def| def.env("GIVEN", "a b=\"c\"").inherit(OURS).inherit("MCPWIRE_IS_NOT_SET"));
     assert!(lines.contains(&"GIVEN=a b=\"c\"".to_owned()), "{lines:?}");
     assert!(lines.contains(&format!("{OURS}={}", env!("CARGO_MANIFEST_DIR"))), "{lines:?}");
     assert!(!lines.iter().any(|line| line.starts_with("MCPWIRE_IS_NOT_SET")), "{lines:?}");
-}
 
-fn everything_is_passed_on_if_so_wished<A: Adapter>() {
-    let names = names::<A>(|def| def.env_policy(EnvPolicy::Inherit).env("GIVEN", "1"));
+    let names = self::names::<A>(|def| def.env_policy(EnvPolicy::Inherit).env("GIVEN", "1"));
     assert!(names.contains(&OURS.to_owned()) && names.contains(&"GIVEN".to_owned()), "{names:?}");
-}
-
-fn nothing_is_passed_on_if_so_wished<A: Adapter>() {
-    let names = names::<A>(|def| def.env_policy(EnvPolicy::Clear).env("GIVEN", "1"));
-    assert_eq!(names, ["GIVEN"]);
+    assert_eq!(self::names::<A>(|def| def.env_policy(EnvPolicy::Clear).env("GIVEN", "1")), ["GIVEN"]);
 }
 
 fn no_shell_reads_the_arguments<A: Adapter>() {
@@ -75,51 +70,30 @@ fn names<A: Adapter>(change: impl FnOnce(McpServerDef) -> McpServerDef) -> Vec<S
 
 // Programs that cannot be started, each in its own words.
 
-fn a_program_that_is_nowhere_on_the_path<A: Adapter>() {
-    let failure = fail_to_start::<A>("mcpwire-no-such-program");
-    failure.assert(ErrorKind::Start, &["mcpwire-no-such-program", "not found"]);
+fn programs_that_cannot_be_started_are_told_apart<A: Adapter>() {
+    let not_permitted = a_file("not-permitted", b"#!/bin/sh\n", 0o644);
+    let no_program = a_file("no-program", b"\x7fELF but not really", 0o755);
+    let (folder, server) = (env!("CARGO_TARGET_TMPDIR"), env!("CARGO_BIN_EXE_bad-habits"));
+    for (def, words) in [
+        (McpServerDef::new("mcpwire-no-such-program"), ["mcpwire-no-such-program", "not found"]),
+        (McpServerDef::new("/no/such/folder/server"), ["/no/such/folder/server", "not found"]),
+        (McpServerDef::new(not_permitted), ["not-permitted", "not executable"]),
+        (McpServerDef::new(no_program), ["no-program", "not executable"]),
+        (McpServerDef::new(folder), [folder, "not executable"]),
+        (McpServerDef::new(server).cwd("/no/such/folder"), ["/no/such/folder", ""]),
+    ] {
+        let server = server!("well-behaved").defined(|_| def);
+        server.fail_to_open::<A>().assert(ErrorKind::Start, &words);
+    }
 }
 
-fn a_path_that_leads_nowhere<A: Adapter>() {
-    let failure = fail_to_start::<A>("/no/such/folder/server");
-    failure.assert(ErrorKind::Start, &["/no/such/folder/server", "not found"]);
-}
-
-fn a_file_that_may_not_be_executed<A: Adapter>() {
-    let file = a_file("not-permitted", b"#!/bin/sh\n", 0o644);
-    let failure = fail_to_start::<A>(file.to_str().expect("the path is UTF-8"));
-    failure.assert(ErrorKind::Start, &["not-permitted", "not executable"]);
-}
-
-fn a_file_that_is_no_program<A: Adapter>() {
-    let file = a_file("no-program", b"\x7fELF but not really", 0o755);
-    let failure = fail_to_start::<A>(file.to_str().expect("the path is UTF-8"));
-    failure.assert(ErrorKind::Start, &["no-program", "not executable"]);
-}
-
-fn a_folder<A: Adapter>() {
-    let failure = fail_to_start::<A>(env!("CARGO_TARGET_TMPDIR"));
-    failure.assert(ErrorKind::Start, &[env!("CARGO_TARGET_TMPDIR"), "not executable"]);
-}
-
-fn a_working_directory_that_is_not_there<A: Adapter>() {
-    let server = server!("well-behaved").defined(|def| def.cwd("/no/such/folder"));
-    let failure = server.fail_to_open::<A>();
-    failure.assert(ErrorKind::Start, &["/no/such/folder"]);
-}
-
-fn fail_to_start<A: Adapter>(command: &str) -> Failure {
-    let server = server!("well-behaved").defined(|_| McpServerDef::new(command));
-    server.fail_to_open::<A>()
-}
-
-fn a_file(name: &str, content: &[u8], mode: u32) -> PathBuf {
+fn a_file(name: &str, content: &[u8], mode: u32) -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut file = File::create(&path).expect("the folder of the tests is writable");
     file.write_all(content).expect("there is space");
     drop(file);
     fs::set_permissions(&path, Permissions::from_mode(mode)).expect("the file is ours");
-    path
+    path.to_str().expect("the path is UTF-8").to_owned()
 }
 
 // Servers that a launcher starts: in another command, and in this process, on every adapter.
@@ -133,8 +107,7 @@ fn a_server_runs_in_a_shell<A: Adapter>() {
         let shell = McpServerDef::new("/bin/sh").args(["-c", r#"exec "$0" "$@""#]);
         Ok(ServerLaunch::command(shell.arg(&def.command).args(&def.args)))
     });
-    let mut client = A::connect_with(&server.def, options).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&server.def, options);
     client.assert_alive();
     assert!(client.is_running() && client.pid() > 0);
     assert_eq!(client.shutdown().expect("it ends").exit, Some(Exit::new(Some(0), None)));
@@ -149,8 +122,7 @@ fn a_server_that_dies_on_the_probe_is_launched_again<A: Adapter>() {
         count.fetch_add(1, Ordering::SeqCst);
         Ok(ServerLaunch::command(def.clone()))
     });
-    let mut client = A::connect_with(&server.def, options).expect("it starts");
-    client.initialize().expect("the second process answers");
+    let client = A::open(&server.def, options);
     client.shutdown().expect("it ends");
     assert_eq!(started.load(Ordering::SeqCst), 2);
 }
@@ -168,8 +140,7 @@ fn a_server_runs_in_this_process<A: Adapter>() {
         let exit = async move { end.recv().await.unwrap_or(Exit::new(None, None)) };
         Ok(ServerLaunch::streams(ours.reader, ours.writer, exit).stderr(&b"let me think\n"[..]))
     });
-    let mut client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&McpServerDef::new("in-memory"), options);
     assert_eq!(client.text("echo", json!({"message": "hi"})), "hi");
     // Another thread may read standard error.
     while client.stderr_tail().is_empty() {
@@ -183,25 +154,20 @@ fn a_server_runs_in_this_process<A: Adapter>() {
 fn a_server_that_does_not_end_is_killed<A: Adapter>() {
     for is_polite in [true, false] {
         let (killed, was_killed) = channel();
-        let options = ConnectOptions::new(Config::default())
-            .grace_periods(GracePeriods {
-                after_close: Duration::from_millis(10),
-                after_terminate: Duration::from_millis(10),
-            })
-            .launcher(move |_: &McpServerDef| {
-                let (ours, theirs) = duplex(1024);
-                let (end, ended) = ::smol::channel::bounded(1);
-                let killed = killed.clone();
-                let exit = async move {
-                    ended.recv().await.expect("it is killed");
-                    drop(theirs);
-                    Exit::new(None, Some(9))
-                };
-                Ok(ServerLaunch::streams(ours.reader, ours.writer, exit).on_kill(move || {
-                    killed.send(()).expect("the test listens");
-                    end.try_send(()).expect("there is room");
-                }))
-            });
+        let options = ConnectOptions::new(Config::default()).grace_periods(SHORT).launcher(move |_: &McpServerDef| {
+            let (ours, theirs) = duplex(1024);
+            let (end, ended) = ::smol::channel::bounded(1);
+            let killed = killed.clone();
+            let exit = async move {
+                ended.recv().await.expect("it is killed");
+                drop(theirs);
+                Exit::new(None, Some(9))
+            };
+            Ok(ServerLaunch::streams(ours.reader, ours.writer, exit).on_kill(move || {
+                killed.send(()).expect("the test listens");
+                end.try_send(()).expect("there is room");
+            }))
+        });
         let client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
         if is_polite {
             let report = client.shutdown().expect("it ends");
@@ -230,8 +196,7 @@ fn an_exit_ends_the_connection_although_the_output_stays_open<A: Adapter>() {
         let exit = async move { exits.recv().await.expect("the tool is called") };
         Ok(ServerLaunch::streams(ours.reader, ours.writer, exit))
     });
-    let mut client = A::connect_with(&McpServerDef::new("in-memory"), options).expect("it starts");
-    client.initialize().expect("it answers");
+    let mut client = A::open(&McpServerDef::new("in-memory"), options);
     for _ in 0..2 {
         client.failure("exit").assert(ErrorKind::Closed, &["in-memory", "7"]);
     }
@@ -271,7 +236,9 @@ fn dropping_the_client_ends_them<A: Adapter>() {
 }
 
 fn shutdown_ends_those_who_ignore_termination<A: Adapter>() {
-    let (server, mut client) = open::<A>("grandchild ignores-term");
+    let mut server = server!("grandchild ignores-term");
+    server.grace_periods = SHORT;
+    let mut client = server.open::<A>();
     let grandchild = pid_of_grandchild(&mut client);
     client.shutdown().expect("it ends");
     server.assert_gone();
@@ -280,22 +247,17 @@ fn shutdown_ends_those_who_ignore_termination<A: Adapter>() {
 
 /// The grandchild still holds standard output, so there is no end of file to tell.
 fn the_exit_of_the_server_is_noticed_although_they_hold_its_output<A: Adapter>() {
-    let (server, mut client) = open::<A>("grandchild");
-    let grandchild = pid_of_grandchild(&mut client);
-    let failure = client.failure("leave");
-    failure.assert(ErrorKind::Closed, &["tools/call", "5", "I leave, my child stays"]);
-    drop(client);
-    server.assert_gone();
-    assert!(has_ended(grandchild));
-}
-
-fn shutdown_ends_them_after_the_server_has_left<A: Adapter>() {
-    let (server, mut client) = open::<A>("grandchild");
-    let grandchild = pid_of_grandchild(&mut client);
-    client.failure("leave");
-    client.shutdown().expect("it ends");
-    server.assert_gone();
-    assert!(has_ended(grandchild));
+    for end in [|client: A| drop(client.shutdown()), |client: A| drop(client)] {
+        let mut server = server!("grandchild");
+        server.grace_periods = SHORT;
+        let mut client = server.open::<A>();
+        let grandchild = pid_of_grandchild(&mut client);
+        let failure = client.failure("leave");
+        failure.assert(ErrorKind::Closed, &["tools/call", "5", "I leave, my child stays"]);
+        end(client);
+        server.assert_gone();
+        assert!(has_ended(grandchild));
+    }
 }
 
 /// Only Linux tells which processes a server has started.
@@ -303,14 +265,16 @@ fn those_in_a_session_of_their_own_are_ended_too<A: Adapter>() {
     if !cfg!(target_os = "linux") {
         return;
     }
-    for ends in [|client: A| drop(client.shutdown()), |client: A| drop(client)] {
+    for end in [|client: A| drop(client.shutdown()), |client: A| drop(client)] {
         let habit = "own-session";
-        let (server, mut client) = open::<A>(&format!("grandchild {habit}"));
+        let mut server = server!(&format!("grandchild {habit}"));
+        server.grace_periods = SHORT;
+        let mut client = server.open::<A>();
         let grandchild = pid_of_grandchild(&mut client);
         while !leads_a_session(grandchild) {
             thread::yield_now();
         }
-        ends(client);
+        end(client);
         server.assert_gone();
         assert!(has_ended(grandchild));
     }
@@ -328,28 +292,22 @@ fn pid_of_grandchild<A: Adapter>(client: &mut A) -> u32 {
 }
 
 on_every_adapter!(
-    only_what_a_program_needs_is_passed_on,
-    variables_are_given_by_value_and_by_name,
-    everything_is_passed_on_if_so_wished,
-    nothing_is_passed_on_if_so_wished,
-    no_shell_reads_the_arguments,
-    the_working_directory_is_that_of_the_definition,
-    a_program_that_is_nowhere_on_the_path,
-    a_path_that_leads_nowhere,
-    a_file_that_may_not_be_executed,
-    a_file_that_is_no_program,
-    a_folder,
-    a_working_directory_that_is_not_there,
     a_server_runs_in_a_shell,
-    a_server_that_dies_on_the_probe_is_launched_again,
     a_server_runs_in_this_process,
     a_server_that_does_not_end_is_killed,
     an_exit_ends_the_connection_although_the_output_stays_open,
-    a_launcher_may_fail,
     shutdown_ends_them,
     those_in_a_session_of_their_own_are_ended_too,
     dropping_the_client_ends_them,
     shutdown_ends_those_who_ignore_termination,
     the_exit_of_the_server_is_noticed_although_they_hold_its_output,
-    shutdown_ends_them_after_the_server_has_left,
+);
+
+on_both_clients!(
+    the_policy_of_the_definition_says_which_variables_are_passed_on,
+    no_shell_reads_the_arguments,
+    the_working_directory_is_that_of_the_definition,
+    programs_that_cannot_be_started_are_told_apart,
+    a_server_that_dies_on_the_probe_is_launched_again,
+    a_launcher_may_fail,
 );

@@ -5,90 +5,88 @@
 //! without it.
 
 mod features;
+mod server;
 
-use features::clients::{Blocking, Client, Driven};
-use features::server::{everything, undeclaring};
 use features::{On, Outcome, Tried};
 use mcpwire_driver::protocol::ProtocolVersion;
 use mcpwire_testkit::ScriptedServer;
-use mcpwire_tests::asynchronous::{AsyncStd, Smol, TokioCurrent, TokioMulti};
-use mcpwire_tests::watched;
+use mcpwire_tests::{Adapter, on_both_clients};
+use server::{everything, undeclaring};
 
 /// A feature, what comes of it from 2024-11-05 to 2026-07-28, and how that is found out.
-fn matrix<C: Client>() -> Vec<Row<C>> {
-    use features::{asks, offers, requests, tasks, tools};
+fn matrix<A: Adapter>() -> Vec<Row<A>> {
     vec![
         //                                              2024-11-05
         //                                              | 2025-03-26
         //                                              | | 2025-06-18
         //                                              | | | 2025-11-25
         //                                              | | | | 2026-07-28
-        row("tools, in pages", /*                    */ "+ + + + +", tools::in_pages),
-        row("calls of tools", /*                     */ "+ + + + +", tools::calls),
-        row("progress", /*                           */ "+ + + + +", tools::progress),
-        row("structured content", /*                 */ "~ ~ + + +", tools::structured_content),
-        row("annotations of tools", /*               */ "~ + + + +", tools::annotations),
-        row("titles", /*                             */ "~ ~ + + +", tools::titles),
-        row("output schemas", /*                     */ "~ ~ + + +", tools::output_schemas),
-        row("icons", /*                              */ "~ ~ ~ + +", tools::icons),
-        row("resources", /*                          */ "+ + + + +", offers::resources),
-        row("resource templates", /*                 */ "+ + + + +", offers::templates),
-        row("reading a resource", /*                 */ "+ + + + +", offers::reading),
-        row("subscription to a resource", /*         */ "+ + + + +", offers::updates_of_a_resource),
-        row("subscription to the list of tools", /*  */ "+ + + + +", offers::changes_of_a_list),
-        row("`resources/subscribe` itself", /*       */ "+ + + + -", offers::resources_subscribe),
-        row("prompts", /*                            */ "+ + + + +", offers::prompts),
-        row("a prompt", /*                           */ "+ + + + +", offers::a_prompt),
-        row("completion", /*                         */ "+ + + + +", offers::completion),
-        row("completion with context", /*            */ "~ ~ + + +", offers::completion_with_context),
-        row("the level of logs", /*                  */ "+ + + + +", offers::log_level),
-        row("`logging/setLevel` itself", /*          */ "+ + + + -", offers::logging_set_level),
-        row("ping", /*                               */ "+ + + + +", requests::ping),
-        row("`ping` itself", /*                      */ "+ + + + -", requests::the_method_ping),
-        row("`server/discover` itself", /*           */ "- - - - +", requests::server_discover),
-        row("elicitation by a form", /*              */ "+ + + + +", asks::elicitation_by_form),
-        row("elicitation by an address", /*          */ "+ + + + +", asks::elicitation_by_url),
-        row("sampling", /*                           */ "+ + + + +", asks::sampling),
-        row("roots", /*                              */ "+ + + + +", asks::roots),
-        row("telling that the roots have changed", /**/ "+ + + + ~", asks::changes_of_the_roots),
-        row("calls of several rounds", /*            */ "~ ~ ~ ~ +", asks::rounds),
-        row("lists that hold for a time", /*         */ "~ ~ ~ ~ +", requests::lists_that_hold),
-        row("cancellation", /*                       */ "+ + + + +", requests::cancellation),
-        row("trace context", /*                      */ "+ + + + +", requests::trace_context),
-        row("calls that become tasks", /*            */ "~ ~ ~ + +", tasks::calls_that_become_tasks),
-        row("tasks by their handles", /*             */ "~ ~ ~ + +", tasks::by_their_handle),
-        row("tasks taken up again", /*               */ "- - - + +", tasks::taken_up),
-        row("`tasks/get` itself", /*                 */ "- - - + +", tasks::get),
-        row("cancellation of a task", /*             */ "- - - + +", tasks::cancel),
-        row("the list of tasks", /*                  */ "- - - + -", tasks::list),
-        row("`tasks/update` itself", /*              */ "- - - - +", tasks::update),
+        row("tools, in pages", /*                    */ "+ + + + +", features::tools_in_pages),
+        row("calls of tools", /*                     */ "+ + + + +", features::calls_of_tools),
+        row("progress", /*                           */ "+ + + + +", features::progress),
+        row("structured content", /*                 */ "~ ~ + + +", features::structured_content),
+        row("annotations of tools", /*               */ "~ + + + +", features::annotations),
+        row("titles", /*                             */ "~ ~ + + +", features::titles),
+        row("output schemas", /*                     */ "~ ~ + + +", features::output_schemas),
+        row("icons", /*                              */ "~ ~ ~ + +", features::icons),
+        row("resources", /*                          */ "+ + + + +", features::resources),
+        row("resource templates", /*                 */ "+ + + + +", features::templates),
+        row("reading a resource", /*                 */ "+ + + + +", features::reading),
+        row("subscription to a resource", /*         */ "+ + + + +", features::updates_of_a_resource),
+        row("subscription to the list of tools", /*  */ "+ + + + +", features::changes_of_a_list),
+        row("`resources/subscribe` itself", /*       */ "+ + + + -", features::resources_subscribe),
+        row("prompts", /*                            */ "+ + + + +", features::prompts),
+        row("a prompt", /*                           */ "+ + + + +", features::a_prompt),
+        row("completion", /*                         */ "+ + + + +", features::completion),
+        row("completion with context", /*            */ "~ ~ + + +", features::completion_with_context),
+        row("the level of logs", /*                  */ "+ + + + +", features::log_level),
+        row("`logging/setLevel` itself", /*          */ "+ + + + -", features::logging_set_level),
+        row("ping", /*                               */ "+ + + + +", features::ping),
+        row("`ping` itself", /*                      */ "+ + + + -", features::the_method_ping),
+        row("`server/discover` itself", /*           */ "- - - - +", features::server_discover),
+        row("elicitation by a form", /*              */ "+ + + + +", features::elicitation_by_form),
+        row("elicitation by an address", /*          */ "+ + + + +", features::elicitation_by_url),
+        row("sampling", /*                           */ "+ + + + +", features::sampling),
+        row("roots", /*                              */ "+ + + + +", features::roots),
+        row("telling that the roots have changed", /**/ "+ + + + ~", features::changes_of_the_roots),
+        row("calls of several rounds", /*            */ "~ ~ ~ ~ +", features::rounds),
+        row("lists that hold for a time", /*         */ "~ ~ ~ ~ +", features::lists_that_hold),
+        row("cancellation", /*                       */ "+ + + + +", features::cancellation),
+        row("trace context", /*                      */ "+ + + + +", features::trace_context),
+        row("calls that become tasks", /*            */ "~ ~ ~ + +", features::calls_that_become_tasks),
+        row("tasks by their handles", /*             */ "~ ~ ~ + +", features::tasks_by_their_handle),
+        row("tasks taken up again", /*               */ "- - - + +", features::tasks_taken_up),
+        row("`tasks/get` itself", /*                 */ "- - - + +", features::get_task),
+        row("cancellation of a task", /*             */ "- - - + +", features::cancel_task),
+        row("the list of tasks", /*                  */ "- - - + -", features::list_tasks),
+        row("`tasks/update` itself", /*              */ "- - - - +", features::update_task),
         // Of servers that say what they have, and that it is nothing.
-        undeclared("resources", /*                   */ "- - - - -", offers::resources),
-        undeclared("resource templates", /*          */ "- - - - -", offers::templates),
-        undeclared("reading a resource", /*          */ "- - - - -", offers::reading),
-        undeclared("`resources/subscribe` itself", /**/ "- - - - -", offers::resources_subscribe),
-        undeclared("prompts", /*                     */ "- - - - -", offers::prompts),
-        undeclared("a prompt", /*                    */ "- - - - -", offers::a_prompt),
-        undeclared("tools", /*                       */ "- - - - -", tools::in_pages),
-        undeclared("the level of logs", /*           */ "- - - - -", offers::log_level),
-        undeclared("the list of tasks", /*           */ "- - - - -", tasks::list),
+        undeclared("resources", /*                   */ "- - - - -", features::resources),
+        undeclared("resource templates", /*          */ "- - - - -", features::templates),
+        undeclared("reading a resource", /*          */ "- - - - -", features::reading),
+        undeclared("`resources/subscribe` itself", /**/ "- - - - -", features::resources_subscribe),
+        undeclared("prompts", /*                     */ "- - - - -", features::prompts),
+        undeclared("a prompt", /*                    */ "- - - - -", features::a_prompt),
+        undeclared("tools", /*                       */ "- - - - -", features::tools_in_pages),
+        undeclared("the level of logs", /*           */ "- - - - -", features::log_level),
+        undeclared("the list of tasks", /*           */ "- - - - -", features::list_tasks),
         // The first revision had no way to declare it.
-        undeclared("completion", /*                  */ "+ - - - -", offers::completion),
+        undeclared("completion", /*                  */ "+ - - - -", features::completion),
     ]
 }
 
-struct Row<C> {
+struct Row<A> {
     name: String,
     expected: &'static str,
     server: fn(ProtocolVersion) -> ScriptedServer,
-    tried: fn(&mut On<C>) -> Tried,
+    tried: fn(&mut On<A>) -> Tried,
 }
 
-fn row<C>(name: &str, expected: &'static str, tried: fn(&mut On<C>) -> Tried) -> Row<C> {
+fn row<A: Adapter>(name: &str, expected: &'static str, tried: fn(&mut On<A>) -> Tried) -> Row<A> {
     Row { name: name.into(), expected, server: everything, tried }
 }
 
-fn undeclared<C>(name: &str, expected: &'static str, tried: fn(&mut On<C>) -> Tried) -> Row<C> {
+fn undeclared<A: Adapter>(name: &str, expected: &'static str, tried: fn(&mut On<A>) -> Tried) -> Row<A> {
     Row { name: format!("undeclared: {name}"), expected, server: undeclaring, tried }
 }
 
@@ -100,11 +98,11 @@ fn mark(outcome: Outcome) -> &'static str {
     }
 }
 
-fn what_works_in_which_revision<C: Client>() {
+fn what_works_in_which_revision<A: Adapter>() {
     let mut wrong = Vec::new();
-    for Row { name, expected, server, tried } in matrix::<C>() {
+    for Row { name, expected, server, tried } in matrix::<A>() {
         let found = ProtocolVersion::ALL.map(|version| {
-            let mut on = On::<C>::new(server(version), version);
+            let mut on = On::<A>::new(server(version), version);
             mark(tried(&mut on).unwrap_or_else(|outcome| outcome))
         });
         let found = found.join(" ");
@@ -116,27 +114,4 @@ fn what_works_in_which_revision<C: Client>() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-#[test]
-fn blocking() {
-    watched(what_works_in_which_revision::<Blocking>);
-}
-
-#[test]
-fn tokio_current() {
-    watched(what_works_in_which_revision::<Driven<TokioCurrent>>);
-}
-
-#[test]
-fn tokio_multi() {
-    watched(what_works_in_which_revision::<Driven<TokioMulti>>);
-}
-
-#[test]
-fn smol() {
-    watched(what_works_in_which_revision::<Driven<Smol>>);
-}
-
-#[test]
-fn async_std() {
-    watched(what_works_in_which_revision::<Driven<AsyncStd>>);
-}
+on_both_clients!(what_works_in_which_revision);

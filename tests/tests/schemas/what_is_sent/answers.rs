@@ -14,9 +14,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-use super::revision::{Revision, faults, open, revision, revisions};
-use super::send;
-use super::words::{Words, object, text, uri, words};
+use super::{Revision, Words, faults, object, open, revision, revisions, send, text, uri, words};
 
 /// A field of a form, and what is filled in, if anything is.
 #[derive(Clone, Debug)]

@@ -13,9 +13,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::answers::{Talk, obliging, talk};
-use super::revision::{faults, open, revision};
-use super::send;
-use super::words::{Words, text, words};
+use super::{Words, faults, open, revision, send, text, words};
 
 /// How a task stands, in both forms at once.
 fn stands(id: &str, status: &str, more: Value) -> String {
