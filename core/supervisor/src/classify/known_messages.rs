@@ -23,9 +23,9 @@ struct KnownFailure {
     retry: Retry,
 }
 
-/// Substrings of an error message in lower case, and the failure that the message indicates. A rule matches a line of
-/// output that contains all substrings, ignoring case.
-type Rule = (&'static [&'static str], KnownFailure);
+/// A failure, and the messages that indicate it, in lower case. A line of output matches if it contains the first text and
+/// one of the texts in the list, ignoring case.
+type Rule = (KnownFailure, &'static str, &'static [&'static str]);
 
 const fn permanent(kind: ErrorKind, field: &'static str, text: &'static str) -> KnownFailure {
     KnownFailure { kind, field, text, retry: Retry::Never }
@@ -84,77 +84,68 @@ const PORT_IN_USE: KnownFailure = temporary(
 
 /// Rules for messages of npm. The messages start with `npm error`, or with `npm ERR!` up to npm 9.
 const NPM: &[Rule] = &[
-    (&["npm err", "404 not found"], NO_PACKAGE),
-    (&["npm err", "code e404"], NO_PACKAGE),
-    (&["npm err", "notarget no matching version"], NO_PACKAGE),
-    (&["npm err", "code etarget"], NO_PACKAGE),
-    (&["npm err", "could not determine executable"], NO_PROGRAM),
-    (&["npm err", "invalid tag name"], BAD_NAME),
-    (&["npm err", "invalid package name"], BAD_NAME),
-    (&["npm err", "unsupported url type"], BAD_NAME),
-    (&["npm err", "code ebadplatform"], WRONG_SYSTEM),
-    (&["npm err", "code e401"], REGISTRY_LOGIN),
-    (&["npm err", "code e403"], REGISTRY_DENIES),
-    (&["npm err", "code enotfound"], NO_REGISTRY),
-    (&["npm err", "eai_again"], NO_REGISTRY),
-    (&["npm err", "econnrefused"], NO_REGISTRY),
-    (&["npm err", "econnreset"], NO_REGISTRY),
-    (&["npm err", "etimedout"], NO_REGISTRY),
-    (&["npm err", "err_socket_timeout"], NO_REGISTRY),
-    (&["npm err", "code enospc"], DISK_FULL),
-    (&["npm err", "code eacces"], NPM_CACHE),
-    (&["npm err", "code eintegrity"], CORRUPT),
+    (NO_PACKAGE, "npm err", &["404 not found", "code e404", "notarget no matching version", "code etarget"]),
+    (NO_PROGRAM, "npm err", &["could not determine executable"]),
+    (BAD_NAME, "npm err", &["invalid tag name", "invalid package name", "unsupported url type"]),
+    (WRONG_SYSTEM, "npm err", &["code ebadplatform"]),
+    (REGISTRY_LOGIN, "npm err", &["code e401"]),
+    (REGISTRY_DENIES, "npm err", &["code e403"]),
+    (
+        NO_REGISTRY,
+        "npm err",
+        &["code enotfound", "eai_again", "econnrefused", "econnreset", "etimedout", "err_socket_timeout"],
+    ),
+    (DISK_FULL, "npm err", &["code enospc"]),
+    (NPM_CACHE, "npm err", &["code eacces"]),
+    (CORRUPT, "npm err", &["code eintegrity"]),
 ];
 
 const PYPI: &[Rule] = &[
-    (&["was not found in the package registry"], NO_PACKAGE),
-    (&["was not found in the provided package locations"], NO_PACKAGE),
-    (&["there is no version of"], NO_PACKAGE),
-    (&["is not provided by package"], NO_PROGRAM),
-    (&["provides no executables"], NO_PROGRAM),
-    (&["error: failed to parse"], BAD_NAME),
-    (&["not a valid package"], BAD_NAME),
-    (&["no interpreter found for python"], NO_PYTHON),
-    (&["no solution found"], NOT_INSTALLABLE),
-    (&["error: failed to fetch"], NO_REGISTRY),
-    (&["cause: dns error"], NO_REGISTRY),
-    (&["error: failed to download"], NO_REGISTRY),
-    (&["no space left on device"], DISK_FULL),
+    (
+        NO_PACKAGE,
+        "",
+        &[
+            "was not found in the package registry",
+            "was not found in the provided package locations",
+            "there is no version of",
+        ],
+    ),
+    (NO_PROGRAM, "", &["is not provided by package", "provides no executables"]),
+    (BAD_NAME, "", &["error: failed to parse", "not a valid package"]),
+    (NO_PYTHON, "", &["no interpreter found for python"]),
+    (NOT_INSTALLABLE, "", &["no solution found"]),
+    (NO_REGISTRY, "", &["error: failed to fetch", "cause: dns error", "error: failed to download"]),
+    (DISK_FULL, "", &["no space left on device"]),
 ];
 
 const DOCKER: &[Rule] = &[
-    (&["permission denied", "docker daemon"], DOCKER_DENIED),
-    (&["permission denied", "docker api"], DOCKER_DENIED),
-    (&["cannot connect to the docker daemon"], NO_DOCKER),
-    (&["is the docker daemon running"], NO_DOCKER),
-    (&["error during connect"], NO_DOCKER),
-    (&["failed to connect to the docker api"], NO_DOCKER),
-    (&["manifest unknown"], NO_PACKAGE),
-    (&["pull access denied"], NO_PACKAGE),
-    (&["repository does not exist"], NO_PACKAGE),
-    (&["no such image"], NO_PACKAGE),
-    (&["no matching manifest for"], WRONG_IMAGE_SYSTEM),
-    (&["invalid reference format"], BAD_IMAGE_NAME),
-    (&["executable file not found in"], NOT_IN_IMAGE),
-    (&["is already in use by container"], OLD_CONTAINER),
-    (&["toomanyrequests"], IMAGE_RATE_LIMIT),
-    (&["error response from daemon", "no such host"], NO_IMAGE_REGISTRY),
-    (&["error response from daemon", "timeout"], NO_IMAGE_REGISTRY),
-    (&["error response from daemon", "connection refused"], NO_IMAGE_REGISTRY),
-    (&["no space left on device"], DISK_FULL),
-    (&["unknown flag:"], BAD_ARGUMENTS),
-    (&["unknown shorthand flag:"], BAD_ARGUMENTS),
+    (DOCKER_DENIED, "permission denied", &["docker daemon", "docker api"]),
+    (
+        NO_DOCKER,
+        "",
+        &[
+            "cannot connect to the docker daemon",
+            "is the docker daemon running",
+            "error during connect",
+            "failed to connect to the docker api",
+        ],
+    ),
+    (NO_PACKAGE, "", &["manifest unknown", "pull access denied", "repository does not exist", "no such image"]),
+    (WRONG_IMAGE_SYSTEM, "", &["no matching manifest for"]),
+    (BAD_IMAGE_NAME, "", &["invalid reference format"]),
+    (NOT_IN_IMAGE, "", &["executable file not found in"]),
+    (OLD_CONTAINER, "", &["is already in use by container"]),
+    (IMAGE_RATE_LIMIT, "", &["toomanyrequests"]),
+    (NO_IMAGE_REGISTRY, "error response from daemon", &["no such host", "timeout", "connection refused"]),
+    (DISK_FULL, "", &["no space left on device"]),
+    (BAD_ARGUMENTS, "", &["unknown flag:", "unknown shorthand flag:"]),
 ];
 
 /// Rules for messages of interpreters that do not find a script or module.
-const BINARY: &[Rule] = &[
-    (&["can't open file"], NO_PACKAGE),
-    (&["error: cannot find module"], NO_PACKAGE),
-    (&["no module named"], NO_PACKAGE),
-];
+const BINARY: &[Rule] = &[(NO_PACKAGE, "", &["can't open file", "error: cannot find module", "no module named"])];
 
 /// Rules for messages that servers of every package kind write.
-const COMMON: &[Rule] = &[(&["eaddrinuse"], PORT_IN_USE), (&["address already in use"], PORT_IN_USE)];
+const COMMON: &[Rule] = &[(PORT_IN_USE, "", &["eaddrinuse", "address already in use"])];
 
 /// Searches `stderr` for the known error messages of this package kind. Returns the failure of the first rule that
 /// matches a line, or `None` if no rule matches.
@@ -167,11 +158,14 @@ pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
         PackageKind::Http => &[],
     };
     let lower = stderr.to_ascii_lowercase();
+    // Conversion to ASCII lower case preserves the lines.
+    let find_line = |start: &str, message: &str| {
+        let is_match = |(line, _): &(&str, &str)| line.contains(start) && line.contains(message);
+        lower.lines().zip(stderr.lines()).find(is_match).map(|(_, line)| line)
+    };
     // Rules for causes precede rules for their consequences, so the order of the lines does not matter.
-    rules.iter().chain(COMMON).find_map(|(contains, known)| {
-        // Conversion to ASCII lower case preserves the lines.
-        let line =
-            lower.lines().zip(stderr.lines()).find(|(line, _)| contains.iter().all(|part| line.contains(part)))?.1;
+    rules.iter().chain(COMMON).find_map(|(known, start, messages)| {
+        let line = messages.iter().find_map(|message| find_line(start, message))?;
         let text = format!("{}: {}", known.text, quote(line));
         let failure = Failure::at_field(known.kind, known.field, text, known.retry);
         // Package managers use these messages if a program that the package needs does not exist.

@@ -2,7 +2,7 @@
 
 use core::mem;
 
-use super::attempt::{NextState, ProcessState, SLEEP};
+use super::state::{NextState, ProcessState, SLEEP};
 use super::{Command, CommandId, Server, State};
 use crate::{ErrorKind, HubError, Policy};
 use mcpwire_core::Timestamp;

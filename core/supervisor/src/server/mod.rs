@@ -17,16 +17,13 @@
 //! never has two processes, and no process in a resting state. A launch cannot be interrupted: a stop waits until the
 //! launch has finished, and then ends the process.
 
-mod attempt;
 mod commands;
 mod events;
 mod io;
-mod probes;
-mod refreshes;
 mod restarts;
 mod state;
-mod timeouts;
 mod transitions;
+mod upkeep;
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -35,8 +32,8 @@ use alloc::vec::Vec;
 pub use io::{Command, CommandId, Effect, Event};
 pub use state::{Generation, McpStatus, ServerDetail, State};
 
-use self::attempt::{Attempt, NextState};
 use self::restarts::Restarts;
+use self::state::{Attempt, NextState};
 use crate::{HubError, Policy, ServerId};
 use mcpwire_core::{Timestamp, ToolList};
 

@@ -3,8 +3,8 @@
 use core::mem;
 use core::time::Duration;
 
-use super::attempt::{Attempt, NextState, ProcessState, SLEEP, Stopping};
 use super::restarts::RestartDecision;
+use super::state::{Attempt, NextState, ProcessState, SLEEP, Stopping};
 use super::{Effect, Generation, Server, State};
 use crate::{ErrorKind, Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
