@@ -21,7 +21,6 @@ pub mod config;
 pub mod disk;
 pub mod import;
 pub mod launch;
-mod policy;
 pub mod redact;
 pub mod secrets;
 pub mod store;

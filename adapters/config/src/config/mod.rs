@@ -18,10 +18,8 @@
 mod hash;
 mod oauth;
 mod package;
-mod read;
 mod settings;
 mod shown;
-mod text;
 mod validate;
 mod value;
 
@@ -34,15 +32,15 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::HubError;
 pub(crate) use hash::hex;
 pub use oauth::{OAuthConfig, Redirect};
 pub use package::{McpPackage, McpPackageType, McpSource, McpTransport};
 use settings::is_default;
 pub use settings::{Limits, Origin, RestartPolicy, Timeouts, ToolFilter};
-pub(crate) use text::{fill, is_variable_name, names_in};
 pub(crate) use validate::{check_literal, check_text, is_dangerous, missing_values, runs, split_version};
-pub(crate) use value::ValueGroup;
 pub use value::{EnvVarConfig, EnvVarSpec, InputFormat};
+pub(crate) use value::{ValueGroup, fill, is_variable_name, names_in};
 
 /// The configuration of one MCP server: its package or URL, its environment, and its limits.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -243,6 +241,46 @@ impl McpConfig {
         self
     }
 
+    /// Reads the configuration of a server from JSON, without validating it.
+    ///
+    /// # Errors
+    ///
+    /// `VALIDATION_ERROR` if a member is missing or has the wrong type. The error names the member if it is known.
+    pub fn from_json(value: &Value) -> Result<McpConfig, HubError> {
+        let Value::Object(members) = value else {
+            return Err(HubError::validation("", "the configuration of a server must be an object"));
+        };
+        for (field, pointer, message) in [
+            ("name", "/name", "Name is required"),
+            ("package.identifier", "/package/identifier", "Package identifier required"),
+            ("transport", "/transport", "Transport required"),
+        ] {
+            if value.pointer(pointer).is_none_or(Value::is_null) {
+                return Err(HubError::validation(field, message));
+            }
+        }
+        let mut members = members.clone();
+        // A member that is `null` counts as absent. The data in `config` may be `null`.
+        members.retain(|name, value| name == "config" || !value.is_null());
+        let mut config = McpConfig::deserialize(&members).map_err(|_| wrong_member(members))?;
+        for values in [&mut config.env_vars, &mut config.headers, &mut config.variables] {
+            for (name, value) in values {
+                if value.name.is_empty() {
+                    value.name.clone_from(name);
+                }
+            }
+        }
+        if let Some(secret) = config.oauth.client_secret.as_mut().filter(|secret| secret.name.is_empty()) {
+            "client_secret".clone_into(&mut secret.name);
+        }
+        Ok(config)
+    }
+
+    /// Converts the configuration to a JSON object.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
     /// Returns the environment variables, the headers and the variables of the configuration, each map with its group.
     pub(crate) fn value_groups(&self) -> [(ValueGroup, &BTreeMap<String, EnvVarConfig>); 3] {
         [
@@ -291,3 +329,25 @@ pub fn folded(name: &str) -> String {
 fn yes() -> bool {
     true
 }
+
+/// Returns the error for the first of `members` that is invalid. Each member is tried alone in a valid sample configuration,
+/// because serde's error does not name the member.
+fn wrong_member(members: Map<String, Value>) -> HubError {
+    let sample = McpConfig::binary("sample", "sample").to_json();
+    let wrong = members.into_iter().find_map(|(name, value)| {
+        let may_be_secret = MAY_BE_SECRET.contains(&name.as_str()) || (name == "transport" && !value.is_object());
+        let mut probe = sample.clone();
+        probe[name.as_str()] = value;
+        let error = McpConfig::deserialize(probe).err()?;
+        let message = if may_be_secret {
+            "this value, or a value in it, has the wrong type".to_owned()
+        } else {
+            error.to_string()
+        };
+        Some(HubError::validation(name, message))
+    });
+    wrong.unwrap_or_else(|| HubError::validation("", "this is not the configuration of a server"))
+}
+
+/// Names of members that may contain secrets. For these, serde's error message is not shown, because it quotes the wrong value.
+const MAY_BE_SECRET: [&str; 7] = ["env_vars", "headers", "variables", "args", "runtime_args", "config", "oauth"];

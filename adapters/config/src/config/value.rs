@@ -1,4 +1,4 @@
-//! [`EnvVarConfig`]: a value for a server, or the reference to a stored value.
+//! [`EnvVarConfig`]: a value for a server, or the reference to a stored value. [`fill`] replaces the variables `{name}` in texts.
 
 use std::fmt;
 
@@ -192,4 +192,60 @@ pub enum InputFormat {
     Boolean,
     /// A path in the file system.
     Filepath,
+}
+
+/// Returns the names in braces in `text`, in order: `a` and `b` for `x{a}y{b}`. Braces without a valid name are skipped.
+pub(crate) fn names_in(text: &str) -> impl Iterator<Item = &str> {
+    let mut names = Vec::new();
+    fill(text, |name| {
+        names.push(name);
+        None
+    });
+    names.into_iter()
+}
+
+/// Replaces each `{name}` in `text` by the result of calling `value` with the name. If the result is `None`, `{name}` stays.
+/// Inserted text is not searched for further names.
+pub(crate) fn fill<'t>(text: &'t str, mut value: impl FnMut(&'t str) -> Option<String>) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let name = after.split_once('}').map(|(name, _)| name).filter(|name| is_variable_name(name));
+        if let Some((name, value)) = name.and_then(|name| Some((name, value(name)?))) {
+            filled.push_str(&value);
+            rest = &after[name.len() + 1..];
+        } else {
+            filled.push('{');
+            rest = after;
+        }
+    }
+    filled + rest
+}
+
+/// Returns whether `text` is a valid name of a variable: letters, digits and `_-.`.
+pub(crate) fn is_variable_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_names_are_replaced_once_and_all_else_stays() {
+        for (text, expected) in [
+            ("x{a}y{a}", "x{a}!y{a}!"),
+            ("{b}", "{b}"),
+            (r#"{"a":1}"#, r#"{"a":1}"#),
+            ("{{a}}", "{{a}!}"),
+            ("{a", "{a"),
+            ("{}", "{}"),
+            ("ä{a}ö", "ä{a}!ö"),
+            ("", ""),
+        ] {
+            assert_eq!(fill(text, |name| (name == "a").then(|| "{a}!".to_owned())), expected, "{text}");
+        }
+        assert_eq!(names_in("{a}{ b }{c.d-e}").collect::<Vec<_>>(), ["a", "c.d-e"]);
+    }
 }

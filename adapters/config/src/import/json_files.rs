@@ -1,4 +1,10 @@
-//! Reads files with `mcpServers`: Claude Desktop, Claude Code, Cursor, Windsurf, Gemini CLI and similar programs.
+//! Reads the files of programs that write their servers as JSON objects by name:
+//!
+//! | member | programs |
+//! |---|---|
+//! | `mcpServers` | Claude Desktop, Claude Code, Cursor, Windsurf, Gemini CLI, and others |
+//! | `servers`, `inputs` | VS Code |
+//! | `context_servers` | Zed |
 
 use std::time::Duration;
 
@@ -6,12 +12,12 @@ use serde_json::{Map, Value};
 
 use super::builder::Builder;
 use super::entry::read_servers;
-use super::members::{names, text_at, texts, wrong};
+use super::members::{names, present, text_at, texts, wrong};
 use super::model::{Import, ImportOptions};
 use super::{Dialect, login};
 use crate::HubError;
 
-pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
+pub(super) fn read_mcp_servers(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
     let mut servers = match whole.get("mcpServers") {
         Some(servers) => servers.clone(),
         // The file may lack `mcpServers`, and be an object of servers by name.
@@ -24,7 +30,7 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     if import.dialect == Dialect::ClaudeCode {
         add_project(whole, options, members, import);
     }
-    read_servers(whole, Some(&servers), "mcpServers", options, import, entry)?;
+    read_servers(whole, Some(&servers), "mcpServers", options, import, mcp_servers_entry)?;
     if import.dialect == Dialect::GeminiCli {
         let list = |name: &str| whole.pointer(&format!("/mcp/{name}")).and_then(texts);
         let (allowed, excluded) = (list("allowed"), list("excluded").unwrap_or_default());
@@ -52,7 +58,7 @@ fn add_project(whole: &Value, options: &ImportOptions, servers: &mut Map<String,
     }
 }
 
-fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
+fn mcp_servers_entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     builder.connection(members, &["url", "serverUrl", "httpUrl"], "an address")?;
     let is_http = builder.is_http();
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
@@ -98,4 +104,56 @@ fn timeout(builder: &mut Builder<'_>, value: &Value) {
 fn tools(field: &str, value: &Value) -> Result<Vec<String>, HubError> {
     let names = names(field, value)?;
     Ok(names.into_iter().map(|name| name.split('(').next().unwrap_or_default().to_owned()).collect())
+}
+
+pub(super) fn read_vs_code(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
+    let servers = whole.get("servers").or_else(|| whole.get("mcpServers"));
+    read_servers(whole, servers, "servers", options, import, vs_code_entry)
+}
+
+fn vs_code_entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
+    builder.connection(members, &["url"], "a `url`")?;
+    for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+        match name.as_str() {
+            "type" | "command" | "args" | "env" | "url" | "headers" | "gallery" | "version" | "dev" | "name" => {}
+            "tools" if texts(value).is_some() => builder.config.tools.allow = texts(value),
+            "sandboxEnabled" | "sandbox" => {
+                builder.warn(name, "sandboxes are not supported: the server runs without one");
+            }
+            "enabled" => builder.warn_unsupported(name),
+            _ => builder.setting(name, value)?,
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn read_zed(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
+    read_servers(whole, whole.get("context_servers"), "context_servers", options, import, zed_entry)
+}
+
+fn zed_entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
+    match (members.get("command").filter(|command| !command.is_null()), present(members, "url")) {
+        (Some(_), true) => return wrong("url", "the server has both a `command` and a `url`. Remove one of them"),
+        // Earlier versions have an object for the command, whose member `path` is the program.
+        (Some(Value::Object(command)), false) => builder.command(command, "path")?,
+        (Some(_), false) => builder.command(members, "command")?,
+        (None, true) => builder.http(members, "url", "headers")?,
+        (None, false) if members.contains_key("settings") => {
+            return wrong("settings", "the server belongs to an extension of Zed, and only Zed can start it");
+        }
+        (None, false) => return wrong("command", "the server needs a `command` or a `url`"),
+    }
+    for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+        match name.as_str() {
+            "command" | "args" | "env" | "url" | "headers" | "source" => {}
+            "timeout" => match value.as_u64().filter(|seconds| *seconds > 0) {
+                Some(seconds) => builder.config.timeouts.call = Some(Duration::from_secs(seconds)),
+                None => builder.warn(name, "this is not a duration, and was omitted"),
+            },
+            "remote" if value == &Value::Bool(false) => {}
+            "cwd" | "envFile" | "disabled" => builder.warn_unsupported(name),
+            _ => builder.setting(name, value)?,
+        }
+    }
+    Ok(())
 }

@@ -43,14 +43,12 @@ mod dialect;
 mod entry;
 mod env_file;
 mod export;
-mod family;
+mod json_files;
 mod login;
 mod members;
 mod model;
 mod references;
 mod server_json;
-mod vscode;
-mod zed;
 
 use std::io;
 use std::path::Path;
@@ -98,11 +96,11 @@ pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
         .or_else(|reason| wrong("", format!("this is not a file of `{}`: {reason}", dialect.name())))?;
     let mut import = Import::new(dialect);
     let read = match dialect {
-        Dialect::VsCode => vscode::read,
-        Dialect::Zed => zed::read,
+        Dialect::VsCode => json_files::read_vs_code,
+        Dialect::Zed => json_files::read_zed,
         Dialect::CodexToml => codex::read,
         Dialect::ServerJson => server_json::read,
-        _ => family::read,
+        _ => json_files::read_mcp_servers,
     };
     read(&whole, options, &mut import)?;
     Ok(import)

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use keyring_core::{CredentialStore, Entry, Error};
 use mcpwire_authorization::{SecretKeeper, StoreFailed};
-use uuid::Uuid;
 use zeroize::Zeroize;
 
 use super::secret::{Secret, SecretRef, SecretStore, not_kept_here};
@@ -72,6 +71,8 @@ fn failed(error: Error) -> HubError {
     HubError::unavailable(format!("the keyring failed: {reason}")).at("secrets")
 }
 
+/// The entries of a keyring belong to no server, and other programs may use them. The names of a server's secrets are therefore an
+/// empty list, and the removal of a server's secrets removes nothing.
 impl SecretStore for KeyringSecrets {
     fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError> {
         Ok(if_present(self.entry(secret)?.get_password()).map_err(failed)?.map(Secret::new))
@@ -83,16 +84,6 @@ impl SecretStore for KeyringSecrets {
 
     fn remove(&self, secret: &SecretRef) -> Result<bool, HubError> {
         Ok(if_present(self.entry(secret)?.delete_credential()).map_err(failed)?.is_some())
-    }
-
-    /// Always returns an empty list: the entries of a keyring do not belong to a server, and other programs may use them.
-    fn names(&self, _: Uuid) -> Result<Vec<String>, HubError> {
-        Ok(Vec::new())
-    }
-
-    /// Removes nothing, because the entries of a keyring do not belong to a server.
-    fn remove_all(&self, _: Uuid) -> Result<Vec<String>, HubError> {
-        Ok(Vec::new())
     }
 }
 

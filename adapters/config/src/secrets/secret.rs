@@ -154,11 +154,16 @@ pub trait SecretStore: Send + Sync {
     /// Removes the secret. Returns whether the secret was stored.
     fn remove(&self, secret: &SecretRef) -> Result<bool, HubError>;
 
-    /// Returns the names of all stored secrets of the server `id`.
-    fn names(&self, id: Uuid) -> Result<Vec<String>, HubError>;
+    /// Returns the names of all stored secrets of the server `id`. By default, returns no names: for stores whose secrets belong to
+    /// no server.
+    fn names(&self, _id: Uuid) -> Result<Vec<String>, HubError> {
+        Ok(Vec::new())
+    }
 
-    /// Removes all secrets of the server `id`. Returns the names of the removed secrets.
-    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, HubError>;
+    /// Removes all secrets of the server `id`. Returns the names of the removed secrets. By default, removes nothing.
+    fn remove_all(&self, _id: Uuid) -> Result<Vec<String>, HubError> {
+        Ok(Vec::new())
+    }
 }
 
 /// Creates the error for a secret reference of a kind that the store does not support.

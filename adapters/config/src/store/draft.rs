@@ -1,14 +1,14 @@
-//! [`Draft`]: an editable copy of the configuration file, whose changes are not written yet.
+//! [`Draft`]: an editable copy of the configuration file, whose changes are not written yet. Changes keep comments and unknown
+//! members.
 
 use std::mem;
 
-use jsonc_parser::cst::{CstArray, CstInputValue, CstRootNode};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
 use mcpwire_supervisor::ServerId;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::document::{Document, id_of, name_of};
-use super::merge;
 use crate::HubError;
 use crate::config::{McpConfig, folded};
 use crate::disk::JSON_OPTIONS;
@@ -109,7 +109,7 @@ impl Draft {
             return Err(HubError::conflict("id", format!("the id {} belongs to another server", config.id)));
         }
         self.check_name(config)?;
-        self.added.push(merge::entry(&config.to_json()));
+        self.added.push(new_entry(&config.to_json()));
         self.entries.push(DraftEntry::new(config));
         Ok(())
     }
@@ -125,8 +125,8 @@ impl Draft {
         let old = self.entries[place].config.as_ref().map_or(Value::Null, McpConfig::to_json);
         let entry = self.servers()?.elements().into_iter().nth(place).and_then(|entry| entry.as_object());
         match (entry, &old, &new) {
-            (Some(entry), Value::Object(old), Value::Object(new)) => merge::object(&entry, old, new),
-            (Some(entry), _, new) => drop(entry.replace_with(merge::entry(new))),
+            (Some(entry), Value::Object(old), Value::Object(new)) => apply_changes(&entry, old, new),
+            (Some(entry), _, new) => drop(entry.replace_with(new_entry(new))),
             (None, ..) => {}
         }
         self.entries[place] = DraftEntry::new(config);
@@ -188,4 +188,52 @@ fn elements(list: &str) -> Option<String> {
     // Strings in JSON have no line breaks, so all lines begin with the indentation.
     let lines = elements.trim_end_matches(['\r', ',']).split('\n').map(|line| line.strip_prefix(inner));
     Some(lines.collect::<Option<Vec<_>>>()?.join(&format!("\n{outer}")))
+}
+
+/// Changes a JSON object in the text of the configuration file: applies the differences between `old` and `new` to `object`.
+/// Other members of `object` stay as they are.
+fn apply_changes(object: &CstObject, old: &Map<String, Value>, new: &Map<String, Value>) {
+    for (name, value) in new {
+        if old.get(name) == Some(value) {
+            continue;
+        }
+        let Some(member) = object.get(name) else {
+            object.append(name, input(value));
+            continue;
+        };
+        match (member.object_value(), old.get(name), value) {
+            (Some(inner), Some(Value::Object(old)), Value::Object(new)) => apply_changes(&inner, old, new),
+            _ => member.set_value(input(value)),
+        }
+    }
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        if let Some(member) = object.get(name) {
+            member.remove();
+        }
+    }
+}
+
+/// The members that a new entry in the configuration file starts with, because people look for these first.
+const FIRST: [&str; 6] = ["id", "name", "enabled", "source", "package", "transport"];
+
+/// Converts the JSON of a new server for the syntax tree of the configuration file. The members in [`FIRST`] come first.
+fn new_entry(value: &Value) -> CstInputValue {
+    let Value::Object(members) = value else { return input(value) };
+    let first = FIRST.iter().filter_map(|name| members.get_key_value(*name));
+    let others = members.iter().filter(|(name, _)| !FIRST.contains(&name.as_str()));
+    CstInputValue::Object(first.chain(others).map(|(name, value)| (name.clone(), input(value))).collect())
+}
+
+/// Converts a JSON value for the syntax tree of the configuration file.
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(value) => CstInputValue::Number(value.to_string()),
+        Value::String(value) => CstInputValue::String(value.clone()),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
+        Value::Object(members) => {
+            CstInputValue::Object(members.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+        }
+    }
 }

@@ -23,8 +23,6 @@
 
 mod document;
 mod draft;
-mod loaded;
-mod merge;
 #[cfg(test)]
 mod tests;
 
@@ -40,9 +38,8 @@ use crate::HubError;
 use crate::config::McpConfig;
 use crate::disk::unavailable;
 use document::Document;
-
+pub use document::{BrokenEntry, Loaded, Revision};
 pub use draft::Draft;
-pub use loaded::{BrokenEntry, Loaded, Revision};
 
 /// Default maximum time to wait for the lock of the configuration file. Other processes hold the lock for milliseconds, unless
 /// their disk hangs.

@@ -1,7 +1,6 @@
 //! Validates the OAuth settings of a server.
 
-use super::problems::Problems;
-use super::values::check_value;
+use super::values::{Problems, check_value};
 use crate::config::{McpConfig, OAuthConfig, Redirect, ValueGroup};
 use crate::url::is_address;
 
@@ -27,33 +26,27 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
     let is_account = |account: &String| {
         !account.trim().is_empty() && !account.chars().any(char::is_control) && account.chars().count() <= 100
     };
-    if !oauth.account.as_ref().is_none_or(is_account) {
-        let message = "the name of an account must be one line of at most 100 characters, and not empty";
-        problems.add("oauth.account", message);
-    }
-    if oauth.redirect_uri.is_some() && oauth.redirect().is_none() {
-        let message = "the redirect URI must be a URL of this machine, such as http://127.0.0.1:3118/callback: `http`, then \
-                       `127.0.0.1`, `[::1]` or `localhost`, a port, and a path without a query";
-        problems.add("oauth.redirect_uri", message);
-    }
+    let message = "the name of an account must be one line of at most 100 characters, and not empty";
+    problems.add_if(!oauth.account.as_ref().is_none_or(is_account), "oauth.account", message);
+    let message = "the redirect URI must be a URL of this machine, such as http://127.0.0.1:3118/callback: `http`, then \
+                   `127.0.0.1`, `[::1]` or `localhost`, a port, and a path without a query";
+    let is_elsewhere = oauth.redirect_uri.is_some() && oauth.redirect().is_none();
+    problems.add_if(is_elsewhere, "oauth.redirect_uri", message);
 }
 
 /// Checks the identifier, the secret and the issuer of the client.
 fn client(config: &McpConfig, oauth: &OAuthConfig, problems: &mut Problems) {
     let (has_id, has_secret) = (oauth.client_id.is_some(), oauth.client_secret.is_some());
     let is_id = |id: &String| !id.is_empty() && id.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    if !oauth.client_id.as_ref().is_none_or(is_id) {
-        problems.add("oauth.client_id", "the identifier of the client must be ASCII text, and not empty");
-    }
+    let message = "the identifier of the client must be ASCII text, and not empty";
+    problems.add_if(!oauth.client_id.as_ref().is_none_or(is_id), "oauth.client_id", message);
     if let Some(secret) = &oauth.client_secret {
         let message = "a secret requires the identifier of its client. Set `oauth.client_id`";
         problems.add_if(!has_id, "oauth.client_secret", message);
         check_value(config, ValueGroup::OAuth, "client_secret", secret, problems);
     }
-    if !oauth.issuer.as_ref().is_none_or(|issuer| is_secure(issuer)) {
-        let message = "the issuer must be a URL that begins with `https://`, or with `http://` on this machine";
-        problems.add("oauth.issuer", message);
-    }
+    let message = "the issuer must be a URL that begins with `https://`, or with `http://` on this machine";
+    problems.add_if(!oauth.issuer.as_deref().is_none_or(is_secure), "oauth.issuer", message);
     match oauth.auth_method.as_deref() {
         None | Some("none") => {}
         Some("client_secret_basic" | "client_secret_post") => {
@@ -65,15 +58,14 @@ fn client(config: &McpConfig, oauth: &OAuthConfig, problems: &mut Problems) {
             problems.add("oauth.auth_method", message);
         }
     }
-    if !oauth.client_metadata_url.as_ref().is_none_or(|url| is_address(url) && is_https(url)) {
-        let message = "the URL of the client's metadata document must begin with `https://`";
-        problems.add("oauth.client_metadata_url", message);
-    }
-    if oauth.client_credentials && !(has_id && has_secret) {
-        let message =
-            "a login without a user requires a client with a secret. Set `oauth.client_id` and `oauth.client_secret`";
-        problems.add("oauth.client_credentials", message);
-    }
+    let is_document = |url: &String| is_address(url) && is_https(url);
+    let message = "the URL of the client's metadata document must begin with `https://`";
+    let has_other = !oauth.client_metadata_url.as_ref().is_none_or(is_document);
+    problems.add_if(has_other, "oauth.client_metadata_url", message);
+    let message =
+        "a login without a user requires a client with a secret. Set `oauth.client_id` and `oauth.client_secret`";
+    let lacks_client = oauth.client_credentials && !(has_id && has_secret);
+    problems.add_if(lacks_client, "oauth.client_credentials", message);
 }
 
 fn is_https(url: &str) -> bool {

@@ -2,7 +2,6 @@
 
 mod login;
 mod package;
-mod problems;
 mod values;
 
 use std::path::Path;
@@ -12,9 +11,8 @@ use crate::HubError;
 use crate::url::is_address;
 
 pub(crate) use package::{runs, split_version};
-use problems::Problems;
-pub(crate) use problems::missing_values;
-pub(crate) use values::{check_literal, check_text, is_dangerous};
+use values::Problems;
+pub(crate) use values::{check_literal, check_text, is_dangerous, missing_values};
 
 impl McpConfig {
     /// Checks whether the configuration is valid. Does not check that the stored secrets exist:
@@ -84,9 +82,8 @@ fn source(source: &McpSource, problems: &mut Problems) {
 
 fn arguments(config: &McpConfig, problems: &mut Problems) {
     for (field, args) in [("runtime_args", &config.runtime_args), ("args", &config.args)] {
-        if config.is_http() && !args.is_empty() {
-            problems.add(field, "A server that is reached by HTTP is not started, and takes no arguments");
-        }
+        let message = "A server that is reached by HTTP is not started, and takes no arguments";
+        problems.add_if(config.is_http() && !args.is_empty(), field, message);
         for (at, arg) in args.iter().enumerate() {
             let field = format!("{field}.{at}");
             problems.add_if(arg.contains('\0'), &field, "an argument must not contain a NUL character");
@@ -101,9 +98,9 @@ fn arguments(config: &McpConfig, problems: &mut Problems) {
             }
         }
     }
-    if config.package.package_type == McpPackageType::Binary && !config.runtime_args.is_empty() {
-        problems.add("runtime_args", "A program of this machine is run by nothing else: its arguments are `args`");
-    }
+    let has_runtime_args = config.package.package_type == McpPackageType::Binary && !config.runtime_args.is_empty();
+    let message = "A program of this machine is run by nothing else: its arguments are `args`";
+    problems.add_if(has_runtime_args, "runtime_args", message);
 }
 
 /// Checks the settings of the connection to a server over HTTP, and the working directory of a process.
@@ -124,9 +121,9 @@ fn connection(config: &McpConfig, problems: &mut Problems) {
             problems.add(field, "the path of a certificate file must be absolute");
         }
     }
-    if config.client_key.is_some() && config.client_certificate.is_none() {
-        problems.add("client_key", "a client key requires its certificate. Set `client_certificate`");
-    }
+    let lacks_certificate = config.client_key.is_some() && config.client_certificate.is_none();
+    let message = "a client key requires its certificate. Set `client_certificate`";
+    problems.add_if(lacks_certificate, "client_key", message);
     if let Some(proxy) = &config.proxy {
         if !is_http {
             problems.add("proxy", "A proxy is for servers over HTTP");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::problems::Problems;
+use super::values::Problems;
 use crate::config::{McpConfig, McpPackage, McpPackageType, McpTransport, Origin, fill};
 use crate::url::is_address;
 

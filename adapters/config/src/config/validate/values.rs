@@ -1,10 +1,13 @@
-//! Validates variables, headers and their values.
+//! Validates variables, headers and their values. [`Problems`] collects the errors that the validation of a configuration finds.
 
 use std::iter;
 
-use super::problems::{Problems, missing_values};
+use mcpwire_supervisor::Failure;
+
+use crate::HubError;
 use crate::config::{
-    EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, McpTransport, Origin, ValueGroup, is_variable_name, names_in,
+    EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, McpPackageType, McpTransport, Origin, ValueGroup,
+    is_variable_name, names_in,
 };
 use crate::secrets::SecretRef;
 
@@ -23,9 +26,9 @@ pub(crate) fn is_dangerous(name: &str) -> bool {
 
 pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
     let is_http = config.is_http();
-    if is_http && !(config.env_vars.is_empty() && config.inherit_env.is_empty()) {
-        problems.add("env_vars", "A server that is reached by HTTP has no environment; it takes `headers`");
-    }
+    let has_environment = is_http && !(config.env_vars.is_empty() && config.inherit_env.is_empty());
+    let message = "A server that is reached by HTTP has no environment; it takes `headers`";
+    problems.add_if(has_environment, "env_vars", message);
     let has_headers = !is_http && !config.headers.is_empty();
     problems.add_if(has_headers, "headers", "only a server over HTTP can have headers");
     for name in config.inherit_env.iter().filter(|name| !is_environment_name(name)) {
@@ -173,4 +176,35 @@ fn check_no_shell_reference(text: &str) -> Result<(), String> {
     Err(format!(
         "`${{{inner}}}` is not replaced here. For a variable of the environment, give `secret_ref`: `env:{name}`"
     ))
+}
+
+/// The errors that the validation of a configuration has found, in the order of the fields.
+#[derive(Default)]
+pub(super) struct Problems(pub(super) Vec<HubError>);
+
+impl Problems {
+    pub(super) fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
+        self.0.push(HubError::validation(field, message));
+    }
+
+    pub(super) fn add_if(&mut self, is_wrong: bool, field: impl Into<String>, message: &str) {
+        if is_wrong {
+            self.add(field, message);
+        }
+    }
+}
+
+/// Returns the error for required values that are missing. `paths` are their paths in the configuration, such as
+/// `env_vars.TOKEN`. Returns `None` if `paths` is empty.
+pub(crate) fn missing_values(paths: &[String]) -> Option<HubError> {
+    let first = paths.first()?.clone();
+    let names = paths.iter().map(|path| path.split_once('.').map_or(path.as_str(), |(_, name)| name));
+    Some(Failure::missing_credentials(names).error.at(first))
+}
+
+impl McpConfig {
+    /// Returns whether the server is reached over HTTP.
+    pub(super) fn is_http(&self) -> bool {
+        self.package.package_type == McpPackageType::Http
+    }
 }
