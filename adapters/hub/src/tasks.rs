@@ -13,7 +13,7 @@ use futures_util::future::{AbortHandle, Either, abortable, select};
 use futures_util::task::AtomicWaker;
 
 use mcpwire_client::catch_panic;
-use mcpwire_driver::{Clock, ConnectOptions, Error, McpClient, McpServerDef, Runtime, Timer};
+use mcpwire_driver::{McpClient, Runtime, Timer};
 
 use crate::{ErrorKind, HubError};
 
@@ -82,14 +82,6 @@ impl Tasks {
 
     pub(crate) fn timer(&self) -> Box<dyn Timer> {
         self.0.timer()
-    }
-
-    pub(crate) fn clock(&self) -> Clock {
-        self.0.clock()
-    }
-
-    pub(crate) fn connect(&self, def: &McpServerDef, options: ConnectOptions) -> Result<Client, Error> {
-        McpClient::connect_on(Arc::clone(&self.0), def, options)
     }
 }
 

@@ -23,10 +23,10 @@ pub(super) struct Attempt {
     fail_calls: Option<oneshot::Sender<HubError>>,
     calls_failed: CallsFailed,
     /// The tasks of this attempt that use the connection to the server. They are aborted when the attempt ends.
-    tasks: Vec<AbortHandle>,
+    pub(super) tasks: Vec<AbortHandle>,
     /// Whether the process is being killed. The end of the process is then reported by the kill, and not by a graceful stop that
-    /// still runs.
-    is_killed: bool,
+    /// still runs, because the process may still be running.
+    pub(super) is_killed: bool,
 }
 
 /// Completes when the pending tool calls of a server must fail, and returns their error. Any number of calls can wait for this
@@ -116,11 +116,6 @@ impl Attempt {
         matches!(self.phase, Phase::Resolving(_))
     }
 
-    /// Adds a task that uses the connection to the server. The task is aborted when the attempt ends.
-    pub(super) fn add_task(&mut self, task: AbortHandle) {
-        self.tasks.push(task);
-    }
-
     /// Fails the pending tool calls of the server with `error`. Has an effect only the first time.
     pub(super) fn fail_calls(&mut self, error: HubError) {
         if let Some(sender) = self.fail_calls.take() {
@@ -133,18 +128,6 @@ impl Attempt {
     pub(super) fn stop(&mut self) -> Remains {
         self.abort_tasks();
         Remains { server: self.launched().cloned(), container: self.container.clone() }
-    }
-
-    /// Does the same as [`stop`](Self::stop), and marks the process as being killed.
-    pub(super) fn begin_kill(&mut self) -> Remains {
-        self.is_killed = true;
-        self.stop()
-    }
-
-    /// Returns whether [`begin_kill`](Self::begin_kill) was called. A graceful stop then must not report the end of the process,
-    /// because the process may still be running.
-    pub(super) fn is_killed(&self) -> bool {
-        self.is_killed
     }
 
     /// Kills the process of the server, if it was started, and returns its container. The caller must remove the container, which
@@ -198,35 +181,29 @@ enum RecordState {
     Empty,
     /// The registry contains this process id, or 0 if the process is about to be started.
     Recorded(u32),
-    /// The process has ended. Later calls of `set_pid` have no effect.
+    /// The process has ended. Later calls of `record` have no effect.
     Closed,
 }
 
 impl ProcessRecord {
-    /// Creates the record of a server process, without writing it to the process registry. [`set_pid`](Self::set_pid) writes it,
-    /// with its own process id instead of the one in `child`.
+    /// Creates the record of a server process, without writing it to the process registry. [`record`](Self::record) writes it, with
+    /// its own process id instead of the one in `child`.
     pub(super) fn new(registry: Option<Arc<ProcessRegistry>>, child: ServerProcess) -> Self {
         ProcessRecord { registry, child, state: Mutex::new(RecordState::Empty) }
     }
 
     /// Writes the id of a server process to the process registry. The id replaces the id of the previous process, which has
-    /// ended. 0 means that a process is about to be started. Blocks while it writes a file.
-    fn set_pid(&self, pid: u32) -> Result<(), HubError> {
-        let Some(registry) = &self.registry else { return Ok(()) };
+    /// ended. 0 means that a process is about to be started. Does nothing if `pid` is `None`. Writes an error to the logs of the
+    /// server. Blocks while it writes a file.
+    pub(super) fn record(&self, pid: Option<u32>, logs: &Logs) {
+        let (Some(registry), Some(pid)) = (&self.registry, pid) else { return };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if *state == RecordState::Closed || *state == RecordState::Recorded(pid) {
-            return Ok(());
+            return;
         }
-        registry.record(&ServerProcess { pid, ..self.child.clone() })?;
-        *state = RecordState::Recorded(pid);
-        Ok(())
-    }
-
-    /// Does the same as [`set_pid`](Self::set_pid), and writes an error to the logs of the server instead of returning it. Does
-    /// nothing if `pid` is `None`.
-    pub(super) fn record(&self, pid: Option<u32>, logs: &Logs) {
-        if let Some(Err(error)) = pid.map(|pid| self.set_pid(pid)) {
-            logs.push(&format!("the process will not be found if the hub is killed: {error}"));
+        match registry.record(&ServerProcess { pid, ..self.child.clone() }) {
+            Ok(()) => *state = RecordState::Recorded(pid),
+            Err(error) => logs.push(&format!("the process will not be found if the hub is killed: {error}")),
         }
     }
 

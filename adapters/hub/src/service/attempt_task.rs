@@ -18,12 +18,12 @@ use super::failures;
 use super::hub_state::HubState;
 use super::login_state::LoginState;
 use super::logs::Logs;
-use super::managed_server::ManagedServer;
+use super::servers::ManagedServer;
 use crate::config::McpConfig;
 use crate::launch::{Instance, Launch};
 use crate::logins::{LoginKey, login_secrets};
 use crate::process_registry::ServerProcess;
-use crate::tasks::{Tasks, panicked};
+use crate::tasks::{Client, Tasks, panicked};
 use crate::{ErrorKind, HubError};
 
 /// Extra time that a connection has to open, beyond the start timeout of the supervisor. The supervisor then times out first, and
@@ -128,7 +128,8 @@ impl AttemptTask {
         if launch.def.url.is_none() {
             record.record(Some(0), &self.logs);
         }
-        let launched = catch_panic(|| self.tasks().connect(&launch.def, options)).unwrap_or_else(|message| {
+        let runtime = Arc::clone(self.tasks().runtime());
+        let launched = catch_panic(|| Client::connect_on(runtime, &launch.def, options)).unwrap_or_else(|message| {
             let error = io::Error::other(format!("the runtime panicked: {message}"));
             Err(mcpwire_driver::Error::new(launch.def.display_name(), error))
         });
@@ -153,15 +154,17 @@ impl AttemptTask {
 
     fn connect_options(&self, launch: &Launch) -> Result<ConnectOptions, HubError> {
         let options = self.hub.settings.connect_options(&self.config, &launch.redactor)?;
-        let options = self.authorized(launch, options)?.on_panic(self.logs.panics(launch.redactor.clone()));
-        let (mut to_logs, of_program) = (self.logs.follower(launch.redactor.clone()), options.stderr_callback());
-        let redactor = launch.redactor.clone();
-        Ok(options.follow_tasks().stderr(move |line| {
-            to_logs(line);
+        let options = self.authorized(launch, options)?;
+        let (logs, redactor, of_program) = (self.logs.clone(), launch.redactor.clone(), options.stderr_callback());
+        let options = options.follow_tasks().stderr(move |line| {
+            let line = redactor.redact(line);
+            logs.push(&line);
             if let Some(of_program) = &of_program {
-                of_program(&redactor.redact(line));
+                of_program(&line);
             }
-        }))
+        });
+        let (logs, redactor) = (self.logs.clone(), launch.redactor.clone());
+        Ok(options.on_panic(move |panic| logs.push(&redactor.redact(&panic.to_string()))))
     }
 
     /// Adds the authorizer for the OAuth login of the server to the options. An authorizer that the program has set takes
@@ -209,7 +212,7 @@ impl AttemptTask {
                     containers::stop(container, self.tasks()).await;
                 }
             }
-            if self.with(|attempt| attempt.is_killed()) != Some(true) {
+            if self.with(|attempt| attempt.is_killed) != Some(true) {
                 self.removed().await;
             }
         });

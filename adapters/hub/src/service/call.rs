@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::call_hooks::arguments_to_json;
 use super::hub_state::OpenHub;
 use super::mcp_service::ServiceFuture;
-use super::outcome::ToolOutcome;
+use super::tools::ToolOutcome;
 use crate::HubError;
 
 /// A tool call that was not sent yet. Created by [`Hub::call`](super::Hub::call), and sent when the program awaits it.

@@ -11,7 +11,7 @@ use mcpwire_core::{Json, JsonError, Tool, printable};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::outcome::ToolOutcome;
+use super::tools::ToolOutcome;
 use crate::tasks::panicked;
 use crate::{ErrorKind, HubError};
 

@@ -10,12 +10,11 @@ use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId};
 use mcpwire_tool_client::{CallOptions, ToolError};
 
 use super::attempt::Connection;
-use super::available_tools::{AvailableTools, uuid};
 use super::call_hooks::{ToolCall, pairs_to_object};
 use super::failures;
 use super::hub_state::HubState;
-use super::outcome::ToolOutcome;
 use super::servers::Servers;
+use super::tools::{ToolOutcome, uuid};
 use crate::config::{McpConfig, Timeouts};
 use crate::redact::Redactor;
 use crate::tasks::hub_has_ended;
@@ -35,13 +34,6 @@ enum ToolName<'a> {
 }
 
 impl HubState {
-    /// Returns a snapshot of the tools that can be called. Requests expired tool lists again in the background, and does not wait
-    /// for them.
-    pub(super) fn available_tools(self: &Arc<Self>) -> AvailableTools {
-        self.refresh_expired();
-        AvailableTools::new(self.catalogue())
-    }
-
     /// Calls the tool `name` of the server `server`. If `server` is `None`, finds the server by the name: the exposed name
     /// (`<server>__<tool>`), or a tool name that only one server uses.
     pub(super) async fn call(
@@ -73,24 +65,21 @@ impl HubState {
     /// Adds the names of the server and the tool to the error of a call that was not sent, because its arguments could not be
     /// serialized.
     pub(super) fn not_sent_by_name(&self, name: &str, error: HubError) -> HubError {
-        match self.server_of(name) {
-            Some(id) => self.with_server(id, not_sent(&self.name_of_server(id, ToolName::Any(name)), error)),
-            None => not_sent(name, error),
-        }
+        self.named(self.server_of(name), name, |tool| not_sent(tool, error))
     }
 
     /// Returns the error of a call that the program has cancelled. The text is the same as that of a client's error.
     fn cancelled(&self, id: Option<ServerId>, name: &str) -> HubError {
-        let tool = id.map_or_else(|| name.to_owned(), |id| self.name_of_server(id, ToolName::Any(name)));
-        let text = CallError::Cancelled { method: "tools/call".into() }.of_tool(&tool).to_string();
-        let error = HubError::new(ErrorKind::Cancelled, text).with_tool(&tool);
-        match id {
-            Some(id) => self.with_server(id, error),
-            None => error,
-        }
+        self.named(id, name, |tool| {
+            let text = CallError::Cancelled { method: "tools/call".into() }.of_tool(tool).to_string();
+            HubError::new(ErrorKind::Cancelled, text).with_tool(tool)
+        })
     }
 
-    fn with_server(&self, id: ServerId, error: HubError) -> HubError {
+    /// Returns the error that `error` makes from the name that the server `id` uses for the tool `name`, with the name of the server.
+    fn named(&self, id: Option<ServerId>, name: &str, error: impl FnOnce(&str) -> HubError) -> HubError {
+        let Some(id) = id else { return error(name) };
+        let error = error(&self.name_of_server(id, ToolName::Any(name)));
         match self.config(id) {
             Ok(config) => error.with_server(config.name.trim()),
             Err(_) => error,
@@ -184,14 +173,9 @@ impl HubState {
         without_prefix.unwrap_or(name).to_owned()
     }
 
-    /// Waits until the server runs, but at most for `timeout`. Starts a sleeping server.
-    pub(super) async fn wait_for_server(self: &Arc<Self>, id: ServerId, timeout: Duration) -> Result<(), HubError> {
-        self.prepare(id, self.now() + timeout).await
-    }
-
     /// Waits until the server runs, and starts a sleeping server. If the server waits for a login, checks first whether the user
     /// has logged in meanwhile.
-    async fn prepare(self: &Arc<Self>, id: ServerId, deadline: Timestamp) -> Result<(), HubError> {
+    pub(super) async fn prepare(self: &Arc<Self>, id: ServerId, deadline: Timestamp) -> Result<(), HubError> {
         let prepare = || self.command(id, Command::PrepareCall { by: deadline });
         let error = match prepare().await {
             Err(error) if matches!(error.kind(), ErrorKind::LoginRequired | ErrorKind::Unauthorized) => error,
@@ -217,9 +201,12 @@ struct ServerCall<'a> {
     total: Duration,
 }
 
-/// A tool call that the supervisor has accepted and counts as in flight. It can now be sent to the server.
+/// A tool call that the supervisor has accepted and counts as in flight. It can now be sent to the server. Dropping this value ends
+/// the count.
 struct BegunCall {
-    counted: CountedCall,
+    hub: Arc<HubState>,
+    id: ServerId,
+    generation: Generation,
     /// The name that the server uses for the tool.
     tool: String,
     connection: Connection,
@@ -282,8 +269,7 @@ impl ServerCall<'_> {
             match begun {
                 Ok(Some((generation, connection))) => {
                     let deadline = (waits > 0).then_some(deadline);
-                    let counted = CountedCall { hub: Arc::clone(hub), id, generation };
-                    return Ok(BegunCall { counted, tool, connection, deadline });
+                    return Ok(BegunCall { hub: Arc::clone(hub), id, generation, tool, connection, deadline });
                 }
                 Ok(None) => return Err(hub_has_ended()),
                 Err(CallRejection::NotRunning) if waits < MAX_WAITS => {
@@ -301,44 +287,40 @@ impl ServerCall<'_> {
         arguments: &Json,
         mut options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
-        let BegunCall { counted, tool, connection, deadline } = begun;
+        let BegunCall { tool, connection, .. } = &begun;
         let timeout = options.take_timeout().or(self.config.timeouts.call).unwrap_or(Timeouts::CALL);
-        let total = deadline.map_or(self.total, |deadline| deadline.duration_since(self.hub.now()));
-        let mut call = connection.client.call_tool(&tool, arguments).timeout(timeout).total_timeout(total);
+        let total = begun.deadline.map_or(self.total, |deadline| deadline.duration_since(self.hub.now()));
+        let mut call = connection.client.call_tool(tool, arguments).timeout(timeout).total_timeout(total);
         if let Some(progress) = options.take_on_progress() {
             call = call.on_progress(progress);
         }
         if let Some(meta) = options.take_meta() {
             call = call.meta(meta);
         }
-        let unsupported = |error: ToolError| HubError::new(error.kind(), error.to_string()).with_tool(&tool);
-        options.check_all_taken(&tool).map_err(unsupported)?;
+        let unsupported = |error: ToolError| HubError::new(error.kind(), error.to_string()).with_tool(tool);
+        options.check_all_taken(tool).map_err(unsupported)?;
         // The call is polled before the failure signal, because the call's own error is more precise.
-        let result = match select(pin!(call.send()), connection.calls_failed).await {
+        let result = match select(pin!(call.send()), connection.calls_failed.clone()).await {
             Either::Left((result, _)) => {
-                result.map_err(|error| failures::of_call(&error, &tool, self.config, &connection.redactor))
+                result.map_err(|error| failures::of_call(&error, tool, self.config, &connection.redactor))
             }
-            Either::Right((error, _)) => Err(no_answer(&tool, error.unwrap_or_else(|_| hub_has_ended()))),
+            Either::Right((error, _)) => Err(no_answer(tool, error.unwrap_or_else(|_| hub_has_ended()))),
         };
-        if matches!(&result, Err(error) if error.kind() == ErrorKind::LoginRequired) {
-            counted.end_and_probe();
-        }
-        let mut result = result?;
+        let mut result = match result {
+            Err(error) if error.kind() == ErrorKind::LoginRequired => {
+                begun.end_and_probe();
+                return Err(error);
+            }
+            result => result?,
+        };
         if result.is_error {
             redact_error(&mut result, &connection.redactor);
         }
-        Ok(ToolOutcome::within(result, &self.config.limits).of_tool(self.config.name.trim(), &tool))
+        Ok(ToolOutcome::within(result, &self.config.limits).of_tool(self.config.name.trim(), tool))
     }
 }
 
-/// Counts a tool call as in flight. Dropping this value ends the count.
-struct CountedCall {
-    hub: Arc<HubState>,
-    id: ServerId,
-    generation: Generation,
-}
-
-impl CountedCall {
+impl BegunCall {
     /// Ends the count, and lets the supervisor probe the server. A failed probe shows that the whole server needs a login. A
     /// login for this tool alone, for example with more scopes, does not stop the server.
     fn end_and_probe(self) {
@@ -348,7 +330,7 @@ impl CountedCall {
     }
 }
 
-impl Drop for CountedCall {
+impl Drop for BegunCall {
     fn drop(&mut self) {
         let (id, generation) = (self.id, self.generation);
         self.hub.update(|servers, now| servers.supervisor.end_call(id, generation, now));

@@ -1,20 +1,21 @@
-//! Changes the configurations of servers: first in the configuration file, then in the running hub. Only one change runs at a
-//! time.
+//! Changes the configurations of servers: first in the configuration file, then in the running hub. [`HubState::reload`] applies the
+//! changes that another program has made in the file. Only one change runs at a time.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::lock::MutexGuard as AsyncMutexGuard;
 use mcpwire_supervisor::{Command, ServerId};
 use uuid::Uuid;
 
-use super::available_tools::server_id;
 use super::hub_state::HubState;
 use super::logs::Logs;
-use super::managed_server::{CheckedConfig, ManagedServer};
+use super::servers::{CheckedConfig, ManagedServer};
+use super::tools::server_id;
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::preview;
-use crate::store::Store;
+use crate::store::{Loaded, Store};
 
 impl HubState {
     /// Adds a server of the configuration file to the hub, while the hub is opened. If the server starts only when one of its
@@ -50,7 +51,6 @@ impl HubState {
     }
 
     async fn create_locked(self: &Arc<Self>, config: McpConfig) -> Result<(), HubError> {
-        check(&config)?;
         let checked = CheckedConfig::new(config, &self.settings)?;
         let saved = checked.config.clone();
         self.with_store(move |store| store.create(&saved).map(drop)).await?;
@@ -64,11 +64,8 @@ impl HubState {
         configs: Vec<McpConfig>,
     ) -> Result<Vec<Result<(), HubError>>, HubError> {
         let _changing = self.changing.lock().await;
-        let checked = |config: McpConfig| {
-            check(&config)?;
-            CheckedConfig::new(config, &self.settings)
-        };
-        let mut results: Vec<_> = configs.into_iter().map(checked).collect();
+        let checked = configs.into_iter().map(|config| CheckedConfig::new(config, &self.settings));
+        let mut results: Vec<_> = checked.collect();
         if let Some(store) = self.settings.store.clone() {
             let valid: Vec<McpConfig> = results.iter().flatten().map(|checked| checked.config.clone()).collect();
             let mut saved = self.settings.tasks.block(move || store.create_all(&valid)).await??.into_iter();
@@ -124,7 +121,7 @@ impl HubState {
         changing: AsyncMutexGuard<'_, ()>,
     ) -> Result<(), HubError> {
         let id = server_id(config.id);
-        check(&config)?;
+        config.validate()?;
         let before = self.config(id)?;
         let (is_enabling, is_disabling) = (config.enabled && !before.enabled, !config.enabled && before.enabled);
         // The saved flag stays `false` for now. The supervisor saves `true` before it starts the server, and `false` again if the
@@ -208,6 +205,36 @@ impl HubState {
         self.replace_locked(config, changing).await
     }
 
+    /// Reads the configuration file again, and applies its changes to the servers. New enabled servers are started. A server
+    /// whose entry in the file is unreadable is not changed.
+    pub(super) async fn reload(self: &Arc<Self>) -> Result<(), HubError> {
+        let Some(store) = self.settings.store.clone() else { return Ok(()) };
+        let _changing = self.changing.lock().await;
+        let file = self.settings.tasks.block(move || store.load()).await??;
+        let before: Vec<Arc<McpConfig>> = self.lock().iter().map(|server| Arc::clone(&server.config)).collect();
+        let ConfigChanges { removed, changed, added } = ConfigChanges::new(&before, file)?;
+        // All changes are checked before the first is applied. This check calls a callback of the program, so it may fail.
+        let check = |configs: Vec<McpConfig>| -> Result<Vec<CheckedConfig>, HubError> {
+            configs.into_iter().map(|config| CheckedConfig::new(config, &self.settings)).collect()
+        };
+        let (changed, added) = (check(changed)?, check(added)?);
+        // The removed servers are stopped first, because the other servers may then have the names of the removed servers.
+        for id in removed {
+            self.command(server_id(id), Command::Delete).await?;
+        }
+        let enabled: Vec<_> = added.iter().filter(|added| added.config.enabled).map(CheckedConfig::id).collect();
+        let added: Vec<_> = added.into_iter().map(|checked| ManagedServer::new(checked, &self.settings)).collect();
+        self.update(|servers, now| {
+            servers.replace(changed, now)?;
+            added.into_iter().try_for_each(|server| servers.add(server, now))
+        })?;
+        for id in enabled {
+            let hub = Arc::clone(self);
+            self.settings.tasks.spawn(async move { drop(hub.command(id, Command::Boot).await) });
+        }
+        Ok(())
+    }
+
     /// Calls `change` with the configuration file's store, on a thread that may block. Does nothing if the hub keeps no files.
     async fn with_store(
         &self,
@@ -218,8 +245,54 @@ impl HubState {
     }
 }
 
-/// Checks that a configuration is valid and has all required values. Call this before it is saved.
-fn check(config: &McpConfig) -> Result<(), HubError> {
-    config.validate()?;
-    config.check_required_values()
+/// The changes to the servers of the hub that make them equal to the configuration file. Servers are compared by their ids, so a
+/// renamed server counts as changed.
+#[derive(Debug, Default, PartialEq)]
+struct ConfigChanges {
+    /// The ids of the servers that the file no longer contains.
+    removed: Vec<Uuid>,
+    /// The new configurations of servers that the hub already has.
+    changed: Vec<McpConfig>,
+    /// The configurations of servers that the hub does not have yet.
+    added: Vec<McpConfig>,
+}
+
+impl ConfigChanges {
+    /// Compares the configurations `before`, which the hub has, with the configuration file. A server whose entry in the file is
+    /// unreadable counts as unchanged.
+    ///
+    /// # Errors
+    ///
+    /// `VALIDATION_ERROR` if a configuration in the file is invalid. `CONFLICT` with the field `name` if two servers would have
+    /// the same name.
+    fn new(before: &[Arc<McpConfig>], file: Loaded) -> Result<Self, HubError> {
+        let mut changes = ConfigChanges::default();
+        let mut names = HashMap::new();
+        for config in before.iter().filter(|config| file.get(config.id).is_none()) {
+            if file.broken.iter().any(|entry| entry.id == Some(config.id)) {
+                names.insert(config.folded_name(), config.id);
+            } else {
+                changes.removed.push(config.id);
+            }
+        }
+        let before: HashMap<Uuid, &McpConfig> = before.iter().map(|config| (config.id, &**config)).collect();
+        for config in file.configs {
+            config.validate()?;
+            if let Some(other) = names.insert(config.folded_name(), config.id) {
+                let message = format!(
+                    "the servers {other} and {} would both have the name `{}`. Nothing was changed. Give one of them \
+                     another name in the configuration file",
+                    config.id,
+                    config.name.trim()
+                );
+                return Err(HubError::conflict("name", message));
+            }
+            match before.get(&config.id) {
+                None => changes.added.push(config),
+                Some(before) if **before != config => changes.changed.push(config),
+                Some(_) => {}
+            }
+        }
+        Ok(changes)
+    }
 }

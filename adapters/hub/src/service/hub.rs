@@ -14,17 +14,16 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::attempt::Attempt;
-use super::available_tools::{AvailableTools, server_id, uuid};
 use super::call::Call;
 use super::call_hooks::arguments_to_json;
 use super::events::Events;
 use super::hub_state::{HubState, OpenHub};
 use super::mcp_service::{McpService, McpStatus, ServiceFuture};
 use super::options::{HubOptions, Settings};
-use super::outcome::ToolOutcome;
 use super::servers::BootReport;
 use super::status::{StatusDetail, Usage, millis, usage_of_groups};
-use super::{clock, containers, login_watch};
+use super::tools::{AvailableTools, ToolOutcome, server_id, uuid};
+use super::{background_tasks, containers};
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::{Launch, Preview, preview};
@@ -84,8 +83,8 @@ impl Hub {
         }
         let state = HubState::new(settings, RandomState::new().build_hasher().finish());
         let tasks = &state.settings.tasks;
-        tasks.spawn(clock::run(Arc::downgrade(&state), tasks.timer()));
-        tasks.spawn(login_watch::run(Arc::downgrade(&state), tasks.timer()));
+        tasks.spawn(background_tasks::call_supervisor(Arc::downgrade(&state), tasks.timer()));
+        tasks.spawn(background_tasks::watch_logins(Arc::downgrade(&state), tasks.timer()));
         let (configs, mut broken) = loaded.map(|loaded| (loaded.configs, loaded.broken)).unwrap_or_default();
         for (index, config) in configs.into_iter().enumerate() {
             if let Err(error) = state.restore(config.clone()).await {
@@ -178,7 +177,8 @@ impl Hub {
     /// [`ErrorKind::Starting`](crate::ErrorKind::Starting) if the server is still starting after `timeout` or after
     /// [`Policy::call_wait_start`](mcpwire_supervisor::Policy::call_wait_start).
     pub async fn wait_for_server(&self, id: Uuid, timeout: Duration) -> Result<(), HubError> {
-        self.0.state.wait_for_server(server_id(id), timeout).await
+        let hub = &self.0.state;
+        hub.prepare(server_id(id), hub.now() + timeout).await
     }
 
     /// Returns a report about the server processes that killed hubs had left when this hub was opened, and whether they could be
@@ -234,7 +234,8 @@ impl McpService for Hub {
     }
 
     fn available_tools(&self) -> AvailableTools {
-        self.0.state.available_tools()
+        self.0.state.refresh_expired();
+        AvailableTools::new(self.0.state.catalogue())
     }
 
     fn call_tool_full<'a>(

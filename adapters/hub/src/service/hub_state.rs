@@ -1,7 +1,6 @@
 //! [`HubState`]: the state that the clones and the background tasks of a hub share.
 //!
-//! Its methods are in several files, one for each thing that a hub does: `configuration`, `reload`, `calls`, `login_watch` and
-//! `perform`.
+//! Its methods are in several files, one for each thing that a hub does: `configuration`, `calls`, `background_tasks` and `perform`.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -76,7 +75,7 @@ impl HubState {
             tool_cache: ToolCache::new(settings.layout.clone()),
             catalogue: RwLock::default(),
             listeners: Listeners::default(),
-            clock: settings.tasks.clock(),
+            clock: settings.tasks.runtime().clock(),
             alarm: Arc::default(),
             login_alarm: Arc::default(),
             settings,

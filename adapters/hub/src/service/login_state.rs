@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
-use mcpwire_supervisor::State as Lifecycle;
+use mcpwire_supervisor::{Command, State as Lifecycle};
 
 use crate::logins::{LoginKey, RequiredLogin};
 
@@ -32,12 +32,6 @@ pub(super) struct LoginState {
     is_settled: bool,
 }
 
-/// The reaction of the hub to a change of a server's stored login.
-pub(super) enum Reaction {
-    Start,
-    Restart,
-}
-
 impl LoginState {
     /// Creates the state of a server that is being started. `before` is the state from its previous start, if there was one.
     pub(super) fn new(key: LoginKey, seen: Option<u64>, before: Option<LoginState>, now: Timestamp) -> Self {
@@ -60,9 +54,10 @@ impl LoginState {
         self.seen.is_some()
     }
 
-    /// Compares the stored login with the login that the hub knows, and returns what to do about a server in the state `state`.
-    /// `revision` is the revision of the stored login, or `None` if no login is stored. Returns `None` if nothing has to be done.
-    pub(super) fn reaction(&mut self, state: Lifecycle, revision: Option<u64>, now: Timestamp) -> Option<Reaction> {
+    /// Compares the stored login with the login that the hub knows, and returns the command for a server in the state `state`: to
+    /// boot after a login, or to restart after a logout. Returns `None` if nothing has to be done. `revision` is the revision of the
+    /// stored login, or `None` if no login is stored.
+    pub(super) fn reaction(&mut self, state: Lifecycle, revision: Option<u64>, now: Timestamp) -> Option<Command> {
         match (state, revision) {
             (Lifecycle::NeedsLogin | Lifecycle::NeedsAuth, Some(_))
                 if revision != self.seen && now >= self.not_before =>
@@ -71,7 +66,7 @@ impl LoginState {
                 let delay = INTERVAL.saturating_mul(2_u32.saturating_pow(self.starts)).min(MAX_DELAY);
                 self.starts = self.starts.saturating_add(1);
                 self.not_before = now + delay;
-                Some(Reaction::Start)
+                Some(Command::Boot)
             }
             // The user has logged out. The next login counts as new, even if it has the same revision as an earlier login.
             (Lifecycle::NeedsLogin | Lifecycle::NeedsAuth, None) => {
@@ -80,7 +75,7 @@ impl LoginState {
             }
             (Lifecycle::Running, None) if self.seen.is_some() => {
                 self.seen = None;
-                Some(Reaction::Restart)
+                Some(Command::Restart)
             }
             (Lifecycle::Running, _) => {
                 (self.seen, self.starts, self.not_before, self.is_settled) = (revision, 0, now, true);

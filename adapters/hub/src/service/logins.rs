@@ -6,8 +6,8 @@ use mcpwire_authorization::{LoggedOut, LoginPrompt, LoginRequest, LoginStatus, O
 use mcpwire_supervisor::Command;
 use uuid::Uuid;
 
-use super::available_tools::server_id;
 use super::hub::Hub;
+use super::tools::server_id;
 use crate::HubError;
 use crate::launch::{Instance, Launch};
 use crate::logins::{Logins, login_error};

@@ -9,10 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use mcpwire_core::printable;
-use mcpwire_driver::CallbackPanic;
 use mcpwire_files::{Fs as _, Links, SystemFs, check_own_file, open_regular, read_regular};
-
-use crate::redact::Redactor;
 
 /// Maximum total size of the log lines of one server in memory: 64 KiB. The log lines of 200 servers then take at most 12.5 MiB.
 const MAX_BYTES: usize = 64 * 1024;
@@ -42,21 +39,8 @@ impl Logs {
         Logs(Arc::new(Mutex::new(Inner { path, ..Inner::default() })))
     }
 
-    /// Returns a callback that receives the lines from a server's standard error. The callback removes secrets and terminal
-    /// escapes from each line, and adds the line to the log.
-    pub(super) fn follower(&self, redactor: Redactor) -> Box<dyn FnMut(&str) + Send> {
-        let logs = self.clone();
-        Box::new(move |line| logs.push(&redactor.redact(line)))
-    }
-
-    /// Returns a callback that adds a line to the log for each panic in a handler or callback of the program. `redactor` removes
+    /// Adds a line to the log of the server, in memory and in the log file, without terminal escapes. The caller must have removed
     /// secrets from the line.
-    pub(super) fn panics(&self, redactor: Redactor) -> impl Fn(&CallbackPanic) + Send + Sync + 'static {
-        let logs = self.clone();
-        move |panic| logs.push(&redactor.redact(&panic.to_string()))
-    }
-
-    /// Adds a line to the log of the server, in memory and in the log file. The caller must have removed secrets from the line.
     pub(super) fn push(&self, line: &str) {
         let line = printable(line).to_string();
         let mut inner = self.lock();
@@ -239,14 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn secrets_and_escapes_reach_neither_memory_nor_disk() {
+    fn escapes_reach_neither_memory_nor_disk() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.log");
         let logs = Logs::new(Some(path.clone()));
-        logs.follower(Redactor::new(["hunter22".into()]))("the token is hunter22\u{1b}[2J");
+        logs.push("a line\u{1b}[2J");
         let file = fs::read_to_string(&path).unwrap();
         for text in [&file, &logs.lines()[0]] {
-            assert!(text.contains("the token is [secret]") && !text.contains('\u{1b}'), "{text:?}");
+            assert!(text.contains("a line") && !text.contains('\u{1b}'), "{text:?}");
         }
     }
 }

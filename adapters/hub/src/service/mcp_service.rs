@@ -7,10 +7,9 @@ use mcpwire_tool_client::CallOptions;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::available_tools::{AvailableTools, FoundTool, server_id};
 use super::events::Events;
-use super::outcome::ToolOutcome;
 use super::status::StatusDetail;
+use super::tools::{AvailableTool, AvailableTools, FoundTool, ToolOutcome, server_id};
 use crate::config::McpConfig;
 use crate::launch::Preview;
 use crate::{ErrorKind, HubError};
@@ -135,7 +134,7 @@ pub trait McpService: Send + Sync {
     /// Returns a copy of the tool `tool_name` with the id of its server, or `None` if no server offers the tool. `tool_name` is
     /// an exposed name (`<server>__<tool>`), or a tool name that only one server uses.
     fn resolve(&self, tool_name: &str) -> Option<FoundTool> {
-        self.available_tools().find(tool_name).map(super::available_tools::AvailableTool::to_found)
+        self.available_tools().find(tool_name).map(AvailableTool::to_found)
     }
 
     /// Returns up to `most` tools that match the search text `query`, best match first. A program that has many tools can show

@@ -23,20 +23,19 @@
 //! # }
 //! ```
 
-//   hub ──▶ calls, configuration, reload, login_watch, clock     methods of `HubState`, one file for each thing that a hub does
+//   hub ──▶ calls, configuration, background_tasks               methods of `HubState`, one file for each thing that a hub does
 //                 │
 //                 ▼
-//             hub_state ──▶ servers ──▶ managed_server ──▶ attempt     the state of the servers, behind one lock
+//             hub_state ──▶ servers ──▶ attempt                        the state of the servers, behind one lock
 //                 ▲
 //   perform ──▶ session ──▶ attempt_task                         the operations that the supervisor requests, in tasks
 
 mod attempt;
 mod attempt_task;
-mod available_tools;
+mod background_tasks;
 mod call;
 mod call_hooks;
 mod calls;
-mod clock;
 mod configuration;
 mod containers;
 mod events;
@@ -45,22 +44,17 @@ mod hub;
 mod hub_methods;
 mod hub_state;
 mod login_state;
-mod login_watch;
 mod logins;
 mod logs;
-mod managed_server;
 mod mcp_service;
 mod options;
-mod outcome;
 mod perform;
-mod reload;
 mod servers;
 mod session;
 mod status;
 mod tool_cache;
-mod tool_client;
+mod tools;
 
-pub use available_tools::{AvailableTool, AvailableTools, FoundTool};
 pub use call::Call;
 pub use call_hooks::{CallDecision, CallQuestion, ToolCall};
 pub use events::{Events, HubEvent};
@@ -69,6 +63,6 @@ pub use logs::tail as log_tail;
 pub use mcp_service::{McpService, McpStatus, ServiceFuture};
 pub use mcpwire_tool_client::CallOptions;
 pub use options::HubOptions;
-pub use outcome::ToolOutcome;
 pub use servers::BootReport;
 pub use status::{StatusDetail, Usage};
+pub use tools::{AvailableTool, AvailableTools, FoundTool, ToolOutcome};

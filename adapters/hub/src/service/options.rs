@@ -10,7 +10,7 @@ use mcpwire_driver::{ConnectOptions, Runtime};
 use mcpwire_supervisor::{Policy, SupervisorSettings};
 
 use super::call_hooks::{CallDecision, CallHooks, CallQuestion, ToolCall};
-use super::outcome::ToolOutcome;
+use super::tools::ToolOutcome;
 use crate::HubError;
 use crate::config::McpConfig;
 use crate::layout::Layout;

@@ -9,19 +9,18 @@ use mcpwire_supervisor::{Action, Effect, Event, ServerId, State as Lifecycle};
 
 use super::attempt::Attempt;
 use super::attempt_task::AttemptTask;
-use super::available_tools::uuid;
 use super::events::HubEvent;
 use super::hub_state::HubState;
-use super::managed_server::ManagedServer;
-use super::servers::{BootReport, Servers};
+use super::servers::{BootReport, ManagedServer, Servers};
 use super::session::Session;
+use super::tools::uuid;
 
 impl HubState {
     /// Begins to perform an action that the supervisor requests. The caller holds the lock of the hub's state, so this must not
     /// block.
     pub(super) fn perform(self: &Arc<Self>, servers: &mut Servers, action: Action) {
         match action {
-            Action::Perform { .. } | Action::Persist { .. } if servers.is_ended() => {}
+            Action::Perform { .. } | Action::Persist { .. } if servers.is_ended => {}
             Action::Perform { server, effect } => self.perform_effect(servers, server, effect),
             Action::Reply { command, result } => servers.reply(command, result),
             Action::Persist { server, enabled, revision } => {
@@ -82,7 +81,10 @@ impl HubState {
                 task(server, generation).stop(remains);
             }
             Effect::Kill { generation } => {
-                let remains = server.attempts.get_mut(&generation).map(Attempt::begin_kill);
+                let remains = server.attempts.get_mut(&generation).map(|attempt| {
+                    attempt.is_killed = true;
+                    attempt.stop()
+                });
                 task(server, generation).kill(remains);
             }
             Effect::StopFailed { .. } => {

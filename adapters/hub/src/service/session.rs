@@ -7,10 +7,9 @@ use mcpwire_core::{Era, Event as ConnectionEvent, Notification, SubscriptionEven
 use mcpwire_driver::{Error, ErrorKind, Events};
 use mcpwire_supervisor::{Event, Failure, Retry, Stage};
 
-use super::attempt::Launched;
 use super::attempt_task::AttemptTask;
 use super::failures;
-use super::managed_server::ManagedServer;
+use super::servers::ManagedServer;
 use crate::HubError;
 use crate::logins::RequiredLogin;
 use crate::redact::Redactor;
@@ -25,9 +24,9 @@ pub(super) struct Session {
 }
 
 impl AttemptTask {
-    /// Begins `operation` with the client of the server, in a task. If the attempt has no client, reports the event that `failed`
-    /// returns.
-    pub(super) fn begin<F: Future<Output = ()> + Send + 'static>(
+    /// Begins `operation` with the client of the server, in a task, and reports the event that the operation returns. If the attempt
+    /// has no client, reports the event that `failed` returns.
+    pub(super) fn begin<F: Future<Output = Event> + Send + 'static>(
         self,
         server: &mut ManagedServer,
         operation: impl FnOnce(Session) -> F,
@@ -36,8 +35,9 @@ impl AttemptTask {
         let tasks = self.tasks().clone();
         let attempt = server.attempts.get_mut(&self.generation);
         if let Some((connection, attempt)) = attempt.and_then(|attempt| Some((attempt.connection()?, attempt))) {
-            let session = Session { task: self, client: connection.client, redactor: connection.redactor };
-            attempt.add_task(tasks.spawn_abortable(operation(session)));
+            let task = self.clone();
+            let event = operation(Session { task: self, client: connection.client, redactor: connection.redactor });
+            attempt.tasks.push(tasks.spawn_abortable(async move { task.report(event.await) }));
             return;
         }
         let event = failed(Failure::new(HubError::network("transport", "there is no connection"), Retry::Backoff));
@@ -46,12 +46,9 @@ impl AttemptTask {
 }
 
 impl Session {
-    /// Negotiates the protocol version with the server, and then begins to listen to its notifications. Reports the outcome to
-    /// the supervisor.
-    pub(super) async fn negotiate(self) {
-        // The attempt may have been removed meanwhile. No server is then left to negotiate with.
-        let Some(server) = self.task.with(|attempt| attempt.launched().cloned()).flatten() else { return };
-        let event = match self.initialize(&server).await {
+    /// Negotiates the protocol version with the server, and then begins to listen to its notifications.
+    pub(super) async fn negotiate(self) -> Event {
+        match self.initialize().await {
             Ok(()) => {
                 let version = self.client.protocol_version().map(|version| version.to_string()).unwrap_or_default();
                 let events = self.client.events();
@@ -60,13 +57,12 @@ impl Session {
                 Event::Negotiated { version }
             }
             Err(error) => self.failed(&error, Stage::Negotiate),
-        };
-        self.task.report(event);
+        }
     }
 
     /// Opens the connection to the server. If the server exits when the client asks for its protocol version, the client starts
     /// it again. This function then records the id of the new process.
-    async fn initialize(&self, server: &Arc<Launched>) -> Result<(), Error> {
+    async fn initialize(&self) -> Result<(), Error> {
         let mut pid = self.client.pid();
         let mut opening = Box::pin(self.client.initialize());
         let opened = poll_fn(|cx| {
@@ -74,8 +70,11 @@ impl Session {
             let current = self.client.pid();
             if pid != current {
                 pid = current;
-                let (server, logs) = (Arc::clone(server), self.task.logs.clone());
-                self.task.tasks().block_detached(move || server.record.record(current, &logs));
+                // The attempt may have been removed meanwhile. Nothing is then left to record.
+                if let Some(server) = self.task.with(|attempt| attempt.launched().cloned()).flatten() {
+                    let logs = self.task.logs.clone();
+                    self.task.tasks().block_detached(move || server.record.record(current, &logs));
+                }
             }
             opened
         });
@@ -85,7 +84,7 @@ impl Session {
     /// Runs a task until it completes, or until the attempt ends.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let handle = self.task.tasks().spawn_abortable(task);
-        if self.task.with(|attempt| attempt.add_task(handle.clone())).is_none() {
+        if self.task.with(|attempt| attempt.tasks.push(handle.clone())).is_none() {
             handle.abort();
         }
     }
@@ -127,18 +126,15 @@ impl Session {
         }
     }
 
-    /// Requests the tool list of the server for the first time. Reports the list, or the failure of the start, to the supervisor.
-    pub(super) async fn list(self) {
-        let event = self.list_tools().await.unwrap_or_else(|error| self.failed(&error, Stage::List));
-        self.task.report(event);
+    /// Requests the tool list of the server for the first time. Returns the list, or the failure of the start.
+    pub(super) async fn list(self) -> Event {
+        self.list_tools().await.unwrap_or_else(|error| self.failed(&error, Stage::List))
     }
 
-    /// Requests the tool list of the running server again. Reports the new list, or that the request has failed, to the
-    /// supervisor.
-    pub(super) async fn refresh(self) {
+    /// Requests the tool list of the running server again. Returns the new list, or that the request has failed.
+    pub(super) async fn refresh(self) -> Event {
         let listed = self.list_tools().await;
-        let event = listed.unwrap_or_else(|error| self.unless_login(&error, Event::RefreshFailed));
-        self.task.report(event);
+        listed.unwrap_or_else(|error| self.unless_login(&error, Event::RefreshFailed))
     }
 
     async fn list_tools(&self) -> Result<Event, Error> {
@@ -153,14 +149,12 @@ impl Session {
         Ok(Event::Listed { tools, ttl })
     }
 
-    /// Checks that the server responds to a ping, and reports the outcome to the supervisor. An error response also counts as a
-    /// response.
-    pub(super) async fn probe(self) {
-        let event = match self.client.ping().await {
+    /// Checks that the server responds to a ping. An error response also counts as a response.
+    pub(super) async fn probe(self) -> Event {
+        match self.client.ping().await {
             Err(error) if error.kind() != ErrorKind::Server => self.unless_login(&error, Event::ProbeFailed),
             _ => Event::Probed,
-        };
-        self.task.report(event);
+        }
     }
 
     /// Returns the event that ends the attempt because of `error`. If the server asks for a login, stores which login it needs.
