@@ -20,7 +20,7 @@ use serde::{Serialize, Serializer, ser};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::support::{PATIENCE, good, soon, state};
+use crate::support::{PATIENCE, good, soon, state, until_true};
 
 /// Returns the launcher of a server that runs in this process.
 pub(crate) fn launcher(server: ScriptedServer) -> impl Fn(&McpServerDef) -> std::io::Result<ServerLaunch> + Clone {
@@ -55,6 +55,13 @@ pub(crate) async fn hub(options: HubOptions, server: ScriptedServer) -> Hub {
     hub.upsert(McpConfig::binary("a", "in-process")).await.expect("it is added");
     assert_eq!(soon(hub.boot()).await.expect("it boots").ready, 1, "{:?}", hub.details());
     hub
+}
+
+/// Limits the calls of the hub's server to one a minute.
+pub(crate) async fn limit_calls(hub: &Hub) {
+    let mut config = hub.list().remove(0);
+    config.limits.calls_per_minute = Some(1);
+    soon(hub.update(config)).await.unwrap();
 }
 
 #[tokio::test]
@@ -106,9 +113,7 @@ async fn each_failure_of_a_call_has_its_own_kind() {
     let nobody = Uuid::new_v4();
     assert_eq!(soon(hub.call_tool(nobody, "x", &json!({}))).await.unwrap_err().kind(), ErrorKind::ServerNotFound);
 
-    let mut limited = hub.get(id).unwrap();
-    limited.limits.calls_per_minute = Some(1);
-    soon(hub.update(limited.clone())).await.unwrap();
+    limit_calls(&hub).await;
     soon(hub.call("a__echo", ())).await.unwrap();
     let often = soon(hub.call("a__echo", ())).await.unwrap_err();
     assert_eq!((often.kind(), often.is_retryable()), (ErrorKind::RateLimited, true), "{often}");
@@ -117,8 +122,9 @@ async fn each_failure_of_a_call_has_its_own_kind() {
     soon(hub.stop(id)).await.unwrap();
     let stopped = soon(hub.call("a__echo", ())).await.unwrap_err();
     assert_eq!((stopped.kind(), stopped.is_retryable()), (ErrorKind::NotRunning, false), "{stopped}");
-    limited.enabled = false;
-    soon(hub.update(limited)).await.unwrap();
+    let mut disabled = hub.get(id).unwrap();
+    disabled.enabled = false;
+    soon(hub.update(disabled)).await.unwrap();
     assert_eq!(soon(hub.call("a__echo", ())).await.unwrap_err().kind(), ErrorKind::Disabled);
     soon(hub.shutdown_all()).await.unwrap();
     assert_eq!(soon(hub.start(id)).await.unwrap_err().kind(), ErrorKind::ShuttingDown);
@@ -233,13 +239,8 @@ async fn nobody_is_woken_under_the_lock_of_the_hub() {
     assert!(Pin::new(&mut events).poll_next(&mut cx).is_pending());
     let mut stopping = Box::pin(hub.stop(id));
     assert!(stopping.as_mut().poll(&mut cx).is_pending());
-    soon(async {
-        // Once for the event, and once for the answer.
-        while uses.1.load(Ordering::SeqCst) < 2 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    // Once for the event, and once for the answer.
+    until_true(|| uses.1.load(Ordering::SeqCst) >= 2).await;
     soon(stopping).await.unwrap();
 }
 

@@ -1,29 +1,22 @@
-//! Starts, failures, restarts and stops of servers.
+//! Starts, failures, restarts and stops of servers, and which of their processes are in the registry.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use mcpwire_hub::config::EnvVarConfig;
-use mcpwire_hub::config::McpConfig;
+use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::{Hub, HubOptions, McpStatus};
 use mcpwire_supervisor::{ErrorCode, State};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{
-    Place, call, good, is_alive, missing, pid, processes_with, server, soon, state, under_shell, until, until_gone,
+    Place, begin_start, call, good, is_alive, kill, missing, one, pid, processes_with, server, soon, state,
+    under_shell, until, until_gone, until_true,
 };
 
 /// Creates a server whose processes have a unique mark in their environment.
 fn marked(config: McpConfig) -> (McpConfig, String) {
     let mark = format!("marked-{}", config.id);
     (config.env(EnvVarConfig::value("HUB_TEST_MARK", &mark)), mark)
-}
-
-fn kill(pid: u32) {
-    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).expect("a process");
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
 }
 
 #[tokio::test]
@@ -37,73 +30,26 @@ async fn started_twice_it_runs_once_and_both_are_answered() {
 }
 
 #[tokio::test]
-async fn stopped_while_it_starts_it_leaves_no_process() {
+async fn stopped_or_deleted_while_it_starts_it_leaves_no_process() {
     let place = Place::new();
     let (config, mark) = marked(server("a", "silent"));
-    let hub = place.hub_with([config.clone()]).await;
-    for wanted in [State::Resolving, State::Launching, State::Negotiating] {
+    let id = config.id;
+    let hub = place.hub_with([config]).await;
+    let ends = [State::Resolving, State::Launching, State::Negotiating].map(|at| (at, false));
+    for (wanted, is_deleted) in ends.into_iter().chain([(State::Negotiating, true)]) {
         let mut events = hub.events();
-        let starting = {
-            let (hub, id) = (hub.clone(), config.id);
-            tokio::spawn(async move { hub.start(id).await })
-        };
-        until(&mut events, config.id, wanted).await;
-        soon(hub.stop(config.id)).await.expect("it stops");
+        let starting = begin_start(&hub, id);
+        until(&mut events, id, wanted).await;
+        let ended = if is_deleted { soon(hub.delete(id)).await } else { soon(hub.stop(id)).await };
+        ended.expect("it ends");
         let error = soon(starting).await.expect("no panic").unwrap_err();
         assert_eq!(error.code(), ErrorCode::Conflict, "{error}");
-        assert_eq!(state(&hub, config.id), State::Stopped);
+        let state = hub.status_detail(id).map(|detail| detail.state);
+        assert_eq!(state, (!is_deleted).then_some(State::Stopped));
         assert!(processes_with(&mark).is_empty(), "{wanted}");
     }
-}
-
-#[tokio::test]
-async fn deleted_while_it_starts_it_is_a_conflict_for_those_who_wait() {
-    let place = Place::new();
-    let (config, mark) = marked(server("a", "silent"));
-    let hub = place.hub_with([config.clone()]).await;
-    let mut events = hub.events();
-    let starting = {
-        let (hub, id) = (hub.clone(), config.id);
-        tokio::spawn(async move { hub.start(id).await })
-    };
-    until(&mut events, config.id, State::Negotiating).await;
-    soon(hub.delete(config.id)).await.expect("it is deleted");
-    assert_eq!(soon(starting).await.unwrap().unwrap_err().code(), ErrorCode::Conflict);
-    assert!(processes_with(&mark).is_empty());
-    assert!(hub.get(config.id).is_none() && hub.list().is_empty());
-    assert_eq!(soon(hub.delete(config.id)).await.unwrap_err().code(), ErrorCode::NotFound);
-}
-
-#[tokio::test]
-async fn disabled_while_it_waits_to_be_started_again_it_is_not() {
-    let place = Place::new();
-    let (mut config, mark) = marked(good("a"));
-    let other = good("b");
-    // Longer than it takes to save the change, so that the server still waits when it is disabled.
-    let options = HubOptions::new(place.layout()).policy(|_, policy| {
-        policy.first_backoff = Duration::from_millis(400);
-        policy.longest_backoff = Duration::from_millis(800);
-    });
-    let hub = Hub::open(options).await.expect("the hub opens");
-    for config in [&config, &other] {
-        hub.create(config.clone()).await.expect("it is created");
-    }
-    let mut events = hub.events();
-    soon(hub.start(config.id)).await.unwrap();
-    soon(hub.start(other.id)).await.unwrap();
-    kill(pid(&hub, config.id));
-    until(&mut events, config.id, State::Backoff).await;
-    config.enabled = false;
-    soon(hub.update(config.clone())).await.unwrap();
-    assert_eq!(hub.status(config.id), McpStatus::Disabled);
-    // The pauses before the restarts of the other server begin later, and the second one is longer.
-    for _ in 0..2 {
-        kill(pid(&hub, other.id));
-        until(&mut events, other.id, State::Backoff).await;
-        until(&mut events, other.id, State::Running).await;
-    }
-    assert_eq!(hub.status(config.id), McpStatus::Disabled);
-    assert!(processes_with(&mark).is_empty());
+    assert!(hub.get(id).is_none() && hub.list().is_empty());
+    assert_eq!(soon(hub.delete(id)).await.unwrap_err().code(), ErrorCode::NotFound);
 }
 
 #[tokio::test]
@@ -119,73 +65,13 @@ async fn a_server_that_ignores_everything_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
-async fn a_restart_is_no_crash() {
-    let place = Place::new();
-    let (config, mark) = marked(good("a"));
-    let hub = place.running(&config).await;
-    let first = pid(&hub, config.id);
-    soon(hub.restart(config.id)).await.unwrap();
-    let second = pid(&hub, config.id);
-    assert_ne!(first, second);
-    assert_eq!(processes_with(&mark), [second]);
-    let detail = hub.status_detail(config.id).unwrap();
-    assert_eq!((detail.restarts, detail.last_error), (0, None));
-}
-
-#[tokio::test]
-async fn a_crash_loop_comes_to_an_end() {
-    let place = Place::new();
-    let (config, mark) = marked(server("a", "exit=1"));
-    let hub = place.hub_with([config.clone()]).await;
-    let mut events = hub.events();
-    soon(hub.start(config.id)).await.unwrap_err();
-    let error = until(&mut events, config.id, State::Failed).await.expect("it says why");
-    assert!(error.message().contains("crash loop"), "{error}");
-    assert_eq!(hub.status_detail(config.id).unwrap().restarts, 5);
-    assert!(processes_with(&mark).is_empty());
-}
-
-#[tokio::test]
-async fn a_server_that_ends_without_a_word_is_said_to() {
-    let place = Place::new();
-    let config = server("a", "exit=0");
-    let hub = place.hub_with([config.clone()]).await;
-    let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
-    assert!(error.message().contains("code 0") && error.message().contains("no stderr captured"), "{error}");
-}
-
-#[tokio::test]
 async fn the_last_words_of_a_server_are_in_its_error() {
-    let place = Place::new();
-    let config = server("a", "exit=9").env(EnvVarConfig::value("LAST_WORDS", "no database here"));
-    let hub = place.hub_with([config.clone()]).await;
-    let error = soon(hub.start(config.id)).await.unwrap_err();
+    let (place, hub, id) = one(server("a", "exit=9").env(EnvVarConfig::value("LAST_WORDS", "no database here"))).await;
+    let error = soon(hub.start(id)).await.unwrap_err();
     assert!(error.message().contains("code 9") && error.message().contains("no database here"), "{error}");
-    assert!(hub.logs(config.id).iter().any(|line| line == "no database here"));
-    let log = fs::read_to_string(place.layout().log(config.id)).expect("there is a file");
+    assert!(hub.logs(id).iter().any(|line| line == "no database here"));
+    let log = fs::read_to_string(place.layout().log(id)).expect("there is a file");
     assert!(log.contains("no database here"));
-}
-
-#[tokio::test]
-async fn programs_that_cannot_be_started_are_told_apart() {
-    let place = Place::new();
-    let script = |name: &str, mode: u32| {
-        let path = place.path().join(name);
-        fs::write(&path, "\u{1}\u{2} no program").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        McpConfig::binary(name, path.to_string_lossy())
-    };
-    let (missing, locked, nonsense) = (missing("missing"), script("locked", 0o600), script("nonsense", 0o700));
-    let hub = place.hub_with([missing.clone(), locked.clone(), nonsense.clone()]).await;
-    let mut failed = Vec::new();
-    for config in [missing, locked, nonsense] {
-        let error = soon(hub.start(config.id)).await.unwrap_err();
-        assert_eq!(error.field(), "package.identifier", "{error}");
-        assert_eq!(state(&hub, config.id), State::Failed, "another attempt would not help");
-        failed.push(error.code());
-    }
-    assert_eq!(failed, [ErrorCode::NotFound, ErrorCode::ValidationError, ErrorCode::ValidationError]);
 }
 
 #[tokio::test]
@@ -207,8 +93,7 @@ async fn what_a_killed_wrapper_started_is_ended() {
 async fn a_descendant_that_holds_the_pipes_does_not_hide_the_end() {
     let place = Place::new();
     let (config, mark) = marked(good("a"));
-    let config = under_shell(&config, "sleep 600 &");
-    let mut config = config;
+    let mut config = under_shell(&config, "");
     config.args[1] = "sleep 600 & exec \"$0\" \"$@\"".into();
     let hub = place.hub_with([config.clone()]).await;
     let mut events = hub.events();
@@ -314,21 +199,63 @@ async fn a_start_that_fails_takes_the_flag_back() {
     assert!(matches!(hub.status(config.id), McpStatus::Running { .. }));
 }
 
+/// The processes that are noted, each with what makes it unmistakable.
+fn noted(place: &Place) -> Vec<(u32, String)> {
+    // It is replaced as a whole, and there is none at first.
+    let text = fs::read_to_string(place.layout().process_registry()).unwrap_or_default();
+    let registry: Value = serde_json::from_str(&text).unwrap_or_default();
+    let children = registry["children"].as_array().cloned().unwrap_or_default();
+    let process = |entry: &Value| {
+        let pid = entry["child"]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
+        (pid.expect("a pid"), entry["started"].as_str().unwrap_or_default().to_owned())
+    };
+    children.iter().map(process).collect()
+}
+
+/// A server that ends when it is first started, as those do that do not know what they are asked.
+fn dies_first(config: &McpConfig, place: &Place) -> McpConfig {
+    let seen = place.path().join("was-started");
+    let first = format!("[ -e '{0}' ] || {{ touch '{0}'; read -r line; exit 3; }}", seen.display());
+    under_shell(config, &first)
+}
+
 #[tokio::test]
-async fn all_who_wait_for_a_start_that_fails_are_told_the_same() {
+async fn one_that_is_started_once_more_in_its_opening_is_noted_as_what_it_is_then() {
     let place = Place::new();
-    let config = server("a", "exit=4");
+    let config = dies_first(&good("a"), &place);
+    let id = config.id;
+    let hub = place.running(&config).await;
+    assert_eq!(hub.status_detail(id).unwrap().restarts, 0, "nobody else has started it again");
+    let now = pid(&hub, id);
+    until_true(|| noted(&place).iter().map(|(pid, _)| *pid).eq([now])).await;
+    assert!(!noted(&place)[0].1.is_empty());
+    soon(hub.stop(id)).await.unwrap();
+    assert_eq!(noted(&place), [], "nothing is left, and nothing is noted");
+}
+
+#[tokio::test]
+async fn it_is_noted_before_it_has_said_a_word() {
+    let place = Place::new();
+    let said = place.path().join("pid");
+    let script = format!("echo $$ > '{}'; exec sleep 1000", said.display());
+    let config = dies_first(&McpConfig::binary("a", "sh").args(["-c", &script]), &place);
     let hub = place.hub_with([config.clone()]).await;
-    let waiting: Vec<_> = (0..10)
-        .map(|_| {
-            let (hub, id) = (hub.clone(), config.id);
-            tokio::spawn(async move { hub.start(id).await })
-        })
-        .collect();
-    let mut errors = Vec::new();
-    for waiting in waiting {
-        errors.push(soon(waiting).await.unwrap().unwrap_err());
-    }
-    errors.dedup();
-    assert_eq!(errors.len(), 1);
+    let starting = begin_start(&hub, config.id);
+    soon(async {
+        // The shell that is noted has started the one that sleeps, and waits for it.
+        let is_noted = || {
+            fs::read_to_string(&said).is_ok_and(|pid| !pid.trim().is_empty())
+                && hub.status_detail(config.id).and_then(|detail| detail.pid).is_some_and(|now| {
+                    let noted = noted(&place);
+                    noted.len() == 1 && noted[0].0 == now && is_alive(now)
+                })
+        };
+        while !is_noted() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    soon(hub.stop(config.id)).await.unwrap();
+    assert!(soon(starting).await.unwrap().is_err());
+    assert_eq!(noted(&place), []);
 }

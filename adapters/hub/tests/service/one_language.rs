@@ -15,7 +15,7 @@ use mcpwire_testkit::{HttpAnswer, ScriptedHttp, ScriptedResponse, ScriptedServer
 use mcpwire_tokio::{McpClient, Tokio};
 use serde_json::json;
 
-use crate::in_process::launcher;
+use crate::in_process::{launcher, limit_calls};
 use crate::support::soon;
 
 const SHORT: Duration = Duration::from_millis(30);
@@ -280,9 +280,7 @@ async fn a_call_of_a_server_whose_program_is_missing_says_why_it_does_not_run() 
 #[tokio::test]
 async fn a_call_that_the_hub_does_not_send_names_the_tool() {
     let both = Both::streams().await;
-    let mut config = both.hub.list().remove(0);
-    config.limits.calls_per_minute = Some(1);
-    soon(both.hub.update(config)).await.expect("it is changed");
+    limit_calls(&both.hub).await;
     soon(both.hub.call("a__fail", json!({}))).await.expect("the first call is allowed");
     let error = soon(both.hub.call("a__refused", json!({}))).await.expect_err("it is refused");
     assert_eq!((error.kind(), error.tool(), error.is_retryable()), (ErrorKind::RateLimited, Some("refused"), true));

@@ -1,58 +1,56 @@
-//! The tests that the requirements name: MC-T1 to MC-T9, and the negative ones.
+//! The tests that the requirements name: MC-T1 to MC-T9, the negative ones, and the acceptance criteria AC-001 to AC-004.
 
-use mcpwire_hub::config::{EnvVarConfig, EnvVarSpec, McpConfig};
+use mcpwire_hub::config::{EnvVarConfig, EnvVarSpec, McpConfig, RestartPolicy};
 use mcpwire_hub::secrets::SecretRef;
+use mcpwire_hub::service::CallOptions;
 use mcpwire_hub::{McpService, McpStatus, Uuid};
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
-use crate::support::{Place, call, good, is_alive, missing, pid, server, soon, state, until_gone};
+use crate::support::{
+    Place, begin_boot, call, good, is_alive, kill, missing, one, pid, running, server, soon, state, until, until_gone,
+    until_tools,
+};
 
 #[tokio::test]
-async fn mc_t1_start_spawns_the_process() {
-    let place = Place::new();
-    let config = good("files");
-    let hub = place.hub_with([config.clone()]).await;
-    assert_eq!(hub.status(config.id), McpStatus::Stopped);
-    soon(hub.start(config.id)).await.expect("it starts");
-    assert!(is_alive(pid(&hub, config.id)));
-    let program = std::fs::read_link(format!("/proc/{}/exe", pid(&hub, config.id))).unwrap();
+async fn mc_t1_and_mc_t2_start_spawns_the_process_and_stop_ends_it() {
+    let (_place, hub, id) = one(good("files")).await;
+    assert_eq!(hub.status(id), McpStatus::Stopped);
+    soon(hub.start(id)).await.expect("it starts");
+    let process = pid(&hub, id);
+    assert!(is_alive(process));
+    let program = std::fs::read_link(format!("/proc/{process}/exe")).unwrap();
     assert_eq!(program, std::env::current_exe().unwrap());
-}
-
-#[tokio::test]
-async fn mc_t2_stop_ends_the_process() {
-    let place = Place::new();
-    let config = good("files");
-    let hub = place.running(&config).await;
-    let process = pid(&hub, config.id);
-    soon(hub.stop(config.id)).await.expect("it stops");
+    soon(hub.stop(id)).await.expect("it stops");
     assert!(!is_alive(process), "stopped means that nothing is left");
-    assert_eq!(hub.status(config.id), McpStatus::Stopped);
+    assert_eq!(hub.status(id), McpStatus::Stopped);
 }
 
 #[tokio::test]
-async fn mc_t3_the_tools_are_there_after_the_start() {
-    let place = Place::new();
-    let config = good("files");
-    let hub = place.hub_with([config.clone()]).await;
+async fn mc_t3_and_ac_001_the_tools_are_there_after_the_start() {
+    let (_place, hub, id) = one(good("files")).await;
     assert!(hub.available_tools().is_empty());
-    soon(hub.start(config.id)).await.unwrap();
+    soon(hub.start(id)).await.expect("the handshake completes");
     let tools = hub.available_tools();
-    let echo = tools.find("files__echo").expect("it is offered");
-    assert_eq!((echo.mcp_id, echo.tool.name.as_str()), (config.id, "echo"));
-    assert_eq!(hub.find_tool_provider("echo"), Some(config.id));
-    let McpStatus::Running { tools: names } = hub.status(config.id) else { panic!("{:?}", hub.status(config.id)) };
+    let fetch = tools.find("files__fetch_data").expect("it is offered");
+    assert_eq!((fetch.mcp_id, fetch.tool.name.as_str()), (id, "fetch_data"));
+    assert_eq!(hub.find_tool_provider("fetch_data"), Some(id));
+    let listed = tools.to_vec();
+    let fetch = listed.iter().find(|tool| tool.name == "files__fetch_data").expect("it is listed");
+    assert!(fetch.input_schema.is_object());
+    let McpStatus::Running { tools: names } = hub.status(id) else { panic!("{:?}", hub.status(id)) };
     assert_eq!(names.len(), tools.len());
 }
 
 #[tokio::test]
-async fn mc_t4_a_call_returns_the_result() {
-    let place = Place::new();
-    let config = good("files");
-    let hub = place.running(&config).await;
-    assert_eq!(call(&hub, config.id, "echo", json!({"message": "hi"})).await.unwrap(), "hi");
-    assert_eq!(call(&hub, config.id, "files__echo", json!({"message": "ho"})).await.unwrap(), "ho");
+async fn mc_t4_and_ac_002_a_call_returns_the_result() {
+    let (_place, hub, id) = running(good("files")).await;
+    assert_eq!(call(&hub, id, "echo", json!({"message": "hi"})).await.unwrap(), "hi");
+    assert_eq!(call(&hub, id, "files__echo", json!({"message": "ho"})).await.unwrap(), "ho");
+    let arguments = json!({"query": "test"});
+    let outcome = soon(hub.call_tool_full(id, "fetch_data", &arguments, CallOptions::new())).await.unwrap();
+    assert!(!outcome.result.is_error);
+    assert_eq!(outcome.text(), "data about test");
 }
 
 #[tokio::test]
@@ -61,13 +59,10 @@ async fn mc_t5_a_server_that_fails_blocks_no_other() {
     let (a, bad, hung, b) = (good("a"), missing("bad"), server("hung", "slow-list"), server("b", "modern"));
     let hub = Box::pin(place.hub_with([a.clone(), bad.clone(), hung.clone(), b.clone()])).await;
     let mut events = hub.events();
-    let booting = {
-        let hub = hub.clone();
-        tokio::spawn(async move { hub.boot().await })
-    };
+    let booting = begin_boot(&hub);
     let runs = |id| matches!(hub.status(id), McpStatus::Running { .. });
     let has_failed = || matches!(hub.status(bad.id), McpStatus::Error { .. });
-    crate::support::until_tools(&hub, &mut events, |_| runs(a.id) && runs(b.id) && has_failed()).await;
+    until_tools(&hub, &mut events, |_| runs(a.id) && runs(b.id) && has_failed()).await;
     assert!(matches!(hub.status(bad.id), McpStatus::Error { message } if message.contains("command not found")));
     assert_eq!(call(&hub, b.id, "echo", json!({"message": "hi"})).await.unwrap(), "hi");
     assert!(hub.available_tools().iter().all(|tool| tool.mcp_id == a.id || tool.mcp_id == b.id));
@@ -76,13 +71,11 @@ async fn mc_t5_a_server_that_fails_blocks_no_other() {
 
 #[tokio::test]
 async fn mc_t6_the_environment_is_what_is_configured() {
-    let place = Place::new();
-    let config = good("files").env(EnvVarConfig::value("GREETING", "hello there"));
-    let hub = place.running(&config).await;
-    assert_eq!(call(&hub, config.id, "env", json!({"name": "GREETING"})).await.unwrap(), "hello there");
-    assert_ne!(call(&hub, config.id, "env", json!({"name": "PATH"})).await.unwrap(), "(not set)");
+    let (_place, hub, id) = running(good("files").env(EnvVarConfig::value("GREETING", "hello there"))).await;
+    assert_eq!(call(&hub, id, "env", json!({"name": "GREETING"})).await.unwrap(), "hello there");
+    assert_ne!(call(&hub, id, "env", json!({"name": "PATH"})).await.unwrap(), "(not set)");
     // Cargo sets it for this program; nobody passes it on.
-    assert_eq!(call(&hub, config.id, "env", json!({"name": "CARGO_MANIFEST_DIR"})).await.unwrap(), "(not set)");
+    assert_eq!(call(&hub, id, "env", json!({"name": "CARGO_MANIFEST_DIR"})).await.unwrap(), "(not set)");
 }
 
 #[tokio::test]
@@ -128,19 +121,15 @@ async fn mc_t9_the_status_is_the_truth() {
     assert_eq!(hub.status(config.id), McpStatus::Stopped);
     soon(hub.start(config.id)).await.unwrap();
     for expected in [State::Resolving, State::Launching, State::Negotiating, State::Listing, State::Running] {
-        crate::support::until(&mut events, config.id, expected).await;
+        until(&mut events, config.id, expected).await;
     }
     assert!(matches!(hub.status(config.id), McpStatus::Running { .. }));
 
     let process = pid(&hub, config.id);
-    rustix::process::kill_process(
-        rustix::process::Pid::from_raw(process.cast_signed()).unwrap(),
-        rustix::process::Signal::KILL,
-    )
-    .unwrap();
-    let error = crate::support::until(&mut events, config.id, State::Backoff).await.expect("it says why");
+    kill(process);
+    let error = until(&mut events, config.id, State::Backoff).await.expect("it says why");
     assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
-    crate::support::until(&mut events, config.id, State::Running).await;
+    until(&mut events, config.id, State::Running).await;
     until_gone(process).await;
     assert_ne!(pid(&hub, config.id), process);
     assert_eq!(hub.status_detail(config.id).unwrap().restarts, 1);
@@ -197,4 +186,31 @@ async fn mc_nt4_a_required_variable_that_is_not_provided_blocks_the_save() {
     assert_eq!((error.code(), error.field()), (ErrorCode::ValidationError, "env_vars.API_KEY"));
     assert!(error.message().contains("Missing required credentials"), "{error}");
     assert!(hub.list().is_empty() && !place.layout().servers().exists());
+}
+
+#[tokio::test]
+async fn ac_003_an_unknown_tool_is_named() {
+    let (_place, hub, id) = running(good("source")).await;
+    let error = call(&hub, id, "missing_tool", json!({})).await.unwrap_err();
+    assert_eq!((error.code(), error.field()), (ErrorCode::NotFound, "tool_name"));
+    assert_eq!(error.message(), "tool not found: `missing_tool` (the server's list of tools does not have it)");
+}
+
+#[tokio::test]
+async fn ac_004_a_crash_is_told_and_cleaned_up() {
+    let place = Place::new();
+    let mut config = good("source");
+    config.restart = RestartPolicy::Never;
+    let hub = place.hub_with([config.clone()]).await;
+    let mut events = hub.events();
+    soon(hub.start(config.id)).await.unwrap();
+    let error = call(&hub, config.id, "crash", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
+    assert!(error.message().contains('3'), "the exit code is told: {error}");
+    until(&mut events, config.id, State::Failed).await;
+    let error = call(&hub, config.id, "fetch_data", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
+    let detail = hub.status_detail(config.id).unwrap();
+    assert_eq!(detail.pid, None, "nothing of it is left");
+    assert!(hub.available_tools().is_empty());
 }

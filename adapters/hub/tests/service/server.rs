@@ -35,7 +35,7 @@ fn serve() {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let server = server(mode, argument);
+        let server = server(mode);
         server.serve::<Tokio>(Compat(tokio::io::stdin()), Compat(tokio::io::stdout())).await;
     });
     if mode == "stubborn" {
@@ -48,16 +48,13 @@ fn serve() {
     process::exit(0);
 }
 
-fn server(mode: &str, argument: &str) -> ScriptedServer {
+fn server(mode: &str) -> ScriptedServer {
     let versions: &[&str] = match mode {
         "modern" | "brief" => &["2026-07-28"],
-        "future" => &["2099-01-01"],
         _ => &["2025-11-25"],
     };
     let server = ScriptedServer::new().versions(versions.iter().copied());
-    let (handle, other, lists, cancelled) = (server.clone(), server.clone(), server.clone(), server.clone());
-    let redefined = server.clone();
-    let mut storm = 0;
+    let (other, lists, redefined) = (server.clone(), server.clone(), server.clone());
     let server = server
         .tool("echo", |arguments| arguments.member::<String>("message").unwrap_or_default())
         .tool("fetch_data", |arguments| {
@@ -68,7 +65,6 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
             let name = arguments.member::<String>("name").unwrap_or_default();
             env::var(name).unwrap_or_else(|_| "(not set)".to_owned())
         })
-        .tool("args", |_| env::args().skip(1).collect::<Vec<_>>().join("\n"))
         .tool("fail", |arguments| ScriptedResponse::new().error(arguments.member::<String>("message").unwrap_or_default()))
         .tool("picture", |_| {
             ScriptedResponse::new().result(json!({
@@ -78,7 +74,6 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
         })
         .tool("large", |arguments| "x".repeat(arguments.member::<u32>("size").unwrap_or(0) as usize))
         .tool("progress", |_| ScriptedResponse::new().progress(1, 2).progress(2, 2).text("done"))
-        .tool("silence", |_| ScriptedResponse::new())
         .tool("crash", |_| -> ScriptedResponse { process::exit(3) })
         .tool("say", |arguments| {
             // In two pieces: whoever reads may get them one after the other.
@@ -94,11 +89,6 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
             let child = process::Command::new("sleep").arg("600").stdin(process::Stdio::null()).spawn();
             child.map_or_else(|error| error.to_string(), |child| child.id().to_string())
         })
-        .tool("grow", move |arguments| {
-            let name = arguments.member::<String>("name").unwrap_or_default();
-            let _ = handle.clone().tool(name, |_| "new");
-            ScriptedResponse::new().notify("notifications/tools/list_changed", ()).text("grown")
-        })
         .tool("redefine", move |definition| {
             let _ = redefined.clone().tool_with(definition, |_| "another");
             ScriptedResponse::new().notify("notifications/tools/list_changed", ()).text("redefined")
@@ -111,23 +101,8 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
         })
         .tool("lists", move |_| {
             lists.requests().iter().filter(|request| request.method == "tools/list").count().to_string()
-        })
-        .tool("cancelled", move |_| cancelled.cancellations().len().to_string())
-        .tool("storm", move |_| {
-            storm += 1;
-            let mut answer = ScriptedResponse::new();
-            for _ in 0..1_000 {
-                answer = answer.notify("notifications/tools/list_changed", ());
-            }
-            answer.text(storm.to_string())
         });
     match mode {
-        "many" => {
-            (0..argument.parse().unwrap_or(0)).fold(server, |server, at| server.tool(format!("tool_{at}"), |_| ""))
-        }
-        "endless-list" => {
-            server.on("tools/list", |_| ScriptedResponse::new().result(json!({"tools": [], "nextCursor": "again"})))
-        }
         // Each list is another, and holds for no longer than it takes to read it. It does not say when it is another.
         "brief" => {
             let mut lists = 0;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::layout::Layout;
-use mcpwire_hub::service::{Events, HubEvent};
+use mcpwire_hub::service::{BootReport, Events, HubEvent};
 use mcpwire_hub::{Hub, HubError, HubOptions, McpService, Uuid};
 use mcpwire_supervisor::State;
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
 
 use crate::server::MODE;
 
@@ -59,6 +60,30 @@ impl Place {
     }
 }
 
+/// Opens a hub with this server, which is not started.
+pub(crate) async fn one(config: McpConfig) -> (Place, Hub, Uuid) {
+    let (place, id) = (Place::new(), config.id);
+    let hub = place.hub_with([config]).await;
+    (place, hub, id)
+}
+
+/// Opens a hub with this server, which runs.
+pub(crate) async fn running(config: McpConfig) -> (Place, Hub, Uuid) {
+    let (place, hub, id) = one(config).await;
+    soon(hub.start(id)).await.expect("it starts");
+    (place, hub, id)
+}
+
+pub(crate) fn begin_start(hub: &Hub, id: Uuid) -> JoinHandle<Result<(), HubError>> {
+    let hub = hub.clone();
+    tokio::spawn(async move { hub.start(id).await })
+}
+
+pub(crate) fn begin_boot(hub: &Hub) -> JoinHandle<Result<BootReport, HubError>> {
+    let hub = hub.clone();
+    tokio::spawn(async move { hub.boot().await })
+}
+
 /// Creates a server without faults.
 pub(crate) fn good(name: &str) -> McpConfig {
     server(name, "good")
@@ -90,6 +115,16 @@ pub(crate) fn under_shell(config: &McpConfig, first: &str) -> McpConfig {
 /// Fails the test if it takes too long.
 pub(crate) async fn soon<T>(future: impl IntoFuture<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future.into_future()).await.expect("it takes too long")
+}
+
+/// Waits until this is true.
+pub(crate) async fn until_true(is_true: impl Fn() -> bool) {
+    soon(async {
+        while !is_true() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }
 
 /// Waits until a server is in this state. Returns the error of the event.
@@ -126,6 +161,11 @@ pub(crate) fn state(hub: &Hub, id: Uuid) -> State {
 
 pub(crate) fn pid(hub: &Hub, id: Uuid) -> u32 {
     hub.status_detail(id).and_then(|detail| detail.pid).expect("it has a process")
+}
+
+pub(crate) fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(pid.cast_signed()).expect("a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
 }
 
 /// Returns whether a process runs. A zombie does not.

@@ -1,4 +1,4 @@
-//! The tools of a hub: names, filters, limits, and calls.
+//! The tools of a hub: names, filters, limits, calls, reports of changed ones, and a snapshot that is current.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,115 +6,32 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
-use mcpwire_hub::service::CallOptions;
-use mcpwire_hub::{ErrorKind, Hub, HubOptions, McpService};
+use mcpwire_hub::service::{CallOptions, Events, HubEvent};
+use mcpwire_hub::{ErrorKind, Hub, HubOptions, McpService, ToolChange, Uuid};
 use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
-use crate::support::{Place, call, good, missing, pid, server, soon, state, until, until_tools};
-
-#[tokio::test]
-async fn a_server_of_an_unknown_revision_is_refused() {
-    let place = Place::new();
-    let config = server("a", "future");
-    let hub = place.hub_with([config.clone()]).await;
-    let error = soon(hub.start(config.id)).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
-    assert!(error.message().contains("2099-01-01"), "{error}");
-}
-
-#[tokio::test]
-async fn a_list_without_an_end_is_cut_off() {
-    let place = Place::new();
-    let config = server("a", "endless-list");
-    let hub = place.hub_with([config.clone()]).await;
-    let _ = soon(hub.start(config.id)).await;
-    assert!(hub.available_tools().is_empty());
-    soon(hub.stop(config.id)).await.unwrap();
-}
-
-#[tokio::test]
-async fn names_are_unique_and_do_not_depend_on_who_started_first() {
-    let place = Place::new();
-    let configs = [good("web search"), good("web-search"), good(&"very long ".repeat(10))];
-    let hub = place.hub_with(configs.clone()).await;
-    let names = || hub.available_tools().iter().map(|tool| tool.name.to_owned()).collect::<Vec<_>>();
-    for config in &configs {
-        soon(hub.start(config.id)).await.unwrap();
-    }
-    let first = names();
-    let mut unique = first.clone();
-    unique.sort();
-    unique.dedup();
-    assert_eq!(unique.len(), first.len());
-    for name in &first {
-        assert!(name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)), "{name}");
-    }
-    for config in configs.iter().rev() {
-        soon(hub.stop(config.id)).await.unwrap();
-    }
-    for config in configs.iter().rev() {
-        soon(hub.start(config.id)).await.unwrap();
-    }
-    assert_eq!(names(), first);
-    assert_eq!(hub.find_tool_provider("echo"), None, "three servers call a tool so");
-    assert_eq!(hub.resolve(&first[0]).unwrap().name, first[0]);
-}
+use crate::in_process::{self, echo};
+use crate::support::{
+    Place, begin_boot, begin_start, call, good, kill, missing, one, pid, running, server, soon, state, until,
+    until_tools, until_true,
+};
 
 #[tokio::test]
 async fn a_tool_that_is_taken_away_ends_its_calls_and_takes_no_more() {
     for mode in ["good", "modern"] {
-        let place = Place::new();
-        let config = server("a", mode);
-        let hub = place.hub_with([config.clone()]).await;
+        let (_place, hub, id) = one(server("a", mode)).await;
         let mut events = hub.events();
-        soon(hub.start(config.id)).await.unwrap();
+        soon(hub.start(id)).await.unwrap();
         let shrinking = {
-            let (hub, id) = (hub.clone(), config.id);
+            let (hub, id) = (hub.clone(), id);
             tokio::spawn(async move { hub.call_tool(id, "shrink", &json!({"name": "shrink", "wait": 1500})).await })
         };
         until_tools(&hub, &mut events, |hub| hub.resolve("a__shrink").is_none()).await;
-        assert_eq!(hub.status_detail(config.id).unwrap().calls_in_flight, 1);
+        assert_eq!(hub.status_detail(id).unwrap().calls_in_flight, 1);
         assert_eq!(soon(shrinking).await.unwrap().unwrap(), "shrunk");
-        assert_eq!(call(&hub, config.id, "shrink", json!({})).await.unwrap_err().code(), ErrorCode::NotFound);
+        assert_eq!(call(&hub, id, "shrink", json!({})).await.unwrap_err().code(), ErrorCode::NotFound);
     }
-}
-
-#[tokio::test]
-async fn a_storm_of_changes_is_a_few_requests() {
-    for mode in ["good", "modern"] {
-        let place = Place::new();
-        let config = server("a", mode);
-        let hub = place.hub_with([config.clone()]).await;
-        let mut events = hub.events();
-        soon(hub.start(config.id)).await.unwrap();
-        call(&hub, config.id, "storm", json!({})).await.unwrap();
-        call(&hub, config.id, "grow", json!({"name": "grown"})).await.unwrap();
-        until_tools(&hub, &mut events, |hub| hub.resolve("a__grown").is_some()).await;
-        let lists: u32 = call(&hub, config.id, "lists", json!({})).await.unwrap().parse().unwrap();
-        assert!((2..=10).contains(&lists), "{lists} requests for the list");
-    }
-}
-
-#[tokio::test]
-async fn a_tool_that_is_denied_is_not_there() {
-    let place = Place::new();
-    let mut config = good("a");
-    config.tools.deny = vec!["crash".into()];
-    let hub = place.running(&config).await;
-    assert!(hub.resolve("a__crash").is_none() && hub.resolve("crash").is_none());
-    for name in ["crash", "a__crash"] {
-        let error = call(&hub, config.id, name, json!({})).await.unwrap_err();
-        assert_eq!((error.code(), error.field()), (ErrorCode::NotFound, "tool_name"));
-    }
-    assert_eq!(state(&hub, config.id), State::Running, "nothing was sent");
-    // In place: the server goes on.
-    let before = pid(&hub, config.id);
-    config.tools.deny.clear();
-    config.tools.allow = Some(vec!["echo".into()]);
-    soon(hub.update(config.clone())).await.unwrap();
-    assert_eq!(hub.available_tools().len(), 1);
-    assert_eq!(pid(&hub, config.id), before);
 }
 
 /// Calls by exposed names and by the names of the server.
@@ -148,66 +65,33 @@ async fn a_call_of_a_server_that_does_not_run_says_so_and_what_to_do() {
     assert_eq!(error.code(), ErrorCode::NotFound, "{error}");
 }
 
-#[tokio::test]
-async fn a_call_waits_for_a_server_that_starts_or_is_told_that_it_does() {
-    for waits in [true, false] {
-        let place = Place::new();
-        let options = HubOptions::new(place.layout()).policy(move |_, policy| {
-            policy.call_wait_start = if waits { Duration::from_secs(60) } else { Duration::ZERO };
-        });
-        let hub = Hub::open(options).await.unwrap();
-        let mut config = good("a");
-        // The exposed name is translated once the tools are known.
-        config.tools.allow = Some(vec!["echo".into()]);
-        hub.create(config.clone()).await.unwrap();
-        let mut events = hub.events();
-        let booting = {
-            let hub = hub.clone();
-            tokio::spawn(async move { hub.boot().await })
-        };
-        until(&mut events, config.id, State::Resolving).await;
-        assert!(state(&hub, config.id).is_starting());
-        let id = hub.find_tool_server("a__echo").unwrap();
-        let called = call(&hub, id, "a__echo", json!({"message": "hi"})).await;
-        if waits {
-            assert_eq!(called.as_deref(), Ok("hi"));
-        } else {
-            let error = called.unwrap_err();
-            assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
-            assert!(error.message().contains("is still starting; try again"), "{error}");
-        }
-        assert_eq!(soon(booting).await.unwrap().unwrap().ready, 1);
-    }
-}
-
+/// By the name that the server gives, by the exposed name, and by the id of the server.
 #[tokio::test]
 async fn a_call_while_the_hub_boots_waits_for_the_server_or_says_that_it_is_starting() {
     for (mode, wait) in [("slow-list", Duration::ZERO), ("good", Duration::from_secs(60))] {
         let place = Place::new();
-        let config = server("a", mode);
+        let mut config = server("a", mode);
         let id = config.id;
+        // The exposed name is translated once the tools are known.
+        config.tools.allow = Some(vec!["echo".into()]);
         let options = HubOptions::new(place.layout()).policy(move |_, policy| policy.call_wait_start = wait);
         let hub = Hub::open(options).await.unwrap();
         hub.create(config).await.unwrap();
-        let booting = tokio::spawn({
-            let hub = hub.clone();
-            async move { hub.boot().await }
-        });
-        soon(async {
-            while state(&hub, id) == State::Stopped {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
-        // The name without the prefix is not known before the server has listed its tools.
-        for name in ["echo", "a__echo"] {
-            let called = soon(hub.call(name, [("message", "hi")]).text()).await;
+        let booting = begin_boot(&hub);
+        until_true(|| state(&hub, id) != State::Stopped).await;
+        assert!(state(&hub, id).is_starting());
+        assert_eq!(hub.find_tool_server("a__echo"), Some(id));
+        let by_name = |name| soon(hub.call(name, [("message", "hi")]).text());
+        let by_id = call(&hub, id, "a__echo", json!({"message": "hi"}));
+        let called: [_; 3] = tokio::join!(by_name("echo"), by_name("a__echo"), by_id).into();
+        for called in called {
             if wait.is_zero() {
                 let error = called.unwrap_err();
-                assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Starting, true), "{name}: {error}");
+                assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Starting, true), "{error}");
+                assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
                 assert!(error.message().contains("still starting"), "{error}");
             } else {
-                assert_eq!(called.unwrap(), "hi", "{name}");
+                assert_eq!(called.unwrap(), "hi");
             }
         }
         booting.abort();
@@ -215,68 +99,21 @@ async fn a_call_while_the_hub_boots_waits_for_the_server_or_says_that_it_is_star
 }
 
 #[tokio::test]
-async fn calls_end_with_the_server_and_with_their_time() {
-    let place = Place::new();
-    let config = good("a");
-    let hub = place.hub_with([config.clone()]).await;
-    let mut events = hub.events();
-    soon(hub.start(config.id)).await.unwrap();
-    let options = CallOptions::new().timeout(Duration::from_millis(50));
-    let (id, none) = (config.id, json!({}));
-    let error = soon(hub.call_tool_full(id, "silence", &none, options)).await.unwrap_err();
-    assert_eq!((error.code(), error.field()), (ErrorCode::NetworkError, "timeout"));
-    assert!(error.message().contains("`tools/call` of `silence` timed out after 50 ms"), "{error}");
-    assert_eq!(call(&hub, id, "cancelled", json!({})).await.unwrap(), "1", "the server was told");
-
-    let waiting = {
-        let hub = hub.clone();
-        tokio::spawn(async move { hub.call_tool(id, "silence", &json!({})).await })
-    };
-    soon(async {
-        while hub.status_detail(id).unwrap().calls_in_flight == 0 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
-    call(&hub, id, "crash", json!({})).await.unwrap_err();
-    let error = soon(waiting).await.unwrap().unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ServiceUnavailable, "{error}");
-    until(&mut events, id, State::Running).await;
-}
-
-#[tokio::test]
-async fn a_call_can_be_cancelled() {
-    let place = Place::new();
-    let config = good("a");
-    let hub = place.running(&config).await;
-    let (cancel, cancelled) = tokio::sync::oneshot::channel::<()>();
-    let none = json!({});
-    let options = CallOptions::new().cancel_when(async move { drop(cancelled.await) });
-    let called = hub.call_tool_full(config.id, "silence", &none, options);
-    drop(cancel);
-    let error = soon(called).await.unwrap_err();
-    assert!(error.message().contains("cancelled"), "{error}");
-    assert_eq!(hub.status_detail(config.id).unwrap().calls_in_flight, 0);
-}
-
-#[tokio::test]
 async fn the_whole_result_is_there_and_progress_is_told() {
-    let place = Place::new();
-    let config = good("a");
-    let hub = place.running(&config).await;
+    let (_place, hub, id) = running(good("a")).await;
     let none = json!({});
-    let outcome = soon(hub.call_tool_full(config.id, "picture", &none, CallOptions::new())).await.unwrap();
+    let outcome = soon(hub.call_tool_full(id, "picture", &none, CallOptions::new())).await.unwrap();
     assert_eq!(outcome.text(), "a dot");
     assert_eq!(outcome.result.content.len(), 2);
     assert_eq!(outcome.result.structured_content.unwrap().get(), r#"{"width":1}"#);
     let told = Arc::new(Mutex::new(Vec::new()));
     let options = CallOptions::new().on_progress(|progress| told.lock().unwrap().push(progress.progress.as_f64()));
-    soon(hub.call_tool_full(config.id, "progress", &none, options)).await.unwrap();
+    soon(hub.call_tool_full(id, "progress", &none, options)).await.unwrap();
     assert_eq!(*told.lock().unwrap(), [1.0, 2.0]);
 
-    let outcome = soon(hub.call_tool_full(config.id, "fail", &json!({"message": "no luck"}), CallOptions::new())).await;
+    let outcome = soon(hub.call_tool_full(id, "fail", &json!({"message": "no luck"}), CallOptions::new())).await;
     assert!(outcome.unwrap().result.is_error);
-    let error = call(&hub, config.id, "fail", json!({"message": "no luck"})).await.unwrap_err();
+    let error = call(&hub, id, "fail", json!({"message": "no luck"})).await.unwrap_err();
     assert_eq!(
         (error.code(), error.message()),
         (ErrorCode::ServiceUnavailable, "tool `fail`: the tool failed: no luck")
@@ -284,42 +121,28 @@ async fn the_whole_result_is_there_and_progress_is_told() {
 }
 
 #[tokio::test]
-async fn calls_are_kept_to_a_rate_and_results_to_a_size() {
+async fn results_are_kept_to_a_size() {
     let place = Place::new();
     let mut config = good("a");
-    config.limits.calls_per_minute = Some(2);
     config.limits.result_bytes = Some(400);
     let hub = place.running(&config).await;
     let arguments = json!({"size": 10_000});
     let outcome = soon(hub.call_tool_full(config.id, "large", &arguments, CallOptions::new())).await.unwrap();
     assert!(outcome.text().len() <= 400 && outcome.text().contains("truncated"));
     assert_eq!(outcome.truncated.unwrap().bytes, 10_000);
-    call(&hub, config.id, "echo", json!({})).await.unwrap();
-    let error = call(&hub, config.id, "echo", json!({})).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::ServiceUnavailable);
-    assert!(error.message().contains("Rate limit"), "{error}");
 }
 
 #[tokio::test]
 async fn a_list_that_has_passed_its_time_is_asked_for_again_when_it_is_looked_at() {
-    let place = Place::new();
-    let config = server("a", "brief");
-    let hub = place.running(&config).await;
+    let (_place, hub, _) = running(server("a", "brief")).await;
     for name in ["a__list_1", "a__list_2", "a__list_3"] {
-        soon(async {
-            while hub.resolve(name).is_none() {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
+        until_true(|| hub.resolve(name).is_some()).await;
     }
 }
 
 #[tokio::test]
 async fn tools_are_found_by_what_they_do() {
-    let place = Place::new();
-    let config = good("a");
-    let hub = place.running(&config).await;
+    let (_place, hub, _) = running(good("a")).await;
     let found = hub.search_tools("fetch data", 3);
     assert_eq!(found[0].tool.name, "fetch_data");
     assert!(found.len() <= 3);
@@ -391,4 +214,172 @@ async fn a_container_is_given_its_secrets_unseen_and_ended_by_its_name() {
     let name = lines[0].split("--name ").nth(1).and_then(|rest| rest.split(' ').next()).expect("it has a name");
     assert!(lines[0].starts_with("run ") && lines[0].contains("-e TOKEN") && lines[0].contains("example/image:1"));
     assert!(lines[1..].iter().any(|line| line.starts_with("rm -f ") && line.ends_with(name)), "{log}");
+}
+
+/// Waits for the next report of changed tools.
+async fn told(events: &mut Events, wanted: Uuid) -> Vec<String> {
+    soon(async {
+        loop {
+            if let HubEvent::ToolChanged { id, name, changes, more } = events.next().await.expect("the hub is there") {
+                assert_eq!((id, name.as_str(), more), (wanted, "a", 0));
+                return shown(&changes);
+            }
+        }
+    })
+    .await
+}
+
+fn shown(changes: &[ToolChange]) -> Vec<String> {
+    changes.iter().map(ToString::to_string).collect()
+}
+
+fn kept(hub: &Hub, id: Uuid) -> Vec<String> {
+    shown(&hub.status_detail(id).expect("it is configured").changed_tools)
+}
+
+#[tokio::test]
+async fn a_tool_that_becomes_another_is_told_and_kept() {
+    let (_place, hub, id) = one(good("a")).await;
+    let mut events = hub.events();
+    soon(hub.start(id)).await.unwrap();
+    assert!(kept(&hub, id).is_empty(), "there is nothing to compare it with");
+
+    let harmless =
+        json!({"name": "echo", "description": "Sends it to somebody else.", "inputSchema": {"type": "object"}});
+    call(&hub, id, "redefine", harmless).await.unwrap();
+    assert_eq!(told(&mut events, id).await, ["echo (description)"]);
+    assert_eq!(kept(&hub, id), ["echo (description)"]);
+    let json = serde_json::to_value(hub.status_detail(id)).unwrap();
+    assert_eq!(json["changed_tools"], json!([{"tool": "echo", "parts": ["description"]}]));
+    assert!(!json.to_string().contains("somebody else"), "the text itself is not repeated");
+    hub.acknowledge_changes(id);
+    assert!(kept(&hub, id).is_empty());
+
+    // The process that comes after a crash says again what the first one had said.
+    let events_of_now = &mut hub.events();
+    kill(pid(&hub, id));
+    assert_eq!(told(&mut events, id).await, ["echo (description)"]);
+    until(events_of_now, id, State::Running).await;
+    assert_eq!(kept(&hub, id), ["echo (description)"]);
+}
+
+#[tokio::test]
+async fn a_restart_of_the_hub_forgets_nothing() {
+    let place = Place::new();
+    let config = good("a");
+    let id = config.id;
+    let hub = place.hub_with([config.clone()]).await;
+    let mut events = hub.events();
+    soon(hub.start(id)).await.unwrap();
+    let changed = json!({"name": "echo", "inputSchema": {"type": "object", "required": ["to"]}});
+    call(&hub, id, "redefine", changed).await.unwrap();
+    assert_eq!(told(&mut events, id).await, ["echo (input schema)"]);
+    soon(hub.shutdown_all()).await.unwrap();
+    drop(hub);
+
+    let hub = place.hub().await;
+    let mut events = hub.events();
+    soon(hub.start(id)).await.unwrap();
+    assert_eq!(told(&mut events, id).await, ["echo (input schema)"], "it is what it was at first");
+    assert_eq!(kept(&hub, id), ["echo (input schema)"]);
+    soon(hub.restart(id)).await.unwrap();
+    hub.acknowledge_changes(id);
+    soon(hub.restart(id)).await.unwrap();
+    assert!(kept(&hub, id).is_empty(), "nothing has changed since");
+
+    // What is started is another now, and so may its tools be.
+    let mut other = config;
+    other.args.push("--color=never".into());
+    let changed = json!({"name": "echo", "description": "x", "inputSchema": {"type": "object"}});
+    call(&hub, id, "redefine", changed).await.unwrap();
+    assert_eq!(told(&mut events, id).await, ["echo (description)"]);
+    soon(hub.update(other)).await.unwrap();
+    until(&mut events, id, State::Running).await;
+    assert!(kept(&hub, id).is_empty());
+}
+
+#[tokio::test]
+async fn a_tool_that_was_gone_in_between_is_compared_across_restarts_of_the_hub() {
+    for lazy in [false, true] {
+        let place = Place::new();
+        let mut config = good("a");
+        config.lazy = lazy;
+        let id = config.id;
+        let hub = place.hub_with([config]).await;
+        let mut events = hub.events();
+        soon(hub.start(id)).await.unwrap();
+        let changed = json!({"name": "echo", "description": "Another one.", "inputSchema": {"type": "object"}});
+        call(&hub, id, "redefine", changed).await.unwrap();
+        assert_eq!(told(&mut events, id).await, ["echo (description)"]);
+        call(&hub, id, "shrink", json!({"name": "echo"})).await.unwrap();
+        until_tools(&hub, &mut events, |hub| hub.resolve("a__echo").is_none()).await;
+        soon(hub.shutdown_all()).await.unwrap();
+        drop(hub);
+
+        let hub = place.hub().await;
+        let mut events = hub.events();
+        soon(hub.boot()).await.unwrap();
+        call(&hub, id, "lists", json!({})).await.unwrap();
+        assert_eq!(told(&mut events, id).await, ["echo (description)"], "it is back as it was at first, lazy: {lazy}");
+    }
+}
+
+// The snapshot of the tools is current as soon as a method returns or an event arrives. These tests use several threads and many
+// rounds, because a stale snapshot would be a race.
+
+const ROUNDS: usize = 30;
+
+fn shows(hub: &Hub) -> bool {
+    hub.resolve("a__echo").is_some()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_has_the_tools_when_a_start_is_answered_and_not_when_an_end_is() {
+    let place = Place::new();
+    let hub = in_process::hub(HubOptions::new(place.layout()), echo()).await;
+    let mut config = hub.list().remove(0);
+    for round in 0..ROUNDS {
+        soon(hub.restart(config.id)).await.unwrap();
+        assert!(shows(&hub), "restart, round {round}");
+        soon(hub.stop(config.id)).await.unwrap();
+        assert!(!shows(&hub), "stop, round {round}");
+        soon(hub.start(config.id)).await.unwrap();
+        assert!(shows(&hub), "start, round {round}");
+        for enabled in [false, true] {
+            config.enabled = enabled;
+            soon(hub.update(config.clone())).await.unwrap();
+            assert_eq!(shows(&hub), enabled, "round {round}");
+        }
+        for denied in [true, false] {
+            config.tools.deny = if denied { vec!["echo".into()] } else { Vec::new() };
+            soon(hub.update(config.clone())).await.unwrap();
+            assert_eq!(shows(&hub), !denied, "round {round}");
+        }
+        soon(hub.delete(config.id)).await.unwrap();
+        assert!(!shows(&hub), "delete, round {round}");
+        soon(hub.create(config.clone())).await.unwrap();
+        assert_eq!(soon(hub.boot()).await.unwrap().ready, 1);
+        assert!(shows(&hub), "boot, round {round}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_is_that_of_the_state_that_is_told() {
+    let hub = in_process::hub(HubOptions::in_memory(), echo()).await;
+    let (mut events, id) = (hub.events(), hub.list()[0].id);
+    for round in 0..ROUNDS {
+        let stopping = tokio::spawn({
+            let hub = hub.clone();
+            async move { hub.stop(id).await }
+        });
+        until(&mut events, id, State::Stopping).await;
+        assert!(!shows(&hub), "stopping, round {round}");
+        soon(stopping).await.unwrap().unwrap();
+        let starting = begin_start(&hub, id);
+        until(&mut events, id, State::Running).await;
+        assert!(shows(&hub), "running, round {round}");
+        soon(starting).await.unwrap().unwrap();
+    }
+    soon(hub.delete(id)).await.unwrap();
+    soon(async { while events.next().await != Some(HubEvent::Removed { id }) {} }).await;
 }

@@ -9,7 +9,7 @@ use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::{Value, json};
 
 use self::subject::{Perception, Source, Worker};
-use crate::support::{Place, good, missing, soon, until};
+use crate::support::{Place, good, missing, one, soon, until};
 
 fn source(tool: &str, arguments: Value) -> Source {
     Source { tool: tool.into(), arguments }
@@ -49,9 +49,7 @@ async fn a_tool_that_fails_or_is_not_there_keeps_the_worker_from_nothing_else() 
 
 #[tokio::test]
 async fn after_a_crash_the_worker_goes_on() {
-    let place = Place::new();
-    let config = good("source");
-    let hub = place.hub_with([config.clone()]).await;
+    let (_place, hub, id) = one(good("source")).await;
     soon(hub.boot()).await.unwrap();
     let mut events = hub.events();
     let mut crashing = Worker::new(Arc::new(hub.clone()), vec![source("source__crash", json!({}))]);
@@ -61,7 +59,7 @@ async fn after_a_crash_the_worker_goes_on() {
         matches!(&perceived[..], [Perception::NotNow(error)] if error.code() == ErrorCode::ServiceUnavailable),
         "{perceived:?}"
     );
-    until(&mut events, config.id, State::Running).await;
+    until(&mut events, id, State::Running).await;
     assert_eq!(soon(worker.perceive()).await, [Perception::Seen("data about a".into())]);
 }
 
