@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use mcpwire_core::{ItemList, Json, Timestamp, Tool, ToolList};
 use mcpwire_supervisor::{
-    Action, Catalogue, Command, CommandId, Effect, Event, Failure, Generation, HubError, PackageKind, Policy, Retry,
-    ServerId, ServerSpec, State, Supervisor, SupervisorSettings,
+    Action, CallRejection, Catalogue, Command, CommandId, Effect, Event, Failure, Generation, HubError, PackageKind,
+    Policy, Retry, ServerDetail, ServerId, ServerSpec, State, Supervisor, SupervisorSettings,
 };
 
 /// More actions than this without an event are a livelock.
 const ENOUGH: usize = 100_000;
+
+/// The unit of time in tests.
+pub const SECOND: Duration = Duration::from_secs(1);
 
 /// An effect that has not been answered yet.
 pub type Open = (ServerId, Effect);
@@ -104,9 +107,51 @@ impl Fleet {
         let mut fleet = Fleet::default();
         let mut policy = Policy::new(PackageKind::Binary);
         change(&mut policy);
-        let id = server_id(1);
-        fleet.supervisor.add(id, ServerSpec::new("one", policy), fleet.now).expect("there is room");
+        let id = fleet.add(1, ServerSpec::new("one", policy));
         (fleet, id)
+    }
+
+    /// A fleet of one program that runs, with the tool `a`.
+    pub fn running() -> (Self, ServerId) {
+        let (mut fleet, id) = Fleet::of_one(|_| {});
+        fleet.run(id, &tools(["a"]));
+        (fleet, id)
+    }
+
+    /// Adds a server.
+    pub fn add(&mut self, n: u64, spec: ServerSpec) -> ServerId {
+        let id = server_id(n);
+        self.supervisor.add(id, spec, self.now).expect("it is new");
+        id
+    }
+
+    /// Starts all servers.
+    pub fn boot(&mut self) {
+        self.supervisor.boot(self.now);
+        self.drain();
+    }
+
+    /// Ends all servers within this time.
+    pub fn shutdown(&mut self, within: Duration) -> CommandId {
+        let command = self.new_command();
+        self.supervisor.shutdown(command, self.now + within, self.now);
+        self.drain();
+        command
+    }
+
+    /// Wants to call a tool of a server, which may take this long to be ready.
+    pub fn prepare(&mut self, id: ServerId, within: Duration) -> CommandId {
+        self.command(id, Command::PrepareCall { by: self.now + within })
+    }
+
+    /// Counts a call of this tool as begun.
+    pub fn begin_call(&mut self, id: ServerId, tool: &str) -> Result<Generation, CallRejection> {
+        self.supervisor.begin_call(id, tool, self.now)
+    }
+
+    /// Counts a call as ended.
+    pub fn end_call(&mut self, id: ServerId, generation: Generation) {
+        self.supervisor.end_call(id, generation, self.now);
     }
 
     /// Gives a command.
@@ -152,6 +197,16 @@ impl Fleet {
         replies.first()
     }
 
+    /// The error with which a command was answered.
+    pub fn error(&self, command: CommandId) -> &HubError {
+        self.reply(command).expect("it is answered").as_ref().expect_err("it has failed")
+    }
+
+    /// What is known of a server.
+    pub fn detail(&self, id: ServerId) -> ServerDetail {
+        self.supervisor.detail(id).expect("there is such a server")
+    }
+
     /// Where a server is; `Deleted` if there is none.
     pub fn state(&self, id: ServerId) -> State {
         self.supervisor.detail(id).map_or(State::Deleted, |detail| detail.state)
@@ -159,7 +214,7 @@ impl Fleet {
 
     /// The attempt that a server is at.
     pub fn generation(&self, id: ServerId) -> Generation {
-        self.supervisor.detail(id).expect("there is such a server").generation
+        self.detail(id).generation
     }
 
     /// How many processes of a server live.
@@ -211,6 +266,20 @@ impl Fleet {
     /// The effect that waits for an answer the longest.
     pub fn next_open(&mut self) -> Open {
         self.open.pop_front().expect("something is to be done")
+    }
+
+    /// Answers so many effects, as servers would that work and have these tools.
+    pub fn answer_next(&mut self, count: usize, list: &Arc<ToolList>) {
+        for _ in 0..count {
+            let open = self.next_open();
+            self.answer(open, list);
+        }
+    }
+
+    /// Answers the effect that waits the longest with a failure.
+    pub fn refuse_next(&mut self, failure: Failure) {
+        let open = self.next_open();
+        self.refuse(open, failure);
     }
 
     /// Answers everything that is open, until nothing is, as servers would that work and have these tools.

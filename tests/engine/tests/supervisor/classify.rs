@@ -156,92 +156,50 @@ fn at_start(kind: PackageKind, code: i32, stderr: &str) -> Failure {
 
 #[test]
 fn a_process_that_ends_before_it_runs() {
-    let identifier = "package.identifier";
+    use ErrorCode::{ServiceUnavailable as Unavailable, ValidationError as Invalid};
+    use Retry::{Backoff, Input, Never};
+    let package = "package.identifier";
     let runner = "package.package_type";
     for (kind, exit, stderr, code, field, starts, retry) in [
-        (Npm, 1, NPM_404, NotFound, identifier, "Package not found: npm error 404 Not Found - GET", Retry::Never),
-        (Npm, 1, NPM_9_404, NotFound, identifier, "Package not found", Retry::Never),
-        (Npm, 1, NPM_VERSION, NotFound, identifier, "Package not found: npm error notarget No matching", Retry::Never),
-        (Npm, 1, NPM_NO_BIN, ValidationError, identifier, "the package has no program", Retry::Never),
-        (Npm, 1, NPM_NAME, ValidationError, identifier, "invalid package name", Retry::Never),
-        (
-            Npm,
-            1,
-            NPM_UNDERSCORE,
-            ValidationError,
-            identifier,
-            "invalid package name; correct it: npm error Inv",
-            Retry::Never,
-        ),
-        (Npm, 1, NPM_REFUSED, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
-        (Npm, 1, NPM_DNS, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
-        (Npm, 127, "sh: 1: some-server: not found\n", NotFound, identifier, "Package not found", Retry::Never),
-        (Npm, 1, NODE_TOKEN, ValidationError, "env_vars.GITHUB_TOKEN", "Missing required credentials", Retry::Input),
-        (Npm, 1, NODE_PORT, ServiceUnavailable, "", "the MCP server's port is in use", Retry::Backoff),
-        (Pypi, 1, UVX_404, NotFound, identifier, "Package not found", Retry::Never),
-        (Pypi, 1, UVX_VERSION, NotFound, identifier, "Package not found", Retry::Never),
-        (Pypi, 1, UVX_NO_BIN, ValidationError, identifier, "the package has no program", Retry::Never),
-        (Pypi, 2, UVX_NAME, ValidationError, identifier, "invalid package name", Retry::Never),
-        (Pypi, 2, UVX_DNS, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
-        (Pypi, 2, UVX_REFUSED, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
-        (Pypi, 2, UVX_PYTHON, NotFound, runner, "the required Python version", Retry::Never),
-        (Docker, 125, DOCKER_DAEMON, ServiceUnavailable, runner, "Docker not running", Retry::Backoff),
-        (Docker, 126, DOCKER_NOT_ALLOWED, ServiceUnavailable, runner, "this user has no permission", Retry::Never),
-        (Docker, 125, DOCKER_REFERENCE, ValidationError, identifier, "invalid image name", Retry::Never),
-        (Docker, 125, DOCKER_FLAG, ValidationError, "package.runtime_arguments", "docker rejects", Retry::Never),
-        (Docker, 125, DOCKER_PULL, NotFound, identifier, "Package not found", Retry::Never),
-        (Docker, 125, DOCKER_TAG, NotFound, identifier, "Package not found", Retry::Never),
-        (Docker, 125, DOCKER_NAME, ServiceUnavailable, "", "a container from an earlier run", Retry::Backoff),
-        (Docker, 127, DOCKER_COMMAND, NotFound, identifier, "Package not found", Retry::Never),
-        (
-            Binary,
-            1,
-            NODE_THROW,
-            ServiceUnavailable,
-            "",
-            "MCP server exited (code 1): Error: no configuration",
-            Retry::Backoff,
-        ),
-        (Binary, 1, NODE_MODULE, NotFound, identifier, "Package not found: Error: Cannot find module", Retry::Never),
-        (
-            Binary,
-            1,
-            PYTHON_THROW,
-            ServiceUnavailable,
-            "",
-            "MCP server exited (code 1): RuntimeError: no database",
-            Retry::Backoff,
-        ),
-        (Binary, 1, PYTHON_MODULE, NotFound, identifier, "Package not found", Retry::Never),
-        (
-            Binary,
-            127,
-            "sh: 1: no-such-program-zz: not found\n",
-            NotFound,
-            identifier,
-            "Package not found",
-            Retry::Never,
-        ),
-        (
-            Binary,
-            126,
-            "sh: 1: /etc/passwd: Permission denied\n",
-            ValidationError,
-            identifier,
-            "MCP server exited (code 126)",
-            Retry::Never,
-        ),
-        (Binary, 0, "", ServiceUnavailable, "", "MCP server exited (code 0): no stderr captured", Retry::Backoff),
-        (Npm, 1, "\n \n", ServiceUnavailable, "", "MCP server exited (code 1): no stderr captured", Retry::Backoff),
+        (Npm, 1, NPM_404, NotFound, package, "Package not found: npm error 404 Not Found - GET", Never),
+        (Npm, 1, NPM_9_404, NotFound, package, "Package not found", Never),
+        (Npm, 1, NPM_VERSION, NotFound, package, "Package not found: npm error notarget No matching", Never),
+        (Npm, 1, NPM_NO_BIN, Invalid, package, "the package has no program", Never),
+        (Npm, 1, NPM_NAME, Invalid, package, "invalid package name", Never),
+        (Npm, 1, NPM_UNDERSCORE, Invalid, package, "invalid package name; correct it: npm", Never),
+        (Npm, 1, NPM_REFUSED, NetworkError, "", "the package registry cannot be reached", Backoff),
+        (Npm, 1, NPM_DNS, NetworkError, "", "the package registry cannot be reached", Backoff),
+        (Npm, 127, "sh: 1: some-server: not found\n", NotFound, package, "Package not found", Never),
+        (Npm, 1, NODE_TOKEN, Invalid, "env_vars.GITHUB_TOKEN", "Missing required credentials", Input),
+        (Npm, 1, NODE_PORT, Unavailable, "", "the MCP server's port is in use", Backoff),
+        (Pypi, 1, UVX_404, NotFound, package, "Package not found", Never),
+        (Pypi, 1, UVX_VERSION, NotFound, package, "Package not found", Never),
+        (Pypi, 1, UVX_NO_BIN, Invalid, package, "the package has no program", Never),
+        (Pypi, 2, UVX_NAME, Invalid, package, "invalid package name", Never),
+        (Pypi, 2, UVX_DNS, NetworkError, "", "the package registry cannot be reached", Backoff),
+        (Pypi, 2, UVX_REFUSED, NetworkError, "", "the package registry cannot be reached", Backoff),
+        (Pypi, 2, UVX_PYTHON, NotFound, runner, "the required Python version", Never),
+        (Docker, 125, DOCKER_DAEMON, Unavailable, runner, "Docker not running", Backoff),
+        (Docker, 126, DOCKER_NOT_ALLOWED, Unavailable, runner, "this user has no permission", Never),
+        (Docker, 125, DOCKER_REFERENCE, Invalid, package, "invalid image name", Never),
+        (Docker, 125, DOCKER_FLAG, Invalid, "package.runtime_arguments", "docker rejects", Never),
+        (Docker, 125, DOCKER_PULL, NotFound, package, "Package not found", Never),
+        (Docker, 125, DOCKER_TAG, NotFound, package, "Package not found", Never),
+        (Docker, 125, DOCKER_NAME, Unavailable, "", "a container from an earlier run", Backoff),
+        (Docker, 127, DOCKER_COMMAND, NotFound, package, "Package not found", Never),
+        (Binary, 1, NODE_THROW, Unavailable, "", "MCP server exited (code 1): Error: no configuration", Backoff),
+        (Binary, 1, NODE_MODULE, NotFound, package, "Package not found: Error: Cannot find module", Never),
+        (Binary, 1, PYTHON_THROW, Unavailable, "", "MCP server exited (code 1): RuntimeError: no database", Backoff),
+        (Binary, 1, PYTHON_MODULE, NotFound, package, "Package not found", Never),
+        (Binary, 127, "sh: 1: nothing: not found\n", NotFound, package, "Package not found", Never),
+        (Binary, 126, "sh: 1: /x: Permission denied\n", Invalid, package, "MCP server exited (code 126)", Never),
+        (Binary, 0, "", Unavailable, "", "MCP server exited (code 0): no stderr captured", Backoff),
+        (Npm, 1, "\n \n", Unavailable, "", "MCP server exited (code 1): no stderr captured", Backoff),
     ] {
         let failure = at_start(kind, exit, stderr);
-        assert_eq!(
-            (failure.error.code(), failure.error.field(), failure.retry),
-            (code, field, retry),
-            "{failure} of {stderr}"
-        );
-        assert!(failure.error.message().starts_with(starts), "{failure}");
-        assert!(failure.error.message().len() < 450, "{failure}");
+        let error = &failure.error;
+        assert_eq!((error.code(), error.field(), failure.retry), (code, field, retry), "{failure} of {stderr}");
+        assert!(error.message().starts_with(starts) && error.message().len() < 450, "{failure}");
     }
 }
 
@@ -311,10 +269,8 @@ fn statuses_of_http() {
     }
     let refused = Cause::Network("connection refused".into());
     let failure = Evidence::new(Http, Stage::Launch, refused).classify();
-    assert_eq!(
-        (failure.error.code(), failure.error.field(), failure.retry),
-        (NetworkError, "transport", Retry::Backoff)
-    );
+    let shown = (failure.error.code(), failure.error.field(), failure.retry);
+    assert_eq!(shown, (NetworkError, "transport", Retry::Backoff));
 }
 
 #[test]

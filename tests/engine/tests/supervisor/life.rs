@@ -1,9 +1,7 @@
 //! The life of one server, from its start to its end, and lives with random events.
 
-use std::time::Duration;
-
 use mcpwire_engine_tests::fuzz::supervisor;
-use mcpwire_engine_tests::sim::fleet::{Fleet, tools, transient};
+use mcpwire_engine_tests::sim::fleet::{Fleet, SECOND, tools, transient};
 use mcpwire_supervisor::{
     Command, Effect, ErrorCode, Event, Failure, Generation, HubError, McpStatus, PackageKind, Policy, Restart, Retry,
     ServerId, State,
@@ -11,14 +9,8 @@ use mcpwire_supervisor::{
 
 // One server: started, ended, crashed, and who is told what.
 
-const SECOND: Duration = Duration::from_secs(1);
-
 fn one() -> (Fleet, ServerId) {
     Fleet::of_one(|_| {})
-}
-
-fn code(reply: Option<&Result<(), HubError>>) -> ErrorCode {
-    reply.expect("it is answered").as_ref().expect_err("it has failed").code()
 }
 
 #[test]
@@ -28,7 +20,7 @@ fn a_start_goes_through_all_steps() {
     let steps = [State::Resolving, State::Launching, State::Negotiating, State::Listing, State::Running];
     assert_eq!(fleet.states[&id], steps);
     assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Running { tools: vec!["a".into(), "b".into()] }));
-    let detail = fleet.supervisor.detail(id).expect("it is there");
+    let detail = fleet.detail(id);
     assert_eq!((detail.pid, detail.version.as_deref(), detail.tools), (Some(7), Some("2026-07-28"), 2));
 }
 
@@ -69,9 +61,8 @@ fn a_disabled_server_is_not_started() {
         let refused = fleet.command(id, command);
         assert_eq!(fleet.reply(refused), Some(&Err(HubError::disabled())));
     }
-    let by = fleet.now + SECOND;
-    let call = fleet.command(id, Command::PrepareCall { by });
-    assert_eq!(code(fleet.reply(call)), ErrorCode::Conflict);
+    let call = fleet.prepare(id, SECOND);
+    assert_eq!(fleet.error(call).code(), ErrorCode::Conflict);
     assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Disabled));
     assert!(fleet.open.is_empty());
 }
@@ -80,12 +71,11 @@ fn a_disabled_server_is_not_started() {
 fn a_stop_during_the_launch_leaves_no_process() {
     let (mut fleet, id) = one();
     let start = fleet.command(id, Command::Start);
-    let resolve = fleet.next_open();
-    fleet.answer(resolve, &tools(["a"]));
+    fleet.answer_next(1, &tools(["a"]));
     let launch = fleet.next_open();
     let stop = fleet.command(id, Command::Stop);
     assert_eq!(fleet.reply(stop), None, "what comes of the launch is not known yet");
-    assert_eq!(code(fleet.reply(start)), ErrorCode::Conflict);
+    assert_eq!(fleet.error(start).code(), ErrorCode::Conflict);
     fleet.answer(launch, &tools(["a"]));
     assert_eq!(fleet.living(id), 1);
     assert!(matches!(fleet.open[0].1, Effect::Stop { .. }));
@@ -97,8 +87,7 @@ fn a_stop_during_the_launch_leaves_no_process() {
 fn a_launch_that_ends_long_after_it_was_given_up_is_killed() {
     let (mut fleet, id) = one();
     fleet.command(id, Command::Start);
-    let resolve = fleet.next_open();
-    fleet.answer(resolve, &tools(["a"]));
+    fleet.answer_next(1, &tools(["a"]));
     let launch = fleet.next_open();
     let stop = fleet.command(id, Command::Stop);
     fleet.pass(11 * SECOND);
@@ -113,25 +102,21 @@ fn a_launch_that_ends_long_after_it_was_given_up_is_killed() {
 fn a_server_deleted_while_it_starts_leaves_nothing() {
     let (mut fleet, id) = one();
     let start = fleet.command(id, Command::Start);
-    for _ in 0..2 {
-        let open = fleet.next_open();
-        fleet.answer(open, &tools(["a"]));
-    }
+    fleet.answer_next(2, &tools(["a"]));
     let delete = fleet.command(id, Command::Delete);
-    assert_eq!(code(fleet.reply(start)), ErrorCode::Conflict);
+    assert_eq!(fleet.error(start).code(), ErrorCode::Conflict);
     fleet.settle(&tools(["a"]));
     assert_eq!((fleet.reply(delete), fleet.living(id)), (Some(&Ok(())), 0));
     let again = fleet.command(id, Command::Delete);
-    assert_eq!(code(fleet.reply(again)), ErrorCode::NotFound);
+    assert_eq!(fleet.error(again).code(), ErrorCode::NotFound);
     assert_eq!(fleet.supervisor.status(id), None);
 }
 
 #[test]
 fn a_crash_fails_the_calls_at_once_and_it_is_started_again() {
-    let (mut fleet, id) = one();
+    let (mut fleet, id) = Fleet::running();
     let list = tools(["a"]);
-    fleet.run(id, &list);
-    let generation = fleet.supervisor.begin_call(id, "a", fleet.now).expect("it runs");
+    let generation = fleet.begin_call(id, "a").expect("it runs");
     fleet.crash(id);
     assert_eq!(fleet.failed_calls.len(), 1, "before anything else is waited for");
     let (server, failed, error) = &fleet.failed_calls[0];
@@ -146,15 +131,14 @@ fn a_crash_fails_the_calls_at_once_and_it_is_started_again() {
     fleet.pass(2 * SECOND);
     fleet.settle(&list);
     assert_eq!(fleet.state(id), State::Running);
-    assert_eq!(fleet.supervisor.detail(id).expect("it is there").restarts, 1);
+    assert_eq!(fleet.detail(id).restarts, 1);
     assert_eq!(fleet.launched(id), 2);
 }
 
 #[test]
 fn a_crash_loop_ends() {
-    let (mut fleet, id) = one();
+    let (mut fleet, id) = Fleet::running();
     let list = tools(["a"]);
-    fleet.run(id, &list);
     for _ in 0..1_000 {
         if fleet.state(id) == State::Running {
             fleet.crash(id);
@@ -174,9 +158,8 @@ fn a_crash_loop_ends() {
 
 #[test]
 fn a_server_that_recovers_is_not_given_up() {
-    let (mut fleet, id) = one();
+    let (mut fleet, id) = Fleet::running();
     let list = tools(["a"]);
-    fleet.run(id, &list);
     for _ in 0..50 {
         fleet.pass(61 * SECOND);
         fleet.crash(id);
@@ -217,8 +200,7 @@ fn restarts_can_be_switched_off() {
 
 #[test]
 fn a_server_disabled_while_it_waits_to_be_restarted_stays_down() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     fleet.crash(id);
     fleet.settle(&tools(["a"]));
     assert_eq!(fleet.state(id), State::Backoff);
@@ -243,13 +225,12 @@ fn a_restart_of_ours_is_no_crash_and_what_the_old_one_says_is_not_heard() {
         fleet.event(id, old, Event::Removed);
         assert_eq!((fleet.state(id), fleet.living(id)), (State::Running, 1));
     }
-    assert_eq!(fleet.supervisor.detail(id).expect("it is there").attempt, 0);
+    assert_eq!(fleet.detail(id).attempt, 0);
 }
 
 #[test]
 fn an_end_goes_from_polite_to_forced_to_given_up() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let stop = fleet.command(id, Command::Stop);
     assert!(matches!(fleet.next_open().1, Effect::Stop { .. }));
     fleet.pass(6 * SECOND);
@@ -263,8 +244,7 @@ fn an_end_goes_from_polite_to_forced_to_given_up() {
 
 #[test]
 fn a_second_stop_is_in_a_hurry() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let first = fleet.command(id, Command::Stop);
     assert!(matches!(fleet.next_open().1, Effect::Stop { .. }));
     let second = fleet.command(id, Command::Stop);
@@ -276,8 +256,7 @@ fn a_second_stop_is_in_a_hurry() {
 
 #[test]
 fn a_start_while_it_is_ended_waits_for_the_end() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let stop = fleet.command(id, Command::Stop);
     let start = fleet.command(id, Command::Start);
     assert_eq!((fleet.launched(id), fleet.reply(start)), (1, None));
@@ -291,21 +270,15 @@ fn a_first_start_of_a_package_has_more_time() {
     let (mut fleet, id) = Fleet::of_one(|policy| *policy = Policy::new(PackageKind::Npm));
     let list = tools(["a"]);
     let start = fleet.command(id, Command::Start);
-    for _ in 0..2 {
-        let open = fleet.next_open();
-        fleet.answer(open, &list);
-    }
+    fleet.answer_next(2, &list);
     fleet.pass(179 * SECOND);
     assert_eq!((fleet.state(id), fleet.reply(start)), (State::Negotiating, None));
     fleet.settle(&list);
     assert_eq!(fleet.reply(start), Some(&Ok(())));
     fleet.command(id, Command::Restart);
-    for _ in 0..3 {
-        let open = fleet.next_open();
-        fleet.answer(open, &list);
-    }
+    fleet.answer_next(3, &list);
     fleet.pass(60 * SECOND);
-    let detail = fleet.supervisor.detail(id).expect("it is there");
+    let detail = fleet.detail(id);
     let error = detail.last_error.expect("it has failed");
     assert_eq!((error.code(), error.field()), (ErrorCode::NetworkError, "timeout"));
     assert!(error.message().starts_with("Handshake timed out"), "{error}");
@@ -313,15 +286,13 @@ fn a_first_start_of_a_package_has_more_time() {
 
 #[test]
 fn a_login_is_waited_for_without_an_end() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let generation = fleet.generation(id);
     let failure = Failure::new(HubError::validation("authorization", "login"), Retry::Login);
     fleet.event(id, generation, Event::Closed(failure.clone()));
     fleet.settle(&tools(["a"]));
     assert_eq!(fleet.state(id), State::NeedsAuth);
-    let by = fleet.now + SECOND;
-    let call = fleet.command(id, Command::PrepareCall { by });
+    let call = fleet.prepare(id, SECOND);
     assert_eq!(fleet.reply(call), Some(&Err(failure.error)));
     fleet.pass(10_000 * SECOND);
     assert_eq!(fleet.launched(id), 1);
@@ -330,19 +301,17 @@ fn a_login_is_waited_for_without_an_end() {
 
 #[test]
 fn a_server_that_asks_for_a_login_is_not_started_again_until_it_is_told_to() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let generation = fleet.generation(id);
     let login = HubError::login_required("log in first");
     fleet.event(id, generation, Event::Failed(Failure::new(login.clone(), Retry::Login)));
     // The error is the same while the connection is being closed.
-    let by = fleet.now + SECOND;
     assert_eq!(fleet.state(id), State::Stopping);
-    let call = fleet.command(id, Command::PrepareCall { by });
+    let call = fleet.prepare(id, SECOND);
     assert_eq!(fleet.reply(call), Some(&Err(login.clone())));
     fleet.settle(&tools(["a"]));
     assert_eq!(fleet.state(id), State::NeedsLogin);
-    let call = fleet.command(id, Command::PrepareCall { by });
+    let call = fleet.prepare(id, SECOND);
     assert_eq!(fleet.reply(call), Some(&Err(login)));
     fleet.pass(10_000 * SECOND);
     assert_eq!(fleet.launched(id), 1);
@@ -353,8 +322,7 @@ fn a_server_that_asks_for_a_login_is_not_started_again_until_it_is_told_to() {
 
 #[test]
 fn everything_may_go_without_a_word() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let generation = fleet.generation(id);
     fleet.alive.clear();
     fleet.event(id, generation, Event::Removed);
@@ -365,27 +333,24 @@ fn everything_may_go_without_a_word() {
 #[test]
 fn calls_to_a_server_that_does_not_run_fail_at_once() {
     let (mut fleet, id) = one();
-    let by = fleet.now + 60 * SECOND;
-    let stopped = fleet.command(id, Command::PrepareCall { by });
+    let stopped = fleet.prepare(id, 60 * SECOND);
     let says = |fleet: &Fleet, call, text: &str, is_retryable| {
-        let error = fleet.reply(call).expect("it is answered").clone().expect_err("it does not run");
+        let error = fleet.error(call);
         assert_eq!((error.code(), error.is_retryable()), (ErrorCode::ServiceUnavailable, is_retryable), "{error}");
         assert!(error.message().contains(text), "{error}");
     };
     says(&fleet, stopped, "is stopped; start it first", false);
     fleet.command(id, Command::Start);
-    let starting = fleet.command(id, Command::PrepareCall { by });
+    let starting = fleet.prepare(id, 60 * SECOND);
     says(&fleet, starting, "is still starting; try again", true);
-    let resolve = fleet.next_open();
-    fleet.refuse(resolve, transient("no luck"));
+    fleet.refuse_next(transient("no luck"));
     assert_eq!(fleet.state(id), State::Backoff);
-    let failed = fleet.command(id, Command::PrepareCall { by });
+    let failed = fleet.prepare(id, 60 * SECOND);
     says(&fleet, failed, "failed and restarts soon: no luck", true);
     fleet.command(id, Command::Start);
-    let resolve = fleet.next_open();
-    fleet.refuse(resolve, Failure::new(HubError::unavailable("no program"), Retry::Never));
+    fleet.refuse_next(Failure::new(HubError::unavailable("no program"), Retry::Never));
     assert_eq!(fleet.state(id), State::Failed);
-    let failed = fleet.command(id, Command::PrepareCall { by });
+    let failed = fleet.prepare(id, 60 * SECOND);
     says(&fleet, failed, "has failed; start it again first: no program", false);
 }
 
@@ -393,15 +358,10 @@ fn calls_to_a_server_that_does_not_run_fail_at_once() {
 fn calls_may_wait_for_a_start_for_a_while() {
     let (mut fleet, id) = Fleet::of_one(|policy| policy.call_wait_start = 5 * SECOND);
     fleet.command(id, Command::Start);
-    let by = fleet.now + 60 * SECOND;
-    let (late, early) = (fleet.command(id, Command::PrepareCall { by }), fleet.now + SECOND);
-    let early = fleet.command(id, Command::PrepareCall { by: early });
+    let (late, early) = (fleet.prepare(id, 60 * SECOND), fleet.prepare(id, SECOND));
     fleet.pass(SECOND);
-    assert_eq!(code(fleet.reply(early)), ErrorCode::ServiceUnavailable);
-    assert!(
-        fleet.reply(early).is_some_and(|reply| reply.as_ref().is_err_and(HubError::is_retryable)),
-        "it did not run"
-    );
+    assert_eq!(fleet.error(early).code(), ErrorCode::ServiceUnavailable);
+    assert!(fleet.error(early).is_retryable(), "it did not run");
     assert_eq!(fleet.reply(late), None);
     fleet.settle(&tools(["a"]));
     assert_eq!(fleet.reply(late), Some(&Ok(())));

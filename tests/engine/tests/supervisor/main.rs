@@ -2,7 +2,6 @@
 
 mod classify;
 mod life;
-mod redefined;
 mod service;
 mod tools;
 mod upkeep;

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use mcpwire_engine_tests::sim::fleet::{Fleet, server_id, tools, transient};
+use mcpwire_engine_tests::sim::fleet::{Fleet, SECOND, server_id, tools, transient};
 use mcpwire_supervisor::{
-    CallRejection, Command, Effect, ErrorCode, Event, Failure, Filter, HubError, McpStatus, PackageKind, Policy, Rate,
-    Retry, ServerId, ServerSpec, State, SupervisorSettings,
+    CallRejection, Command, CommandId, Effect, ErrorCode, Event, Failure, Filter, HubError, McpStatus, PackageKind,
+    Policy, Rate, Retry, ServerId, ServerSpec, State, SupervisorSettings,
 };
-
-const SECOND: Duration = Duration::from_secs(1);
 
 fn spec(name: &str) -> ServerSpec {
     ServerSpec::new(name, Policy::new(PackageKind::Binary))
@@ -16,21 +14,14 @@ fn spec(name: &str) -> ServerSpec {
 
 fn many(count: u64, kind: PackageKind) -> (Fleet, Vec<ServerId>) {
     let mut fleet = Fleet::default();
-    let ids: Vec<ServerId> = (1..=count).map(server_id).collect();
-    for (n, id) in ids.iter().enumerate() {
-        fleet
-            .supervisor
-            .add(*id, ServerSpec::new(format!("server {n}"), Policy::new(kind)), fleet.now)
-            .expect("it is new");
-    }
+    let ids = (1..=count).map(|n| fleet.add(n, ServerSpec::new(format!("server {n}"), Policy::new(kind)))).collect();
     (fleet, ids)
 }
 
 #[test]
 fn ids_and_names_are_unique_and_names_are_not_blank() {
     let mut fleet = Fleet::default();
-    let (one, two) = (server_id(1), server_id(2));
-    fleet.supervisor.add(one, spec("Files"), fleet.now).expect("it is new");
+    let (one, two) = (fleet.add(1, spec("Files")), server_id(2));
     let conflict = |error: HubError| (error.code(), error.field().to_owned());
     let again = fleet.supervisor.add(one, spec("other"), fleet.now).expect_err("the id is taken");
     assert_eq!(conflict(again), (ErrorCode::Conflict, "id".into()));
@@ -41,7 +32,8 @@ fn ids_and_names_are_unique_and_names_are_not_blank() {
         assert_eq!(error, HubError::validation("name", "Name is required"));
     }
     fleet.supervisor.update(one, spec("Other files"), false, fleet.now).expect("it is renamed");
-    fleet.supervisor.add(two, spec("Files"), fleet.now).expect("the name is free again");
+    // The name is free again.
+    fleet.add(2, spec("Files"));
     let unknown = fleet.supervisor.update(server_id(3), spec("x"), false, fleet.now).expect_err("it is unknown");
     assert_eq!(unknown.code(), ErrorCode::NotFound);
 }
@@ -55,15 +47,14 @@ fn an_unknown_server_is_not_found() {
         let command = fleet.command(id, command);
         assert_eq!(fleet.reply(command), Some(&Err(HubError::unknown_server(id))));
     }
-    let call = fleet.supervisor.begin_call(id, "a", fleet.now);
+    let call = fleet.begin_call(id, "a");
     assert_eq!(call, Err(CallRejection::Error(HubError::unknown_server(id))));
 }
 
 #[test]
 fn one_that_fails_and_one_that_hangs_harm_nobody() {
     let (mut fleet, ids) = many(5, PackageKind::Binary);
-    fleet.supervisor.boot(fleet.now);
-    fleet.drain();
+    fleet.boot();
     let mut hung = Vec::new();
     while let Some((id, effect)) = fleet.open.pop_front() {
         if id == ids[0] && matches!(effect, Effect::List { .. }) {
@@ -86,8 +77,7 @@ fn one_that_fails_and_one_that_hangs_harm_nobody() {
 #[test]
 fn the_tools_are_there_or_gone_before_anybody_is_answered() {
     let (mut fleet, ids) = many(2, PackageKind::Binary);
-    fleet.supervisor.boot(fleet.now);
-    fleet.drain();
+    fleet.boot();
     fleet.settle(&tools(["a"]));
     assert_eq!((fleet.boots.len(), fleet.snapshot.len()), (1, 2));
     let id = ids[0];
@@ -122,8 +112,7 @@ fn a_sleeping_server_that_is_stopped_shows_no_tools_when_that_is_answered() {
 #[test]
 fn starts_are_limited_and_slow_ones_keep_nobody_waiting() {
     let (mut fleet, ids) = many(20, PackageKind::Binary);
-    fleet.supervisor.boot(fleet.now);
-    fleet.drain();
+    fleet.boot();
     assert_eq!(fleet.open.len(), 8);
     assert!(ids.iter().all(|id| fleet.supervisor.status(*id) == Some(McpStatus::Starting)));
     // One of those that wait is wanted at once.
@@ -133,8 +122,7 @@ fn starts_are_limited_and_slow_ones_keep_nobody_waiting() {
     assert_eq!(urgent.0, ids[19]);
     fleet.open.push_front(urgent);
     for _ in 0..4 {
-        let open = fleet.next_open();
-        fleet.answer(open, &tools(["a"]));
+        fleet.answer_next(1, &tools(["a"]));
         let next = fleet.open.pop_back().expect("it goes on");
         fleet.open.push_front(next);
     }
@@ -150,13 +138,8 @@ fn starts_are_limited_and_slow_ones_keep_nobody_waiting() {
 #[test]
 fn package_managers_are_started_two_at_a_time() {
     let (mut fleet, ids) = many(6, PackageKind::Npm);
-    let docker = server_id(100);
-    fleet
-        .supervisor
-        .add(docker, ServerSpec::new("docker", Policy::new(PackageKind::Docker)), fleet.now)
-        .expect("it is new");
-    fleet.supervisor.boot(fleet.now);
-    fleet.drain();
+    let docker = fleet.add(100, ServerSpec::new("docker", Policy::new(PackageKind::Docker)));
+    fleet.boot();
     let begun: Vec<ServerId> = fleet.open.iter().map(|(id, _)| *id).collect();
     assert_eq!(begun, [ids[0], ids[1], docker]);
 }
@@ -167,10 +150,9 @@ fn a_server_stopped_before_its_turn_is_not_started() {
     settings.max_starts = 1;
     let mut fleet = Fleet::new(settings);
     for n in 1..=2 {
-        fleet.supervisor.add(server_id(n), spec(&format!("s{n}")), fleet.now).expect("it is new");
+        fleet.add(n, spec(&format!("s{n}")));
     }
-    fleet.supervisor.boot(fleet.now);
-    fleet.drain();
+    fleet.boot();
     fleet.command(server_id(2), Command::Stop);
     fleet.settle(&tools(["a"]));
     assert_eq!((fleet.launched(server_id(2)), fleet.state(server_id(2))), (0, State::Stopped));
@@ -180,18 +162,11 @@ fn a_server_stopped_before_its_turn_is_not_started() {
 #[test]
 fn the_end_of_all_comes_in_time_whatever_they_do() {
     let (mut fleet, ids) = many(10, PackageKind::Binary);
-    fleet.supervisor.boot(fleet.now);
-    fleet.drain();
+    fleet.boot();
     fleet.settle(&tools(["a"]));
-    let command = fleet.new_command();
-    let by = fleet.now + 5 * SECOND;
-    fleet.supervisor.shutdown(command, by, fleet.now);
-    fleet.drain();
+    let command = fleet.shutdown(5 * SECOND);
     // Nine listen, one does not.
-    for _ in 0..9 {
-        let open = fleet.next_open();
-        fleet.answer(open, &tools(["a"]));
-    }
+    fleet.answer_next(9, &tools(["a"]));
     assert_eq!(fleet.reply(command), None);
     fleet.pass(4 * SECOND);
     assert!(fleet.alive.is_empty(), "it was killed");
@@ -205,20 +180,26 @@ fn the_end_of_all_comes_in_time_whatever_they_do() {
 #[test]
 fn the_end_of_nothing_is_there_at_once() {
     let mut fleet = Fleet::default();
-    let command = fleet.new_command();
-    fleet.supervisor.shutdown(command, fleet.now, fleet.now);
-    fleet.drain();
+    let command = fleet.shutdown(Duration::ZERO);
     assert_eq!(fleet.reply(command), Some(&Ok(())));
 }
 
 fn switched(enabled: bool) -> (Fleet, ServerId) {
     let mut fleet = Fleet::default();
-    let id = server_id(1);
     let mut spec = spec("one");
     spec.enabled = enabled;
     spec.revision = 5;
-    fleet.supervisor.add(id, spec, fleet.now).expect("it is new");
+    let id = fleet.add(1, spec);
     (fleet, id)
+}
+
+/// One that is switched on, which is written, and that is about to start.
+fn switched_on() -> (Fleet, ServerId, CommandId) {
+    let (mut fleet, id) = switched(false);
+    let on = fleet.switch(id, true, 5);
+    fleet.persists.clear();
+    fleet.persisted(id, Ok(6));
+    (fleet, id, on)
 }
 
 #[test]
@@ -239,12 +220,8 @@ fn switched_on_it_is_persisted_and_then_started() {
 
 #[test]
 fn a_start_that_fails_switches_it_off_again() {
-    let (mut fleet, id) = switched(false);
-    let on = fleet.switch(id, true, 5);
-    fleet.persists.clear();
-    fleet.persisted(id, Ok(6));
-    let resolve = fleet.next_open();
-    fleet.refuse(resolve, transient("no"));
+    let (mut fleet, id, on) = switched_on();
+    fleet.refuse_next(transient("no"));
     assert_eq!((fleet.persists.pop_front(), fleet.reply(on)), (Some((id, false, 6)), None));
     fleet.persisted(id, Ok(7));
     assert_eq!(fleet.reply(on), Some(&Err(HubError::unavailable("no"))));
@@ -255,16 +232,12 @@ fn a_start_that_fails_switches_it_off_again() {
 
 #[test]
 fn a_configuration_that_changed_meanwhile_is_not_touched() {
-    let (mut fleet, id) = switched(false);
-    let on = fleet.switch(id, true, 5);
-    fleet.persisted(id, Ok(6));
-    fleet.persists.clear();
+    let (mut fleet, id, on) = switched_on();
     // Somebody edits the file while it starts.
     let mut edited = spec("one, edited");
     edited.revision = 9;
     fleet.supervisor.update(id, edited, false, fleet.now).expect("it is there");
-    let resolve = fleet.next_open();
-    fleet.refuse(resolve, transient("no"));
+    fleet.refuse_next(transient("no"));
     assert!(fleet.persists.is_empty(), "the flag is theirs now");
     assert_eq!(fleet.reply(on), Some(&Err(HubError::unavailable("no"))));
     assert_eq!(fleet.supervisor.revision(id), Some(9));
@@ -272,11 +245,8 @@ fn a_configuration_that_changed_meanwhile_is_not_touched() {
 
 #[test]
 fn a_revert_that_is_refused_leaves_what_others_wrote() {
-    let (mut fleet, id) = switched(false);
-    let on = fleet.switch(id, true, 5);
-    fleet.persisted(id, Ok(6));
-    let resolve = fleet.next_open();
-    fleet.refuse(resolve, transient("no"));
+    let (mut fleet, id, on) = switched_on();
+    fleet.refuse_next(transient("no"));
     fleet.persisted(id, Err(HubError::conflict("revision", "changed")));
     assert_eq!(fleet.reply(on), Some(&Err(HubError::unavailable("no"))));
     assert_eq!(fleet.state(id), State::Backoff);
@@ -284,16 +254,9 @@ fn a_revert_that_is_refused_leaves_what_others_wrote() {
 
 #[test]
 fn a_login_that_is_wanted_does_not_switch_it_off() {
-    let (mut fleet, id) = switched(false);
-    let on = fleet.switch(id, true, 5);
-    fleet.persists.clear();
-    fleet.persisted(id, Ok(6));
-    for _ in 0..2 {
-        let open = fleet.next_open();
-        fleet.answer(open, &tools(["a"]));
-    }
-    let negotiate = fleet.next_open();
-    fleet.refuse(negotiate, Failure::new(HubError::validation("authorization", "login"), Retry::Login));
+    let (mut fleet, id, on) = switched_on();
+    fleet.answer_next(2, &tools(["a"]));
+    fleet.refuse_next(Failure::new(HubError::validation("authorization", "login"), Retry::Login));
     fleet.settle(&tools(["a"]));
     assert!(fleet.persists.is_empty());
     assert_eq!(fleet.state(id), State::NeedsAuth);
@@ -335,20 +298,18 @@ fn failures_after_the_start_never_change_the_flag() {
 #[test]
 fn calls_are_counted_and_limited() {
     let mut fleet = Fleet::default();
-    let (slow, free) = (server_id(1), server_id(2));
     let limit = Rate { calls: 60, per: Duration::from_secs(60) };
     let mut limited = spec("slow");
     limited.rate = Some(limit);
-    fleet.supervisor.add(slow, limited, fleet.now).expect("it is new");
-    fleet.supervisor.add(free, spec("free"), fleet.now).expect("it is new");
+    let (slow, free) = (fleet.add(1, limited), fleet.add(2, spec("free")));
     for id in [slow, free] {
         fleet.run(id, &tools(["a"]));
     }
     for n in 0..60 {
         fleet.now = fleet.now + SECOND / 10;
-        assert!(fleet.supervisor.begin_call(slow, "a", fleet.now).is_ok(), "call {n}");
+        assert!(fleet.begin_call(slow, "a").is_ok(), "call {n}");
     }
-    let Err(CallRejection::TooManyCalls(refused)) = fleet.supervisor.begin_call(slow, "a", fleet.now) else {
+    let Err(CallRejection::TooManyCalls(refused)) = fleet.begin_call(slow, "a") else {
         panic!("it is one too many");
     };
     assert_eq!(refused.rate, limit);
@@ -358,26 +319,23 @@ fn calls_are_counted_and_limited() {
     assert!(fleet.supervisor.begin_call(slow, "a", waiting).is_ok());
     assert!(fleet.supervisor.begin_call(slow, "a", waiting).is_err(), "the next one was a tenth of a second later");
     for _ in 0..1_000 {
-        assert!(fleet.supervisor.begin_call(free, "a", fleet.now).is_ok());
+        assert!(fleet.begin_call(free, "a").is_ok());
     }
-    assert_eq!(
-        fleet.supervisor.detail(free).map(|detail| (detail.calls, detail.calls_in_flight)),
-        Some((1_000, 1_000))
-    );
+    let detail = fleet.detail(free);
+    assert_eq!((detail.calls, detail.calls_in_flight), (1_000, 1_000));
 }
 
 #[test]
 fn a_tool_that_is_denied_is_not_listed_not_found_and_not_called() {
     let mut fleet = Fleet::default();
-    let id = server_id(1);
     let mut filtered = spec("files");
     filtered.filter = Filter { allow: None, deny: vec!["delete*".into()] };
-    fleet.supervisor.add(id, filtered, fleet.now).expect("it is new");
+    let id = fleet.add(1, filtered);
     fleet.run(id, &tools(["read", "delete_all"]));
     let catalogue = fleet.supervisor.catalogue();
     assert_eq!(catalogue.tools().map(|tool| tool.exposed).collect::<Vec<_>>(), ["files__read"]);
     assert!(catalogue.find("files__delete_all").is_none() && catalogue.find("delete_all").is_none());
-    let denied = fleet.supervisor.begin_call(id, "delete_all", fleet.now);
+    let denied = fleet.begin_call(id, "delete_all");
     assert_eq!(denied, Err(CallRejection::Error(HubError::unknown_tool("delete_all"))));
     assert_eq!(denied.unwrap_err().to_hub_error().message(), "tool not found: `delete_all`");
     assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Running { tools: vec!["read".into()] }));
@@ -385,41 +343,39 @@ fn a_tool_that_is_denied_is_not_listed_not_found_and_not_called() {
     fleet.supervisor.update(id, spec("files"), false, fleet.now).expect("it is there");
     fleet.drain();
     assert_eq!((fleet.supervisor.catalogue().len(), fleet.launched(id)), (2, 1));
-    assert!(fleet.supervisor.begin_call(id, "delete_all", fleet.now).is_ok());
+    assert!(fleet.begin_call(id, "delete_all").is_ok());
 }
 
 #[test]
 fn a_call_of_a_server_that_does_not_run_is_told_so_whatever_the_tool_is() {
     let mut fleet = Fleet::default();
-    let id = server_id(1);
     let mut picky = spec("one");
     picky.filter = Filter { allow: Some(vec!["a".into()]), deny: Vec::new() };
-    fleet.supervisor.add(id, picky, fleet.now).expect("it is new");
+    let id = fleet.add(1, picky);
     // It may be a name that is shown, and stands for the tool that is allowed: that is known once it runs.
     for tool in ["a", "one__a", "b"] {
-        assert_eq!(fleet.supervisor.begin_call(id, tool, fleet.now), Err(CallRejection::NotRunning), "{tool}");
+        assert_eq!(fleet.begin_call(id, tool), Err(CallRejection::NotRunning), "{tool}");
     }
     fleet.run(id, &tools(["a", "b"]));
-    assert!(fleet.supervisor.begin_call(id, "a", fleet.now).is_ok());
-    let denied = fleet.supervisor.begin_call(id, "b", fleet.now);
+    assert!(fleet.begin_call(id, "a").is_ok());
+    let denied = fleet.begin_call(id, "b");
     assert_eq!(denied, Err(CallRejection::Error(HubError::unknown_tool("b"))));
     fleet.command(id, Command::Stop);
-    assert_eq!(fleet.supervisor.begin_call(id, "a", fleet.now), Err(CallRejection::NotRunning));
+    assert_eq!(fleet.begin_call(id, "a"), Err(CallRejection::NotRunning));
 }
 
 #[test]
 fn a_tool_that_goes_while_it_is_called_is_not_called_again() {
     let mut fleet = Fleet::default();
-    let id = server_id(1);
-    fleet.supervisor.add(id, spec("files"), fleet.now).expect("it is new");
+    let id = fleet.add(1, spec("files"));
     fleet.run(id, &tools(["a", "b"]));
-    let generation = fleet.supervisor.begin_call(id, "a", fleet.now).expect("it is there");
+    let generation = fleet.begin_call(id, "a").expect("it is there");
     fleet.event(id, generation, Event::ListChanged);
     fleet.pass(2 * SECOND);
     fleet.settle(&tools(["b"]));
     assert!(fleet.failed_calls.is_empty(), "the call goes on");
-    fleet.supervisor.end_call(id, generation, fleet.now);
-    let gone = fleet.supervisor.begin_call(id, "a", fleet.now);
+    fleet.end_call(id, generation);
+    let gone = fleet.begin_call(id, "a");
     // The text is that of a client, whose list does not have the tool.
     let text = "tool not found: `a` (the server's list of tools does not have it)";
     assert_eq!(gone, Err(CallRejection::Error(HubError::unknown_tool("a").with_message(text))));
@@ -428,8 +384,7 @@ fn a_tool_that_goes_while_it_is_called_is_not_called_again() {
 #[test]
 fn an_id_that_is_used_again_does_not_hear_what_is_left_of_the_old_server() {
     let mut fleet = Fleet::default();
-    let id = server_id(1);
-    fleet.supervisor.add(id, spec("one"), fleet.now).expect("it is new");
+    let id = fleet.add(1, spec("one"));
     fleet.run(id, &tools(["a"]));
     let old = fleet.generation(id);
     fleet.command(id, Command::Delete);
@@ -438,7 +393,7 @@ fn an_id_that_is_used_again_does_not_hear_what_is_left_of_the_old_server() {
     fleet.alive.insert((id, old));
     fleet.event(id, old, Event::Launched { pid: None });
     assert!(matches!(fleet.open.pop_front(), Some((_, Effect::Kill { .. }))));
-    fleet.supervisor.add(id, spec("one"), fleet.now).expect("it is free");
+    fleet.add(1, spec("one"));
     fleet.run(id, &tools(["a"]));
     assert!(fleet.generation(id) > old);
     fleet.event(id, old, Event::Closed(transient("old")));
@@ -449,8 +404,7 @@ fn an_id_that_is_used_again_does_not_hear_what_is_left_of_the_old_server() {
 fn a_thousand_servers() {
     let (mut fleet, ids) = many(1_000, PackageKind::Binary);
     let list = tools((0..10).map(|n| format!("tool_{n}")));
-    fleet.supervisor.boot(fleet.now);
-    fleet.drain();
+    fleet.boot();
     fleet.settle(&list);
     assert_eq!(fleet.boots, [(1_000, 0, 0)]);
     assert_eq!(fleet.supervisor.catalogue().len(), 10_000);
@@ -468,9 +422,7 @@ fn a_thousand_servers() {
     assert_eq!((states(&fleet, State::Running), states(&fleet, State::Failed)), (990, 10));
     assert_eq!(fleet.supervisor.catalogue().len(), 9_900);
     assert_eq!(fleet.launches.len(), 1_000 + 10 * 5);
-    let command = fleet.new_command();
-    fleet.supervisor.shutdown(command, fleet.now + 5 * SECOND, fleet.now);
-    fleet.drain();
+    let command = fleet.shutdown(5 * SECOND);
     fleet.settle(&list);
     assert_eq!(fleet.reply(command), Some(&Ok(())));
     assert!(fleet.alive.is_empty());

@@ -2,17 +2,11 @@
 
 use std::time::Duration;
 
-use mcpwire_engine_tests::sim::fleet::{Fleet, tools, transient};
-use mcpwire_supervisor::{Command, Effect, ErrorCode, Event, HubError, McpStatus, ServerId, State};
-
-const SECOND: Duration = Duration::from_secs(1);
+use mcpwire_engine_tests::sim::fleet::{Fleet, SECOND, tools, transient};
+use mcpwire_supervisor::{Command, Effect, ErrorCode, Event, McpStatus, ServerId, State};
 
 fn one() -> (Fleet, ServerId) {
     Fleet::of_one(|_| {})
-}
-
-fn code(reply: Option<&Result<(), HubError>>) -> ErrorCode {
-    reply.expect("it is answered").as_ref().expect_err("it has failed").code()
 }
 
 fn lazy() -> (Fleet, ServerId) {
@@ -29,8 +23,7 @@ fn a_lazy_server_sleeps_until_it_is_called_and_shows_its_tools() {
     let boot = fleet.command(id, Command::Boot);
     assert_eq!((fleet.reply(boot), fleet.state(id), fleet.launched(id)), (Some(&Ok(())), State::Sleeping, 0));
     assert_eq!(fleet.supervisor.catalogue().len(), 2);
-    let by = fleet.now + 30 * SECOND;
-    let call = fleet.command(id, Command::PrepareCall { by });
+    let call = fleet.prepare(id, 30 * SECOND);
     assert_eq!(fleet.supervisor.catalogue().len(), 2, "it wakes up");
     fleet.settle(&list);
     assert_eq!((fleet.reply(call), fleet.state(id)), (Some(&Ok(())), State::Running));
@@ -41,7 +34,7 @@ fn a_lazy_server_sleeps_until_it_is_called_and_shows_its_tools() {
     fleet.settle(&list);
     assert_eq!((fleet.state(id), fleet.living(id)), (State::Sleeping, 0));
     assert_eq!(fleet.supervisor.status(id), Some(McpStatus::Stopped));
-    assert_eq!(fleet.supervisor.detail(id).expect("it is there").restarts, 0, "to wake is no restart");
+    assert_eq!(fleet.detail(id).restarts, 0, "to wake is no restart");
 }
 
 #[test]
@@ -56,10 +49,10 @@ fn a_lazy_server_without_known_tools_is_started_to_learn_them() {
 fn a_server_with_a_call_in_flight_does_not_fall_asleep() {
     let (mut fleet, id) = lazy();
     fleet.run(id, &tools(["a"]));
-    let generation = fleet.supervisor.begin_call(id, "a", fleet.now).expect("it runs");
+    let generation = fleet.begin_call(id, "a").expect("it runs");
     fleet.pass(10_000 * SECOND);
     assert_eq!(fleet.state(id), State::Running);
-    fleet.supervisor.end_call(id, generation, fleet.now);
+    fleet.end_call(id, generation);
     fleet.pass(300 * SECOND);
     assert_eq!(fleet.state(id), State::Stopping);
 }
@@ -70,8 +63,7 @@ fn a_call_as_it_falls_asleep_wakes_it() {
     fleet.run(id, &tools(["a"]));
     fleet.pass(300 * SECOND);
     assert_eq!(fleet.state(id), State::Stopping);
-    let by = fleet.now + 30 * SECOND;
-    let call = fleet.command(id, Command::PrepareCall { by });
+    let call = fleet.prepare(id, 30 * SECOND);
     assert_eq!(fleet.supervisor.catalogue().len(), 1);
     fleet.settle(&tools(["a"]));
     assert_eq!((fleet.reply(call), fleet.launched(id)), (Some(&Ok(())), 2));
@@ -82,18 +74,15 @@ fn a_sleeper_that_does_not_wake_up_shows_no_tools() {
     let (mut fleet, id) = lazy();
     fleet.supervisor.remember(id, tools(["a"]), fleet.now);
     fleet.command(id, Command::Boot);
-    let by = fleet.now + 30 * SECOND;
-    let call = fleet.command(id, Command::PrepareCall { by });
-    let resolve = fleet.next_open();
-    fleet.refuse(resolve, transient("no"));
-    assert_eq!(code(fleet.reply(call)), ErrorCode::ServiceUnavailable);
+    let call = fleet.prepare(id, 30 * SECOND);
+    fleet.refuse_next(transient("no"));
+    assert_eq!(fleet.error(call).code(), ErrorCode::ServiceUnavailable);
     assert_eq!(fleet.supervisor.catalogue().len(), 0);
 }
 
 #[test]
 fn a_storm_of_changes_makes_few_requests_and_the_last_list_is_right() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let generation = fleet.generation(id);
     fleet.pass(10 * SECOND);
     // A thousand a second, for ten seconds. Each answer takes 50 ms.
@@ -114,8 +103,7 @@ fn a_storm_of_changes_makes_few_requests_and_the_last_list_is_right() {
 
 #[test]
 fn one_change_is_asked_for_after_a_moment() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let generation = fleet.generation(id);
     fleet.pass(10 * SECOND);
     fleet.event(id, generation, Event::ListChanged);
@@ -128,8 +116,7 @@ fn one_change_is_asked_for_after_a_moment() {
 
 #[test]
 fn a_change_while_it_is_asked_for_leads_to_one_more_request() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let generation = fleet.generation(id);
     fleet.pass(10 * SECOND);
     fleet.event(id, generation, Event::ListChanged);
@@ -146,8 +133,7 @@ fn a_change_while_it_is_asked_for_leads_to_one_more_request() {
 
 #[test]
 fn a_list_that_cannot_be_had_again_is_kept() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let generation = fleet.generation(id);
     fleet.event(id, generation, Event::ListChanged);
     for _ in 0..100 {
@@ -163,10 +149,7 @@ fn a_list_that_cannot_be_had_again_is_kept() {
 fn a_list_that_has_passed_its_time_is_shown_and_asked_for_again_when_it_is_looked_at() {
     let (mut fleet, id) = one();
     fleet.command(id, Command::Start);
-    for _ in 0..3 {
-        let open = fleet.next_open();
-        fleet.answer(open, &tools(["a"]));
-    }
+    fleet.answer_next(3, &tools(["a"]));
     let Effect::List { generation } = fleet.next_open().1 else { panic!("its tools are asked for") };
     fleet.event(id, generation, Event::Listed { tools: tools(["a"]), ttl: Some(Duration::ZERO) });
     fleet.pass(100 * SECOND);
@@ -179,8 +162,7 @@ fn a_list_that_has_passed_its_time_is_shown_and_asked_for_again_when_it_is_looke
 
 #[test]
 fn it_is_said_when_the_first_list_passes_its_time() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     assert_eq!(fleet.supervisor.stale_at(), None, "the server has not said for how long it holds");
     let generation = fleet.generation(id);
     fleet.event(id, generation, Event::ListChanged);
@@ -212,7 +194,7 @@ fn a_silent_server_is_asked_and_three_answers_that_do_not_come_end_it() {
     fleet.pass(30 * SECOND);
     assert_eq!(fleet.state(id), State::Stopping);
     fleet.settle(&tools(["a"]));
-    let error = fleet.supervisor.detail(id).expect("it is there").last_error.expect("it has failed");
+    let error = fleet.detail(id).last_error.expect("it has failed");
     assert_eq!((error.code(), error.field()), (ErrorCode::NetworkError, "transport"));
 }
 
@@ -231,10 +213,10 @@ fn a_server_that_answers_is_left_alone() {
 fn a_server_that_is_busy_or_was_just_heard_is_not_asked() {
     let (mut fleet, id) = watched();
     fleet.run(id, &tools(["a"]));
-    let generation = fleet.supervisor.begin_call(id, "a", fleet.now).expect("it runs");
+    let generation = fleet.begin_call(id, "a").expect("it runs");
     fleet.pass(1_000 * SECOND);
     assert!(fleet.open.is_empty(), "it may have no time for anything else");
-    fleet.supervisor.end_call(id, generation, fleet.now);
+    fleet.end_call(id, generation);
     for _ in 0..100 {
         fleet.pass(59 * SECOND);
         fleet.event(id, generation, Event::MessageReceived);
@@ -244,16 +226,14 @@ fn a_server_that_is_busy_or_was_just_heard_is_not_asked() {
 
 #[test]
 fn a_jump_of_time_is_a_reason_to_ask() {
-    let (mut fleet, id) = one();
-    fleet.run(id, &tools(["a"]));
+    let (mut fleet, id) = Fleet::running();
     let generation = fleet.generation(id);
     fleet.event(id, generation, Event::ConnectionSuspect);
     fleet.pass(Duration::ZERO);
     assert!(matches!(fleet.next_open().1, Effect::Probe { .. }));
     fleet.event(id, generation, Event::ProbeFailed);
     fleet.pass(Duration::ZERO);
-    let probe = fleet.next_open();
-    fleet.answer(probe, &tools(["a"]));
+    fleet.answer_next(1, &tools(["a"]));
     fleet.pass(10_000 * SECOND);
     assert_eq!(fleet.state(id), State::Running);
 }

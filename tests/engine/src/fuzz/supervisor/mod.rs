@@ -26,18 +26,12 @@ fn step(model: &mut Model, input: &mut Bytes<'_>) {
         0..=2 => command(model, input),
         3..=8 => model.answer(usize::from(input.byte())),
         9 => {
-            let retry = input.pick(&[
-                Retry::Backoff,
-                Retry::Backoff,
-                Retry::Never,
-                Retry::Login,
-                Retry::Input,
-                Retry::After(Duration::from_secs(40)),
-            ]);
+            let later = Retry::After(Duration::from_secs(40));
+            let retry = input.pick(&[Retry::Backoff, Retry::Backoff, Retry::Never, Retry::Login, Retry::Input, later]);
             model.refuse(usize::from(input.byte()), retry);
         }
-        10 => model.crash(input.byte()),
-        11 => model.vanish(input.byte()),
+        10 => model.dies(input.byte(), Event::Closed(model::failure(Retry::Backoff))),
+        11 => model.dies(input.byte(), Event::Removed),
         12 => foreign(model, input),
         13 | 14 => {
             let unit = input.pick(&[1, 100, 1_000, 60_000]);

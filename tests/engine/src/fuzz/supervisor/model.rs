@@ -161,20 +161,12 @@ impl Model {
         }
     }
 
-    pub(super) fn crash(&mut self, n: u8) {
+    /// A process is gone, which is told with this event: that its connection is closed, or that all of it is gone.
+    pub(super) fn dies(&mut self, n: u8, told: Event) {
         let id = Model::pick(n);
         if let Some((_, generation)) = self.fleet.alive.iter().copied().find(|(server, _)| *server == id) {
             self.fleet.alive.remove(&(id, generation));
-            self.fleet.event(id, generation, Event::Closed(failure(Retry::Backoff)));
-        }
-    }
-
-    /// All of it is gone at once, and that is all that is told.
-    pub(super) fn vanish(&mut self, n: u8) {
-        let id = Model::pick(n);
-        if let Some((_, generation)) = self.fleet.alive.iter().copied().find(|(server, _)| *server == id) {
-            self.fleet.alive.remove(&(id, generation));
-            self.fleet.event(id, generation, Event::Removed);
+            self.fleet.event(id, generation, told);
         }
     }
 
@@ -191,7 +183,7 @@ impl Model {
     pub(super) fn begin_call(&mut self, n: u8) {
         let id = Model::pick(n);
         let state = self.fleet.state(id);
-        match self.fleet.supervisor.begin_call(id, "read", self.fleet.now) {
+        match self.fleet.begin_call(id, "read") {
             Ok(generation) => {
                 assert_eq!(state, State::Running);
                 self.calls.push((id, generation));
@@ -205,7 +197,7 @@ impl Model {
     pub(super) fn end_call(&mut self, which: usize) {
         if !self.calls.is_empty() {
             let (id, generation) = self.calls.swap_remove(which % self.calls.len());
-            self.fleet.supervisor.end_call(id, generation, self.fleet.now);
+            self.fleet.end_call(id, generation);
             self.fleet.drain();
         }
     }
@@ -242,15 +234,12 @@ impl Model {
     }
 
     pub(super) fn boot(&mut self) {
-        self.fleet.supervisor.boot(self.fleet.now);
-        self.fleet.drain();
+        self.fleet.boot();
     }
 
     pub(super) fn shutdown(&mut self, time: Duration) {
         self.closing = true;
-        let command = self.fleet.new_command();
-        self.fleet.supervisor.shutdown(command, self.in_time(time), self.fleet.now);
-        self.fleet.drain();
+        self.fleet.shutdown(time);
     }
 
     /// What holds at any time.
@@ -322,9 +311,7 @@ impl Model {
         }
         let given = Duration::from_secs(4);
         self.shutdown(given);
-        let end = self.fleet.new_command();
-        self.fleet.supervisor.shutdown(end, self.in_time(given), self.fleet.now);
-        self.fleet.drain();
+        let end = self.fleet.shutdown(given);
         self.check();
         self.fleet.pass(given);
         self.check();
