@@ -35,15 +35,27 @@ fn spec(change: impl FnOnce(&mut EnvVarSpec)) -> EnvVarSpec {
     spec
 }
 
+/// Returns `config` with this transport.
+fn over(transport: McpTransport, config: McpConfig) -> McpConfig {
+    changed(config, |config| config.transport = transport)
+}
+
+fn named(name: &str) -> McpConfig {
+    changed(server(), |config| config.name = name.into())
+}
+
 #[test]
 fn the_rules_of_the_requirement_hold_with_their_messages() {
-    let config = changed(server(), |config| config.name = "  ".into());
-    assert_eq!(assert_wrong(&config, "name"), "Name is required");
-    assert_eq!(assert_wrong(&McpConfig::npm("a", " "), "package.identifier"), "Package identifier required");
-    let config = changed(web(), |config| config.transport = McpTransport::Http { url: " ".into() });
-    assert_eq!(assert_wrong(&config, "transport"), "Transport required");
-    let config = server().env(EnvVarConfig::unset("TOKEN").is_secret(true));
-    assert_eq!(assert_wrong(&config, "env_vars.TOKEN"), "Missing required credentials: TOKEN");
+    let no_address = over(McpTransport::Http { url: " ".into() }, web());
+    let no_value = server().env(EnvVarConfig::unset("TOKEN").is_secret(true));
+    for (config, field, message) in [
+        (named("  "), "name", "Name is required"),
+        (McpConfig::npm("a", " "), "package.identifier", "Package identifier required"),
+        (no_address, "transport", "Transport required"),
+        (no_value, "env_vars.TOKEN", "Missing required credentials: TOKEN"),
+    ] {
+        assert_eq!(assert_wrong(&config, field), message);
+    }
 }
 
 #[test]
@@ -78,20 +90,15 @@ fn certificates_and_a_proxy_are_for_servers_over_http_and_part_of_what_is_approv
 
 #[test]
 fn what_is_missing_in_a_file_is_named() {
+    let package = r#""package":{"package_type":"npm","identifier":"a"}"#;
+    let transport = r#""transport":{"type":"stdio"}"#;
+    let nameless = r#""package":{"package_type":"npm"}"#;
     for (text, field, message) in [
-        (
-            r#"{"package":{"package_type":"npm","identifier":"a"},"transport":{"type":"stdio"}}"#,
-            "name",
-            "Name is required",
-        ),
-        (
-            r#"{"name":"a","package":{"package_type":"npm"},"transport":{"type":"stdio"}}"#,
-            "package.identifier",
-            "Package identifier required",
-        ),
-        (r#"{"name":"a","package":{"package_type":"npm","identifier":"a"}}"#, "transport", "Transport required"),
+        (format!("{{{package},{transport}}}"), "name", "Name is required"),
+        (format!(r#"{{"name":"a",{nameless},{transport}}}"#), "package.identifier", "Package identifier required"),
+        (format!(r#"{{"name":"a",{package}}}"#), "transport", "Transport required"),
     ] {
-        let error = McpConfig::from_json(&serde_json::from_str(text).unwrap()).unwrap_err();
+        let error = McpConfig::from_json(&serde_json::from_str(&text).unwrap()).unwrap_err();
         assert_eq!((error.field(), error.message()), (field, message));
     }
     let mut value = server().to_json();
@@ -121,17 +128,8 @@ fn a_configuration_survives_a_round_trip_and_unknown_members_are_kept() {
 #[test]
 fn names_that_nobody_sees_are_none() {
     for name in ["", " ", "\u{a0}", "\u{200b}", "\t\n", "\0", "\u{3000}\u{feff}"] {
-        let config = changed(server(), |config| config.name = name.into());
-        assert_eq!(assert_wrong(&config, "name"), "Name is required", "{name:?}");
+        assert_eq!(assert_wrong(&named(name), "name"), "Name is required", "{name:?}");
     }
-    assert_wrong(&changed(server(), |config| config.name = "a\u{1b}[31m".into()), "name");
-}
-
-#[test]
-fn the_transport_has_to_fit_the_package() {
-    let http = McpTransport::Http { url: "http://a".into() };
-    assert_wrong(&changed(McpConfig::docker("a", "img"), |config| config.transport = http), "transport");
-    assert_wrong(&changed(web(), |config| config.transport = McpTransport::Stdio), "transport");
 }
 
 #[test]
@@ -151,26 +149,31 @@ fn addresses_that_are_none() {
 }
 
 #[test]
-fn variables_and_headers_that_no_system_takes() {
-    for name in ["", "A=B", "A\0"] {
-        let config = server().env(EnvVarConfig::value(name, "x"));
-        assert_wrong(&config, &format!("env_vars.{name}"));
+fn what_is_wrong_is_named_by_its_field() {
+    let http = McpTransport::Http { url: "http://a".into() };
+    let mut given_twice = EnvVarConfig::secret("A", SecretRef::stored(server().id, "A").unwrap());
+    given_twice.value = Some("x".into());
+    let value = EnvVarConfig::value;
+    for (config, field) in vec![
+        (named("a\u{1b}[31m"), "name"),
+        (over(http, McpConfig::docker("a", "img")), "transport"),
+        (over(McpTransport::Stdio, web()), "transport"),
+        (McpConfig::http("a", "http://a/${X}"), "transport"),
+        (server().env(value("", "x")), "env_vars."),
+        (server().env(value("A=B", "x")), "env_vars.A=B"),
+        (server().env(value("A\0", "x")), "env_vars.A\0"),
+        (server().env(value("A", "x\0y")), "env_vars.A"),
+        (server().env(given_twice), "env_vars.A"),
+        (web().header(value("A B", "x")), "headers.A B"),
+        (web().header(value("A", "x\r\nB: y")), "headers.A"),
+        (web().env(value("A", "x")), "env_vars"),
+        (server().header(value("A", "x")), "headers"),
+        (server().args(["a\0"]), "args.0"),
+    ] {
+        assert_wrong(&config, field);
     }
-    assert_wrong(&server().env(EnvVarConfig::value("A", "x\0y")), "env_vars.A");
-    assert_wrong(&web().header(EnvVarConfig::value("A B", "x")), "headers.A B");
-    assert_wrong(&web().header(EnvVarConfig::value("A", "x\r\nB: y")), "headers.A");
-    assert_wrong(&web().env(EnvVarConfig::value("A", "x")), "env_vars");
-    assert_wrong(&server().header(EnvVarConfig::value("A", "x")), "headers");
-    assert_wrong(&server().args(["a\0"]), "args.0");
-}
-
-#[test]
-fn a_value_is_given_in_one_way() {
-    let config = server();
-    let reference = SecretRef::stored(config.id, "A").unwrap();
-    let mut value = EnvVarConfig::secret("A", &reference);
-    value.value = Some("x".into());
-    assert_wrong(&config.env(value), "env_vars.A");
+    let unreplaced = assert_wrong(&server().env(value("A", "x ${TOKEN}")), "env_vars.A");
+    assert!(unreplaced.contains("env:TOKEN"), "{unreplaced}");
 }
 
 #[test]
@@ -206,6 +209,7 @@ fn mc_nt4_a_required_variable_of_the_registry_blocks_saving() {
     let absent = || EnvVarConfig::unset("KEY");
     assert_eq!(assert_wrong(&with(absent()), "env_vars.KEY"), "Missing required credentials: KEY");
     assert_wrong(&with(EnvVarConfig::value("KEY", "")), "env_vars.KEY");
+    assert_eq!(with(absent()).check_required_values().unwrap_err().field(), "env_vars.KEY");
     with(EnvVarConfig::value("KEY", "x")).validate().unwrap();
     server().env(absent().spec(EnvVarSpec::default())).validate().expect("it is not required");
 
@@ -213,13 +217,6 @@ fn mc_nt4_a_required_variable_of_the_registry_blocks_saving() {
     let store = mcpwire_config::store::Store::new(directory.path().join("servers.json"));
     assert_eq!(store.create(&with(absent())).unwrap_err().code(), ErrorCode::ValidationError);
     assert!(!store.path().exists());
-}
-
-#[test]
-fn a_reference_that_nobody_replaces_is_an_error_here() {
-    let message = assert_wrong(&server().env(EnvVarConfig::value("A", "x ${TOKEN}")), "env_vars.A");
-    assert!(message.contains("env:TOKEN"), "{message}");
-    assert_wrong(&McpConfig::http("a", "http://a/${X}"), "transport");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Imports of each dialect and of `server.json`: supported and refused entries, references, secrets, and the requirements of the
 //! registry for values.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use mcpwire_config::import::{self, Dialect, Import, ImportOptions, export, impor
 use mcpwire_config::launch::preview;
 use mcpwire_config::secrets::{EnvSecrets, FileSecrets, SecretStore as _};
 
-use crate::importing::{REGISTRY, launch, read, read_with, server};
+use crate::importing::{REGISTRY, launch, read, read_with, refused, server, variables, warned};
 
 #[test]
 fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {
@@ -23,8 +22,7 @@ fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {
     }}"#;
     let import = read(Dialect::ClaudeDesktop, text);
     assert!(import.refused.is_empty(), "{import:?}");
-    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field.as_str()).collect();
-    assert_eq!(warned, ["env.PATH"]);
+    assert_eq!(warned(&import), ["env.PATH"]);
     let files = server(&import, "files");
     assert_eq!(files.config.package.package_type, McpPackageType::Npm);
     assert_eq!(files.config.package.identifier, "@modelcontextprotocol/server-filesystem");
@@ -88,18 +86,16 @@ fn one_bad_entry_spoils_only_itself() {
         "far": {"type": "sse", "url": "https://a.example/sse", "headers": {"X-Team": "blue"}}
     }}"#;
     let import = read(Dialect::McpServers, text);
-    let refused: BTreeMap<&str, &str> =
-        import.refused.iter().map(|refused| (refused.name.as_str(), refused.error.field())).collect();
     let expected = [
+        ("args", "args"),
         ("both", "url"),
+        ("env", "env.A"),
+        ("ftp", "transport"),
+        ("name\u{7}", "name"),
         ("neither", "command"),
         ("number", ""),
-        ("ftp", "transport"),
-        ("args", "args"),
-        ("env", "env.A"),
-        ("name\u{7}", "name"),
     ];
-    assert_eq!(refused, expected.into());
+    assert_eq!(refused(&import), expected);
     assert_eq!(import.servers.len(), 2);
     assert_eq!(server(&import, "far").config.transport, McpTransport::Http { url: "https://a.example/sse".into() });
 }
@@ -142,8 +138,7 @@ fn other_members_of_the_family_are_understood_or_warned_of() {
     assert!(!w.enabled && w.tools.deny == ["x"]);
     let t = &server(&import, "t").config;
     assert_eq!((t.timeouts.call, t.cwd.as_deref()), (Some(Duration::from_secs(60)), Some(Path::new("/w"))));
-    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field.as_str()).collect();
-    assert_eq!(warned, ["timeout", "surprise"]);
+    assert_eq!(warned(&import), ["timeout", "surprise"]);
 
     let gemini = r#"{"mcp": {"allowed": ["a", "b"], "excluded": ["b"]}, "mcpServers": {
         "a": {"httpUrl": "https://a/mcp", "timeout": 500, "includeTools": ["t(x)", "u"], "excludeTools": ["u"], "trust": true},
@@ -185,7 +180,7 @@ fn the_variables_of_a_named_file_are_taken_over() {
         assert!(!a.config.to_json().to_string().contains("hunter22"), "it is kept apart");
         let env =
             [("API_KEY", "hunter22hunter22"), ("AS_IT_IS", "${env:HOME}"), ("LEVEL", "low"), ("NODE_OPTIONS", "--x")];
-        assert_eq!(launch(a, &[]).unwrap().env, env.map(|(name, value)| (name.into(), value.into())).into());
+        assert_eq!(launch(a, &[]).unwrap().env, variables(env));
         assert!(server(&import, "b").config.env_vars.is_empty());
         let of = |name: &str| {
             let warnings = import.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name));
@@ -227,7 +222,7 @@ fn vs_code_asks_for_inputs_and_has_comments() {
         options.home = Some("/home/me".into());
     };
     let import = read_with(Dialect::VsCode, text, answered);
-    let refused: Vec<&str> = import.refused.iter().map(|refused| refused.name.as_str()).collect();
+    let refused: Vec<&str> = refused(&import).into_iter().map(|(name, _)| name).collect();
     // The path of a Unix socket is not absolute on Windows.
     let expected: &[&str] = if cfg!(unix) { &["c", "d", "e"] } else { &["c", "d", "e", "s"] };
     assert_eq!(refused, expected);
@@ -236,10 +231,7 @@ fn vs_code_asks_for_inputs_and_has_comments() {
     if cfg!(unix) {
         let def = launch(a, &[]).unwrap();
         assert_eq!(def.args, ["slow", "/w/project/project", "/home/me"]);
-        assert_eq!(
-            def.env,
-            [("KEY", "hunter22"), ("N", "5"), ("USER_", "me")].map(|(a, b)| (a.into(), b.into())).into()
-        );
+        assert_eq!(def.env, variables([("KEY", "hunter22"), ("N", "5"), ("USER_", "me")]));
     }
     assert_eq!(launch(server(&import, "b"), &[]).unwrap().headers["Authorization"], "Bearer hunter22");
     if cfg!(unix) {
@@ -310,14 +302,12 @@ fn zed_and_codex_are_read() {
     assert_eq!(a.config.timeouts.call, Some(Duration::from_secs(2)));
     let def = launch(a, &[("PASSED", "1"), ("OTHER", "2")]).unwrap();
     assert_eq!(def.args, ["${A}"]);
-    assert_eq!(def.env, [("B", "c"), ("OTHER", "2"), ("PASSED", "1")].map(|(a, b)| (a.into(), b.into())).into());
+    assert_eq!(def.env, variables([("B", "c"), ("OTHER", "2"), ("PASSED", "1")]));
     let b = server(&import, "b");
     assert!(!b.config.enabled);
     let def = launch(b, &[("TOKEN", "hunter33"), ("D", "e")]).unwrap();
     assert_eq!((def.headers["Authorization"].as_str(), def.headers["X-C"].as_str()), ("Bearer hunter33", "e"));
-    let refused: Vec<(&str, &str)> =
-        import.refused.iter().map(|refused| (refused.name.as_str(), refused.error.field())).collect();
-    assert_eq!(refused, [("literal", "bearer_token"), ("mixed", "bearer_token_env_var")]);
+    assert_eq!(refused(&import), [("literal", "bearer_token"), ("mixed", "bearer_token_env_var")]);
     assert!(!format!("{import:?}").contains("hunter22"));
 }
 
@@ -479,8 +469,7 @@ fn an_entry_of_the_registry_is_put_together_without_a_shell() {
         def.args,
         ["-y", "@owner/weather@1.2.3", "serve", "--unit", "f", "--dir", "/a; rm -rf b/x{y}", "--verbose"]
     );
-    let env = [("API_KEY", "hunter22"), ("LEVEL", "3"), ("MODE", "fixed")];
-    assert_eq!(def.env, env.map(|(a, b)| (a.to_owned(), b.to_owned())).into());
+    assert_eq!(def.env, variables([("API_KEY", "hunter22"), ("LEVEL", "3"), ("MODE", "fixed")]));
     assert!(!weather.config.to_json().to_string().contains("hunter22"));
 }
 

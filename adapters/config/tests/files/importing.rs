@@ -23,12 +23,32 @@ pub(crate) fn server<'i>(import: &'i Import, name: &str) -> &'i Imported {
     found.unwrap_or_else(|| panic!("{name} is not in {import:?}"))
 }
 
+/// The fields that the import warns of.
+pub(crate) fn warned(import: &Import) -> Vec<&str> {
+    import.warnings.iter().map(|warning| warning.field.as_str()).collect()
+}
+
+/// The servers that are refused, and why.
+pub(crate) fn refused(import: &Import) -> Vec<(&str, &str)> {
+    import.refused.iter().map(|refused| (refused.name.as_str(), refused.error.field())).collect()
+}
+
+/// Variables as a launch has them.
+pub(crate) fn variables<const N: usize>(all: [(&str, &str); N]) -> BTreeMap<String, String> {
+    all.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+/// Secrets in a directory, with this environment.
+pub(crate) fn secrets_in(directory: &TempDir, env: &[(&str, &str)]) -> Secrets {
+    let env: BTreeMap<String, String> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    Secrets::new(FileSecrets::new(directory.path().join("secrets")))
+        .with_environment(EnvSecrets::from_fn(move |name| env.get(name).cloned()))
+}
+
 /// What is started in the end, with the user's consent, and with this environment.
 pub(crate) fn launch(imported: &Imported, env: &[(&str, &str)]) -> Result<McpServerDef, HubError> {
     let directory = TempDir::new().unwrap();
-    let env: BTreeMap<String, String> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    let secrets = Secrets::new(FileSecrets::new(directory.path().join("secrets")))
-        .with_environment(EnvSecrets::from_fn(move |name| env.get(name).cloned()));
+    let secrets = secrets_in(&directory, env);
     imported.keep_secrets(&secrets).unwrap();
     let mut config = imported.config.clone();
     config.give_consent(&preview(&config, &secrets));

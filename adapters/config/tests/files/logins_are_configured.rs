@@ -8,7 +8,7 @@ use mcpwire_config::{ErrorCode, HubError, McpServerDef};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::importing::{read, server};
+use crate::importing::{read, server, warned};
 
 fn web() -> McpConfig {
     McpConfig::http("a", "https://a.example/mcp")
@@ -18,6 +18,14 @@ fn with(change: impl FnOnce(&mut OAuthConfig)) -> McpConfig {
     let mut config = web();
     change(&mut config.oauth);
     config
+}
+
+/// With the id of a client, too.
+fn of_client(change: impl FnOnce(&mut OAuthConfig)) -> McpConfig {
+    with(|oauth| {
+        oauth.client_id = Some("client".into());
+        change(oauth);
+    })
 }
 
 fn launch(config: &McpConfig, secrets: &Secrets) -> Result<Launch, HubError> {
@@ -59,31 +67,18 @@ fn settings_of_a_login_are_validated_and_an_error_names_the_field() {
         ("oauth.client_secret", with(|oauth| oauth.client_secret = Some(EnvVarConfig::secret("x", "env:X")))),
         (
             "oauth.client_secret",
-            with(|oauth| {
-                oauth.client_id = Some("client".into());
-                oauth.client_secret = Some(EnvVarConfig::secret("client_secret", "hunter2"));
-            }),
+            of_client(|oauth| oauth.client_secret = Some(EnvVarConfig::secret("client_secret", "hunter2"))),
         ),
         ("oauth.issuer", with(|oauth| oauth.issuer = Some("http://auth.example".into()))),
         ("oauth.auth_method", with(|oauth| oauth.auth_method = Some("private_key_jwt".into()))),
-        (
-            "oauth.auth_method",
-            with(|oauth| {
-                oauth.client_id = Some("client".into());
-                oauth.auth_method = Some("client_secret_post".into());
-            }),
-        ),
+        ("oauth.auth_method", of_client(|oauth| oauth.auth_method = Some("client_secret_post".into()))),
         ("oauth.client_metadata_url", with(|oauth| oauth.client_metadata_url = Some("http://localhost/x".into()))),
         ("oauth.scopes", with(|oauth| oauth.scopes = vec!["a b".into()])),
         ("oauth.account", with(|oauth| oauth.account = Some(" ".into()))),
         ("oauth.redirect_uri", with(|oauth| oauth.redirect_uri = Some("http://example.com/callback".into()))),
         ("oauth.redirect_uri", with(|oauth| oauth.redirect_uri = Some("https://localhost/callback".into()))),
         ("oauth.client_credentials", with(|oauth| oauth.client_credentials = true)),
-        ("oauth", {
-            let mut config = McpConfig::npm("a", "b");
-            config.oauth.dpop = true;
-            config
-        }),
+        ("oauth", McpConfig::npm("a", "b").oauth(with(|oauth| oauth.dpop = true).oauth)),
     ] {
         let error = wrong.problems().into_iter().find(|error| error.field() == field).expect(field);
         assert_eq!(error.code(), ErrorCode::ValidationError);
@@ -172,10 +167,6 @@ fn only_servers_over_http_without_credentials_have_a_login() {
 fn imported(import: &Import) -> OAuthConfig {
     assert!(import.refused.is_empty(), "{import:?}");
     server(import, "a").config.oauth.clone()
-}
-
-fn warned(import: &Import) -> Vec<&str> {
-    import.warnings.iter().map(|warning| warning.field.as_str()).collect()
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Commands, environments and addresses that result from configurations and secrets.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mcpwire_config::config::{EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, Origin};
 use mcpwire_config::launch::{Instance, Launch, Shown, preview};
-use mcpwire_config::secrets::{EnvSecrets, FileSecrets, SecretRef, SecretStore, Secrets};
+use mcpwire_config::secrets::{SecretRef, SecretStore, Secrets};
 use mcpwire_config::{ErrorCode, ErrorKind, HubError};
 use tempfile::TempDir;
+
+use crate::importing::{secrets_in, variables};
 
 /// Creates a store of secrets in a new directory, with this environment.
 struct Fixture {
@@ -17,9 +18,7 @@ struct Fixture {
 
 fn with_env(env: &[(&str, &str)]) -> Fixture {
     let directory = TempDir::new().unwrap();
-    let env: BTreeMap<String, String> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    let secrets = Secrets::new(FileSecrets::new(directory.path().join("secrets")))
-        .with_environment(EnvSecrets::from_fn(move |name| env.get(name).cloned()));
+    let secrets = secrets_in(&directory, env);
     Fixture { _directory: directory, secrets }
 }
 
@@ -30,6 +29,13 @@ fn launch(config: &McpConfig, fixture: &Fixture) -> Result<Launch, HubError> {
 
 fn argv(launch: &Launch) -> Vec<&str> {
     std::iter::once(&launch.def.command).chain(&launch.def.args).map(String::as_str).collect()
+}
+
+#[track_caller]
+fn contains_all(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
 }
 
 #[test]
@@ -69,30 +75,10 @@ fn a_container_is_owned_and_its_command_holds_no_values() {
     let id = config.id.to_string();
     let name = format!("mcp-{}-1742-3", &id[..8]);
     let label = format!("app.mcp.id={id}");
-    assert_eq!(
-        argv(&launch),
-        [
-            "docker",
-            "run",
-            "--rm",
-            "-i",
-            "--init",
-            "--name",
-            &name,
-            "--label",
-            &label,
-            "--label",
-            "app.mcp.host=17-42",
-            "-e",
-            "MODE",
-            "-e",
-            "TOKEN",
-            "-v",
-            "/a:/b",
-            "img:1",
-            "serve"
-        ]
+    let expected = format!(
+        "docker run --rm -i --init --name {name} --label {label} --label app.mcp.host=17-42 -e MODE -e TOKEN -v /a:/b img:1 serve"
     );
+    assert_eq!(argv(&launch).join(" "), expected);
     assert_eq!(launch.def.env["TOKEN"], "hunter22");
     assert!(launch.def.inherit_env.iter().any(|name| name == "DOCKER_HOST"));
     let container = launch.container.as_ref().unwrap();
@@ -117,7 +103,7 @@ fn mc_t6_variables_are_set_and_nothing_else_is_passed_on() {
     let mark = env.remove(mcpwire_config::launch::MARK).unwrap();
     assert_eq!(mark, format!("{}.3.17-42", config.id));
     let expected = [("EMPTY", ""), ("MADE", "/home/me/x"), ("PLAIN", "a b")];
-    assert_eq!(env, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    assert_eq!(env, variables(expected));
     assert_eq!(launch.def.inherit_env, ["PROXY"]);
     assert_eq!(launch.def.env_policy, mcpwire_client::EnvPolicy::AllowList, "case 25: the rest stays with the hub");
 }
@@ -232,19 +218,20 @@ fn a_preview_shows_all_of_the_command_and_no_secrets() {
     assert_eq!(shown.env[0], ("LITERAL".into(), Shown::Secret));
     assert!(shown.hash.starts_with(&config.hash()));
     let text = shown.to_string();
-    for part in [
-        "-y b@1 'x y' 'it'\\''s' --dir=<env:DIR>",
-        "u{202e}",
-        "u{1b}",
-        &"long".repeat(500),
-        "in '/w d'",
-        "with NODE_OPTIONS='--require x'",
-        "with TOKEN=<env:TOKEN>",
-        "gives the variable TOKEN of this machine to the process of the server",
-        "with LITERAL=<secret>",
-    ] {
-        assert!(text.contains(part), "{part} is not in {text}");
-    }
+    contains_all(
+        &text,
+        &[
+            "-y b@1 'x y' 'it'\\''s' --dir=<env:DIR>",
+            "u{202e}",
+            "u{1b}",
+            &"long".repeat(500),
+            "in '/w d'",
+            "with NODE_OPTIONS='--require x'",
+            "with TOKEN=<env:TOKEN>",
+            "gives the variable TOKEN of this machine to the process of the server",
+            "with LITERAL=<secret>",
+        ],
+    );
     assert!(!text.contains("hunter22") && !text.contains('\u{1b}') && !text.contains('\u{202e}'));
 }
 
@@ -302,13 +289,14 @@ fn a_preview_names_who_gets_the_variables_of_this_machine() {
     let shown = preview(&config, &with.secrets);
     assert_eq!(shown.url.as_deref(), Some("https://good.example/mcp"));
     let text = shown.to_string();
-    for part in [
-        "oauth.client_secret <env:AWS_SECRET_ACCESS_KEY>",
-        "variable AWS_SECRET_ACCESS_KEY of this machine to the authorization server that good.example names",
-        "variable CI_TOKEN of this machine to good.example",
-    ] {
-        assert!(text.contains(part), "{part} is not in {text}");
-    }
+    contains_all(
+        &text,
+        &[
+            "oauth.client_secret <env:AWS_SECRET_ACCESS_KEY>",
+            "variable AWS_SECRET_ACCESS_KEY of this machine to the authorization server that good.example names",
+            "variable CI_TOKEN of this machine to good.example",
+        ],
+    );
     assert!(!text.contains("hunter"), "{text}");
     assert_eq!(preview(&config, &with_env(&[]).secrets).url.as_deref(), Some("https://evil.example/mcp"));
 }

@@ -8,8 +8,19 @@ use mcpwire_config::store::Store;
 use mcpwire_config::{ErrorCode, HubError, Uuid};
 use tempfile::TempDir;
 
-fn store(directory: &TempDir) -> Store {
-    Store::new(directory.path().join("mcp").join("servers.json"))
+/// A store whose file does not exist yet.
+fn store() -> (TempDir, Store) {
+    let directory = TempDir::new().unwrap();
+    let store = Store::new(directory.path().join("mcp").join("servers.json"));
+    (directory, store)
+}
+
+/// A store whose file has this text.
+fn with_text(text: impl AsRef<[u8]>) -> (TempDir, Store) {
+    let (directory, store) = store();
+    fs::create_dir_all(store.path().parent().unwrap()).unwrap();
+    fs::write(store.path(), text).unwrap();
+    (directory, store)
 }
 
 #[track_caller]
@@ -21,10 +32,11 @@ fn assert_error<T>(result: Result<T, HubError>, code: ErrorCode, field: &str) ->
 
 #[test]
 fn a_server_is_created_updated_and_deleted() {
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
+    let (_directory, store) = store();
     assert_eq!(store.load().unwrap().configs, []);
-    assert!(!store.path().exists(), "reading makes no file");
+    assert_error(store.update(&McpConfig::binary("a", "a")), ErrorCode::NotFound, "mcp_id");
+    assert_error(store.delete(Uuid::new_v4()), ErrorCode::NotFound, "mcp_id");
+    assert!(!store.path().exists(), "reading makes no file, and there is nothing to update or delete");
 
     let mut config = McpConfig::npm("files", "@scope/files@1.2.3").args(["/tmp"]).env(EnvVarConfig::value("A", "b"));
     let loaded = store.create(&config).unwrap();
@@ -44,29 +56,20 @@ fn a_server_is_created_updated_and_deleted() {
 }
 
 #[test]
-fn the_same_id_again_is_a_conflict_and_the_file_stays() {
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
-    let config = McpConfig::binary("a", "a");
-    store.create(&config).unwrap();
-    let before = fs::read(store.path()).unwrap();
-    let mut other = McpConfig::binary("b", "b");
-    other.id = config.id;
-    assert_error(store.create(&other), ErrorCode::Conflict, "id");
-    assert_eq!(fs::read(store.path()).unwrap(), before);
-}
-
-#[test]
-fn the_same_name_in_other_letters_is_a_conflict() {
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
+fn the_same_id_or_name_again_is_a_conflict_and_the_file_stays() {
+    let (_directory, store) = store();
     let first = McpConfig::binary("Straße Ö", "a");
     store.create(&first).unwrap();
-    assert_error(store.create(&McpConfig::binary("  straße ö\u{a0}", "b")), ErrorCode::Conflict, "name");
     let mut second = McpConfig::binary("other", "b");
     store.create(&second).unwrap();
+    let before = fs::read(store.path()).unwrap();
+    let mut same_id = McpConfig::binary("b", "b");
+    same_id.id = first.id;
+    assert_error(store.create(&same_id), ErrorCode::Conflict, "id");
+    assert_error(store.create(&McpConfig::binary("  straße ö\u{a0}", "b")), ErrorCode::Conflict, "name");
     second.name = "STRAßE ö".into();
     assert_error(store.update(&second), ErrorCode::Conflict, "name");
+    assert_eq!(fs::read(store.path()).unwrap(), before);
     let mut same = first;
     same.name = "straße Ö".into();
     store.update(&same).expect("its own name is free");
@@ -74,8 +77,7 @@ fn the_same_name_in_other_letters_is_a_conflict() {
 
 #[test]
 fn mc_nt3_create_without_a_name_saves_nothing() {
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
+    let (_directory, store) = store();
     let message = assert_error(store.create(&McpConfig::binary(" ", "a")), ErrorCode::ValidationError, "name");
     assert_eq!(message, "Name is required");
     assert!(!store.path().exists());
@@ -97,8 +99,7 @@ fn a_file_that_is_not_one_is_an_error_and_is_left_alone() {
         "{\"version\":1,\"servers\":[]} trailing",
         "{\"servers\":[] \"version\":1}",
     ] {
-        let directory = TempDir::new().unwrap();
-        let store = store(&directory);
+        let (_directory, store) = store();
         let config = McpConfig::binary("a", "a");
         store.create(&config).unwrap();
         store.create(&McpConfig::binary("b", "b")).unwrap();
@@ -120,19 +121,13 @@ fn a_file_that_is_not_one_is_an_error_and_is_left_alone() {
         fs::write(store.backup_path(), wrong).unwrap();
         assert_error(store.restore(), ErrorCode::NotFound, "servers");
     }
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
-    fs::create_dir_all(store.path().parent().unwrap()).unwrap();
-    fs::write(store.path(), [b'{', 0xff, b'}']).unwrap();
-    assert_error(store.load(), ErrorCode::ValidationError, "servers");
-    fs::write(store.path(), "[".repeat(100_000)).unwrap();
-    assert_error(store.load(), ErrorCode::ValidationError, "servers");
+    for wrong in [vec![b'{', 0xff, b'}'], vec![b'['; 100_000]] {
+        assert_error(with_text(wrong).1.load(), ErrorCode::ValidationError, "servers");
+    }
 }
 
 #[test]
 fn what_a_change_is_not_about_stays_as_it_is() {
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
     let (one, two) = (Uuid::new_v4(), Uuid::new_v4());
     let text = format!(
         r#"// mine
@@ -154,8 +149,7 @@ fn what_a_change_is_not_about_stays_as_it_is() {
 }}
 "#
     );
-    fs::create_dir_all(store.path().parent().unwrap()).unwrap();
-    fs::write(store.path(), &text).unwrap();
+    let (_directory, store) = with_text(&text);
     let loaded = store.load().unwrap();
     assert_eq!(loaded.configs.len(), 2);
     assert_eq!(loaded.broken.len(), 1, "one entry that cannot be read spoils only itself");
@@ -200,18 +194,8 @@ fn what_a_change_is_not_about_stays_as_it_is() {
 }
 
 #[test]
-fn what_is_not_there_cannot_be_updated_or_deleted() {
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
-    assert_error(store.update(&McpConfig::binary("a", "a")), ErrorCode::NotFound, "mcp_id");
-    assert_error(store.delete(Uuid::new_v4()), ErrorCode::NotFound, "mcp_id");
-    assert!(!store.path().exists());
-}
-
-#[test]
 fn an_update_from_what_is_no_longer_there_is_a_conflict() {
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
+    let (_directory, store) = store();
     let first = McpConfig::binary("a", "a");
     store.create(&first).unwrap();
     let mut by_another = first.clone();
@@ -231,8 +215,7 @@ fn an_update_from_what_is_no_longer_there_is_a_conflict() {
 fn a_link_stays_a_link_and_permissions_stay() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
+    let (directory, store) = store();
     store.create(&McpConfig::binary("a", "a")).unwrap();
     assert_eq!(mode(store.path()), 0o600);
     assert_eq!(mode(store.path().parent().unwrap()), 0o700);
@@ -273,8 +256,7 @@ fn a_writer_of_many_updates() {
 
 #[test]
 fn two_programs_with_200_updates_each_lose_none() {
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
+    let (_directory, store) = store();
     let mut shared = McpConfig::binary("shared", "a");
     shared.config = 0.into();
     store.create(&shared).unwrap();
@@ -315,14 +297,8 @@ fn servers_that_are_added_together_are_written_as_one_by_one() {
         format!("{{\n  \"servers\": [\n    {entry} // the first\n  ]\n}}\n"),
         format!("/* all */ {{\n\t\t\"servers\": [ {entry},\n{entry} ]\n}}\n").replacen(&known.id.to_string(), "x", 1),
     ] {
-        let (together, singly) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let (together, singly) = (store(&together), store(&singly));
-        for store in [&together, &singly] {
-            fs::create_dir_all(store.path().parent().unwrap()).unwrap();
-            if !text.is_empty() {
-                fs::write(store.path(), &text).unwrap();
-            }
-        }
+        let open = || if text.is_empty() { store() } else { with_text(&text) };
+        let ((_one, together), (_other, singly)) = (open(), open());
         assert!(together.create_all(&configs).unwrap().iter().all(Result::is_ok), "{text}");
         for config in &configs {
             singly.create(config).unwrap();
@@ -334,8 +310,7 @@ fn servers_that_are_added_together_are_written_as_one_by_one() {
 
 #[test]
 fn additions_can_be_mixed_with_other_changes() {
-    let directory = TempDir::new().unwrap();
-    let store = store(&directory);
+    let (_directory, store) = store();
     let [first, second, third] = ["first", "second", "third"].map(|name| McpConfig::npm(name, "package"));
     let ((), loaded) = store
         .modify(|draft| {
