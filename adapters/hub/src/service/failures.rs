@@ -191,80 +191,40 @@ mod tests {
 
     #[test]
     fn each_error_of_the_engine_has_one_class() {
+        use ErrorCode::{NetworkError, NotFound, ServiceUnavailable};
+        use ErrorKind::{EndpointNotFound, Network, Protocol, Server};
+        use Retry::{Backoff, Never};
+
         let excerpt = || "<html>".to_owned();
         let closed = |reason| CallError::Closed { method: "tools/list".into(), reason };
         let refused =
             |code| CallError::Server { method: "tools/list".into(), error: Arc::new(RpcError::new(code, "no")) };
+        let no_answer = HttpError::NoAnswer { status: 200, attempts: 0 };
+        let not_renewed = HttpError::NotRenewed { reason: "HTTP 404".into() };
+        let endpoint = HttpError::Endpoint { uri: "https://b.example".into() };
+        let of_html = HttpError::ContentType { status: 200, found: "text/html".into(), excerpt: excerpt() };
+        let broken = HttpError::Failed(HttpFailure::new(FailureKind::Broken, "broken pipe"));
+        let not_found = HttpError::Status { status: 404, excerpt: excerpt(), retry_after: None };
+        let invalid = |text: &str| format!("the MCP server sent an invalid message: {text}");
+        let protocol = |error, text| (http(error), Protocol, ServiceUnavailable, Backoff, invalid(text));
+        let network = |error, text: &str| (error, Network, NetworkError, Backoff, format!("Connection failed: {text}"));
+        let no_server = "Package not found: no MCP server at this address (HTTP 404)".to_owned();
         for (error, kind, code, retry, text) in [
-            (
-                http(HttpError::NoAnswer { status: 200, attempts: 0 }),
-                ErrorKind::Protocol,
-                ErrorCode::ServiceUnavailable,
-                Retry::Backoff,
-                "the MCP server sent an invalid message: the server's response (HTTP 200) ended without an answer",
-            ),
-            (
-                http(HttpError::NotRenewed { reason: "HTTP 404".into() }),
-                ErrorKind::Protocol,
-                ErrorCode::ServiceUnavailable,
-                Retry::Backoff,
-                "the MCP server sent an invalid message: the server has ended the session, and opened no new one: HTTP 404",
-            ),
-            (
-                http(HttpError::Endpoint { uri: "https://b.example".into() }),
-                ErrorKind::Protocol,
-                ErrorCode::ServiceUnavailable,
-                Retry::Backoff,
-                "the MCP server sent an invalid message: the server names an endpoint on another origin",
-            ),
-            (
-                http(HttpError::ContentType { status: 200, found: "text/html".into(), excerpt: excerpt() }),
-                ErrorKind::Protocol,
-                ErrorCode::ServiceUnavailable,
-                Retry::Backoff,
-                "the MCP server sent an invalid message: the server answered HTTP 200 with",
-            ),
-            (
-                http(HttpError::SessionLost),
-                ErrorKind::Network,
-                ErrorCode::NetworkError,
-                Retry::Backoff,
-                "Connection failed: the server has ended the session",
-            ),
-            (
-                http(HttpError::Failed(HttpFailure::new(FailureKind::Broken, "broken pipe"))),
-                ErrorKind::Network,
-                ErrorCode::NetworkError,
-                Retry::Backoff,
-                "Connection failed: ",
-            ),
-            (
-                http(HttpError::Status { status: 404, excerpt: excerpt(), retry_after: None }),
-                ErrorKind::EndpointNotFound,
-                ErrorCode::NotFound,
-                Retry::Never,
-                "Package not found: no MCP server at this address (HTTP 404)",
-            ),
-            (
-                closed(CloseReason::ByServer),
-                ErrorKind::Network,
-                ErrorCode::NetworkError,
-                Retry::Backoff,
-                "Connection failed: the server closed the connection",
-            ),
-            (
-                closed(CloseReason::Failed("broken pipe".into())),
-                ErrorKind::Network,
-                ErrorCode::NetworkError,
-                Retry::Backoff,
-                "Connection failed: ",
-            ),
-            (refused(-32603), ErrorKind::Server, ErrorCode::ServiceUnavailable, Retry::Backoff, "no"),
-            (refused(-32601), ErrorKind::Server, ErrorCode::ServiceUnavailable, Retry::Never, "no"),
+            protocol(no_answer, "the server's response (HTTP 200) ended without an answer"),
+            protocol(not_renewed, "the server has ended the session, and opened no new one: HTTP 404"),
+            protocol(endpoint, "the server names an endpoint on another origin"),
+            protocol(of_html, "the server answered HTTP 200 with"),
+            network(http(HttpError::SessionLost), "the server has ended the session"),
+            network(http(broken), ""),
+            network(closed(CloseReason::ByServer), "the server closed the connection"),
+            network(closed(CloseReason::Failed("broken pipe".into())), ""),
+            (http(not_found), EndpointNotFound, NotFound, Never, no_server),
+            (refused(-32603), Server, ServiceUnavailable, Backoff, "no".to_owned()),
+            (refused(-32601), Server, ServiceUnavailable, Never, "no".to_owned()),
         ] {
             let Failure { error, retry: found } = of_list(error);
             assert_eq!((error.kind(), error.code(), found), (kind, code, retry), "{error}");
-            assert!(error.message().starts_with(text), "{error}");
+            assert!(error.message().starts_with(&text), "{error}");
         }
         let version = ConnectError::UnsupportedVersion { server: vec!["2030-01-01".into()], client: Vec::new() };
         let error = of_list(version).error;
