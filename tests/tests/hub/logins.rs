@@ -77,12 +77,18 @@ impl Place {
         Hub::open(options).await.expect("the hub opens")
     }
 
-    /// Opens a hub with the protected server, and boots it.
+    /// Opens a hub with a server, and boots it.
     async fn booted(&self, config: &McpConfig) -> Hub {
         let hub = self.hub().await;
         hub.create(config.clone()).await.expect("it is created");
         self.boot(&hub).await;
         hub
+    }
+
+    /// Opens a hub with the protected server, and boots it. Returns the id of the server, too.
+    async fn guarded(&self) -> (Hub, Uuid) {
+        let config = self.config();
+        (self.booted(&config).await, config.id)
     }
 
     /// Boots a hub, and waits until the connections of servers that have failed are closed.
@@ -151,9 +157,8 @@ async fn call(hub: &Hub, id: Uuid, tool: &str) -> Result<String, HubError> {
 fn a_server_that_wants_a_login_is_not_asked_again_until_the_login_is_stored() {
     run(async |place| {
         place.web.server.require("", "files:read");
-        let config = place.config();
-        let hub = place.booted(&config).await;
-        let waiting = detail(&hub, config.id);
+        let (hub, id) = place.guarded().await;
+        let waiting = detail(&hub, id);
         assert_eq!((waiting.state, waiting.retry_in_ms), (State::NeedsLogin, None));
         let error = waiting.last_error.expect("it says why");
         assert_eq!(error.kind(), ErrorKind::LoginRequired);
@@ -163,26 +168,25 @@ fn a_server_that_wants_a_login_is_not_asked_again_until_the_login_is_stored() {
 
         let before = place.requests();
         place.sleep(10 * HOUR).await;
-        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind(), ErrorKind::LoginRequired);
+        assert_eq!(call(&hub, id, "echo").await.expect_err("no login").kind(), ErrorKind::LoginRequired);
         assert_eq!(place.requests(), before, "neither a restart nor a health check");
 
         place.log_in_elsewhere_for("files:read").await;
         place.sleep(2 * SECOND).await;
-        let running = detail(&hub, config.id);
+        let running = detail(&hub, id);
         assert_eq!((running.state, running.login), (State::Running, None));
-        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        assert_eq!(call(&hub, id, "echo").await.as_deref(), Ok("hi"));
     });
 }
 
 #[test]
 fn a_call_finds_the_login_that_was_stored_a_moment_before() {
     run(async |place| {
-        let config = place.config();
-        let hub = place.booted(&config).await;
-        assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
+        let (hub, id) = place.guarded().await;
+        assert_eq!(detail(&hub, id).state, State::NeedsLogin);
         place.log_in_elsewhere().await;
         let now = place.web.time.elapsed();
-        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        assert_eq!(call(&hub, id, "echo").await.as_deref(), Ok("hi"));
         assert_eq!(place.web.time.elapsed(), now);
     });
 }
@@ -191,17 +195,16 @@ fn a_call_finds_the_login_that_was_stored_a_moment_before() {
 fn a_server_whose_login_is_deleted_by_another_process_needs_it_again() {
     run(async |place| {
         place.log_in_elsewhere().await;
-        let config = place.config();
-        let hub = place.booted(&config).await;
-        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        let (hub, id) = place.guarded().await;
+        assert_eq!(call(&hub, id, "echo").await.as_deref(), Ok("hi"));
         place.log_out_elsewhere().await;
         place.sleep(2 * SECOND).await;
-        assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
-        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind(), ErrorKind::LoginRequired);
+        assert_eq!(detail(&hub, id).state, State::NeedsLogin);
+        assert_eq!(call(&hub, id, "echo").await.expect_err("no login").kind(), ErrorKind::LoginRequired);
 
         place.log_in_elsewhere().await;
         place.sleep(2 * SECOND).await;
-        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        assert_eq!(call(&hub, id, "echo").await.as_deref(), Ok("hi"));
     });
 }
 
@@ -209,14 +212,13 @@ fn a_server_whose_login_is_deleted_by_another_process_needs_it_again() {
 fn the_hub_logs_in_and_out() {
     run(async |place| {
         place.web.server.require("", "files:read");
-        let config = place.config();
-        let hub = place.booted(&config).await;
+        let (hub, id) = place.guarded().await;
         let mut events = hub.events();
-        let login = hub.login(config.id, &place.user(), LoginRequest::default()).await.expect("the user logs in");
+        let login = hub.login(id, &place.user(), LoginRequest::default()).await.expect("the user logs in");
         assert_eq!(login.issuer, place.web.authorization.issuer());
-        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
-        assert!(hub.logout(config.id, true).await.expect("the login is deleted").had_token);
-        assert_eq!(call(&hub, config.id, "echo").await.expect_err("no login").kind(), ErrorKind::LoginRequired);
+        assert_eq!(call(&hub, id, "echo").await.as_deref(), Ok("hi"));
+        assert!(hub.logout(id, true).await.expect("the login is deleted").had_token);
+        assert_eq!(call(&hub, id, "echo").await.expect_err("no login").kind(), ErrorKind::LoginRequired);
         assert_eq!(place.web.count(Endpoint::Revocation), 2);
         // The server needs a login again once its connection is closed.
         place.sleep(Duration::from_millis(1)).await;
@@ -250,12 +252,11 @@ fn the_tools_of_a_running_server_are_those_of_its_login() {
             })
         });
         place.log_in_elsewhere().await;
-        let config = place.config();
-        let hub = place.booted(&config).await;
+        let (hub, id) = place.guarded().await;
         let names = || hub.available_tools().iter().map(|tool| tool.tool.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(), ["echo", "of_login_1"]);
-        hub.login(config.id, &place.user(), LoginRequest::default()).await.expect("another user logs in");
-        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        hub.login(id, &place.user(), LoginRequest::default()).await.expect("another user logs in");
+        assert_eq!(call(&hub, id, "echo").await.as_deref(), Ok("hi"));
         place.sleep(2 * SECOND).await;
         assert_eq!(names(), ["echo", "of_login_2"]);
     });
@@ -311,14 +312,13 @@ fn a_tool_that_wants_more_scopes_fails_alone() {
     run(async |place| {
         place.web.server.require("tools/call other", "admin");
         place.log_in_elsewhere().await;
-        let config = place.config();
-        let hub = place.booted(&config).await;
-        let error = call(&hub, config.id, "other").await.expect_err("it wants more");
+        let (hub, id) = place.guarded().await;
+        let error = call(&hub, id, "other").await.expect_err("it wants more");
         assert_eq!(error.kind(), ErrorKind::LoginRequired, "{error}");
         assert!(error.message().contains("admin"), "{error}");
         place.sleep(SECOND).await;
-        assert_eq!(detail(&hub, config.id).state, State::Running);
-        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        assert_eq!(detail(&hub, id).state, State::Running);
+        assert_eq!(call(&hub, id, "echo").await.as_deref(), Ok("hi"));
     });
 }
 
@@ -326,12 +326,11 @@ fn a_tool_that_wants_more_scopes_fails_alone() {
 fn a_login_that_the_server_refuses_later_is_needed_again_after_the_first_call() {
     run(async |place| {
         place.log_in_elsewhere().await;
-        let config = place.config();
-        let hub = place.booted(&config).await;
+        let (hub, id) = place.guarded().await;
         place.web.authorization.revoke_logins();
-        assert_eq!(call(&hub, config.id, "echo").await.expect_err("revoked").kind(), ErrorKind::LoginRequired);
+        assert_eq!(call(&hub, id, "echo").await.expect_err("revoked").kind(), ErrorKind::LoginRequired);
         place.sleep(SECOND).await;
-        assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
+        assert_eq!(detail(&hub, id).state, State::NeedsLogin);
     });
 }
 
@@ -339,8 +338,7 @@ fn a_login_that_the_server_refuses_later_is_needed_again_after_the_first_call() 
 fn a_refresh_that_fails_for_a_while_does_not_end_the_login() {
     run(async |place| {
         place.log_in_elsewhere().await;
-        let config = place.config();
-        let hub = place.booted(&config).await;
+        let (hub, id) = place.guarded().await;
         place.web.authorization.revoke_access_tokens();
         let is_down = Arc::new(AtomicBool::new(true));
         let token_endpoint = place.web.authorization.endpoint(Endpoint::Token);
@@ -349,13 +347,13 @@ fn a_refresh_that_fails_for_a_while_does_not_end_the_login() {
             let fails = request.url == token_endpoint && answers.load(Ordering::Relaxed);
             fails.then(|| HttpAnswer::status(503))
         });
-        let error = call(&hub, config.id, "echo").await.expect_err("there is no token now");
+        let error = call(&hub, id, "echo").await.expect_err("there is no token now");
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
         place.sleep(60 * SECOND).await;
-        assert_ne!(detail(&hub, config.id).state, State::NeedsLogin);
+        assert_ne!(detail(&hub, id).state, State::NeedsLogin);
         is_down.store(false, Ordering::Relaxed);
         place.sleep(HOUR).await;
-        assert_eq!(call(&hub, config.id, "echo").await.as_deref(), Ok("hi"));
+        assert_eq!(call(&hub, id, "echo").await.as_deref(), Ok("hi"));
     });
 }
 
@@ -364,10 +362,9 @@ fn a_server_that_refuses_each_new_token_is_not_started_in_a_loop() {
     run(async |place| {
         place.log_in_elsewhere().await;
         place.web.server.deviate(ResourceDeviation::RefuseAllTokens);
-        let config = place.config();
-        let hub = place.booted(&config).await;
+        let (hub, id) = place.guarded().await;
         place.sleep(HOUR).await;
-        assert_eq!(detail(&hub, config.id).state, State::NeedsLogin);
+        assert_eq!(detail(&hub, id).state, State::NeedsLogin);
         let before = place.requests();
         place.sleep(HOUR).await;
         assert!(place.requests() - before < 200, "{} requests in an hour", place.requests() - before);

@@ -1,15 +1,21 @@
 //! A hub needs no tokio: the same life of a server on smol, under no executor at all, and on a runtime that is written by hand.
 
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
+use mcpwire_driver::{ConnectOptions, Exit, McpServerDef, ServerLaunch};
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::runtime::{Runtime, Smol};
 use mcpwire_hub::service::{CallOptions, Events, HubEvent};
 use mcpwire_hub::{ErrorCode, Hub, HubOptions, McpService, Uuid};
 use mcpwire_supervisor::State;
+use mcpwire_testkit::{ScriptedServer, duplex};
 use mcpwire_tests::asynchronous::Threads;
+use mcpwire_tests::watched;
 use mcpwire_tests::web::Web;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
@@ -156,5 +162,56 @@ fn a_runtime_that_is_written_by_hand_is_enough() {
         let last = pid(&hub, id);
         soon(hub.shutdown_all()).await.expect("it ends");
         assert!(test_kill_process(last).is_err(), "it is gone");
+    });
+}
+
+// A launcher starts the servers: one in another command, one in this process.
+
+/// Starts a server in a shell, or in this process.
+fn launch(def: &McpServerDef) -> ServerLaunch {
+    if !def.args.contains(&"in-memory".to_owned()) {
+        let shell = McpServerDef::new("/bin/sh").args(["-c", r#"exec "$0" "$@""#]);
+        return ServerLaunch::command(shell.arg(&def.command).args(&def.args));
+    }
+    let server = ScriptedServer::new().tool("echo", |_| "from this process");
+    let (ours, theirs) = duplex(1024);
+    let (ended, end) = smol::channel::bounded(1);
+    thread::spawn(move || {
+        smol::block_on(server.serve::<Smol>(theirs.reader, theirs.writer));
+        ended.send_blocking(Exit::new(Some(0), None))
+    });
+    let exit = async move { end.recv().await.unwrap_or(Exit::new(None, None)) };
+    ServerLaunch::streams(ours.reader, ours.writer, exit)
+}
+
+#[test]
+fn a_launcher_starts_the_servers_of_a_hub() {
+    watched(|| {
+        let launches = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&launches);
+        let place = tempfile::tempdir().expect("a directory");
+        let options = HubOptions::on(Smol, Layout::below(place.path())).connect(move |_| {
+            let count = Arc::clone(&count);
+            ConnectOptions::default().launcher(move |def: &McpServerDef| {
+                count.fetch_add(1, Ordering::SeqCst);
+                Ok(launch(def))
+            })
+        });
+        smol::block_on(async {
+            let hub = Hub::open(options).await.expect("the hub opens");
+            let servers = [bad_habit("shell", "well-behaved"), bad_habit("memory", "in-memory")];
+            for server in servers.clone() {
+                hub.create(server).await.expect("it is created");
+            }
+            let booted = hub.boot().await.expect("it boots");
+            assert_eq!((booted.ready, booted.failed), (2, 0), "{:?}", hub.details());
+            for (server, expected) in servers.iter().zip(["hi", "from this process"]) {
+                let echoed = hub.call_tool(server.id, "echo", &json!({"message": "hi"})).await;
+                assert_eq!(echoed.as_deref(), Ok(expected));
+            }
+            hub.shutdown_all().await.expect("it ends");
+            assert!(hub.details().iter().all(|detail| detail.state == State::Stopped), "{:?}", hub.details());
+        });
+        assert_eq!(launches.load(Ordering::SeqCst), 2);
     });
 }
