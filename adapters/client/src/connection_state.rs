@@ -1,5 +1,7 @@
 //! [`ConnectionState`] and [`InvalidMessages`]: what a client stores about a connection besides the engine.
 
+use std::fmt;
+
 use mcpwire_core::internal::{AnyEngine, ClientState};
 use mcpwire_core::{Calls, Event};
 
@@ -63,12 +65,14 @@ impl ConnectionState {
 /// Maximum number of stored beginnings of invalid messages. 8: enough to recognize log messages that a server prints by mistake.
 const MAX_EXCERPTS: usize = 8;
 
-/// The number of invalid messages that a server has sent, and the beginnings of the last 8 of them.
+/// The number of invalid messages that a server has sent, and the beginnings of the first one and of the last 8.
 ///
 /// A large number usually means that the server prints log messages on its standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InvalidMessages {
     count: u64,
+    /// The beginning of the first invalid message. Empty if there is none.
+    first: String,
     /// The beginnings of the last invalid messages, oldest first. At most [`MAX_EXCERPTS`].
     excerpts: Vec<String>,
 }
@@ -78,6 +82,9 @@ impl InvalidMessages {
     #[cold]
     pub fn push(&mut self, excerpt: &str) {
         self.count += 1;
+        if self.count == 1 {
+            excerpt.clone_into(&mut self.first);
+        }
         if self.excerpts.len() == MAX_EXCERPTS {
             self.excerpts.remove(0);
         }
@@ -89,9 +96,25 @@ impl InvalidMessages {
         self.count
     }
 
+    /// Returns the beginning of the first invalid message, without control characters. `None` if there is no invalid message.
+    pub fn first(&self) -> Option<&str> {
+        Some(self.first.as_str()).filter(|_| self.count > 0)
+    }
+
     /// Returns the beginnings of the last 8 invalid messages, oldest first, without control characters.
     pub fn excerpts(&self) -> impl Iterator<Item = &str> {
         self.excerpts.iter().map(String::as_str)
+    }
+}
+
+impl fmt::Display for InvalidMessages {
+    /// Formats the messages to follow an error message, so it starts with `; `. Formats nothing if there are none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            0 => Ok(()),
+            1 => write!(f, "; it sent 1 message that is not MCP: {}", self.first),
+            count => write!(f, "; it sent {count} messages that are not MCP, the first: {}", self.first),
+        }
     }
 }
 
@@ -103,7 +126,8 @@ mod tests {
     fn only_the_last_excerpts_are_stored() {
         let mut invalid = InvalidMessages::default();
         (0..20).for_each(|n| invalid.push(&n.to_string()));
-        assert_eq!(invalid.count(), 20);
+        assert_eq!((invalid.count(), invalid.first()), (20, Some("0")));
+        assert_eq!(invalid.to_string(), "; it sent 20 messages that are not MCP, the first: 0");
         assert_eq!(invalid.excerpts().collect::<Vec<_>>(), ["12", "13", "14", "15", "16", "17", "18", "19"]);
     }
 }

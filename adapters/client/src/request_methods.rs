@@ -212,7 +212,17 @@ macro_rules! request_methods {
             method: &str,
             params: Option<&$crate::protocol::Json>,
         ) -> Result<$crate::protocol::Json, $crate::Error> {
-            let options = self.caller_options(&$crate::protocol::RequestOptions::new());
+            self.request_raw_with(method, params, &$crate::protocol::RequestOptions::new())$($await)*
+        }
+
+        /// Sends a request with any method, as `request_raw` does, with options for the request such as a timeout.
+        pub $($async)? fn request_raw_with(
+            &$($mut)? self,
+            method: &str,
+            params: Option<&$crate::protocol::Json>,
+            options: &$crate::protocol::RequestOptions,
+        ) -> Result<$crate::protocol::Json, $crate::Error> {
+            let options = self.caller_options(options);
             let send = |calls: &mut $crate::protocol::Calls<'_>, now| calls.request_raw(method, params, &options, now);
             self.run($crate::protocol::internal::SingleRequest::new(send))$($await)*
         }

@@ -130,7 +130,9 @@ impl Shared {
     /// Converts the error of a failed opening to an error of the client, with the exit status and last output of the server.
     #[cold]
     pub(crate) fn connect_error(&self, error: ConnectError) -> Error {
-        Error::new(&self.context.name, error).with_process(self.lock().server.report())
+        let mut state = self.lock();
+        let error = Error::new(&self.context.name, error).with_invalid_messages(&state.connection.invalid_messages);
+        error.with_process(state.server.report())
     }
 }
 

@@ -115,7 +115,10 @@ impl McpClient {
         }
         if let Some(error) = outcome.into_error() {
             let process = self.connection.process_report();
-            return Err(Error::new(&self.connection.io.context.name, error).with_process(process));
+            let invalid = &self.connection.io.state.invalid_messages;
+            return Err(Error::new(&self.connection.io.context.name, error)
+                .with_invalid_messages(invalid)
+                .with_process(process));
         }
         match self.connection.io.engine.session().server() {
             Some(server) => Ok(server),

@@ -71,6 +71,7 @@ impl fmt::Display for Text<'_> {
             }
             (cause, _) => cause.fmt(f),
         }?;
+        self.error.invalid_messages().map_or(Ok(()), |invalid| invalid.fmt(f))?;
         self.error.process().filter(|_| self.has_process).map_or(Ok(()), |process| process.fmt(f))
     }
 }

@@ -33,7 +33,7 @@ pub(crate) use kind::from_call_error as kind_of_call_error;
 pub use mcpwire_core::ErrorKind;
 pub use spawn::{SpawnError, SpawnErrorKind};
 
-use crate::ProcessReport;
+use crate::{InvalidMessages, ProcessReport};
 
 /// The error of all methods of the clients.
 ///
@@ -53,6 +53,8 @@ struct Content {
     /// Behind an `Arc`, so that `Arc::make_mut` on the content copies a pointer instead of the cause.
     cause: Arc<Cause>,
     process: Option<Box<ProcessReport>>,
+    /// The invalid messages that the server has sent while the connection was being opened. `None` for other errors.
+    invalid_messages: Option<Box<InvalidMessages>>,
 }
 
 impl Error {
@@ -61,7 +63,8 @@ impl Error {
     /// Programs need this only to implement a client themselves, such as a fake client for tests.
     #[cold]
     pub fn new(server: &str, cause: impl Into<Cause>) -> Self {
-        Error(Arc::new(Content { server: server.into(), tool: None, cause: Arc::new(cause.into()), process: None }))
+        let cause = Arc::new(cause.into());
+        Error(Arc::new(Content { server: server.into(), tool: None, cause, process: None, invalid_messages: None }))
     }
 
     /// Sets the name of the tool whose call failed.
@@ -76,6 +79,16 @@ impl Error {
     pub fn with_process(mut self, process: Option<Box<ProcessReport>>) -> Self {
         if process.is_some() {
             Arc::make_mut(&mut self.0).process = process;
+        }
+        self
+    }
+
+    /// Adds the invalid messages that the server has sent while the connection was being opened. A server that sends only such
+    /// messages does not speak MCP, or prints its log on standard output.
+    #[cold]
+    pub fn with_invalid_messages(mut self, invalid: &InvalidMessages) -> Self {
+        if invalid.count() > 0 {
+            Arc::make_mut(&mut self.0).invalid_messages = Some(Box::new(invalid.clone()));
         }
         self
     }
@@ -175,6 +188,12 @@ impl Error {
     /// Returns the exit status and last output of the server's process, or `None` if they are not related to the error.
     pub fn process(&self) -> Option<&ProcessReport> {
         self.0.process.as_deref()
+    }
+
+    /// Returns the invalid messages that the server has sent while the connection was being opened. `None` if there were none, or if
+    /// the connection was open before the error.
+    pub fn invalid_messages(&self) -> Option<&InvalidMessages> {
+        self.0.invalid_messages.as_deref()
     }
 
     /// Returns the status of the HTTP response with which the server refused the request, such as 503. `None` for other causes.
