@@ -19,16 +19,13 @@ use super::hub_state::HubState;
 use super::login_state::LoginState;
 use super::logs::Logs;
 use super::servers::ManagedServer;
+use super::tools::server_id;
 use crate::config::McpConfig;
 use crate::launch::{Instance, Launch};
 use crate::logins::{LoginKey, login_secrets};
 use crate::process_registry::ServerProcess;
 use crate::tasks::{Client, Tasks, panicked};
 use crate::{ErrorKind, HubError};
-
-/// Extra time that a connection has to open, beyond the start timeout of the supervisor. The supervisor then times out first, and
-/// its error is more precise.
-const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 
 /// Maximum time to wait until a killed server process has ended: 1 s. The kernel ends a process within milliseconds.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -113,8 +110,8 @@ impl AttemptTask {
     /// Starts the server and stores its client in the attempt. Returns the process id, or `None` if the server has no local
     /// process.
     fn start_client(&self, mut launch: Launch) -> Result<Option<u32>, Failure> {
-        let start_timeout = launch.start_timeout.max(self.config.policy().first_start_timeout);
-        launch.def.connect_timeout = Some(start_timeout + TIMEOUT_MARGIN);
+        let start_timeout = self.hub.lock().get(server_id(self.config.id)).map(ManagedServer::start_timeout);
+        launch.def.connect_timeout = Some(start_timeout.unwrap_or(launch.start_timeout));
         self.watch_login(&launch);
         let options = self.connect_options(&launch).map_err(|error| {
             drop(self.take_attempt());

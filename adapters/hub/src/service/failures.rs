@@ -22,7 +22,12 @@ pub(super) fn of_start(error: &Error, stage: Stage, config: &McpConfig, redactor
     let failure = of_login(error, redactor)
         .or_else(|| of_client(error, kind, redactor))
         .unwrap_or_else(|| classify(error, stage, kind, redactor));
-    Failure::new(with_details(failure.error, error, redactor), failure.retry)
+    let mut reported = failure.error;
+    if let Some(invalid) = error.invalid_messages() {
+        let message = format!("{}{}", reported.message(), redactor.redact(&invalid.to_string()));
+        reported = reported.with_message(message);
+    }
+    Failure::new(with_details(reported, error, redactor), failure.retry)
 }
 
 /// Returns why the connection of `client` has ended, as a failure for the supervisor.
@@ -44,6 +49,17 @@ pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &
         reported.with_client_message(text_of(error, redactor))
     });
     with_details(reported, error, redactor).with_tool(tool)
+}
+
+/// Converts the error of a request other than a tool call to an error for the user. The kind and the text are those of the
+/// client's error. But if a login is needed, the text says how to log in or which setting to change.
+pub(super) fn of_request(error: &Error, config: &McpConfig, redactor: &Redactor) -> HubError {
+    let of_login = of_login(error, redactor).map(|failure| failure.error);
+    let reported = of_login.unwrap_or_else(|| {
+        let reported = classify(error, Stage::Run, config.package_kind(), redactor).error.with_kind(error.kind());
+        reported.with_client_message(text_of(error, redactor))
+    });
+    with_details(reported, error, redactor)
 }
 
 /// Returns an error with the code and the field that fit a failed tool call, without the final text.

@@ -298,6 +298,10 @@ impl ManagedServer {
     }
 }
 
+/// Time by which the supervisor waits longer for a server to open its connection than the client does. The client's error comes
+/// first, because it says more: what the server has written instead, and whether it still runs.
+const START_MARGIN: Duration = Duration::from_secs(1);
+
 /// A configuration that was validated, with the parts of it that the supervisor needs.
 pub(super) struct CheckedConfig {
     pub(super) config: McpConfig,
@@ -313,7 +317,10 @@ impl CheckedConfig {
     /// If the configuration is invalid, or if the callback panics.
     pub(super) fn new(config: McpConfig, settings: &Settings) -> Result<Self, HubError> {
         config.validate()?;
-        let mut spec = ServerSpec::new(config.name.trim(), settings.policy(&config)?);
+        let mut policy = settings.policy(&config)?;
+        policy.negotiate_timeout += START_MARGIN;
+        policy.first_start_timeout += START_MARGIN;
+        let mut spec = ServerSpec::new(config.name.trim(), policy);
         spec.enabled = config.enabled;
         spec.filter = Filter { allow: config.tools.allow.clone(), deny: config.tools.deny.clone() };
         let calls = config.limits.calls_per_minute.filter(|calls| *calls > 0);
@@ -324,5 +331,13 @@ impl CheckedConfig {
 
     pub(super) fn id(&self) -> ServerId {
         server_id(self.config.id)
+    }
+}
+
+impl ManagedServer {
+    /// Returns the maximum time for the client to open the connection to the server.
+    pub(super) fn start_timeout(&self) -> Duration {
+        let policy = &self.spec.policy;
+        policy.negotiate_timeout.max(policy.first_start_timeout).saturating_sub(START_MARGIN)
     }
 }

@@ -15,9 +15,9 @@ use mcpwire_files::{Fs as _, SystemFs, replace};
 use serde::{Deserialize, Serialize};
 
 use super::logs::if_found;
-use crate::HubError;
 use crate::config::{McpConfig, McpPackageType};
 use crate::layout::Layout;
+use crate::{HubError, Uuid};
 
 /// The version of the cache file that this program writes. It refuses files of later versions.
 const VERSION: u64 = 1;
@@ -61,6 +61,16 @@ pub(super) struct CachedTools<'a> {
 #[derive(Deserialize)]
 struct Header {
     version: Option<u64>,
+}
+
+/// Returns the tools that a hub has stored for a server, with the names that the server uses: those of the last list that the
+/// server has sent. Returns no tools if none are stored, or if the file cannot be read.
+///
+/// This starts no server, so programs use it to complete names that a user types.
+pub fn cached_tools(layout: &Layout, id: Uuid) -> Vec<Tool> {
+    let bytes = SystemFs.read(&layout.catalog(id)).ok().flatten();
+    let cached: Option<CachedTools<'_>> = bytes.as_ref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+    cached.map(|cached| cached.tools.into_owned()).unwrap_or_default()
 }
 
 impl ToolCache {
@@ -116,7 +126,7 @@ impl ToolCache {
     }
 
     /// Deletes the cache file of a server, after the server was deleted from the configuration.
-    pub(super) fn remove(&self, id: uuid::Uuid) -> io::Result<()> {
+    pub(super) fn remove(&self, id: Uuid) -> io::Result<()> {
         let Some(layout) = &self.layout else { return Ok(()) };
         if_found(std::fs::remove_file(layout.catalog(id)))
     }

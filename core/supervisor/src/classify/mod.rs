@@ -13,6 +13,7 @@ use self::known_messages::IDENTIFIER;
 use self::stderr::{error_line, quote};
 use crate::{ErrorCode, ErrorKind, Failure, HubError, PackageKind, Retry};
 use mcpwire_core::RpcError;
+use mcpwire_text::Seconds;
 
 /// Everything known about a failure of a server. [`classify`](Self::classify) derives the error for the user.
 ///
@@ -136,7 +137,7 @@ impl<'a> Evidence<'a> {
             Stage::Run => "No response",
             Stage::Call => "Tool call timed out",
         };
-        let mut text = format!("{what} after {}s", after.as_secs_f32());
+        let mut text = format!("{what} after {}", Seconds(after));
         // A package manager without network access writes an error to standard error long before it exits.
         if self.stage.is_start()
             && let Some(line) = error_line(self.stderr)

@@ -8,6 +8,7 @@ use super::state::{ProcessState, SLEEP};
 use super::{CommandId, Effect, Event, Server, State};
 use crate::{ErrorKind, Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
+use mcpwire_text::Seconds;
 
 impl Server {
     /// Handles an event of the current attempt to run the server.
@@ -144,7 +145,7 @@ impl Server {
             _ => return,
         };
         // A start has no lasting effect, so it can be repeated.
-        let error = HubError::timeout(format!("{what} after {after:?}")).with_retryable(true);
+        let error = HubError::timeout(format!("{what} after {}", Seconds(after))).with_retryable(true);
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 

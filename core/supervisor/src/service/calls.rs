@@ -64,6 +64,22 @@ impl Supervisor {
         Ok(generation)
     }
 
+    /// Admits a request other than a tool call, such as `resources/read`, or rejects it if the server does not run. Rate limits
+    /// are for tool calls only.
+    ///
+    /// When the request ends, successfully or not, pass the returned generation to [`end_call`](Self::end_call).
+    pub fn begin_request(&mut self, id: ServerId, now: Timestamp) -> Result<Generation, CallRejection> {
+        let Some(managed) = self.servers.get_mut(&id) else {
+            return Err(CallRejection::Error(HubError::unknown_server(id)));
+        };
+        if !managed.server.is_ready() {
+            return Err(CallRejection::NotRunning);
+        }
+        let generation = managed.server.generation();
+        self.event(id, generation, Event::CallStarted, now);
+        Ok(generation)
+    }
+
     /// Records that an admitted tool call has ended, successfully or not. `generation` is the value that
     /// [`begin_call`](Self::begin_call) returned for this call.
     pub fn end_call(&mut self, id: ServerId, generation: Generation, now: Timestamp) {

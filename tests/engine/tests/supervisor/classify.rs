@@ -221,9 +221,9 @@ fn a_process_that_ran_has_crashed_whatever_it_says() {
 #[test]
 fn time_runs_out() {
     for (stage, text, is_retryable) in [
-        (Stage::Negotiate, "Handshake timed out after 60s", true),
-        (Stage::Call, "Tool call timed out after 60s", false),
-        (Stage::List, "Listing tools timed out after 60s", true),
+        (Stage::Negotiate, "Handshake timed out after 60 s", true),
+        (Stage::Call, "Tool call timed out after 60 s", false),
+        (Stage::List, "Listing tools timed out after 60 s", true),
     ] {
         let failure = Evidence::new(Npm, stage, Cause::Timeout(Duration::from_secs(60))).classify();
         assert_eq!((failure.error.code(), failure.error.field()), (NetworkError, "timeout"));
