@@ -1,7 +1,9 @@
 //! The command-line tool `mcpwire`: inspects MCP servers, calls their tools, and keeps configured servers running.
 
 mod args;
+mod arguments;
 mod commands;
+mod completion;
 mod console;
 mod failure;
 mod hub;

@@ -97,7 +97,7 @@ impl<'a> Folder<'a> {
             }
             Err(error) => {
                 self.is_unusable = true;
-                self.saves.failures.push(Failure::not_saved(self.directory, &error));
+                self.saves.failures.push(Failure::not_saved("save", self.directory, &error));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use mcpwire_tokio::http::disguised_ipv4;
 use mcpwire_tokio::protocol::{is_invisible, printable};
 use textwrap::{Options, WordSplitter};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Returns the text on one line, without control characters and escape sequences. Each run of white space becomes one space.
 pub(crate) fn line(text: &str) -> String {
@@ -33,6 +33,24 @@ pub(crate) fn short(text: &str, most: usize) -> String {
     let mut short = line(text);
     cut(&mut short, most);
     short
+}
+
+/// Shortens the text to at most `columns` columns of a terminal. Adds `…` if characters were removed.
+pub(crate) fn fit(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let (mut fitting, mut used) = (String::new(), 1);
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > columns {
+            break;
+        }
+        fitting.push(c);
+    }
+    fitting.truncate(fitting.trim_end().len());
+    fitting.push('…');
+    fitting
 }
 
 /// Prepares a name for the terminal: on one line, without control characters, and shortened to [`LONGEST_NAME`] characters. The

@@ -44,6 +44,11 @@ fn rough(seconds: u64) -> String {
     }
 }
 
+/// Returns the current time in the local time zone.
+pub(crate) fn now() -> String {
+    in_zone(Timestamp::now(), &TimeZone::system())
+}
+
 fn in_zone(time: Timestamp, zone: &TimeZone) -> String {
     let time = time.round(Unit::Millisecond).unwrap_or(time);
     format!("{:.3}", time.display_with_offset(zone.to_offset(time)))
@@ -54,7 +59,7 @@ pub(crate) struct LocalTime;
 
 impl FormatTime for LocalTime {
     fn format_time(&self, out: &mut Writer<'_>) -> fmt::Result {
-        out.write_str(&in_zone(Timestamp::now(), &TimeZone::system()))
+        out.write_str(&now())
     }
 }
 

@@ -164,9 +164,43 @@ pub(crate) enum SecretCommand {
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum HubCommand {
     /// Run all enabled servers until Ctrl-C, and share them with other commands
-    Run,
+    Run {
+        /// Leave the session of the terminal, so that the hub goes on when the terminal is closed
+        #[arg(long, hide = true)]
+        own_session: bool,
+    },
+    /// Run all enabled servers in the background, until `mcpwire hub stop`
+    Start,
+    /// End the running hub and its servers
+    Stop,
+    /// End the running hub, and start it in the background
+    Restart,
+    /// Show whether a hub is running; if not, the exit status is 3
+    Status,
+    /// Show the last lines of the log of the hub in the background
+    Logs {
+        /// Go on with new lines until Ctrl-C
+        #[arg(short, long)]
+        follow: bool,
+        /// Show at most this number of lines
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        lines: usize,
+    },
+    /// Print a unit that starts the hub with your session, for systemd or launchd
+    Service {
+        /// The program that starts services [default: that of this system]
+        #[arg(value_name = "MANAGER")]
+        manager: Option<Manager>,
+    },
     /// Read servers.json again, and restart the servers whose configuration has changed
     Reload,
+}
+
+/// A program that starts the services of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Manager {
+    Systemd,
+    Launchd,
 }
 
 /// The arguments that select a login: the server and the account.

@@ -2,21 +2,27 @@
 
 mod configured;
 mod options;
+mod short_help;
 mod target;
+mod words;
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub(crate) use self::configured::{
-    AddServer, ClientArgs, HubCommand, LoginArgs, LoginPlace, SecretCommand, ServerCommand, ServerName,
+    AddServer, ClientArgs, HubCommand, LoginArgs, LoginPlace, Manager, SecretCommand, ServerCommand, ServerName,
 };
 use self::options::parse_pair;
-pub(crate) use self::options::{Completed, Options, Saving, Stderr, TaskAction, Variable};
-pub(crate) use self::target::{Place, Target, TlsArgs};
+pub(crate) use self::options::{Completed, Options, Saving, Stderr, TaskAction, ToolsView, Variable, protocol_name};
+use self::short_help::SHORT_HELP;
+pub(crate) use self::target::{Named, Place, Target, TlsArgs};
+pub(crate) use self::words::Words;
 use crate::failure::Failure;
 
 /// Talk to MCP servers: inspect them, list and call their tools, and keep many of them running
@@ -28,11 +34,11 @@ use crate::failure::Failure;
     after_help = "Examples:\n  \
         mcpwire demo\n  \
         mcpwire tools --demo\n  \
-        mcpwire call add '{\"a\":2,\"b\":40}' --demo\n  \
+        mcpwire call add a=2 b=40 --demo\n  \
         mcpwire tools --url https://example.com/mcp --bearer-env TOKEN\n  \
-        mcpwire call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything\n  \
+        mcpwire call echo message=hi -- npx -y @modelcontextprotocol/server-everything\n  \
         mcpwire server add things --npm @modelcontextprotocol/server-everything\n  \
-        mcpwire call things__echo '{\"message\":\"hi\"}'\n\n\
+        mcpwire call things echo message=hi\n\n\
         Exit status: 0 ok, 1 the tool reported an error, 2 usage, 3 could not start or connect,\n\
         4 the connection or the protocol failed afterwards, 5 timed out, 6 log in first, 130 interrupted."
 )]
@@ -47,37 +53,49 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Start a small server, call its tools, and show each step
     Demo,
-    /// Show a server's name, version and capabilities
+    /// Show who a server is, what it offers, and what to do next
     #[command(
-        override_usage = "mcpwire info [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
-        after_help = "Examples:\n  mcpwire info --demo\n  mcpwire info -- npx -y @modelcontextprotocol/server-everything"
+        override_usage = "mcpwire info [OPTIONS] SERVER",
+        after_help = "Examples:\n  mcpwire info things\n  mcpwire info --demo\n  mcpwire info -- npx -y @modelcontextprotocol/server-everything"
     )]
-    Info(Target),
-    /// List the tools of a server, or of all configured servers, with their arguments
+    Info(Named),
+    /// List the tools of a server, or of all configured servers, or show one tool with its arguments
     #[command(
-        override_usage = "mcpwire tools [OPTIONS] [--demo | --server NAME | --url URL | -- COMMAND [ARG]...]",
+        override_usage = "mcpwire tools [OPTIONS] [SERVER [TOOL]]",
         after_help = "Examples:\n  \
             mcpwire tools\n  \
-            mcpwire tools --server things\n  \
+            mcpwire tools things\n  \
+            mcpwire tools things echo\n  \
             mcpwire tools --url https://example.com/mcp --bearer-env TOKEN"
     )]
-    Tools(Target),
+    Tools {
+        /// The server, and a tool to show in full
+        #[arg(value_name = "SERVER")]
+        words: Vec<String>,
+        #[command(flatten)]
+        view: ToolsView,
+        #[command(flatten)]
+        target: Target,
+    },
     /// Call a tool and print its result
     ///
-    /// A tool of a configured server is called by the name that `mcpwire tools` lists.
+    /// The arguments are words: NAME=TEXT, which the tool's schema turns into a number, a list or another type; NAME:=JSON;
+    /// NAME=@FILE. Or they are one JSON object, @FILE with a JSON object, or - to read it from stdin.
     #[command(
-        override_usage = "mcpwire call [OPTIONS] TOOL [JSON|@FILE|-] [--demo | --server NAME | --url URL | -- COMMAND [ARG]...]",
+        override_usage = "mcpwire call [OPTIONS] SERVER TOOL [NAME=VALUE | NAME:=JSON]...",
         after_help = "Examples:\n  \
-            mcpwire call add '{\"a\":2,\"b\":40}' --demo\n  \
+            mcpwire call things echo message=hi\n  \
             mcpwire call things__echo '{\"message\":\"hi\"}'\n  \
+            mcpwire call add a=2 b=40 --demo\n  \
             mcpwire call chart @arguments.json --save images --demo"
     )]
     Call {
-        /// Name of the tool
-        tool: String,
-        /// Arguments of the tool: a JSON object, @FILE to read it from a file, or - for stdin [default: {}]
-        #[arg(value_name = "JSON|@FILE|-")]
-        arguments: Option<String>,
+        /// The server, the tool, and the arguments of the tool; or SERVER__TOOL, as `mcpwire tools` lists it
+        #[arg(required = true, value_name = "WORD")]
+        words: Vec<String>,
+        /// Send the arguments without checking them against the tool's schema
+        #[arg(long)]
+        no_check: bool,
         /// Let the server run the call as a task, and show the status of the task on stderr
         #[arg(long)]
         task: bool,
@@ -91,61 +109,55 @@ pub(crate) enum Command {
     },
     /// Inspect or cancel a task started by a call
     #[command(
-        override_usage = "mcpwire task [OPTIONS] (get|result|cancel) ID|JSON|@FILE|- (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        override_usage = "mcpwire task [OPTIONS] SERVER (get|result|cancel) ID|JSON|@FILE|-",
         after_help = "Examples:\n  \
             mcpwire call slow --task --detach --url URL > task.json\n  \
             mcpwire task result @task.json --url URL"
     )]
     Task {
-        /// Show the status, wait for the result, or cancel the task
-        action: TaskAction,
-        /// Id of the task, or the handle that `mcpwire call --task --detach` printed: as JSON, @FILE to read it from a file, or -
-        /// for stdin
-        #[arg(value_name = "ID|JSON|@FILE|-")]
-        task: String,
+        /// The server, the action, and the id of the task or the handle that `mcpwire call --task --detach` printed: as JSON, @FILE
+        /// to read it from a file, or - for stdin
+        #[arg(required = true, value_name = "WORD")]
+        words: Vec<String>,
         #[command(flatten)]
         target: Target,
     },
     /// List a server's resources and resource templates
     #[command(
-        override_usage = "mcpwire resources [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
-        after_help = "Example:\n  mcpwire resources --server things"
+        override_usage = "mcpwire resources [OPTIONS] SERVER",
+        after_help = "Example:\n  mcpwire resources things"
     )]
-    Resources(Target),
+    Resources(Named),
     /// Read a resource and print it
     ///
     /// Binary content is written unchanged to a pipe or file. On a terminal, its size is shown.
     #[command(
-        override_usage = "mcpwire read [OPTIONS] URI (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        override_usage = "mcpwire read [OPTIONS] SERVER URI",
         after_help = "Examples:\n  \
-            mcpwire read file:///notes.txt --server notes\n  \
-            mcpwire read file:///logo.png --server notes > logo.png"
+            mcpwire read notes file:///notes.txt\n  \
+            mcpwire read notes file:///logo.png > logo.png"
     )]
     Read {
-        /// URI of the resource
-        uri: String,
+        /// The server, and the URI of the resource
+        #[arg(required = true, value_name = "WORD")]
+        words: Vec<String>,
         #[command(flatten)]
         save: Saving,
         #[command(flatten)]
         target: Target,
     },
     /// List a server's prompts with their arguments
-    #[command(
-        override_usage = "mcpwire prompts [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
-        after_help = "Example:\n  mcpwire prompts --server things"
-    )]
-    Prompts(Target),
+    #[command(override_usage = "mcpwire prompts [OPTIONS] SERVER", after_help = "Example:\n  mcpwire prompts things")]
+    Prompts(Named),
     /// Get a prompt with its arguments filled in
     #[command(
-        override_usage = "mcpwire prompt [OPTIONS] NAME [JSON|@FILE|-] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
-        after_help = "Example:\n  mcpwire prompt code_review '{\"language\":\"rust\"}' --server things"
+        override_usage = "mcpwire prompt [OPTIONS] SERVER NAME [NAME=TEXT]...",
+        after_help = "Example:\n  mcpwire prompt things code_review language=rust"
     )]
     Prompt {
-        /// Name of the prompt
-        name: String,
-        /// Arguments of the prompt: a JSON object of strings, @FILE to read it from a file, or - for stdin [default: {}]
-        #[arg(value_name = "JSON|@FILE|-")]
-        arguments: Option<String>,
+        /// The server, the name of the prompt, and its arguments: NAME=TEXT, or one JSON object of strings, @FILE or -
+        #[arg(required = true, value_name = "WORD")]
+        words: Vec<String>,
         #[command(flatten)]
         save: Saving,
         #[command(flatten)]
@@ -153,21 +165,15 @@ pub(crate) enum Command {
     },
     /// Get completions for a prompt or resource-template argument
     #[command(
-        override_usage = "mcpwire complete [OPTIONS] <prompt|resource> NAME ARGUMENT [PREFIX] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        override_usage = "mcpwire complete [OPTIONS] SERVER (prompt|resource) NAME ARGUMENT [PREFIX]",
         after_help = "Examples:\n  \
-            mcpwire complete prompt code_review language ru --server things\n  \
-            mcpwire complete resource 'file:///{path}' path src/ --server notes"
+            mcpwire complete things prompt code_review language ru\n  \
+            mcpwire complete notes resource 'file:///{path}' path src/"
     )]
     Complete {
-        /// Whether NAME is a prompt or a resource template
-        kind: Completed,
-        /// Name of the prompt, or the URI template
-        name: String,
-        /// Name of the argument, or of the variable in the template
-        argument: String,
-        /// Beginning of the value to complete
-        #[arg(default_value = "")]
-        prefix: String,
+        /// The server, the kind of item, its name or URI template, the argument, and the beginning of the value
+        #[arg(required = true, value_name = "WORD")]
+        words: Vec<String>,
         /// Pass the value of another argument that is already known; can be repeated
         #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
         context: Vec<(String, String)>,
@@ -176,18 +182,33 @@ pub(crate) enum Command {
     },
     /// Check that a server responds
     #[command(
-        override_usage = "mcpwire ping [OPTIONS] (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
-        after_help = "Example:\n  mcpwire ping --url https://example.com/mcp"
+        override_usage = "mcpwire ping [OPTIONS] SERVER",
+        after_help = "Examples:\n  mcpwire ping things\n  mcpwire ping --url https://example.com/mcp"
     )]
-    Ping(Target),
+    Ping(Named),
+    /// Send any request to a server, and print its result as JSON
+    #[command(
+        override_usage = "mcpwire request [OPTIONS] SERVER METHOD [JSON]",
+        after_help = "Example:\n  mcpwire request things resources/read '{\"uri\":\"file:///notes.txt\"}'"
+    )]
+    Request {
+        /// The server, the method, and the parameters: a JSON object, @FILE to read it from a file, or - for stdin
+        #[arg(required = true, value_name = "WORD")]
+        words: Vec<String>,
+        #[command(flatten)]
+        target: Target,
+    },
     /// Print notifications and log messages of a server as they arrive
     #[command(
-        override_usage = "mcpwire listen [OPTIONS] [--resource URI]... (--demo | --server NAME | --url URL | -- COMMAND [ARG]...)",
+        override_usage = "mcpwire listen [OPTIONS] [--resource URI]... SERVER",
         after_help = "Each is a line on stdout; with --json, a JSON document a line.\n\
             Ctrl-C ends it, with exit status 0; so does a server that ends the subscription gracefully.\n\n\
-            Example:\n  mcpwire listen --resource file:///notes.txt --server notes"
+            Example:\n  mcpwire listen notes --resource file:///notes.txt"
     )]
     Listen {
+        /// The server
+        #[arg(value_name = "SERVER")]
+        words: Vec<String>,
         /// Subscribe to changes of this resource; can be repeated
         #[arg(long = "resource", value_name = "URI")]
         resources: Vec<String>,
@@ -262,6 +283,17 @@ pub(crate) enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Read commands from the terminal, with history and completion, while the servers stay running
+    #[command(
+        override_usage = "mcpwire shell [OPTIONS] [SERVER]",
+        after_help = "Examples:\n  mcpwire shell\n  mcpwire shell notes"
+    )]
+    Shell {
+        /// Name or id of a configured server that the commands use
+        server: Option<String>,
+        #[command(flatten)]
+        place: Place,
+    },
     /// Print a completion script for a shell
     #[command(after_help = "Examples:\n  \
         mcpwire completions bash > ~/.local/share/bash-completion/completions/mcpwire\n  \
@@ -270,6 +302,21 @@ pub(crate) enum Command {
     Completions {
         /// The shell
         shell: Shell,
+    },
+    /// Print the manual page, or write the pages of all commands to a directory
+    #[command(after_help = "Example:\n  mcpwire man ~/.local/share/man/man1")]
+    Man {
+        /// The directory for one page a command
+        directory: Option<PathBuf>,
+    },
+    /// Print the words that can complete a command line, for the script of a shell
+    #[command(hide = true)]
+    CompleteWords {
+        /// The shell
+        shell: Shell,
+        /// The words of the command line, without the program
+        #[arg(last = true)]
+        words: Vec<String>,
     },
     /// Open a page in the user's browser, which inherits the environment of this process
     #[command(hide = true)]
@@ -289,10 +336,7 @@ pub(crate) enum Command {
 impl Args {
     /// Returns the definition of this tool's command line for clap.
     pub(crate) fn definition() -> clap::Command {
-        // The commands `tools` and `call` use all configured servers if no server is selected.
-        ["tools", "call"].into_iter().fold(Self::command(), |command, name| {
-            command.mut_subcommand(name, |command| command.mut_group("target", |group| group.required(false)))
-        })
+        Self::command()
     }
 
     /// Parses the command line of this process.
@@ -303,28 +347,26 @@ impl Args {
     /// If the command line is invalid and contains `--json`.
     pub(crate) fn from_env() -> Result<Self, Failure> {
         let line: Vec<OsString> = std::env::args_os().collect();
+        match line.get(1).and_then(|word| word.to_str()) {
+            Some("-h") if line.len() == 2 => {
+                // Errors are ignored: the reader may have closed the pipe.
+                let _ = io::stdout().write_all(SHORT_HELP.as_bytes());
+                std::process::exit(0);
+            }
+            None if line.len() < 2 => {
+                let _ = io::stderr().write_all(SHORT_HELP.as_bytes());
+                std::process::exit(2);
+            }
+            _ => {}
+        }
         let matches = Self::definition().try_get_matches_from(&line);
-        matches.and_then(|matches| Self::from_arg_matches(&matches)).map_err(|mut error| {
+        matches.and_then(|matches| Self::from_arg_matches(&matches)).map_err(|error| {
             let for_people = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            suggest_server(&mut error, &line);
             if for_people || !asks_for_json(&line) {
                 error.exit();
             }
             usage(&error)
         })
-    }
-}
-
-/// Adds a suggestion to the error for an unexpected argument, as in `info calc`. The argument may be the name of a server,
-/// which `--server` selects.
-fn suggest_server(error: &mut clap::Error, line: &[OsString]) {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
-    let takes_target = line.get(1).is_some_and(|command| {
-        ["info", "tools", "resources", "prompts", "ping", "listen"].iter().any(|name| *command == **name)
-    });
-    if error.kind() == ErrorKind::UnknownArgument && !word.starts_with('-') && takes_target {
-        let tip = format!("to use a configured server: --server {word}");
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
 }
 
@@ -354,70 +396,4 @@ fn bare_name(shown: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    fn parse(line: &str) -> Result<Args, clap::Error> {
-        let words = std::iter::once("mcpwire").chain(line.split(' ').filter(|word| !word.is_empty()));
-        let matches = Args::definition().try_get_matches_from(words);
-        matches.and_then(|matches| Args::from_arg_matches(&matches))
-    }
-
-    #[test]
-    fn the_definition_is_consistent() {
-        Args::definition().debug_assert();
-    }
-
-    #[test]
-    fn options_stand_anywhere_before_the_servers_command() {
-        for line in [
-            "--json --timeout 2s call echo - -- server --json --timeout x",
-            "call --json echo --timeout 2s - -- server --json --timeout x",
-            "call echo - --timeout 2 --json -- server --json --timeout x",
-        ] {
-            let Args { command, options } = parse(line).expect(line);
-            assert_eq!((options.json, options.timeout), (true, Some(Duration::from_secs(2))), "{line}");
-            let Command::Call { tool, arguments, target, .. } = command else { panic!("{line}") };
-            // `-`, the standard input, is no option.
-            assert_eq!((tool.as_str(), arguments.as_deref()), ("echo", Some("-")), "{line}");
-            assert_eq!(target.command, ["server", "--json", "--timeout", "x"], "{line}");
-        }
-    }
-
-    #[test]
-    fn usage_errors_name_their_field() {
-        for (line, field) in [
-            ("", "command"),
-            ("nonesuch --demo", "command"),
-            ("demo --demo", "demo"),
-            ("call --demo", "TOOL"),
-            ("info --", "demo|--url"),
-            ("info --url", "url"),
-            ("info --demo -- server", "demo"),
-            ("info --demo --server a", "demo"),
-            ("info --demo --url http://localhost/mcp", "demo"),
-            ("info --url http://localhost/mcp -- server", "url"),
-            ("info --server a --header A:b", "server"),
-            ("info --header A:b", "demo|--url"),
-            ("info --demo --header A:b", "demo"),
-            ("info --bearer-env A -- server", "bearer-env"),
-            ("info --unix-socket a", "demo|--url"),
-            ("info --url http://localhost/mcp --client-key key.pem", "client-cert"),
-            ("call echo --detach --demo", "task"),
-            ("task get --demo", "ID|JSON|@FILE|-"),
-            ("task look a --demo", "ACTION"),
-            ("tools --demo --nonesuch", "nonesuch"),
-            ("tools --demo --env =x", "env"),
-            ("tools --demo --env MCPWIRE_SURELY_NOT_SET", "env"),
-            ("tools --demo --max-message 0", "max-message"),
-            ("tools --demo --protocol 1999-01-01", "protocol"),
-            ("tools --demo --stderr loudly", "stderr"),
-            ("tools --demo --timeout soon", "timeout"),
-        ] {
-            let error = parse(line).err().expect(line);
-            assert_eq!((error.exit_code(), usage(&error).field()), (2, field), "{line}");
-        }
-    }
-}
+mod tests;

@@ -14,6 +14,24 @@ pub(crate) struct Saving {
     pub(crate) directory: Option<PathBuf>,
 }
 
+/// The options of `mcpwire tools`: which tools to show, and what of them.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(skip)]
+pub(crate) struct ToolsView {
+    /// Show only the tools that match these words best, in names, descriptions and arguments
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) search: Option<String>,
+    /// Show about how many tokens each tool costs in the context of a model, and the sum of each server
+    #[arg(long, conflicts_with = "schema")]
+    pub(crate) cost: bool,
+    /// Show the JSON Schemas of arguments and results
+    #[arg(long)]
+    pub(crate) schema: bool,
+    /// Show each tool with its description and all arguments, as for a single tool
+    #[arg(long, conflicts_with_all = ["schema", "cost"])]
+    pub(crate) long: bool,
+}
+
 /// The kinds of items whose arguments `mcpwire complete` can complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Completed {
@@ -33,7 +51,7 @@ pub(crate) enum TaskAction {
 }
 
 /// The options that all commands have. `-h` shows the most common options, and `--help` shows all of them.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Options {
     /// Limit the time to connect and the time of each request: 30s, 500ms, 2m, or plain seconds
@@ -114,6 +132,16 @@ pub(super) fn parse_protocol(text: &str) -> Result<Negotiate, String> {
         "modern" => Ok(Negotiate::Modern),
         "legacy" => Ok(Negotiate::Legacy),
         revision => revision.parse::<ProtocolVersion>().map(Negotiate::Version).map_err(|error| error.to_string()),
+    }
+}
+
+/// Returns the text that [`parse_protocol`] reads as this choice.
+pub(crate) fn protocol_name(protocol: Negotiate) -> String {
+    match protocol {
+        Negotiate::Modern => "modern".to_owned(),
+        Negotiate::Legacy => "legacy".to_owned(),
+        Negotiate::Version(version) => version.to_string(),
+        _ => "auto".to_owned(),
     }
 }
 

@@ -4,17 +4,30 @@ use std::path::PathBuf;
 
 use clap::ArgGroup;
 
+use crate::text;
+
 /// Ids of the arguments that select a server without a URL. Options for servers at a URL, such as `--header`, conflict with
 /// these arguments.
 const WITHOUT_URL: [&str; 3] = ["demo", "command", "configured"];
 
-/// The arguments that select the server of a command. Exactly one way to select a server is required. Only `tools` and `call`
-/// use all configured servers if no server is selected.
+/// A server: the name of a configured one, or the options that select another one.
+#[derive(Clone, clap::Args)]
+#[group(skip)]
+pub(crate) struct Named {
+    /// The server
+    #[arg(value_name = "SERVER")]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// The options that select the server of a command. At most one of them is given; a word of the command line selects a configured
+/// server too, see [`Words`](super::Words).
 ///
 /// This type and the types that contain it have no `Debug`, because the headers may be secrets.
 #[derive(Clone, Default, clap::Args)]
 #[group(skip)]
-#[command(group = ArgGroup::new("target").args(["demo", "url", "command", "configured"]).required(true))]
+#[command(group = ArgGroup::new("target").args(["demo", "url", "command", "configured"]))]
 pub(crate) struct Target {
     /// Use the built-in demo server
     #[arg(long)]
@@ -78,6 +91,26 @@ impl Target {
     /// Returns whether the command uses configured servers: the server of `--server`, or all configured servers.
     pub(crate) fn is_configured(&self) -> bool {
         !self.demo && self.url.is_none() && self.command.is_empty()
+    }
+
+    /// Returns whether one of the options selects a server, so that no word of the command line does.
+    pub(super) fn is_selected(&self) -> bool {
+        self.server.is_some() || !self.is_configured()
+    }
+
+    /// Returns the words of a command line that select the same server, such as `--demo`. Empty for configured servers.
+    pub(crate) fn to_words(&self) -> String {
+        if self.demo {
+            return "--demo".to_owned();
+        }
+        if let Some(url) = &self.url {
+            return format!("--url {}", text::word(&text::url_without_query(url)));
+        }
+        if self.command.is_empty() {
+            return String::new();
+        }
+        let words: Vec<String> = self.command.iter().map(|word| text::word(word)).collect();
+        format!("-- {}", words.join(" "))
     }
 
     /// Returns the arguments that select the demo server, as `--demo` does.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::args::{Options, Target};
 use crate::console::output;
 use crate::failure::{Failure, SERVER_FAILED, TOOL_ERROR};
-use crate::session::{CallMode, Direct};
+use crate::session::{CallMode, Direct, Server as _};
 use crate::show;
 use crate::text;
 
@@ -33,8 +33,8 @@ Now you:
 ";
 
 pub(super) fn run(options: &Options) -> Result<u8, Failure> {
-    let session = Direct::start(&Target::to_demo(), options, None)?;
-    let done = if options.json { as_json(&session) } else { for_people(&session) };
+    let mut session = Direct::start(&Target::to_demo(), options, None)?;
+    let done = if options.json { as_json(&mut session) } else { for_people(&mut session) };
     let exit = done.unwrap_or_else(|failure| failure.report(options.json));
     let ended = session.close();
     if exit == 0 && !options.json {
@@ -43,7 +43,7 @@ pub(super) fn run(options: &Options) -> Result<u8, Failure> {
     Ok(exit)
 }
 
-fn for_people(session: &Direct<'_>) -> Result<u8, Failure> {
+fn for_people(session: &mut Direct<'_>) -> Result<u8, Failure> {
     let started = Instant::now();
     let info = session.open()?;
     let connected = time(started.elapsed());
@@ -115,7 +115,7 @@ fn parsed(arguments: &str) -> Json {
     Json::parse(arguments).unwrap_or_default()
 }
 
-fn as_json(session: &Direct<'_>) -> Result<u8, Failure> {
+fn as_json(session: &mut Direct<'_>) -> Result<u8, Failure> {
     let info = session.open()?;
     let mut calls = Vec::new();
     for (tool, arguments) in CALLS {

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use super::background;
 use crate::args::{HubCommand, Options, Place};
 use crate::console::output;
 use crate::failure::Failure;
@@ -11,24 +12,33 @@ use crate::show::{self, Layout};
 
 pub(super) fn run(command: &HubCommand, place: &Place, options: &Options) -> Result<u8, Failure> {
     match command {
-        HubCommand::Run => run_hub(place, options)?,
-        HubCommand::Reload => of_running_hub(Request::Reload, place, options)?,
+        HubCommand::Run { own_session } => run_hub(*own_session, place, options).map(|()| 0),
+        HubCommand::Reload => of_running_hub(Request::Reload, place, options).map(|()| 0),
+        HubCommand::Start => background::start(place, options),
+        HubCommand::Stop => background::stop(place, options),
+        HubCommand::Restart => background::restart(place, options),
+        HubCommand::Status => background::status(place, options),
+        HubCommand::Logs { follow, lines } => background::logs(*lines, *follow, place),
+        HubCommand::Service { manager } => background::service(*manager, place, options),
     }
-    Ok(0)
 }
 
 #[cfg(unix)]
-fn run_hub(place: &Place, options: &Options) -> Result<(), Failure> {
+fn run_hub(own_session: bool, place: &Place, options: &Options) -> Result<(), Failure> {
     use crate::console::{Console, Foreground};
     use crate::hub::{hub_options, layout, serve};
 
+    if own_session {
+        // This fails if the process leads a group already, and then nothing is lost.
+        let _ = rustix::process::setsid();
+    }
     let layout = layout(place)?;
     let hub_options = hub_options(&layout, options, None);
     Ok(Foreground::start()?.finish(async || serve(&layout, hub_options, &Console::new(options)).await)?)
 }
 
 #[cfg(not(unix))]
-fn run_hub(_: &Place, _: &Options) -> Result<(), Failure> {
+fn run_hub(_: bool, _: &Place, _: &Options) -> Result<(), Failure> {
     Err(Failure::usage("hub", "on this system, commands cannot share servers"))
 }
 

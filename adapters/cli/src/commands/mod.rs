@@ -1,5 +1,7 @@
-//! Runs the command that the command line selects, and reports its failure. Each file of this directory contains related commands.
+//! Runs the command that the command line selects. Each file of this directory contains related commands.
 
+mod background;
+mod completions;
 mod demo;
 mod features;
 mod hub;
@@ -7,17 +9,17 @@ mod listen;
 mod login;
 mod secret;
 mod server;
+mod shell;
 mod tools;
 
-use clap_complete::Shell;
-use mcpwire_tokio::protocol::ServerInfo;
-
-use crate::args::{Args, Command, Options, Target};
-use crate::console::{Console, output};
+use crate::args::{Command, Named, Options, Target, Words};
+use crate::arguments::Arguments;
+use crate::console::Console;
 use crate::failure::{Failure, LOGIN_REQUIRED};
+use crate::hub::{is_hub_running, layout};
 use crate::input::read_arguments;
 use crate::process_end::settle_during;
-use crate::session::{CallMode, Called, Configured, Direct, Listener};
+use crate::session::{CallMode, Configured, Direct, Listener, Server};
 
 /// Runs a command of this tool, and returns the exit status of the process.
 pub(crate) fn run(command: &Command, options: &Options) -> u8 {
@@ -35,53 +37,103 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         Command::Whoami(login) => login::who_am_i(login, options),
         Command::Status { watch, place } => hub::status(*watch, place, options),
         Command::Hub { command, place } => hub::run(command, place, options),
-        Command::Completions { shell } => completions(*shell),
+        Command::Completions { shell } => completions::print_script(*shell),
+        Command::Man { directory } => completions::manual(directory.as_deref()),
+        Command::Shell { server, place } => shell::run(server.as_deref(), place, options),
+        Command::CompleteWords { shell, words } => completions::print_words(*shell, words),
         Command::Demo => demo::run(options),
-        Command::Tools(target) if target.is_configured() => {
-            with_hub(target, options, |hub| tools::list(&hub.list_tools()?, options))
+        Command::Tools { words, view, target } => {
+            let (target, words) = Words::TOOLS.split(target, words)?;
+            with_session(&target, options, |server| tools::list(server, words.first(), view, options))
         }
-        Command::Tools(target) => {
-            with_server(target, options, None, |server, _| tools::list(&server.list_tools()?, options))
-        }
-        Command::Call { tool, arguments, task, detach, save, target } => {
-            let arguments = read_arguments(arguments.as_deref())?;
-            let mode = CallMode::new(*task, *detach);
-            let show = |called: Called, console: &Console| {
-                tools::show_call(tool, called, save.directory.as_deref(), console, options)
+        Command::Call { words, no_check, task, detach, save, target } => {
+            let (target, words) = Words::CALL.split(target, words)?;
+            let call = tools::Call {
+                tool: &words[0],
+                arguments: Arguments::read(&words[1..])?,
+                mode: CallMode::new(*task, *detach),
+                is_checked: !no_check,
+                directory: save.directory.as_deref(),
+                target: &target,
             };
-            if target.is_configured() {
-                with_hub(target, options, |hub| show(hub.call(tool, &arguments, mode)?, &hub.handle.console))
-            } else {
-                with_server(target, options, None, |server, _| {
-                    show(server.call(tool, &arguments, mode)?, &server.console)
-                })
-            }
+            with_session(&target, options, |server| tools::call(server, &call, options))
         }
-        Command::Task { action, task, target } => {
-            let handle = tools::task_handle(task)?;
-            with_server(target, options, None, |session, _| tools::task(session, *action, &handle))
+        Command::Task { words, target } => {
+            let (target, words) = Words::TASK.split(target, words)?;
+            let (action, handle) = (tools::task_action(&words[0])?, tools::task_handle(&words[1])?);
+            with_direct(&target, options, None, |server| tools::task(server, action, &handle))
         }
-        Command::Info(target) => with_server(target, options, None, |session, info| features::info(session, &info)),
-        Command::Ping(target) => with_server(target, options, None, |session, _| features::ping(session)),
-        Command::Resources(target) => with_server(target, options, None, |session, _| features::resources(session)),
-        Command::Read { uri, save, target } => {
-            with_server(target, options, None, |session, _| features::read(session, uri, save.directory.as_deref()))
+        Command::Info(named) => on_server("info", named, options, |server| features::info(server, options)),
+        Command::Ping(named) => on_server("ping", named, options, |server| features::ping(server, options)),
+        Command::Resources(named) => {
+            on_server("resources", named, options, |server| features::resources(server, options))
         }
-        Command::Prompts(target) => with_server(target, options, None, |session, _| features::prompts(session)),
-        Command::Prompt { name, arguments, save, target } => {
-            let (arguments, save) = (read_arguments(arguments.as_deref())?, save.directory.as_deref());
-            with_server(target, options, None, |session, _| features::prompt(session, name, &arguments, save))
+        Command::Prompts(named) => on_server("prompts", named, options, |server| features::prompts(server, options)),
+        Command::Read { words, save, target } => {
+            let (target, words) = Words::READ.split(target, words)?;
+            let directory = save.directory.as_deref();
+            with_named(&target, options, |server| features::read(server, &words[0], directory, options))
         }
-        Command::Complete { kind, name, argument, prefix, context, target } => {
-            with_server(target, options, None, |session, _| {
-                features::complete(session, *kind, name, argument, prefix, context)
+        Command::Prompt { words, save, target } => {
+            let (target, words) = Words::PROMPT.split(target, words)?;
+            let arguments = Arguments::read(&words[1..])?.to_object(None)?;
+            let directory = save.directory.as_deref();
+            with_named(&target, options, |server| features::prompt(server, &words[0], &arguments, directory, options))
+        }
+        Command::Complete { words, context, target } => {
+            let (target, words) = Words::COMPLETE.split(target, words)?;
+            let kind = features::completed(&words[0])?;
+            let prefix = words.get(3).map_or("", String::as_str);
+            with_named(&target, options, |server| {
+                features::complete(server, kind, &words[1], &words[2], prefix, context, options)
             })
         }
-        Command::Listen { resources, target } => {
+        Command::Request { words, target } => {
+            let (target, words) = Words::REQUEST.split(target, words)?;
+            let params = words.get(1).map(|params| read_arguments(Some(params))).transpose()?;
+            with_named(&target, options, |server| features::request_raw(server, &words[0], params.as_ref()))
+        }
+        Command::Listen { words, resources, target } => {
+            let (target, _) = Words::only_server("listen").split(target, words)?;
             let (listener, mut broken) = listen::printer(options.json);
-            with_server(target, options, Some(&listener), |session, _| listen::run(session, resources, &mut broken))
+            with_direct(&target, options, Some(&listener), |server| listen::run(server, resources, &mut broken))
         }
     }
+}
+
+/// Runs a command that takes only a server, as [`with_named`] does.
+fn on_server(
+    name: &'static str,
+    named: &Named,
+    options: &Options,
+    command: impl FnMut(&mut dyn Server) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    let (target, _) = Words::only_server(name).split(&named.target, &named.words)?;
+    with_named(&target, options, command)
+}
+
+/// Runs a command with one server: a configured server through the running hub, or else a direct connection.
+fn with_named(
+    target: &Target,
+    options: &Options,
+    mut command: impl FnMut(&mut dyn Server) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    if target.is_configured() && is_hub_running(&layout(&target.place)?) {
+        return with_hub(target, options, |hub| command(hub));
+    }
+    with_direct(target, options, None, |server| command(server))
+}
+
+/// Runs a command with a server, or with all configured servers. Configured servers always run in a hub.
+fn with_session(
+    target: &Target,
+    options: &Options,
+    mut command: impl FnMut(&mut dyn Server) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    if target.is_configured() {
+        return with_hub(target, options, |hub| command(hub));
+    }
+    with_direct(target, options, None, |server| command(server))
 }
 
 /// Connects to the server that `target` selects, runs a command, reports its failure, and ends the server. Returns the exit status
@@ -89,15 +141,15 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
 ///
 /// If the command needs a login and the user agrees to log in, it is run once more afterwards. If `listener` is given, it receives
 /// the notifications of the server.
-fn with_server<'a>(
+fn with_direct<'a>(
     target: &Target,
     options: &'a Options,
     listener: Option<&Listener>,
-    mut command: impl FnMut(&Direct<'a>, ServerInfo) -> Result<u8, Failure>,
+    mut command: impl FnMut(&mut Direct<'a>) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
     let mut run = || -> Result<_, Failure> {
-        let session = Direct::start(target, options, listener.cloned())?;
-        let done = session.open().and_then(|info| command(&session, info));
+        let mut session = Direct::start(target, options, listener.cloned())?;
+        let done = session.open().and_then(|_| command(&mut session));
         Ok((done, session))
     };
     let (mut done, mut session) = run()?;
@@ -134,18 +186,4 @@ fn end(done: Result<u8, Failure>, options: &Options, close: impl FnOnce()) -> u8
     let exit = done.unwrap_or_else(|failure| failure.report(options.json));
     settle_during(&Console::new(options), close);
     exit
-}
-
-/// Prints a completion script for a shell.
-fn completions(shell: Shell) -> Result<u8, Failure> {
-    let definition = Args::definition();
-    // The generator would also list hidden commands, so they are removed.
-    let shown = definition.get_subcommands().filter(|command| !command.is_hide_set());
-    let mut shown = clap::Command::new("mcpwire")
-        .version(env!("CARGO_PKG_VERSION"))
-        .args(definition.get_arguments())
-        .subcommands(shown);
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut shown, "mcpwire", &mut script);
-    output::bytes(&script).map(|()| 0)
 }

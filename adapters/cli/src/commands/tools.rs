@@ -2,26 +2,133 @@
 
 use std::path::Path;
 
-use mcpwire_tokio::protocol::{CallToolResult, TaskHandle, TaskProtocol};
+use clap::ValueEnum as _;
+use mcpwire_hub::Uuid;
+use mcpwire_hub::service::AvailableTools;
+use mcpwire_tokio::protocol::{CallToolResult, Json, TaskHandle, TaskProtocol, Tool};
 use serde::Serialize;
 
-use crate::args::{Options, TaskAction};
+use crate::args::{Options, Target, TaskAction, ToolsView};
+use crate::arguments::{self, Arguments, Parameters};
 use crate::console::{Console, output};
 use crate::failure::{Failure, TOOL_ERROR};
 use crate::input::read_arguments;
 use crate::save;
-use crate::session::{Called, Direct, ListedTools};
+use crate::session::{self, CallMode, Called, Direct, ListedTools, Server};
+use crate::show::schema::Node;
 use crate::show::{self, Layout};
 use crate::text;
 
-pub(super) fn list(listed: &ListedTools, options: &Options) -> Result<u8, Failure> {
-    output::show(options, listed, |out| show::tools(out, &listed.tools, &listed.rejected, Layout::of_stdout()))?;
-    Ok(0)
+/// Maximum number of tools that `mcpwire tools --search` shows.
+const MOST_FOUND: usize = 20;
+
+/// Lists tools, one line each, or shows one tool in full.
+pub(super) fn list(
+    server: &mut dyn Server,
+    only: Option<&String>,
+    view: &ToolsView,
+    options: &Options,
+) -> Result<u8, Failure> {
+    if let Some(name) = only
+        && let Some(tool) = server.find_tool(name)?
+    {
+        return show_tools(ListedTools { tools: vec![tool], rejected: Vec::new() }, true, view, options).map(|()| 0);
+    }
+    if only.is_none() && !options.json && view.search.is_none() && !view.cost {
+        return server.list_tools_each(&mut |listed| show_tools(listed, false, view, options)).map(|()| 0);
+    }
+    let ListedTools { mut tools, mut rejected } = server.list_tools()?;
+    if let Some(name) = only {
+        let tool = named(&tools, name)?;
+        (tools, rejected) = (vec![tool.clone()], Vec::new());
+    }
+    if let Some(words) = &view.search {
+        let all = AvailableTools::from_servers([(Uuid::nil(), "", tools)]);
+        tools = all.search(words, MOST_FOUND).into_iter().map(|found| found.tool).collect();
+    }
+    show_tools(ListedTools { tools, rejected }, only.is_some(), view, options).map(|()| 0)
+}
+
+/// Prints tools, one line each, or in full.
+fn show_tools(listed: ListedTools, in_full: bool, view: &ToolsView, options: &Options) -> Result<(), Failure> {
+    let ListedTools { tools, rejected } = &listed;
+    output::show(options, &listed, |out| {
+        let layout = Layout::of_stdout();
+        match view {
+            ToolsView { schema: true, .. } => show::tool_schemas(out, tools),
+            ToolsView { cost: true, .. } => show::tool_costs(out, tools),
+            _ if in_full || view.long => show::tools(out, tools, rejected, layout),
+            _ => show::tool_lines(out, tools, rejected, layout),
+        }
+    })
+}
+
+/// Returns the tool of this name. The name of a tool of a configured server may be given without the prefix of the server.
+fn named<'t>(tools: &'t [Tool], name: &str) -> Result<&'t Tool, Failure> {
+    let is_short = |tool: &&Tool| tool.name.split_once("__").is_some_and(|(_, short)| short == name);
+    let found = tools.iter().find(|tool| tool.name == name).or_else(|| tools.iter().find(is_short));
+    found.ok_or_else(|| Failure::no_tool(name).with_hint(session::suggestion(name, tools)))
+}
+
+/// A call of a tool, as the command line gives it.
+pub(super) struct Call<'a> {
+    pub(super) tool: &'a str,
+    pub(super) arguments: Arguments,
+    pub(super) mode: CallMode,
+    /// Whether the arguments are checked against the schema of the tool before the call.
+    pub(super) is_checked: bool,
+    /// Where to save binary content.
+    pub(super) directory: Option<&'a Path>,
+    pub(super) target: &'a Target,
+}
+
+impl Call<'_> {
+    /// Returns the arguments as JSON: as the schema of the tool says, and checked against it. If the tool is not in the list of the
+    /// server, the arguments are not checked, and the call tells what is wrong.
+    fn object(&self, server: &mut dyn Server) -> Result<Json, Failure> {
+        if !self.is_checked && self.arguments.is_object() {
+            return self.arguments.to_object(None);
+        }
+        let tool = server.find_tool(self.tool)?;
+        let root = tool.as_ref().and_then(|tool| Node::of_schema(tool.input_schema.get()));
+        let (Some(tool), Some(root)) = (tool, root) else { return self.arguments.to_object(None) };
+        let parameters = Parameters::new(&root);
+        let usage =
+            |given: Option<&Json>| arguments::usage(&tool, &parameters, given, &self.called(), &self.target.to_words());
+        let object = self.arguments.to_object(Some(&parameters)).map_err(|failure| failure.with_hint(usage(None)))?;
+        if self.is_checked {
+            let wrong = |problem: String| {
+                let failure = Failure::usage("arguments", format!("{}: {problem}", text::name(self.tool)));
+                failure.with_hint(format!("{}\n\nTo send the arguments all the same: --no-check", usage(Some(&object))))
+            };
+            arguments::check(&tool, &parameters, &object).map_err(wrong)?;
+        }
+        Ok(object)
+    }
+
+    /// Returns the words that name the tool on the command line.
+    fn called(&self) -> String {
+        let tool = text::word(self.tool);
+        self.target.server.as_ref().map_or(tool.clone(), |server| format!("{} {tool}", text::word(server)))
+    }
+}
+
+/// Calls a tool and prints the result.
+pub(super) fn call(server: &mut dyn Server, call: &Call<'_>, options: &Options) -> Result<u8, Failure> {
+    let arguments = call.object(server)?;
+    let called = server.call(call.tool, &arguments, call.mode)?;
+    show_call(call.tool, called, call.directory, server.console(), options)
+}
+
+/// Returns the action that a word of `mcpwire task` names.
+pub(super) fn task_action(word: &str) -> Result<TaskAction, Failure> {
+    TaskAction::from_str(word, true)
+        .map_err(|_| Failure::usage("action", format!("`{}` is none of get, result and cancel", text::short(word, 40))))
 }
 
 /// Prints the result of a tool call, and saves its binary content in `directory`, if it is given. Prints the handle of a task that
 /// runs the call instead.
-pub(super) fn show_call(
+fn show_call(
     tool: &str,
     called: Called,
     directory: Option<&Path>,

@@ -201,9 +201,25 @@ impl Failure {
         failure
     }
 
+    /// Converts the hub error of a request other than a tool call to the failure of a command. The exit status is as that of
+    /// [`Failure::from_hub_call`].
+    pub(crate) fn from_hub_request(error: impl Borrow<HubError>) -> Self {
+        let error = error.borrow();
+        let mut failure = Self::from_hub(error);
+        if failure.exit == NOT_CONNECTED
+            && !matches!(error.kind(), ErrorKind::NotRunning | ErrorKind::Starting | ErrorKind::Start)
+        {
+            failure.exit = CONNECTION_FAILED;
+        }
+        if error.server().is_some() && error.kind() != ErrorKind::LoginRequired {
+            failure.message = error.to_string();
+        }
+        failure
+    }
+
     /// Creates the failure of a command that needs a running hub (`mcpwire hub run`) but found none.
     pub(crate) fn no_hub() -> Self {
-        let message = "no hub is running; start one with `mcpwire hub run`";
+        let message = "no hub is running; start one with `mcpwire hub start`";
         Self::new((NOT_CONNECTED, Code::ServiceUnavailable, "hub"), message)
     }
 }

@@ -102,10 +102,10 @@ impl Failure {
         Self::usage("trace", format!("could not create the file of --trace, {}: {error}", path.display()))
     }
 
-    /// Creates the failure for a directory of `--save DIR` in which files cannot be written.
-    pub(crate) fn not_saved(directory: &Path, error: &io::Error) -> Self {
+    /// Creates the failure for a directory in which files cannot be written. `field` is the option or argument that names it.
+    pub(crate) fn not_saved(field: &str, directory: &Path, error: &io::Error) -> Self {
         let directory = text::line(&directory.display().to_string());
-        Self::usage("save", format!("could not save to the directory {directory}: {error}"))
+        Self::usage(field, format!("could not save to the directory {directory}: {error}"))
     }
 
     /// Creates the failure for binary content that `--save` cannot decode, because the server sent invalid base64.
@@ -132,6 +132,16 @@ impl Failure {
     pub(crate) fn tool_not_found(tool: &str, answer: &str) -> Self {
         let message = format!("tool not found: {} (the server says: {})", text::line(tool), text::line(answer));
         Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), message)
+    }
+
+    /// Creates the failure for a program that could not be started or reached. `field` names the part of the command line.
+    pub(crate) fn not_connected(field: &str, message: &str) -> Self {
+        Self::new((NOT_CONNECTED, Code::ServiceUnavailable, field), message)
+    }
+
+    /// Creates the failure for a tool that is not in the list of the server's tools.
+    pub(crate) fn no_tool(tool: &str) -> Self {
+        Self::new((CONNECTION_FAILED, Code::NotFound, "tool"), format!("tool not found: {}", text::line(tool)))
     }
 
     /// Creates the failure of a command that needs a login. The message consists of `reason` and `command`, the command line that

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::secrets::Secrets;
-use mcpwire_hub::service::HubEvent;
+use mcpwire_hub::service::{HubEvent, StatusDetail};
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{Hub, HubError, McpStatus};
+use mcpwire_hub::{Hub, HubError, Uuid};
 use mcpwire_tokio::protocol::Json;
 use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 #[cfg(not(unix))]
 use self::elsewhere::Client;
 use super::protocol::{OnProgress, Previewed, Request, Row, decoded};
-use super::service::HubService;
+use super::service::{HubService, is_starting};
 #[cfg(unix)]
 use super::socket::Client;
 use super::{AddHandlers, hub_options, layout};
@@ -23,6 +23,7 @@ use crate::args::{Options, Place};
 use crate::console::{Console, Foreground};
 use crate::failure::Failure;
 use crate::process_end::{settle, settle_during};
+use crate::text;
 
 /// Maximum time to wait until servers that failed to start have stopped. Most servers stop at once.
 const STOPPING: Duration = Duration::from_secs(2);
@@ -101,6 +102,12 @@ impl HubHandle {
             backend: Backend::Remote(client),
         };
         Ok(client.map(handle))
+    }
+
+    /// Waits until the running hub has closed the connection, which it does when its process ends. Returns false after `limit`.
+    pub(crate) fn wait_until_closed(&mut self, limit: Duration) -> bool {
+        let Backend::Remote(client) = &mut self.backend else { return true };
+        self.foreground.wait(async { timeout(limit, client.closed()).await }).is_none_or(|closed| closed.is_ok())
     }
 
     pub(crate) fn is_remote(&self) -> bool {
@@ -186,34 +193,56 @@ impl HubHandle {
     }
 
     /// Starts all enabled servers of a hub in this process, and waits until each server is running or has failed. The progress
-    /// bar shows how many servers are running and how many have failed.
+    /// bar shows how many servers are running and how many have failed, and which ones are still starting.
     ///
     /// Does nothing for the running hub, because that hub has already started its servers.
     pub(crate) fn boot(&self) -> Result<(), HubError> {
+        self.boot_with(&mut |_| ())
+    }
+
+    /// Starts the servers as [`HubHandle::boot`] does. Calls `settled` for each server as soon as it is running or has failed.
+    pub(crate) fn boot_with(&self, settled: &mut dyn FnMut(StatusDetail)) -> Result<(), HubError> {
         let Some(hub) = self.own_hub() else { return Ok(()) };
-        let all = hub.list().iter().filter(|config| config.enabled).count();
-        let what = if all == 1 { "starting 1 server".to_owned() } else { format!("starting {all} servers") };
+        let mut pending: Vec<Uuid> =
+            hub.list().iter().filter(|config| config.enabled).map(|config| config.id).collect();
+        let what = if pending.len() == 1 {
+            "starting 1 server".to_owned()
+        } else {
+            format!("starting {} servers", pending.len())
+        };
         self.console.start(&what);
+        let (mut running, mut failed) = (0, 0);
+        let mut look = |pending: &mut Vec<Uuid>| {
+            let done = |detail: &StatusDetail| !is_starting(detail.state) && detail.state != State::Stopped;
+            let details: Vec<StatusDetail> =
+                pending.iter().filter_map(|id| hub.status_detail(*id)).filter(done).collect();
+            for detail in details {
+                pending.retain(|id| *id != detail.id);
+                if matches!(detail.state, State::Running | State::Sleeping) {
+                    running += 1
+                } else {
+                    failed += 1
+                }
+                self.console.finish();
+                settled(detail);
+                self.console.start(&what);
+            }
+            let names: Vec<String> =
+                pending.iter().filter_map(|id| hub.get(*id)).map(|config| text::name(config.name.trim())).collect();
+            self.console
+                .update(&format!("{what}: {running} running, {failed} failed; waiting for {}", names.join(", ")));
+        };
         let booted = self.wait(async {
             let mut events = hub.events();
             let mut boot = std::pin::pin!(hub.boot());
             loop {
                 tokio::select! {
                     booted = &mut boot => return booted,
-                    Some(HubEvent::Status { .. }) = events.next() => {
-                        let (mut running, mut failed) = (0, 0);
-                        for config in hub.list() {
-                            match hub.status(config.id) {
-                                McpStatus::Running { .. } => running += 1,
-                                McpStatus::Error { .. } => failed += 1,
-                                _ => {}
-                            }
-                        }
-                        self.console.update(&format!("{what}: {running} running, {failed} failed"));
-                    }
+                    Some(HubEvent::Status { .. }) = events.next() => look(&mut pending),
                 }
             }
         });
+        look(&mut pending);
         self.console.finish();
         booted.map(drop)
     }
@@ -280,6 +309,11 @@ mod elsewhere {
         #[expect(clippy::unnecessary_wraps, reason = "the signature is the one on Unix")]
         pub(super) fn connect(_: &Layout) -> Result<Option<Client>, HubError> {
             Ok(None)
+        }
+
+        #[expect(clippy::unused_async, reason = "the signature is the one on Unix")]
+        pub(super) async fn closed(&mut self) {
+            match *self {}
         }
 
         #[expect(clippy::unused_async, reason = "the signature is the one on Unix")]

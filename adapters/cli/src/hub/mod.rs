@@ -22,10 +22,18 @@ pub(crate) use self::handle::{HubHandle, Previews};
 pub(crate) use self::protocol::{Request, Row};
 #[cfg(unix)]
 pub(crate) use self::server::serve;
-pub(crate) use self::service::{lacks_tools, unknown_tool};
+pub(crate) use self::service::{exposed_tools, lacks_tools, unknown_tool};
+#[cfg(unix)]
+pub(crate) use self::socket::is_hub_running;
 use crate::args::{Options, Place};
 use crate::failure::Failure;
 use crate::text;
+
+/// Returns false: on this system, commands cannot share a hub.
+#[cfg(not(unix))]
+pub(crate) fn is_hub_running(_: &Layout) -> bool {
+    false
+}
 
 /// Name of the directory in which this program keeps its files, below a directory of the user such as `~/.config`.
 const APPLICATION: &str = "mcpwire";
@@ -52,7 +60,7 @@ pub(crate) type AddHandlers = Box<dyn Fn(&str, ConnectOptions) -> ConnectOptions
 /// Returns the options for opening a hub. Without `handlers`, the hub refuses requests of servers to the user, such as
 /// elicitation.
 pub(crate) fn hub_options(layout: &Layout, options: &Options, handlers: Option<AddHandlers>) -> HubOptions {
-    let (negotiate, max_message) = (options.protocol, options.max_message);
+    let (negotiate, max_message, timeout) = (options.protocol, options.max_message, options.timeout);
     HubOptions::new(layout.clone())
         .connect(move |config| {
             let mut connect = ConnectOptions::default().negotiate(negotiate);
@@ -65,7 +73,20 @@ pub(crate) fn hub_options(layout: &Layout, options: &Options, handlers: Option<A
             }
         })
         // A tool call waits as long for its server as the first start of the server may take.
-        .policy(|_, policy| policy.call_wait_start = policy.first_start_timeout)
+        .policy(move |_, policy| {
+            if let Some(limit) = timeout {
+                // `--timeout` limits the start too.
+                for time in [
+                    &mut policy.launch_timeout,
+                    &mut policy.negotiate_timeout,
+                    &mut policy.first_start_timeout,
+                    &mut policy.list_timeout,
+                ] {
+                    *time = (*time).min(limit);
+                }
+            }
+            policy.call_wait_start = policy.first_start_timeout;
+        })
 }
 
 /// Returns the configured servers in `servers.json`, without the entries that cannot be read.

@@ -7,6 +7,7 @@ use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::launch::preview;
 use mcpwire_hub::secrets::SecretStore;
 use mcpwire_hub::service::{StatusDetail, Usage};
+use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{ErrorKind, HubError};
 use mcpwire_tokio::protocol::{Json, Progress};
 use serde::de::DeserializeOwned;
@@ -56,11 +57,41 @@ pub(crate) enum Request {
     Remove {
         server: String,
     },
+    /// Ends the running hub and its servers. The response comes before they have ended. Changes nothing for a hub in the process of
+    /// the command, which ends with the command.
+    End,
     /// Reads the configuration file `servers.json` again.
     Reload,
     /// Returns the tools of one server or of all servers. The name of each tool is its exposed name, `<server>__<tool>`.
+    ///
+    /// Waits until the servers that are starting run or have failed.
     Tools {
         server: Option<String>,
+        timeout_ms: Option<u64>,
+    },
+    /// Returns the definition of a tool, or `null` if its server does not list the tool. Waits until the server runs.
+    Tool {
+        tool: String,
+        server: Option<String>,
+        timeout_ms: Option<u64>,
+    },
+    /// Returns what a server has said about itself, as a `ServerInfo`. Waits until the server runs.
+    Info {
+        server: String,
+        timeout_ms: Option<u64>,
+    },
+    /// Checks that a server responds. Waits until the server runs.
+    Ping {
+        server: String,
+        timeout_ms: Option<u64>,
+    },
+    /// Sends a request other than a tool call to a server, and returns its result as the server sent it. Waits until the server
+    /// runs.
+    Send {
+        server: String,
+        method: String,
+        params: Option<Value>,
+        timeout_ms: Option<u64>,
     },
     /// Calls a tool. Returns the result as the server sent it.
     Call {
@@ -127,6 +158,11 @@ impl Row {
     pub(super) fn new(detail: StatusDetail, usage: Option<Usage>) -> Self {
         let last_error_kind = detail.last_error.as_ref().map(HubError::kind);
         Row { detail, usage, last_error_kind }
+    }
+
+    /// Returns whether the server runs, or sleeps until one of its tools is called.
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.detail.state, State::Running | State::Sleeping)
     }
 
     /// Restores the kind of the last error after this status was decoded from JSON. The JSON contains the kind only in

@@ -44,9 +44,9 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     let interrupt = Interrupt::install();
     let hub = Hub::open(options).await?;
     for child in &hub.reaped().ended {
-        console.warn(&format!("ended a process that an earlier hub had left: {}", child.pid));
+        console.event(&format!("ended a process that an earlier hub had left: {}", child.pid));
     }
-    console.warn(&format!("listening at {}", socket.path.display()));
+    console.event(&format!("listening at {}", socket.path.display()));
     let starting = hub.clone();
     let starting = tokio::spawn(async move { starting.boot().await });
     let reporting = tokio::spawn(report(hub.clone(), console.clone()));
@@ -62,11 +62,12 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
         }
     };
     tokio::select! {
-        () = accept_all(accept, serve, |error| console.warn(&format!("cannot accept a connection: {error}"))) => {}
+        () = accept_all(accept, serve, |error| console.event(&format!("cannot accept a connection: {error}"))) => {}
         () = interrupt.pressed() => {}
+        () = service.end.notified() => {}
     }
     starting.abort();
-    console.warn("ending all servers");
+    console.event("ending all servers");
     let settling = console.clone();
     let settled = tokio::task::spawn_blocking(move || settle(&settling));
     let ended = hub.shutdown_all().await;
@@ -108,14 +109,14 @@ async fn report(hub: Hub, console: Console) {
         match event {
             HubEvent::Status { name, state, error, .. } => {
                 let why = error.map(|error| format!(": {}", hub_message(&error))).unwrap_or_default();
-                console.warn(&format!("{}: {state}{}", text::name(&name), why));
+                console.event(&format!("{}: {state}{}", text::name(&name), why));
             }
             HubEvent::ToolChanged { name, changes, more, .. } => {
                 for change in &changes {
-                    console.warn(&changed_tool(&name, change));
+                    console.event(&changed_tool(&name, change));
                 }
                 if more > 0 {
-                    console.warn(&format!("{}: and {more} more", text::name(&name)));
+                    console.event(&format!("{}: and {more} more", text::name(&name)));
                 }
             }
             _ => {}

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcpwire_hub::config::{McpConfig, Timeouts};
-use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
+use mcpwire_hub::service::{AvailableTools, CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{ErrorKind, Hub, HubError, McpService, Uuid};
 use mcpwire_tokio::protocol::{Json, Tool};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
+use tokio::time::timeout;
 
 use super::advice::{refusal, refusal_after_start, with_login_command};
 use super::find_in;
@@ -27,6 +28,8 @@ const MOST_ABSENT: usize = 5;
 pub(crate) struct HubService {
     pub(crate) hub: Hub,
     usage: Arc<Mutex<Option<Measurement>>>,
+    /// Notified when a command wants the hub to end.
+    pub(super) end: Arc<Notify>,
 }
 
 /// The memory usage of all servers, and the time at which it was measured.
@@ -34,7 +37,7 @@ type Measurement = (Instant, Vec<(Uuid, Usage)>);
 
 impl HubService {
     pub(crate) fn new(hub: Hub) -> Self {
-        Self { hub, usage: Arc::default() }
+        Self { hub, usage: Arc::default(), end: Arc::default() }
     }
 
     /// Performs a request and returns the result as JSON. Reports the progress of a tool call to `on_progress`.
@@ -69,56 +72,93 @@ impl HubService {
                 json(&previewed.map_err(|error| HubError::unavailable(format!("the preview failed: {error}")))?)
             }
             Request::Remove { server } => done(hub.delete(find(hub, &server)?.id).await),
+            Request::End => {
+                self.end.notify_one();
+                json(&())
+            }
             Request::Reload => done(hub.reload().await),
-            Request::Tools { server } => {
+            Request::Tools { server, timeout_ms } => {
                 let only = server.map(|server| find(hub, &server)).transpose()?.map(|config| config.id);
+                self.wait_for_starts(only, timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis)).await;
+                json(&exposed_tools(&hub.available_tools(), only))
+            }
+            Request::Tool { tool, server, timeout_ms } => {
+                let id = self.server_of(&tool, server, timeout_ms).await?;
                 let tools = hub.available_tools();
-                let wanted = tools.iter().filter(|tool| only.is_none_or(|id| id == tool.mcp_id));
-                let named = wanted.map(|offered| {
-                    let mut tool = offered.tool.clone();
-                    offered.name.clone_into(&mut tool.name);
-                    tool
-                });
-                json(&named.collect::<Vec<Tool>>())
+                let found = tools.of_server(id).find(|offered| offered.name == tool || offered.tool.name == tool);
+                json(&found.map(|found| found.tool))
+            }
+            Request::Info { server, timeout_ms } => {
+                let id = self.running(&server, timeout_ms).await?;
+                json(&hub.server_info(id).await?)
+            }
+            Request::Ping { server, timeout_ms } => {
+                let id = self.running(&server, timeout_ms).await?;
+                done(hub.ping(id, timeout_ms.map(Duration::from_millis)).await)
+            }
+            Request::Send { server, method, params, timeout_ms } => {
+                let id = self.running(&server, timeout_ms).await?;
+                let params = params.as_ref().map(json).transpose()?;
+                hub.request(id, &method, params.as_ref(), timeout_ms.map(Duration::from_millis)).await
             }
             Request::Call { tool, server, arguments, timeout_ms } => {
-                let explained = |error: HubError| match error.kind() {
-                    ErrorKind::ToolNotFound => unknown_tool(hub, &tool),
-                    _ => error,
-                };
-                let with_login = |id, error| match hub.status_detail(id) {
-                    Some(detail) => with_login_command(&detail.name, error),
-                    None => error,
-                };
-                let id = if let Some(server) = server {
-                    find(hub, &server)?.id
-                } else {
-                    let timeout = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
-                    // This also waits for servers that are starting and may have the tool.
-                    hub.wait_for_tool_server(&tool, timeout).await.map_err(explained)?
-                };
-                if let Some(refusal) = hub.status_detail(id).as_ref().and_then(refusal) {
-                    return Err(refusal);
-                }
                 let asked = Instant::now();
-                let timeout = timeout_ms.map(Duration::from_millis);
-                if let Err(error) = hub.wait_for_server(id, timeout.unwrap_or(Timeouts::CALL_MAX)).await {
-                    return Err(match hub.status_detail(id) {
-                        Some(detail) => refusal_after_start(&detail, error),
-                        None => error,
-                    });
-                }
+                let id = self.server_of(&tool, server, timeout_ms).await?;
                 let mut options = CallOptions::new().on_progress(on_progress);
-                if let Some(timeout) = timeout {
+                if let Some(timeout) = timeout_ms.map(Duration::from_millis) {
                     // Progress does not extend the timeout: the user does not want to wait longer.
                     let timeout = timeout.saturating_sub(asked.elapsed());
                     options = options.timeout(timeout).total_timeout(timeout);
                 }
+                let with_login = |error| match hub.status_detail(id) {
+                    Some(detail) => with_login_command(&detail.name, error),
+                    None => error,
+                };
                 let outcome = hub.call_tool_full(id, &tool, &arguments, options).await;
-                let outcome = outcome.map_err(|error| with_login(id, explained(error)))?;
+                let outcome = outcome.map_err(|error| with_login(explained(hub, &tool, error)))?;
                 json(&outcome.result)
             }
         }
+    }
+
+    /// Waits until no server is starting, or not the server `only`, but at most for `limit`.
+    async fn wait_for_starts(&self, only: Option<Uuid>, limit: Duration) {
+        let is_starting = |detail: &StatusDetail| is_starting(detail.state) && only.is_none_or(|id| id == detail.id);
+        let started = async {
+            let mut events = self.hub.events();
+            while self.hub.details().iter().any(is_starting) && events.next().await.is_some() {}
+        };
+        let _ = timeout(limit, started).await;
+    }
+
+    /// Returns the server that has a tool, or the server with the given name. Waits until the server runs.
+    async fn server_of(&self, tool: &str, server: Option<String>, timeout_ms: Option<u64>) -> Result<Uuid, HubError> {
+        let Some(server) = server else {
+            let asked = Instant::now();
+            let timeout = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
+            // This also waits for servers that are starting and may have the tool.
+            let found = self.hub.wait_for_tool_server(tool, timeout).await;
+            let id = found.map_err(|error| explained(&self.hub, tool, error))?;
+            return self.started(id, timeout.saturating_sub(asked.elapsed())).await;
+        };
+        self.running(&server, timeout_ms).await
+    }
+
+    /// Returns the id of the server with this name or id, as soon as the server runs.
+    async fn running(&self, server: &str, timeout_ms: Option<u64>) -> Result<Uuid, HubError> {
+        let timeout = timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis);
+        self.started(find(&self.hub, server)?.id, timeout).await
+    }
+
+    /// Waits until a server runs, but at most for `limit`. A server that cannot run is refused at once, with advice.
+    async fn started(&self, id: Uuid, limit: Duration) -> Result<Uuid, HubError> {
+        if let Some(refusal) = self.hub.status_detail(id).as_ref().and_then(refusal) {
+            return Err(refusal);
+        }
+        self.hub.wait_for_server(id, limit).await.map(|()| id).map_err(|error| match self.hub.status_detail(id) {
+            Some(detail) => refusal_after_start(&detail, error),
+            None => error,
+        })
     }
 
     /// Returns the status of all servers, with their memory usage.
@@ -204,6 +244,30 @@ pub(crate) fn unknown_tool(hub: &Hub, tool: &str) -> HubError {
         return with_note(format!("Servers that do not run may have it: {absent}. See mcpwire status"));
     }
     error
+}
+
+/// Returns the tools of one server, or of all servers, with their exposed names: `<server>__<tool>`.
+pub(crate) fn exposed_tools(tools: &AvailableTools, only: Option<Uuid>) -> Vec<Tool> {
+    let wanted = tools.iter().filter(|tool| only.is_none_or(|id| id == tool.mcp_id));
+    let named = wanted.map(|offered| {
+        let mut tool = offered.tool.clone();
+        offered.name.clone_into(&mut tool.name);
+        tool
+    });
+    named.collect()
+}
+
+/// Returns whether a server in this state is about to run or to fail.
+pub(super) fn is_starting(state: State) -> bool {
+    matches!(state, State::Resolving | State::Launching | State::Negotiating | State::Listing)
+}
+
+/// Adds a suggestion to the error of a call if the tool is unknown.
+fn explained(hub: &Hub, tool: &str, error: HubError) -> HubError {
+    match error.kind() {
+        ErrorKind::ToolNotFound => unknown_tool(hub, tool),
+        _ => error,
+    }
 }
 
 /// Returns whether the tools of a server are missing from the hub's list of tools, because the server is neither running nor

@@ -64,6 +64,11 @@ pub(super) fn connect(layout: &Layout) -> Result<Option<UnixStream>, HubError> {
     }
 }
 
+/// Returns whether a hub (`mcpwire hub run`) is running for the directories in `layout`.
+pub(crate) fn is_hub_running(layout: &Layout) -> bool {
+    matches!(connect(layout), Ok(Some(_)))
+}
+
 /// Checks that the directory of the Unix socket belongs to this user, and that no other user can write to the directory or
 /// replace it.
 fn check_directory(socket: &Path) -> Result<(), HubError> {
@@ -112,6 +117,14 @@ impl Client {
         let stream = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
         let stream = stream.map_err(|error| failed("the running hub cannot be reached", &error))?;
         Ok(Some(Client { stream: BufReader::new(stream) }))
+    }
+
+    /// Waits until the hub closes the connection.
+    pub(super) async fn closed(&mut self) {
+        let mut line = String::new();
+        while self.stream.read_line(&mut line).await.is_ok_and(|read| read > 0) {
+            line.clear();
+        }
     }
 
     /// Sends a request to the running hub and waits for the response. Calls `on_progress` for each progress report of a tool call.

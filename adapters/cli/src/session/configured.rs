@@ -2,25 +2,36 @@
 
 use mcpwire_hub::config::folded;
 use mcpwire_hub::service::StatusDetail;
-use mcpwire_hub::{Hub, HubError, McpService};
+use mcpwire_hub::{ErrorKind, Hub, HubError, McpService};
 use mcpwire_tokio::ConnectOptions;
-use mcpwire_tokio::protocol::Json;
+use mcpwire_tokio::protocol::{
+    CompleteParams, CompleteResult, ItemList, Json, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, Prompt, Resource, ResourceTemplate, ServerInfo, Tool,
+};
+use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use super::requests::Handlers;
-use super::{CallMode, Called, ListedTools};
+use super::{CallMode, Called, ListedTools, Server};
 use crate::args::{Options, Target};
 use crate::console::Console;
 use crate::failure::{Failure, hub_message};
 use crate::hub::{
-    HubHandle, Request, Row, changed_tool, find_in, lacks_tools, not_started, unknown_tool, with_login_command,
+    HubHandle, Request, Row, changed_tool, exposed_tools, find_in, lacks_tools, not_started, unknown_tool,
+    with_login_command,
 };
 use crate::text;
+
+/// Maximum number of pages of a list to request.
+const MOST_PAGES: usize = 1_000;
 
 /// A session with all configured servers, or only with the server of `--server`. The servers run in a hub.
 pub(crate) struct Configured<'a> {
     pub(crate) handle: HubHandle,
     server: Option<String>,
     options: &'a Options,
+    /// Whether the servers that the command needs were started.
+    is_started: bool,
 }
 
 impl<'a> Configured<'a> {
@@ -41,40 +52,50 @@ impl<'a> Configured<'a> {
         if handle.is_remote() && (options.answers.is_some() || !options.roots.is_empty()) {
             handle.console.note("warning: --answers and --root have no effect on the servers of the running hub");
         }
-        Ok(Self { handle, server: target.server.clone(), options })
+        Ok(Self { handle, server: target.server.clone(), options, is_started: false })
     }
 
-    pub(crate) fn list_tools(&mut self) -> Result<ListedTools, Failure> {
-        self.start_servers(None)?;
-        let tools = self.handle.ask(Request::Tools { server: self.server.clone() })?;
-        if self.handle.is_remote() {
-            let rows = self.handle.rows(Request::Status)?;
-            self.warn_of_absent(rows);
+    /// Returns the name of the server that the command line selects.
+    fn named(&self) -> Result<String, Failure> {
+        self.server.clone().ok_or_else(Failure::no_server)
+    }
+
+    /// Requests all pages of a list. Ends at a page whose cursor is that of the page before.
+    fn pages<P: DeserializeOwned, T>(
+        &mut self,
+        method: &str,
+        parts: impl Fn(P) -> (ItemList<T>, Option<String>),
+    ) -> Result<ItemList<T>, Failure> {
+        let mut list = ItemList { items: Vec::new(), rejected: Vec::new(), ..ItemList::default() };
+        let mut cursor: Option<String> = None;
+        for _ in 0..MOST_PAGES {
+            let params = cursor.as_ref().and_then(|cursor| Json::from_value(&json!({ "cursor": cursor })).ok());
+            let page = self.request_raw(method, params.as_ref())?;
+            let page = page
+                .decode()
+                .map_err(|error| Failure::unreadable(&format!("the result of `{method}`"), &error.to_string()))?;
+            let (page, next) = parts(page);
+            list.items.extend(page.items);
+            list.rejected.extend(page.rejected);
+            if next.is_none() || next == cursor {
+                break;
+            }
+            cursor = next;
         }
-        Ok(ListedTools { tools, rejected: Vec::new() })
+        Ok(list)
     }
 
-    pub(crate) fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
-        if mode != CallMode::Call {
-            let message = "a call through the hub cannot be a task: leave out --task, or use --url or -- COMMAND";
-            return Err(Failure::usage("task", message));
-        }
-        let arguments = arguments
-            .decode()
-            .map_err(|error| Failure::usage("arguments", format!("the arguments are not JSON: {error}")))?;
-        self.start_servers(Some(tool))?;
-        let timeout_ms = self.options.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
-        let request = Request::Call { tool: tool.to_owned(), server: self.server.clone(), arguments, timeout_ms };
-        let called = self.handle.call(request, tool);
-        called.map(Called::Result).map_err(|error| Failure::from_hub_call(tool, &error))
+    fn timeout_ms(&self) -> Option<u64> {
+        self.options.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Starts the servers that the command needs: the server of `--server`, or else the server that has `tool`, or else all
+    /// Starts the servers that the command needs, once: the server of `--server`, or else the server that has `tool`, or else all
     /// enabled servers.
     ///
     /// Does nothing if the command uses the running hub, because that hub has started its servers.
-    fn start_servers(&self, tool: Option<&str>) -> Result<(), Failure> {
-        let Some(hub) = self.handle.own_hub() else { return Ok(()) };
+    fn start_servers(&mut self, tool: Option<&str>) -> Result<(), Failure> {
+        let Some(hub) = self.handle.own_hub().filter(|_| !self.is_started) else { return Ok(()) };
+        self.is_started = true;
         let console = &self.handle.console;
         if hub.list().is_empty() {
             let failure = Failure::no_server();
@@ -97,13 +118,7 @@ impl<'a> Configured<'a> {
             console.finish();
             started.map_err(|error| not_started(config.name.trim(), &error))?;
         } else {
-            self.handle.boot()?;
-            for detail in hub.details() {
-                if let Some(error) = detail.last_error.filter(|_| detail.enabled) {
-                    let error = with_login_command(&detail.name, error);
-                    console.warn(&format!("{}: {}", text::name(&detail.name), hub_message(&error)));
-                }
-            }
+            self.handle.boot_with(&mut |detail| warn_of_failure(console, detail))?;
         }
         warn_of_changes(console, &hub.details());
         Ok(())
@@ -123,6 +138,116 @@ impl<'a> Configured<'a> {
                 self.handle.console.warn(&text::line(&line));
             }
         }
+    }
+}
+
+impl Server for Configured<'_> {
+    fn console(&self) -> &Console {
+        &self.handle.console
+    }
+
+    fn list_tools_each(&mut self, show: &mut dyn FnMut(ListedTools) -> Result<(), Failure>) -> Result<(), Failure> {
+        let starts_all = self.server.is_none() && !self.is_started;
+        let Some(hub) = self.handle.own_hub().filter(|hub| starts_all && !hub.list().is_empty()) else {
+            return show(self.list_tools()?);
+        };
+        self.is_started = true;
+        let (mut shown, mut is_empty) = (Ok(()), true);
+        self.handle.boot_with(&mut |detail| {
+            let tools: Vec<Tool> = exposed_tools(&hub.available_tools(), Some(detail.id));
+            is_empty &= tools.is_empty();
+            if shown.is_ok() && !tools.is_empty() {
+                shown = show(ListedTools { tools, rejected: Vec::new() });
+            }
+            warn_of_failure(&self.handle.console, detail);
+        })?;
+        shown?;
+        warn_of_changes(&self.handle.console, &hub.details());
+        if is_empty { show(ListedTools { tools: Vec::new(), rejected: Vec::new() }) } else { Ok(()) }
+    }
+
+    fn list_tools(&mut self) -> Result<ListedTools, Failure> {
+        self.start_servers(None)?;
+        let tools = self.handle.ask(Request::Tools { server: self.server.clone(), timeout_ms: self.timeout_ms() })?;
+        if self.handle.is_remote() {
+            let rows = self.handle.rows(Request::Status)?;
+            self.warn_of_absent(rows);
+        }
+        Ok(ListedTools { tools, rejected: Vec::new() })
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
+        if mode != CallMode::Call {
+            let message = "a call through the hub cannot be a task: leave out --task, or use --url or -- COMMAND";
+            return Err(Failure::usage("task", message));
+        }
+        let arguments = arguments
+            .decode()
+            .map_err(|error| Failure::usage("arguments", format!("the arguments are not JSON: {error}")))?;
+        self.start_servers(Some(tool))?;
+        let (server, timeout_ms) = (self.server.clone(), self.timeout_ms());
+        let request = Request::Call { tool: tool.to_owned(), server, arguments, timeout_ms };
+        let called = self.handle.call(request, tool);
+        called.map(Called::Result).map_err(|error| Failure::from_hub_call(tool, &error))
+    }
+
+    fn find_tool(&mut self, tool: &str) -> Result<Option<Tool>, Failure> {
+        self.start_servers(Some(tool))?;
+        let (server, timeout_ms) = (self.server.clone(), self.timeout_ms());
+        let found = self.handle.ask(Request::Tool { tool: tool.to_owned(), server, timeout_ms });
+        match found {
+            Err(error) if error.kind() == ErrorKind::ToolNotFound => Ok(None),
+            found => found.map_err(|error| Failure::from_hub_call(tool, &error)),
+        }
+    }
+
+    fn info(&mut self) -> Result<ServerInfo, Failure> {
+        let (server, timeout_ms) = (self.named()?, self.timeout_ms());
+        self.handle.ask(Request::Info { server, timeout_ms }).map_err(Failure::from_hub_request)
+    }
+
+    fn ping(&mut self) -> Result<(), Failure> {
+        let (server, timeout_ms) = (self.named()?, self.timeout_ms());
+        self.handle.ask(Request::Ping { server, timeout_ms }).map_err(Failure::from_hub_request)
+    }
+
+    fn request_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Failure> {
+        let (server, timeout_ms) = (self.named()?, self.timeout_ms());
+        let params = params
+            .map(Json::decode)
+            .transpose()
+            .map_err(|error| Failure::usage("params", format!("the parameters are not JSON: {error}")))?;
+        let request = Request::Send { server, method: method.to_owned(), params, timeout_ms };
+        self.handle.ask(request).map_err(Failure::from_hub_request)
+    }
+
+    fn list_resources(&mut self) -> Result<ItemList<Resource>, Failure> {
+        self.pages("resources/list", |page: ListResourcesResult| (page.resources, page.next_cursor))
+    }
+
+    fn list_resource_templates(&mut self) -> ItemList<ResourceTemplate> {
+        let pages = self.pages("resources/templates/list", |page: ListResourceTemplatesResult| {
+            (page.resource_templates, page.next_cursor)
+        });
+        pages.unwrap_or_default()
+    }
+
+    fn list_prompts(&mut self) -> Result<ItemList<Prompt>, Failure> {
+        self.pages("prompts/list", |page: ListPromptsResult| (page.prompts, page.next_cursor))
+    }
+
+    fn complete(&mut self, params: &CompleteParams<'_>) -> Result<CompleteResult, Failure> {
+        let params = Json::from_value(params).ok();
+        let result = self.request_raw("completion/complete", params.as_ref())?;
+        result.decode().map_err(|error| Failure::unreadable("the completion", &error.to_string()))
+    }
+}
+
+/// Warns of a server that could not be started.
+fn warn_of_failure(console: &Console, detail: StatusDetail) {
+    if let Some(error) = detail.last_error.filter(|_| detail.enabled) {
+        let error = with_login_command(&detail.name, error);
+        console.warn(&format!("{}: {}", text::name(&detail.name), hub_message(&error)));
     }
 }
 

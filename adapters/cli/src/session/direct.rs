@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use mcpwire_hub::files::create_output;
 use mcpwire_hub::redact::Redactor;
 use mcpwire_tokio::protocol::{
-    CallToolResult, Config, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, Tool,
+    CallToolResult, CompleteParams, CompleteResult, Config, ItemList, Json, LoggingLevel, Notification, Progress,
+    Prompt, Resource, ResourceTemplate, ServerInfo, Task, Tool,
 };
 use mcpwire_tokio::{ConnectOptions, Direction, Error, ErrorKind, McpClient, RunningTask, ShutdownReport};
 use serde::Serialize;
@@ -17,7 +18,7 @@ use serde_json::value::RawValue;
 
 use super::definition::Definition;
 use super::requests::Handlers;
-use super::{CallMode, Called, ListedTools};
+use super::{CallMode, Called, ListedTools, Server};
 use crate::args::{Options, Stderr, Target};
 use crate::console::{Console, Foreground};
 use crate::failure::{Failure, INTERRUPTED, Mistake};
@@ -75,8 +76,11 @@ impl<'a> Direct<'a> {
         Ok(Self { options, console, client, foreground, redactor, login, progress_reports: Arc::default() })
     }
 
-    /// Connects to the server with the MCP handshake. Returns the server's name, protocol version and capabilities.
+    /// Connects to the server with the MCP handshake, unless that was done before. Returns the server's name, protocol version and capabilities.
     pub(crate) fn open(&self) -> Result<ServerInfo, Failure> {
+        if let Some(info) = self.client.server_info() {
+            return Ok(info.clone());
+        }
         self.console.start("connecting");
         let info = self.request(async { self.client.initialize().await.cloned() })?;
         // A legacy server that exits when the client probes for the modern protocol is restarted, and then has another process
@@ -134,14 +138,9 @@ impl<'a> Direct<'a> {
         report.ok()
     }
 
-    pub(crate) fn list_tools(&self) -> Result<ListedTools, Failure> {
-        let listed = self.request(self.client.list_tools())?;
-        Ok(ListedTools { tools: listed.to_vec(), rejected: listed.rejected().to_vec() })
-    }
-
     /// Calls a tool, and shows a progress bar. If the name or the arguments are wrong, the failure contains a suggestion for
     /// the user.
-    pub(crate) fn call(&self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
+    fn call_explained(&self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
         let called = match mode {
             CallMode::Detach => self.begin_task(tool, arguments),
             CallMode::Call | CallMode::Task => self.call_raw(tool, arguments, mode).map(Called::Result),
@@ -205,6 +204,64 @@ impl<'a> Direct<'a> {
     }
 }
 
+impl Server for Direct<'_> {
+    fn console(&self) -> &Console {
+        &self.console
+    }
+
+    fn list_tools(&mut self) -> Result<ListedTools, Failure> {
+        let listed = self.request(self.client.list_tools())?;
+        Ok(ListedTools { tools: listed.to_vec(), rejected: listed.rejected().to_vec() })
+    }
+
+    fn find_tool(&mut self, tool: &str) -> Result<Option<Tool>, Failure> {
+        let listed = self.wait(self.client.list_tools()).ok_or_else(Failure::interrupted)?;
+        match listed {
+            Ok(_) => Ok(self.client.get_tool(tool).map(|tool| Tool::clone(&tool))),
+            Err(error)
+                if self.client.is_running()
+                    && !matches!(error.kind(), ErrorKind::Timeout | ErrorKind::LoginRequired) =>
+            {
+                // The server has answered something, so the call can tell what is wrong.
+                Ok(None)
+            }
+            Err(error) => Err(self.failure(&error)),
+        }
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Json, mode: CallMode) -> Result<Called, Failure> {
+        self.call_explained(tool, arguments, mode)
+    }
+
+    fn info(&mut self) -> Result<ServerInfo, Failure> {
+        self.open()
+    }
+
+    fn ping(&mut self) -> Result<(), Failure> {
+        self.request(self.client.ping())
+    }
+
+    fn request_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Failure> {
+        self.request(self.client.request_raw(method, params))
+    }
+
+    fn list_resources(&mut self) -> Result<ItemList<Resource>, Failure> {
+        self.request(self.client.list_resources())
+    }
+
+    fn list_resource_templates(&mut self) -> ItemList<ResourceTemplate> {
+        self.request(self.client.list_resource_templates()).unwrap_or_default()
+    }
+
+    fn list_prompts(&mut self) -> Result<ItemList<Prompt>, Failure> {
+        self.request(self.client.list_prompts())
+    }
+
+    fn complete(&mut self, params: &CompleteParams<'_>) -> Result<CompleteResult, Failure> {
+        self.request(self.client.complete(params))
+    }
+}
+
 fn page(tool: &Tool) -> String {
     let mut page = Vec::new();
     // Writing to memory cannot fail.
@@ -212,7 +269,7 @@ fn page(tool: &Tool) -> String {
     String::from_utf8_lossy(&page).trim_end().to_owned()
 }
 
-fn suggestion(name: &str, tools: &[Tool]) -> String {
+pub(crate) fn suggestion(name: &str, tools: &[Tool]) -> String {
     if let Some(nearest) = text::nearest(name, tools.iter().map(|tool| (tool.name.as_str(), &tool.name))) {
         return format!("Did you mean {}?", text::line(nearest));
     }

@@ -14,7 +14,7 @@ use crate::text;
 const LONGEST: usize = 300;
 
 /// Maximum length of the name or title of a tool, in characters. Longer texts are cut.
-const LONGEST_TOOL_NAME: usize = 200;
+pub(super) const LONGEST_TOOL_NAME: usize = 200;
 
 /// Writes the tools of a list, and then the entries of the list that could not be read.
 pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidItem], layout: Layout) -> io::Result<()> {

@@ -5,10 +5,11 @@
 
 mod lists;
 mod result;
-mod schema;
+pub(crate) mod schema;
 mod server;
 mod signature;
 mod status;
+mod tool_views;
 
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ pub(crate) use self::lists::{completion, messages, prompts, rejected, resources,
 pub(crate) use self::result::{LONGEST_MESSAGE, contents, log_message, result, saved_line, task, task_line};
 pub(crate) use self::server::{full_name, login, server};
 pub(crate) use self::status::{fitting, server_list, status_row, status_table};
+pub(crate) use self::tool_views::{first_sentence, signature, tool_costs, tool_lines, tool_schemas};
 
 use std::io::{self, Write};
 

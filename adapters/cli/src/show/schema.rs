@@ -8,6 +8,9 @@ use serde_json::{Number, Value};
 
 use crate::text;
 
+/// Maximum length of a JSON Schema that is read, in bytes. Usual schemas of tools are hundreds of times shorter.
+pub(crate) const LONGEST_SCHEMA: usize = 256 * 1024;
+
 /// A JSON value that keeps the order of object members, unlike `serde_json::Value`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
@@ -62,6 +65,11 @@ impl Node {
             };
         }
         Some(node)
+    }
+
+    /// Reads a JSON Schema of a server. Returns `None` if the schema is too long, or nested too deeply.
+    pub(crate) fn of_schema(schema: &str) -> Option<Self> {
+        if schema.len() > LONGEST_SCHEMA { None } else { serde_json::from_str(schema).ok() }
     }
 
     /// Formats the value as JSON on one line, cut to `most` characters.

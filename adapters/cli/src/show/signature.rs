@@ -3,11 +3,9 @@
 //! A schema comes from a server, so it may be deep, huge, recursive or invalid. Limits bound the output and the work; `…` stands
 //! for parts that are left out.
 
-use super::schema::Node;
+use super::schema::{LONGEST_SCHEMA, Node};
 use crate::text;
 
-/// Maximum length of a JSON Schema that is read, in bytes. Usual schemas of tools are hundreds of times shorter.
-const LONGEST_SCHEMA: usize = 256 * 1024;
 /// Maximum number of parameters of a tool to show. If there are more, a line below says how many are left out.
 const MOST_PARAMETERS: usize = 64;
 /// Maximum number of subschemas to read in the JSON Schema of one tool.

@@ -4,7 +4,6 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 use mcpwire_hub::service::{StatusDetail, Usage};
 use owo_colors::OwoColorize as _;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::Layout;
 use crate::failure::hub_message;
@@ -133,19 +132,5 @@ fn cells(detail: &StatusDetail, usage: Option<Usage>) -> [String; 8] {
 /// Cuts a line of the status table to the width of the terminal, so that the line takes one row. Lines with colors or bold text
 /// are returned unchanged, because they are short.
 pub(crate) fn fitting(line: &str, width: usize) -> String {
-    if line.contains('\u{1b}') || line.width() <= width {
-        return line.to_owned();
-    }
-    let mut left = width.saturating_sub(1);
-    let mut fits: String = line
-        .chars()
-        .take_while(|c| {
-            let wide = c.width().unwrap_or(0);
-            let is_room = wide <= left;
-            left = left.saturating_sub(wide);
-            is_room
-        })
-        .collect();
-    fits.push('…');
-    fits
+    if line.contains('\u{1b}') { line.to_owned() } else { text::fit(line, width) }
 }

@@ -367,7 +367,8 @@ mod early_ends {
         let script = r#"while IFS= read -r line; do
             case $line in *'"tools/call"'*) echo out of memory >&2; exit 7 ;; esac
             printf '%s\n' "$line"; done | "$0" demo-server"#;
-        let line = ["call", "echo", "--json", "--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
+        let line =
+            ["call", "echo", "message=hi", "--json", "--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
         mcpwire(&line).exits(4).error_has("code", "SERVICE_UNAVAILABLE").says(&["out of memory"]);
         mark.assert_nothing_left();
     }

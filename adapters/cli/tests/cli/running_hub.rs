@@ -46,6 +46,62 @@ fn commands_share_the_servers_of_a_running_hub() {
     assert!(!socket.exists());
 }
 
+/// All commands use the servers of the running hub, and start none beside it.
+#[test]
+fn every_command_goes_through_the_running_hub() {
+    let place = Place::new();
+    let started = place.path().join("started");
+    place.add_script("demo", &format!("echo x >> '{}'; exec '{MCPWIRE}' demo-server", started.display()));
+    let hub = place.hub();
+    // Asked while the hub is starting its servers: it waits.
+    place.run(&["tools", "demo"]).exits(0).shows(&["demo__add(a: number, b: number)"]);
+    place.run(&["info", "demo", "--json"]).json_has("/serverInfo/name", "mcpwire-demo");
+    let uri = place.run(&["resources", "demo", "--json"]).json()["resources"][0]["uri"].clone();
+    let read = place.run(&["read", "demo", uri.as_str().unwrap(), "--json"]).json();
+    assert_eq!(read["contents"][0]["uri"], uri);
+    let prompt = place.run(&["prompts", "demo", "--json"]).json()["prompts"][0].clone();
+    let (name, argument) = (prompt["name"].as_str().unwrap(), prompt["arguments"][0]["name"].as_str().unwrap());
+    place.run(&["prompt", "demo", name, &format!("{argument}=x")]).exits(0).shows(&["user:"]);
+    place.run(&["complete", "demo", "prompt", name, argument]).exits(0);
+    place.run(&["ping", "demo"]).exits(0).shows(&["The server answered in "]);
+    place.run(&["request", "demo", "tools/list"]).json_has("/tools/0/name", "echo");
+    place.run(&["request", "demo", "tools/call", "{}"]).exits(2).says(&["tools are called with"]);
+    place.run(&["request", "demo", "no/such"]).exits(4).says(&["method not found"]);
+    place.run(&["call", "demo", "add", "a=2", "b=40"]).gives(0, "42\n");
+    place.run(&["call", "demo", "add", "a=2"]).exits(2).says(&["missing argument: b", "mcpwire call demo add a=2 b="]);
+    place.run(&["info", "dmeo"]).exits(2).says(&["Did you mean `demo`?"]);
+    assert_eq!(fs::read_to_string(&started).unwrap(), "x\n", "one process serves all commands");
+    hub.interrupt().exits(0);
+}
+
+#[test]
+fn a_hub_in_the_background_is_started_and_stopped() {
+    let place = Place::with_demo();
+    place.run(&["hub", "status"]).exits(3).shows(&["mcpwire hub start"]);
+    place.run(&["hub", "stop"]).exits(3).says(&["mcpwire hub start"]);
+    place.run(&["hub", "start"]).exits(0).says(&["the hub runs in the background"]);
+    place.run(&["hub", "start"]).exits(0).says(&["running already"]);
+    place.adds_up("demo__add");
+    place.run(&["hub", "status", "--json"]).json_has("/running_servers", 1);
+    place.run(&["hub", "logs"]).exits(0).shows(&["listening at ", "demo: running"]);
+    let pid = place.status()[0]["pid"].clone();
+    place.run(&["hub", "restart"]).exits(0);
+    place.adds_up("demo__add");
+    assert_ne!(place.status()[0]["pid"], pid);
+    place.run(&["hub", "stop"]).exits(0).says(&["the hub has ended"]);
+    assert!(!place.path().join("state/hub.sock").exists());
+    place.run(&["hub", "service", "systemd"]).exits(0).shows(&["ExecStart=", "--config-dir"]);
+}
+
+#[test]
+fn a_shell_runs_commands_with_a_hub_of_its_own() {
+    let place = Place::with_demo();
+    let input = "tools\ncall add a=2 b=40\nuse nope\nuse\ncall demo add a=1 b=1\n'\nexit\n";
+    let shell = place.run_with_input(&["shell", "demo"], input).exits(0);
+    shell.shows(&["demo__add(", "\n42\n2\n"]).says(&["no server is called `nope`", "the line cannot be read"]);
+    place.run(&["hub", "status"]).exits(3);
+}
+
 /// A program with a hub of its own, or an editor, may have changed it.
 #[test]
 fn a_running_hub_does_not_take_what_it_read_for_what_the_file_says() {

@@ -3,28 +3,38 @@
 use crate::support::mcpwire;
 
 #[test]
-fn each_shell_has_a_script_without_hidden_commands() {
-    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let script = mcpwire(&["completions", shell]).exits(0).says_only("");
-        script.shows(&["doctor", "bearer-env"]).hides(&["demo-server"]);
+fn each_shell_has_a_script() {
+    for shell in ["bash", "fish", "powershell", "zsh"] {
+        mcpwire(&["completions", shell]).exits(0).says_only("").shows(&["mcpwire complete-words"]);
     }
+    mcpwire(&["completions", "elvish"]).exits(0).shows(&["doctor", "bearer-env"]).hides(&["demo-server"]);
     mcpwire(&["completions", "tcsh"]).exits(2);
+    mcpwire(&["complete-words", "zsh", "--", "server", "d"]).gives(0, "disable\tStop servers, and keep them from being started\ndoctor\tStart all enabled servers, and explain what is wrong with the servers that fail\n");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn bash_completes_commands_and_options() {
+fn bash_completes_commands_servers_tools_and_arguments() {
     let script = mcpwire(&["completions", "bash"]).stdout;
-    let place = crate::support::Place::new();
-    for (words, current, completed) in [
-        ("", "com", "complete completions\n"),
-        ("server", "en", "enable\n"),
-        ("call add", "--det", "--detach\n"),
-        ("", "log", "login logout\n"),
-        ("login notes", "--no-b", "--no-browser\n"),
+    let place = crate::support::Place::with_demo();
+    // From then on, the tools of the server are known.
+    place.run(&["tools"]).exits(0);
+    let directory = place.path().display().to_string();
+    let program = std::path::Path::new(crate::support::MCPWIRE).parent().unwrap().display().to_string();
+    for (line, completed) in [
+        ("com", "complete completions\n"),
+        ("server en", "enable\n"),
+        ("call add --det", "--detach\n"),
+        ("log", "login logout\n"),
+        ("login notes --no-b", "--no-browser\n"),
+        ("info ", "demo\n"),
+        ("call demo ec", "echo\n"),
+        ("call demo add a=1 ", "b=\n"),
+        ("demo-s", "\n"),
     ] {
-        let ask = format!("COMP_WORDS=(mcpwire {words} {current}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))");
-        let program = format!("{script}\n{ask}\n_mcpwire mcpwire '{current}' ''\necho \"${{COMPREPLY[@]}}\"");
+        let ask = format!("COMP_LINE='mcpwire {line}'; COMP_POINT=${{#COMP_LINE}}");
+        let variables = format!("export PATH='{program}':$PATH MCPWIRE_CONFIG_DIR='{directory}'");
+        let program = format!("{script}\n{variables}\n{ask}\n_mcpwire\necho \"${{COMPREPLY[@]}}\"");
         // The program is longer than an argument may be.
         let file = place.write("program", program);
         crate::support::run(std::process::Command::new("bash").args(["--norc", &file])).gives(0, completed);
@@ -55,7 +65,7 @@ mod text {
         let params = json!({ "level": evil, "logger": evil, "data": evil });
         let log = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }).to_string();
         let code = format!("printf '%s\\n' {}; {}", quoted(&log), say(&result.to_string()));
-        let server = Script::with_tools("{}").does("tools/call", &code);
+        let server = Script::tools().does("tools/call", &code);
         for format in [&[][..], &["--json"]] {
             assert_tame(server.run(&[&["call", "t"], format].concat()).fails());
         }

@@ -70,7 +70,7 @@ fn standard_input_has_a_limit() {
 #[test]
 fn the_output_of_a_command_can_be_an_input() {
     let script = r#"
-        "$0" call greet @<(printf '{"times":1}') --demo --protocol legacy \
+        "$0" call greet @<(printf '{"times":1}') --no-check --demo --protocol legacy \
             --answers <(printf '{"elicitation":[{"action":"accept","content":{"first_name":"Ada"}}]}') &&
         "$0" server import <(printf '{"mcpServers":{"notes":{"command":"true"}}}') --trust --config-dir "$1"
     "#;

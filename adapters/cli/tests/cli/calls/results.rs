@@ -118,7 +118,7 @@ fn log_messages_are_shown_unless_quiet() {
     let log = format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}"#);
     let result = say(r#"{"content":[{"type":"text","text":"done"}]}"#);
     let code = format!("printf '%s\\n' {}; {result}", quoted(&log));
-    let server = Script::with_tools("{}").does("tools/call", &code);
+    let server = Script::tools().does("tools/call", &code);
     server.run(&["call", "t"]).gives(0, "done\n").says_only("[warning] disk: nearly full\n");
     for silent in ["--quiet", "--json"] {
         server.run(&["call", "t", silent]).exits(0).says_only("");
@@ -144,7 +144,7 @@ fn messages_are_traced_in_order_with_time_and_direction() {
     let place = Place::new();
     let trace = place.file("trace");
     let code = format!("echo this is no JSON; {}", say(r#"{"content":[]}"#));
-    Script::with_tools("{}").does("tools/call", &code).run(&["call", "t", "--trace", &trace]).exits(0);
+    Script::tools().does("tools/call", &code).run(&["call", "t", "--trace", &trace]).exits(0);
     let trace = fs::read_to_string(trace).expect("a trace");
     let entries: Vec<Value> = trace.lines().map(|line| serde_json::from_str(line).expect("JSON Lines")).collect();
     let shown: Vec<(&str, &str)> = entries

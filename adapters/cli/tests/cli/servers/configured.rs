@@ -18,10 +18,13 @@ fn a_configured_server_is_listed_and_called_by_name() {
     place.run(&["call", "demo__fail", r#"{"message":"no"}"#]).gives(1, "no\n");
     place.run(&["call", "demo__nothing", "--json"]).exits(4).error_has("code", "NOT_FOUND");
     place.run(&["info", "--server", "DEMO", "--json"]).json_has("/serverInfo/name", "mcpwire-demo");
+    place.run(&["info", "demo", "--json"]).json_has("/serverInfo/name", "mcpwire-demo");
     place.run(&["ping", "--server", "demo"]).exits(0);
+    place.run(&["tools", "demo", "add"]).exits(0).shows(&["a: number"]).hides(&["echo"]);
+    place.run(&["call", "demo", "add", "a=2", "b=40"]).gives(0, "42\n");
     for (wrong, says) in [
         (&["info", "--server", "dmeo"][..], "Did you mean `demo`?"),
-        (&["info", "demo"], "--server demo"),
+        (&["info", "dmeo"], "Did you mean `demo`?"),
         (&["info", "--server", "demo", "--env", "A=b"], "--env"),
     ] {
         place.run(wrong).exits(2).says(&[says]);
@@ -40,6 +43,25 @@ fn a_typing_error_in_a_servers_name_starts_nothing() {
     place.run(&["call", "calc__ad", "{}"]).exits(4).says(&["calc__ad"]);
     assert!(started.exists(), "that server is asked");
     place.run(&["call", "ecoh", "{}"]).exits(4).says(&["Did you mean calc__echo?"]);
+}
+
+#[test]
+fn a_server_that_hangs_or_speaks_no_mcp_is_named_and_delays_no_other() {
+    let place = Place::with_demo();
+    place.add("hangs", &["sleep", "1000"]);
+    place.add("babbles", &["sh", "-c", "echo hello; echo world; sleep 1000"]);
+    // The tools of `demo` are there, though the start of the others ends only with the timeout.
+    let tools = place.run(&["tools", "--timeout", "1s"]).exits(0).shows(&["demo__add("]);
+    tools.says(&["hangs: handshake timed out after 1 s", "it sent 2 messages that are not MCP, the first: hello"]);
+    place
+        .run(&["info", "babbles", "--timeout", "1s"])
+        .exits(5)
+        .says(&["it sent 2 messages that are not MCP, the first: hello"]);
+    place.run(&["call", "demo", "add", "a=2", "b=40", "--timeout", "20s"]).gives(0, "42\n");
+    place
+        .run(&["server", "doctor", "--timeout", "1s"])
+        .exits(3)
+        .shows(&["ok demo", "failed hangs: handshake timed out after 1 s"]);
 }
 
 #[test]
@@ -117,7 +139,7 @@ fn a_tool_whose_definition_has_changed_is_told() {
 fn without_any_server_it_is_said_how_to_name_one() {
     let place = Place::new();
     place.run(&["tools"]).exits(2).says(&["mcpwire server add"]);
-    place.run(&["server", "start", "demo"]).exits(3).says(&["mcpwire hub run"]);
+    place.run(&["server", "start", "demo"]).exits(3).says(&["mcpwire hub start"]);
     // Other commands want a server.
     mcpwire(&["info"]).exits(2);
 }

@@ -38,9 +38,16 @@ impl Script {
         Self::legacy(r#"{"tools":{},"logging":{}}"#).answers("logging/setLevel", "{}").answers("tools/list", list)
     }
 
-    /// Creates a legacy server that answers `tools/call` with this result.
+    /// Creates a legacy server with the tools `t` and `draw`.
+    pub(crate) fn tools() -> Self {
+        Self::with_tools(
+            r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}},{"name":"draw","inputSchema":{"type":"object"}}]}"#,
+        )
+    }
+
+    /// Creates a legacy server with the tools `t` and `draw`, which answers `tools/call` with this result.
     pub(crate) fn call(result: &str) -> Self {
-        Self::with_tools("{}").answers("tools/call", result)
+        Self::tools().answers("tools/call", result)
     }
 
     /// Answers a method with this result, or with these members of the response if they start with a quote.

@@ -1,0 +1,149 @@
+//! Tests of valid and invalid command lines.
+
+use std::time::Duration;
+
+use super::*;
+
+fn parse(line: &str) -> Result<Args, clap::Error> {
+    let words = std::iter::once("mcpwire").chain(line.split(' ').filter(|word| !word.is_empty()));
+    let matches = Args::definition().try_get_matches_from(words);
+    matches.and_then(|matches| Args::from_arg_matches(&matches))
+}
+
+#[test]
+fn the_definition_is_consistent() {
+    Args::definition().debug_assert();
+}
+
+#[test]
+fn options_stand_anywhere_before_the_servers_command() {
+    for line in [
+        "--json --timeout 2s call echo {} -- server --json --timeout x",
+        "call --json echo --timeout 2s {} -- server --json --timeout x",
+        "call echo {} --timeout 2 --json -- server --json --timeout x",
+    ] {
+        let args = parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert!(args.options.json);
+        assert_eq!(args.options.timeout, Some(Duration::from_secs(2)));
+        let Command::Call { words, target, .. } = args.command else { panic!("{line}") };
+        assert_eq!(words, ["echo", "{}"]);
+        assert_eq!(target.command, ["server", "--json", "--timeout", "x"]);
+    }
+}
+
+/// Returns the server that the words of a line select, and the other words, or the message of the error.
+fn split(line: &str) -> Result<(Option<String>, Vec<String>), String> {
+    let one = |name, named: Named| {
+        Words::only_server(name).split(&named.target, &named.words).map(|(target, rest)| (target, rest.to_vec()))
+    };
+    let many = |grammar: Words, words: Vec<String>, target: Target| {
+        grammar.split(&target, &words).map(|(target, rest)| (target, rest.to_vec()))
+    };
+    let split = match parse(line).unwrap_or_else(|error| panic!("{line}: {error}")).command {
+        Command::Info(named) => one("info", named),
+        Command::Ping(named) => one("ping", named),
+        Command::Tools { words, target, .. } => many(Words::TOOLS, words, target),
+        Command::Call { words, target, .. } => many(Words::CALL, words, target),
+        Command::Read { words, target, .. } => many(Words::READ, words, target),
+        Command::Prompt { words, target, .. } => many(Words::PROMPT, words, target),
+        Command::Complete { words, target, .. } => many(Words::COMPLETE, words, target),
+        Command::Task { words, target, .. } => many(Words::TASK, words, target),
+        Command::Request { words, target, .. } => many(Words::REQUEST, words, target),
+        _ => panic!("{line}"),
+    };
+    split.map(|(target, rest)| (target.server, rest)).map_err(|failure| failure.message().to_owned())
+}
+
+#[test]
+fn a_server_is_named_in_the_same_way_in_every_command() {
+    for (line, server, rest) in [
+        ("info calc", "calc", ""),
+        ("info --server calc", "calc", ""),
+        ("info --demo", "", ""),
+        ("info -- server --verbose", "", ""),
+        ("ping calc", "calc", ""),
+        ("tools", "", ""),
+        ("tools calc", "calc", ""),
+        ("tools calc echo", "calc", "echo"),
+        ("tools calc__echo", "", "calc__echo"),
+        ("tools --server calc echo", "calc", "echo"),
+        ("tools --demo echo", "", "echo"),
+        ("call calc echo a=1 b=2", "calc", "echo a=1 b=2"),
+        ("call calc__echo a=1", "", "calc__echo a=1"),
+        ("call echo", "", "echo"),
+        ("call echo {}", "", "echo {}"),
+        ("call echo a=1", "", "echo a=1"),
+        ("call echo -", "", "echo -"),
+        ("call echo @file", "", "echo @file"),
+        ("call calc__echo {}", "", "calc__echo {}"),
+        ("call calc__echo", "", "calc__echo"),
+        ("call calc my__tool -", "calc", "my__tool -"),
+        ("call echo {} --server calc", "calc", "echo {}"),
+        ("call echo a=1 --demo", "", "echo a=1"),
+        ("call echo a=1 -- server x", "", "echo a=1"),
+        ("call echo --url http://localhost/mcp", "", "echo"),
+        ("read calc file:///a", "calc", "file:///a"),
+        ("read file:///a --demo", "", "file:///a"),
+        ("prompt calc greet name=Ada", "calc", "greet name=Ada"),
+        ("complete calc prompt greet name A", "calc", "prompt greet name A"),
+        ("complete prompt greet name --demo", "", "prompt greet name"),
+        ("task calc get 7", "calc", "get 7"),
+        ("request calc ping", "calc", "ping"),
+        ("request ping {} --demo", "", "ping {}"),
+    ] {
+        let expected = (
+            Some(server.to_owned()).filter(|server| !server.is_empty()),
+            rest.split_whitespace().map(str::to_owned).collect(),
+        );
+        assert_eq!(split(&format!("{line}")), Ok(expected), "{line}");
+    }
+}
+
+#[test]
+fn a_word_that_is_missing_or_one_too_many_is_named() {
+    for (line, error) in [
+        ("info", "no server is named: mcpwire info SERVER"),
+        ("info calc other", "unexpected argument: other: mcpwire info SERVER"),
+        ("info other --demo", "unexpected argument: other: mcpwire info "),
+        ("info http://localhost/mcp", "a URL is no name of a server: mcpwire info SERVER"),
+        ("read file:///a", "no server is named: mcpwire read SERVER URI"),
+        ("read a b c", "unexpected argument: c: mcpwire read SERVER URI"),
+        ("prompt greet", "no server is named: mcpwire prompt SERVER NAME [ARGUMENT]..."),
+        ("complete calc prompt greet", "no server is named: "),
+        ("task get --demo", "ID is missing: mcpwire task get|result|cancel ID"),
+        ("tools calc echo more", "unexpected argument: more: mcpwire tools SERVER [TOOL]"),
+    ] {
+        let found = split(&format!("{line}")).expect_err(line);
+        assert!(found.starts_with(error), "{line}: {found}");
+    }
+}
+
+#[test]
+fn usage_errors_name_their_field() {
+    for (line, field) in [
+        ("", "command"),
+        ("nonesuch --demo", "command"),
+        ("demo --demo", "demo"),
+        ("call --demo", "WORD"),
+        ("info --url", "url"),
+        ("info --demo -- server", "demo"),
+        ("info --demo --server a", "demo"),
+        ("info --demo --url http://localhost/mcp", "demo"),
+        ("info --url http://localhost/mcp -- server", "url"),
+        ("info --server a --header A:b", "server"),
+        ("info --demo --header A:b", "demo"),
+        ("info --bearer-env A -- server", "bearer-env"),
+        ("info --url http://localhost/mcp --client-key key.pem", "client-cert"),
+        ("call echo --detach --demo", "task"),
+        ("tools --demo --nonesuch", "nonesuch"),
+        ("tools --demo --env =x", "env"),
+        ("tools --demo --env MCPWIRE_SURELY_NOT_SET", "env"),
+        ("tools --demo --max-message 0", "max-message"),
+        ("tools --demo --protocol 1999-01-01", "protocol"),
+        ("tools --demo --stderr loudly", "stderr"),
+        ("tools --demo --timeout soon", "timeout"),
+    ] {
+        let error = parse(line).err().expect(line);
+        assert_eq!((error.exit_code(), usage(&error).field()), (2, field), "{line}");
+    }
+}

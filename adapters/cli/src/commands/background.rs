@@ -1,0 +1,281 @@
+//! `mcpwire hub start`, `stop`, `restart`, `status`, `logs` and `service`: runs the hub in the background.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mcpwire_hub::layout::Layout;
+use mcpwire_tokio::protocol::Negotiate;
+use serde::Serialize;
+
+use crate::args::{Manager, Options, Place, protocol_name};
+use crate::console::{Console, Interrupt, output};
+use crate::failure::{Failure, NOT_CONNECTED};
+use crate::hub::{HubHandle, Request, Row, is_hub_running, layout};
+use crate::text;
+
+/// Maximum time for a hub to open its socket, or to end. A hub that ends gives its servers some seconds each, all at the same time.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Interval at which a command checks whether the hub has started or ended.
+const CHECK: Duration = Duration::from_millis(20);
+/// Interval at which `mcpwire hub logs -f` looks for new lines.
+const FOLLOW: Duration = Duration::from_millis(200);
+/// Maximum size of the log of earlier hubs to keep when a hub starts, in bytes.
+const LARGE_LOG: u64 = 4 << 20;
+
+/// Whether commands can share a hub on this system.
+pub(super) const CAN_SHARE: bool = cfg!(unix);
+
+/// Starts a hub in the background, and waits until it answers.
+pub(super) fn start(place: &Place, options: &Options) -> Result<u8, Failure> {
+    let layout = layout(place)?;
+    let console = Console::new(options);
+    if is_hub_running(&layout) {
+        console.note("a hub is running already: mcpwire hub status");
+        return Ok(0);
+    }
+    let log = log_path(&layout);
+    let output = open_log(&log).map_err(|error| not_started(&format!("{}: {error}", log.display())))?;
+    let from = output.metadata().map_or(0, |metadata| metadata.len());
+    let program = std::env::current_exe().map_err(|error| not_started(&error.to_string()))?;
+    let mut command = Command::new(program);
+    command.args(arguments_of_run(place, options)).arg("--own-session").stdin(Stdio::null());
+    command.stdout(output.try_clone().map_or_else(|_| Stdio::null(), Into::into)).stderr(output);
+    let mut child = command.spawn().map_err(|error| not_started(&error.to_string()))?;
+    let interrupt = Interrupt::install();
+    let started = Instant::now();
+    while !is_hub_running(&layout) {
+        let ended = child.try_wait().map_err(|error| not_started(&error.to_string()))?;
+        if ended.is_some() || started.elapsed() > PATIENCE || interrupt.was_pressed() {
+            end(&mut child);
+            let lines = tail_of(&log, from);
+            return Err(not_started(lines.last().map_or("it wrote nothing", String::as_str))
+                .with_hint(format!("Its log: {}", text::line(&log.display().to_string()))));
+        }
+        std::thread::sleep(CHECK);
+    }
+    console.note(&format!(
+        "the hub runs in the background (process {}); next: mcpwire status, mcpwire hub stop",
+        child.id()
+    ));
+    Ok(0)
+}
+
+/// Ends the running hub with its servers, and waits until its process has ended.
+pub(super) fn stop(place: &Place, options: &Options) -> Result<u8, Failure> {
+    let mut hub = HubHandle::connect(place, options)?.ok_or_else(Failure::no_hub)?;
+    hub.ask::<()>(Request::End)?;
+    if !hub.wait_until_closed(PATIENCE) {
+        return Err(Failure::not_connected("hub", "the hub has not ended yet: it still waits for its servers"));
+    }
+    Console::new(options).note("the hub has ended");
+    Ok(0)
+}
+
+/// Ends the running hub, if there is one, and starts a hub in the background.
+pub(super) fn restart(place: &Place, options: &Options) -> Result<u8, Failure> {
+    if is_hub_running(&layout(place)?) {
+        stop(place, options)?;
+    }
+    start(place, options)
+}
+
+/// Shows whether a hub is running, and what it runs. The exit status is 3 if no hub is running.
+pub(super) fn status(place: &Place, options: &Options) -> Result<u8, Failure> {
+    #[derive(Serialize)]
+    struct Status {
+        running: bool,
+        servers: usize,
+        running_servers: usize,
+        log: PathBuf,
+    }
+    let log = log_path(&layout(place)?);
+    let rows: Vec<Row> = match HubHandle::connect(place, options)? {
+        Some(mut hub) => hub.rows(Request::Status)?,
+        None => {
+            let status = Status { running: false, servers: 0, running_servers: 0, log };
+            output::show(options, &status, |out| writeln!(out, "No hub is running. Start one: mcpwire hub start"))?;
+            return Ok(NOT_CONNECTED);
+        }
+    };
+    let running_servers = rows.iter().filter(|row| row.is_running()).count();
+    let status = Status { running: true, servers: rows.len(), running_servers, log };
+    output::show(options, &status, |out| {
+        writeln!(out, "The hub is running: {running_servers} of {} servers run, see mcpwire status.", status.servers)?;
+        writeln!(out, "Its log, if it runs in the background: {}", text::line(&status.log.display().to_string()))
+    })?;
+    Ok(0)
+}
+
+/// Prints the last lines of the log of the hub in the background. With `follow`, prints new lines until Ctrl-C.
+pub(super) fn logs(lines: usize, follow: bool, place: &Place) -> Result<u8, Failure> {
+    let log = log_path(&layout(place)?);
+    let all = tail_of(&log, 0);
+    for line in &all[all.len().saturating_sub(lines)..] {
+        output::line(&text::line(line)).map_err(|error| Failure::output(&error))?;
+    }
+    if follow {
+        follow_log(&log)?;
+    }
+    Ok(0)
+}
+
+/// Prints the lines that are appended to the file, until Ctrl-C. Begins again if the file becomes shorter.
+fn follow_log(log: &Path) -> Result<(), Failure> {
+    let interrupt = Interrupt::install();
+    let mut at = fs::metadata(log).map_or(0, |metadata| metadata.len());
+    let mut begun = Vec::new();
+    while !interrupt.was_pressed() {
+        let length = fs::metadata(log).map_or(0, |metadata| metadata.len());
+        if length < at {
+            (at, begun) = (0, Vec::new());
+        }
+        let new = read_from(log, at).unwrap_or_default();
+        at += new.len() as u64;
+        begun.extend(new);
+        while let Some(end) = begun.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = begun.drain(..=end).collect();
+            output::line(&text::line(&String::from_utf8_lossy(&line))).map_err(|error| Failure::output(&error))?;
+        }
+        std::thread::sleep(FOLLOW);
+    }
+    Ok(())
+}
+
+/// Prints a unit that runs the hub as a service of the user: for systemd, or for launchd.
+pub(super) fn service(manager: Option<Manager>, place: &Place, options: &Options) -> Result<u8, Failure> {
+    let program = std::env::current_exe().map_err(|error| not_started(&error.to_string()))?;
+    let mut words = vec![program.to_string_lossy().into_owned()];
+    words.extend(arguments_of_run(place, options));
+    let usual = if cfg!(target_vendor = "apple") { Manager::Launchd } else { Manager::Systemd };
+    let unit = match manager.unwrap_or(usual) {
+        Manager::Systemd => systemd_unit(&words),
+        Manager::Launchd => launchd_unit(&words),
+    };
+    output::bytes(unit.as_bytes()).map(|()| 0)
+}
+
+fn systemd_unit(words: &[String]) -> String {
+    // systemd replaces `%` and `$`, and takes double quotes and backslashes for its own.
+    let quoted = words.iter().map(|word| {
+        format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$"))
+    });
+    let command = quoted.collect::<Vec<_>>().join(" ");
+    format!(
+        "# Save as ~/.config/systemd/user/mcpwire.service, then:\n\
+         #   systemctl --user daemon-reload && systemctl --user enable --now mcpwire\n\
+         [Unit]\n\
+         Description=MCP servers of mcpwire\n\
+         After=network-online.target\n\n\
+         [Service]\n\
+         ExecStart={command}\n\
+         Restart=on-failure\n\
+         # The hub ends its servers itself, and gives them time.\n\
+         KillMode=mixed\n\
+         TimeoutStopSec=30\n\n\
+         [Install]\n\
+         WantedBy=default.target\n"
+    )
+}
+
+fn launchd_unit(words: &[String]) -> String {
+    let mut arguments = String::new();
+    for word in words {
+        let word = word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        // Writing to memory cannot fail.
+        let _ = writeln!(arguments, "    <string>{word}</string>");
+    }
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <!-- Save as ~/Library/LaunchAgents/mcpwire.hub.plist, then: launchctl load ~/Library/LaunchAgents/mcpwire.hub.plist -->\n\
+         <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
+         <plist version=\"1.0\">\n\
+         <dict>\n  \
+           <key>Label</key><string>mcpwire.hub</string>\n  \
+           <key>ProgramArguments</key>\n  \
+           <array>\n{arguments}  </array>\n  \
+           <key>RunAtLoad</key><true/>\n  \
+           <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n  \
+           <key>ExitTimeOut</key><integer>30</integer>\n\
+         </dict>\n\
+         </plist>\n"
+    )
+}
+
+/// Returns the arguments with which this program runs the hub with the same options.
+fn arguments_of_run(place: &Place, options: &Options) -> Vec<String> {
+    let mut words = ["hub", "run"].map(str::to_owned).to_vec();
+    if let Some(directory) = &place.config_dir {
+        let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
+        words.extend(["--config-dir".to_owned(), directory.to_string_lossy().into_owned()]);
+    }
+    if options.protocol != Negotiate::Auto {
+        words.extend(["--protocol".to_owned(), protocol_name(options.protocol)]);
+    }
+    if let Some(most) = options.max_message {
+        words.extend(["--max-message".to_owned(), most.to_string()]);
+    }
+    words
+}
+
+/// The file to which a hub in the background writes.
+fn log_path(layout: &Layout) -> PathBuf {
+    layout.state().join("hub.log")
+}
+
+/// Opens the log for a new hub. A large log is kept as `hub.log.1`.
+fn open_log(log: &Path) -> io::Result<File> {
+    if let Some(directory) = log.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    if fs::metadata(log).is_ok_and(|metadata| metadata.len() > LARGE_LOG) {
+        fs::rename(log, log.with_extension("log.1"))?;
+    }
+    let mut options = File::options();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(log)
+}
+
+/// Returns the lines of the log from a position on. Empty if the log cannot be read.
+fn tail_of(log: &Path, from: u64) -> Vec<String> {
+    let bytes = read_from(log, from).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+}
+
+fn read_from(log: &Path, from: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(log)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(2 * LARGE_LOG).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn end(child: &mut Child) {
+    // Errors are ignored: the process may have ended.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn not_started(why: &str) -> Failure {
+    Failure::not_connected("hub", &format!("the hub could not be started: {}", text::line(why)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_quote_what_their_readers_would_replace() {
+        let words = ["/opt/a b/mcpwire", "100%", "$HOME", "say \"hi\" <&>"].map(str::to_owned);
+        let unit = systemd_unit(&words);
+        assert!(unit.contains(r#"ExecStart="/opt/a b/mcpwire" "100%%" "$$HOME" "say \"hi\" <&>""#), "{unit}");
+        let unit = launchd_unit(&words);
+        assert!(unit.contains("<string>/opt/a b/mcpwire</string>"), "{unit}");
+        assert!(unit.contains("<string>say \"hi\" &lt;&amp;&gt;</string>"), "{unit}");
+    }
+}
