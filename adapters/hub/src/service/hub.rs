@@ -14,7 +14,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::attempt::Attempt;
-use super::call::Call;
+use super::call_builder::Call;
 use super::call_hooks::arguments_to_json;
 use super::events::Events;
 use super::hub_state::{HubState, OpenHub};

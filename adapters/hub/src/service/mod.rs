@@ -33,7 +33,7 @@
 mod attempt;
 mod attempt_task;
 mod background_tasks;
-mod call;
+mod call_builder;
 mod call_hooks;
 mod calls;
 mod configuration;
@@ -56,7 +56,7 @@ mod status;
 mod tool_cache;
 mod tools;
 
-pub use call::Call;
+pub use call_builder::Call;
 pub use call_hooks::{CallDecision, CallQuestion, ToolCall};
 pub use events::{Events, HubEvent};
 pub use hub::Hub;

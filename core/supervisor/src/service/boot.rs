@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::Supervisor;
-use super::pending::{BootCounts, CommandOrigin};
+use super::start_queue::{BootCounts, CommandOrigin};
 use crate::{Action, Command, CommandId, ServerId};
 use mcpwire_core::Timestamp;
 

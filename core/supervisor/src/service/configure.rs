@@ -2,7 +2,7 @@
 
 use core::mem;
 
-use super::pending::{CommandOrigin, EnabledChange, EnabledStep, was_ended_by_command};
+use super::start_queue::{CommandOrigin, EnabledChange, EnabledStep, was_ended_by_command};
 use super::{ManagedServer, Supervisor};
 use crate::{Action, Command, CommandId, ErrorKind, HubError, RateLimiter, Server, ServerId, ServerSpec};
 use mcpwire_core::Timestamp;

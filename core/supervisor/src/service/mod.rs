@@ -4,8 +4,8 @@ mod action;
 mod boot;
 mod calls;
 mod configure;
-mod pending;
 mod settings;
+mod start_queue;
 
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,8 +16,8 @@ pub use action::Action;
 pub use calls::CallRejection;
 pub use settings::{ServerSpec, SupervisorSettings};
 
-use self::pending::{BootCounts, CommandOrigin, EnabledChange, QueuedStart, StartQueue};
 use self::settings::ServerNames;
+use self::start_queue::{BootCounts, CommandOrigin, EnabledChange, QueuedStart, StartQueue};
 use crate::{
     Catalogue, CatalogueBuilder, Command, CommandId, Effect, ErrorKind, Event, Generation, HubError, McpStatus,
     RateLimiter, Server, ServerDetail, ServerId, State, ToolChange,
