@@ -1,4 +1,4 @@
-//! Reads the input of commands: files, standard input, and the JSON arguments of a tool or prompt.
+//! Reads the input of commands: files and standard input.
 //!
 //! A file may be a named pipe, because shells pass the output of a command this way: `@<(command)`. Reading a pipe may wait
 //! forever, so Ctrl-C ends the wait. Devices and directories are refused.
@@ -7,7 +7,6 @@ use std::io;
 use std::path::Path;
 
 use mcpwire_hub::files::{read_file_or_pipe, read_to_end};
-use mcpwire_tokio::protocol::Json;
 
 use crate::console::Interrupt;
 use crate::failure::Failure;
@@ -41,36 +40,4 @@ fn read(
         String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
     });
     text.map_err(|error| Failure::usage(field, format!("could not read {source}: {error}")))
-}
-
-/// Reads the JSON arguments for a tool or prompt. `argument` is a JSON object, `@FILE` for a file, or `-` for standard input.
-/// `None` means an empty object.
-pub(crate) fn read_arguments(argument: Option<&str>) -> Result<Json, Failure> {
-    let (source, text) = match argument {
-        None => return object("the arguments", "{}"),
-        Some("-") => ("standard input".to_owned(), read_stdin("arguments")?),
-        Some(argument) => match argument.strip_prefix('@') {
-            Some(path) => (text::line(path), read_file("arguments", Path::new(path))?),
-            None => return object("the arguments", argument),
-        },
-    };
-    object(&source, &text)
-}
-
-fn object(source: &str, text: &str) -> Result<Json, Failure> {
-    let json = Json::parse(text.trim()).map_err(|error| {
-        wrong(format!("{source} are not JSON: {error}")).with_hint(
-            "Arguments are one JSON object in quotes of the shell, such as '{\"message\":\"hi\"}',\n\
-             or @FILE to read them from a file, or - to read them from standard input.",
-        )
-    })?;
-    if json.is_object() {
-        Ok(json)
-    } else {
-        Err(wrong(format!("{source} must be a JSON object, such as {{\"message\":\"hi\"}}")))
-    }
-}
-
-fn wrong(message: String) -> Failure {
-    Failure::usage("arguments", message)
 }

@@ -53,6 +53,11 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     fitting
 }
 
+/// Returns a number of things, such as `1 tool` or `2 tools`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// Prepares a name for the terminal: on one line, without control characters, and shortened to [`LONGEST_NAME`] characters. The
 /// name may come from a server or a file.
 pub(crate) fn name(text: &str) -> String {

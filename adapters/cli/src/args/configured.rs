@@ -67,8 +67,12 @@ pub(crate) enum ServerCommand {
     Stop(ServerName),
     /// Restart a server of the running hub
     Restart(ServerName),
-    /// Remove a server with its secrets and logs
-    Remove(ServerName),
+    /// Remove servers with their secrets and logs
+    Remove {
+        /// Names or ids of the servers
+        #[arg(required = true, value_name = "SERVER")]
+        servers: Vec<String>,
+    },
     /// Show the last lines that a server wrote on stderr
     Logs {
         /// Name or id of the server

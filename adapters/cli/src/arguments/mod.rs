@@ -54,12 +54,7 @@ impl Arguments {
     pub(crate) fn read(words: &[String]) -> Result<Self, Failure> {
         match words {
             [] => object("the arguments", "{}").map(Self::Object),
-            [word] if word == "-" => object("standard input", &read_stdin("arguments")?).map(Self::Object),
-            [word] if word.trim_start().starts_with('{') => object("the arguments", word).map(Self::Object),
-            [word] if word.starts_with('@') => {
-                let path = word.trim_start_matches('@');
-                object(&text::line(path), &read_file("arguments", Path::new(path))?).map(Self::Object)
-            }
+            [word] if word == "-" || word.trim_start().starts_with(['{', '@']) => read_object(word).map(Self::Object),
             words => words.iter().map(|word| Word::read(word)).collect::<Result<_, _>>().map(Self::Words),
         }
     }
@@ -160,6 +155,17 @@ fn json_of(name: &str, value: &Value, schema: Option<(&Parameters<'_>, &Node)>) 
 /// Returns the text as a JSON string.
 fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+/// Reads a JSON object: the text itself, `@FILE`, or `-` for standard input.
+pub(crate) fn read_object(word: &str) -> Result<Json, Failure> {
+    if word == "-" {
+        return object("standard input", &read_stdin("arguments")?);
+    }
+    match word.trim_start().strip_prefix('@') {
+        Some(path) => object(&text::line(path), &read_file("arguments", Path::new(path))?),
+        None => object("the arguments", word),
+    }
 }
 
 fn object(source: &str, text: &str) -> Result<Json, Failure> {

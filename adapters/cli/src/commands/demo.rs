@@ -53,7 +53,7 @@ fn for_people(session: &mut Direct<'_>) -> Result<u8, Failure> {
 
     let tools = session.list_tools()?.tools;
     let names: Vec<String> = tools.iter().map(|tool| text::line(&tool.name)).collect();
-    step("listed", &format!("{} tools: {}", names.len(), names.join(", ")))?;
+    step("listed", &format!("{}: {}", text::counted(names.len(), "tool"), names.join(", ")))?;
 
     let mut failed = false;
     for (tool, arguments) in CALLS {

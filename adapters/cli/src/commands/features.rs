@@ -7,24 +7,91 @@ use std::time::Instant;
 use clap::ValueEnum as _;
 use mcpwire_tokio::protocol::{
     CompleteParams, CompletionReference, GetPromptParams, GetPromptResult, InvalidItem, Json, Prompt,
-    ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+    ReadResourceParams, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities, Tool,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::args::{Completed, Options};
+use crate::args::{Completed, Options, Target};
+use crate::arguments::{self, Parameters};
 use crate::console::output;
 use crate::failure::Failure;
 use crate::save;
 use crate::session::Server;
+use crate::show::schema::Node;
 use crate::show::{self, Layout};
 use crate::text;
 
-pub(super) fn info(server: &mut dyn Server, options: &Options) -> Result<u8, Failure> {
+/// Shows who a server is, what it offers in a line each, and commands to go on with. `target` selects the server.
+pub(super) fn info(server: &mut dyn Server, target: &Target, options: &Options) -> Result<u8, Failure> {
     let info = server.info()?;
-    output::show(options, &info, |out| show::server(out, &info, Layout::of_stdout()))?;
+    if options.json {
+        return output::json(&info).map(|()| 0);
+    }
+    // A server without capabilities may offer everything.
+    let offers = |name: &str| info.capabilities.as_ref().is_none_or(|capabilities| has(capabilities, name));
+    let tools =
+        if offers("tools") { server.list_tools().map(|listed| listed.tools).unwrap_or_default() } else { Vec::new() };
+    let resources = if offers("resources") {
+        server.list_resources().map(|list| list.items).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    let prompts =
+        if offers("prompts") { server.list_prompts().map(|list| list.items).unwrap_or_default() } else { Vec::new() };
+    let (first, last) = match &target.server {
+        Some(name) => (format!(" {}", text::word(name)), String::new()),
+        None => (String::new(), format!(" {}", target.to_words())),
+    };
+    output::page(|out| {
+        let layout = Layout::of_stdout();
+        show::server(out, &info, layout)?;
+        if !tools.is_empty() {
+            writeln!(out, "\n{}:", text::counted(tools.len(), "tool"))?;
+            show::tool_lines(out, &tools[..tools.len().min(MOST_LINES)], &[], layout)?;
+        }
+        if tools.len() > MOST_LINES {
+            writeln!(out, "... and {} more", tools.len() - MOST_LINES)?;
+        }
+        if !resources.is_empty() {
+            writeln!(out, "\n{}", text::counted(resources.len(), "resource"))?;
+        }
+        if !prompts.is_empty() {
+            let names: Vec<String> = prompts.iter().take(MOST_LINES).map(|prompt| text::name(&prompt.name)).collect();
+            writeln!(out, "\n{}: {}", text::counted(prompts.len(), "prompt"), names.join(", "))?;
+        }
+        let mut next = Vec::new();
+        if let Some(tool) = tools.first() {
+            let name = text::word(tool.name.split_once("__").map_or(tool.name.as_str(), |(_, name)| name));
+            next.push(format!("mcpwire tools{first} {name}{last}"));
+            next.push(example_call(tool, &format!("{first} {name}"), last.trim_start()));
+        }
+        if !resources.is_empty() {
+            next.push(format!("mcpwire resources{first}{last}"));
+        }
+        if !prompts.is_empty() {
+            next.push(format!("mcpwire prompts{first}{last}"));
+        }
+        if next.is_empty() { Ok(()) } else { writeln!(out, "\nNext:\n  {}", next.join("\n  ")) }
+    })?;
     Ok(0)
+}
+
+/// Returns a command line that calls a tool. `called` are the words that name it, `target` those that select the server.
+fn example_call(tool: &Tool, called: &str, target: &str) -> String {
+    let Some(root) = Node::of_schema(tool.input_schema.get()) else { return format!("mcpwire call{called} {target}") };
+    let usage = arguments::usage(tool, &Parameters::new(&root), None, called.trim_start(), target);
+    usage.lines().last().unwrap_or_default().trim_start().to_owned()
+}
+
+/// Maximum number of tools and prompts that `mcpwire info` lists.
+const MOST_LINES: usize = 40;
+
+/// Returns whether a server has declared a capability.
+fn has(capabilities: &ServerCapabilities, name: &str) -> bool {
+    serde_json::to_value(capabilities)
+        .is_ok_and(|capabilities| capabilities.get(name).is_some_and(|value| !value.is_null()))
 }
 
 /// Measures how long a server takes to answer a ping, and prints the time.

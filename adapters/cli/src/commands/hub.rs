@@ -59,7 +59,12 @@ pub(super) fn status(watch: bool, place: &Place, options: &Options) -> Result<u8
     handle.wait_until_stopped();
     let rows = handle.rows(Request::Status)?;
     warn_of_changes(&handle.console, rows.iter().map(|row| &row.detail));
-    output::show(options, &rows, |out| table(&rows).iter().try_for_each(|line| writeln!(out, "{line}")))?;
+    output::show(options, &rows, |out| {
+        if rows.is_empty() {
+            return writeln!(out, "{}", super::server::NO_SERVERS);
+        }
+        table(&rows).iter().try_for_each(|line| writeln!(out, "{line}"))
+    })?;
     Ok(0)
 }
 

@@ -13,11 +13,10 @@ mod shell;
 mod tools;
 
 use crate::args::{Command, Named, Options, Target, Words};
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, read_object};
 use crate::console::Console;
 use crate::failure::{Failure, LOGIN_REQUIRED};
 use crate::hub::{is_hub_running, layout};
-use crate::input::read_arguments;
 use crate::process_end::settle_during;
 use crate::session::{CallMode, Configured, Direct, Listener, Server};
 
@@ -63,7 +62,10 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
             let (action, handle) = (tools::task_action(&words[0])?, tools::task_handle(&words[1])?);
             with_direct(&target, options, None, |server| tools::task(server, action, &handle))
         }
-        Command::Info(named) => on_server("info", named, options, |server| features::info(server, options)),
+        Command::Info(named) => {
+            let (target, _) = Words::only_server("info").split(&named.target, &named.words)?;
+            with_named(&target, options, |server| features::info(server, &target, options))
+        }
         Command::Ping(named) => on_server("ping", named, options, |server| features::ping(server, options)),
         Command::Resources(named) => {
             on_server("resources", named, options, |server| features::resources(server, options))
@@ -90,7 +92,7 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
         }
         Command::Request { words, target } => {
             let (target, words) = Words::REQUEST.split(target, words)?;
-            let params = words.get(1).map(|params| read_arguments(Some(params))).transpose()?;
+            let params = words.get(1).map(|params| read_object(params)).transpose()?;
             with_named(&target, options, |server| features::request_raw(server, &words[0], params.as_ref()))
         }
         Command::Listen { words, resources, target } => {

@@ -12,7 +12,6 @@ use crate::args::{Options, Target, TaskAction, ToolsView};
 use crate::arguments::{self, Arguments, Parameters};
 use crate::console::{Console, output};
 use crate::failure::{Failure, TOOL_ERROR};
-use crate::input::read_arguments;
 use crate::save;
 use crate::session::{self, CallMode, Called, Direct, ListedTools, Server};
 use crate::show::schema::Node;
@@ -158,7 +157,7 @@ pub(super) fn task_handle(meant: &str) -> Result<TaskHandle, Failure> {
     if !meant.starts_with(['{', '@']) && meant != "-" {
         return Ok(TaskHandle::new(meant, TaskProtocol::Extension));
     }
-    let stored = read_arguments(Some(meant))?;
+    let stored = arguments::read_object(meant)?;
     stored.decode().map_err(|error| Failure::usage("TASK", format!("TASK is not the handle of a task: {error}; give the id of the task, or the JSON that `mcpwire call --task --detach` printed")))
 }
 

@@ -155,7 +155,7 @@ impl<'d> Line<'d> {
         let takes_servers = match (first, self.commands.get(1).map(|command| command.get_name())) {
             ("server", Some("add" | "import" | "list" | "doctor")) => false,
             ("server" | "secret", Some(_)) => {
-                self.words.is_empty() || matches!(command.get_name(), "enable" | "disable")
+                self.words.is_empty() || matches!(command.get_name(), "enable" | "disable" | "remove")
             }
             ("login" | "logout" | "whoami", _) => self.words.is_empty() && !self.has_other_target,
             _ => false,

@@ -53,7 +53,7 @@ pub(crate) fn sentence(text: &str) -> String {
 }
 
 fn when_solved() -> String {
-    "When that is solved, try again: mcpwire server doctor".into()
+    "Solve that, and then check: mcpwire server doctor".into()
 }
 
 /// Returns the suggestion to start the server `name` in the running hub with `mcpwire server start`.

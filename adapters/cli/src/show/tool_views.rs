@@ -104,21 +104,17 @@ pub(crate) fn tool_costs(out: &mut impl Write, tools: &[Tool]) -> io::Result<()>
     if servers.len() > 1 {
         writeln!(out)?;
         for (server, (cost, count)) in &servers {
-            writeln!(out, "{cost:>8}  {server}: {}", counted(*count, "tool"))?;
+            writeln!(out, "{cost:>8}  {server}: {}", text::counted(*count, "tool"))?;
         }
     }
     let sum: usize = costs.iter().map(|(cost, _)| cost).sum();
-    writeln!(out, "\n{sum:>8}  tokens, about, for {}", counted(tools.len(), "tool"))
+    writeln!(out, "\n{sum:>8}  tokens, about, for {}", text::counted(tools.len(), "tool"))
 }
 
 /// Returns about how many tokens a model reads for a tool: its name, its description and the schema of its arguments.
 fn tokens(tool: &Tool) -> usize {
     let description = tool.description.as_deref().unwrap_or_default();
     estimate_tokens(&tool.name) + estimate_tokens(description) + estimate_tokens(tool.input_schema.get())
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Formats a tool as a function on one line, such as `add(a: number, b?: number) -> { sum: number }`. Long types are cut, and

@@ -38,15 +38,22 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
         ServerCommand::Start(ServerName { server }) => send(Request::Start { server: server.clone() })?,
         ServerCommand::Stop(ServerName { server }) => send(Request::Stop { server: server.clone() })?,
         ServerCommand::Restart(ServerName { server }) => send(Request::Restart { server: server.clone() })?,
-        ServerCommand::Remove(ServerName { server }) => {
-            let mut handle = HubHandle::open(place, options)?;
-            handle.ask::<()>(Request::Remove { server: server.clone() })?;
+        ServerCommand::Remove { servers } => {
+            let chosen = chosen(&configured(&layout(place)?)?, servers)?;
+            let remove = |handle: &mut HubHandle, config: &McpConfig| {
+                Ok(handle.ask(Request::Remove { server: config.id.to_string() })?)
+            };
+            for_each(&chosen, place, options, remove)?;
         }
         ServerCommand::Logs { server, lines } => logs(server, *lines, place, options)?,
         ServerCommand::Doctor => return doctor(place, options),
     }
     Ok(0)
 }
+
+/// What a list of servers says if there are none.
+pub(super) const NO_SERVERS: &str = "No servers are configured. Add one: mcpwire server add NAME -- COMMAND, or import those of another program: \
+    mcpwire server import FILE";
 
 fn list(place: &Place, options: &Options) -> Result<(), Failure> {
     let layout = layout(place)?;
@@ -70,6 +77,7 @@ fn list(place: &Place, options: &Options) -> Result<(), Failure> {
         [name, format!("cannot be read: {}", hub_message(&broken.error)), String::new()]
     });
     let lines = show::server_list(configs.into_iter().chain(broken), Layout::of_stdout());
+    let lines = if lines.is_empty() { vec![NO_SERVERS.to_owned()] } else { lines };
     output::page(|out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))
 }
 
@@ -155,6 +163,9 @@ fn with_local_time(line: &str) -> String {
 struct Finding {
     server: String,
     ok: bool,
+    /// Whether the server is disabled, so that it was not tried.
+    #[serde(skip)]
+    is_off: bool,
     what: String,
     /// The code of the error that was found, such as `NOT_FOUND`, if there is an error.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,6 +205,7 @@ fn doctor(place: &Place, options: &Options) -> Result<u8, Failure> {
                 None => findings.push(Finding {
                     server: name,
                     ok: false,
+                    is_off: false,
                     what: "the running hub does not know it".into(),
                     code: None,
                     advice: "Let the hub read servers.json again: mcpwire hub reload".into(),
@@ -204,8 +216,15 @@ fn doctor(place: &Place, options: &Options) -> Result<u8, Failure> {
         }
     }
     output::show(options, &findings, |out| {
-        for Finding { server, ok, what, advice, .. } in &findings {
-            let mark = if *ok { "ok".green().to_string() } else { "failed".red().to_string() };
+        if findings.is_empty() {
+            writeln!(out, "{NO_SERVERS}")?;
+        }
+        for Finding { server, ok, is_off, what, advice, .. } in &findings {
+            let mark = match (ok, is_off) {
+                (_, true) => "off".dimmed().to_string(),
+                (true, false) => "ok".green().to_string(),
+                (false, false) => "failed".red().to_string(),
+            };
             writeln!(out, "{mark} {}: {}", text::name(server).bold(), text::line(what))?;
             if !advice.is_empty() {
                 writeln!(out, "   {}", text::line(advice))?;
@@ -223,7 +242,7 @@ fn judged(server: String, detail: &StatusDetail) -> Finding {
         _ if !detail.enabled => (true, "it is disabled".into(), String::new()),
         (State::Running | State::Sleeping, _) => {
             let version = detail.version.as_deref().unwrap_or("no version yet");
-            (true, format!("{}, {} tools, {version}", detail.state, detail.tools), String::new())
+            (true, format!("{}, {}, {version}", detail.state, text::counted(detail.tools, "tool")), String::new())
         }
         (State::Stopped, error) => {
             let before = error.as_ref().map(|error| format!("; before, it failed: {}", hub_message(error)));
@@ -233,10 +252,10 @@ fn judged(server: String, detail: &StatusDetail) -> Finding {
         (_, Some(error)) => return failed(server, error),
         (state, None) => (false, format!("it is {state}, so it was not tried"), "Try again in a moment".into()),
     };
-    Finding { server, ok, what, code: None, advice }
+    Finding { server, ok, is_off: !detail.enabled, what, code: None, advice }
 }
 
 fn failed(server: String, error: &HubError) -> Finding {
     let advice = advice(&server, error);
-    Finding { server, ok: false, what: hub_message(error), code: Some(error.code().as_str()), advice }
+    Finding { server, ok: false, is_off: false, what: hub_message(error), code: Some(error.code().as_str()), advice }
 }

@@ -46,6 +46,38 @@ fn a_typing_error_in_a_servers_name_starts_nothing() {
 }
 
 #[test]
+fn the_commands_that_info_suggests_work() {
+    let place = Place::with_demo();
+    for server in [&["demo"][..], &["--demo"]] {
+        let info = place.run(&[&["info"], server].concat()).exits(0).shows(&[
+            "7 tools:",
+            "add(a: number, b: number)",
+            "2 prompts: greeting",
+        ]);
+        let next: Vec<&str> = info.stdout.split("Next:\n").nth(1).unwrap().lines().collect();
+        assert_eq!(next.len(), 4, "{next:?}");
+        for command in next {
+            let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+            place.run(&words).exits(0);
+        }
+    }
+}
+
+#[test]
+fn servers_that_are_disabled_or_removed_are_not_said_to_be_ok() {
+    let place = Place::with_demo();
+    place.add_demo("second");
+    place.run(&["server", "disable", "demo"]).exits(0);
+    let doctor = place.run(&["server", "doctor"]).exits(0).shows(&["ok second: running, 7 tools"]);
+    assert!(doctor.stdout.starts_with("off demo: it is disabled"), "{doctor:?}");
+    place.run(&["server", "remove", "demo", "thrid"]).exits(2).says(&["thrid"]);
+    place.run(&["server", "remove", "demo", "second"]).exits(0);
+    for command in [&["server", "list"][..], &["server", "doctor"], &["status"]] {
+        place.run(command).exits(0).shows(&["No servers are configured. Add one: mcpwire server add"]);
+    }
+}
+
+#[test]
 fn a_server_that_hangs_or_speaks_no_mcp_is_named_and_delays_no_other() {
     let place = Place::with_demo();
     place.add("hangs", &["sleep", "1000"]);
@@ -221,7 +253,7 @@ fn the_approval_names_the_address_of_a_host_and_an_interrupt_of_it_changes_nothi
     let import = place.at_terminal(&["server", "import", &file], &[]);
     import.wait_for_stderr("Approve? [y/N]");
     import.interrupt().exits(130).says(&["interrupted", shown]);
-    place.run(&["server", "list"]).gives(0, "");
+    place.run(&["server", "list"]).exits(0).shows(&["No servers are configured."]);
     place.run(&["server", "import", &file]).exits(0);
     place.run(&["server", "show", "notes"]).shows(&[shown]);
 }
