@@ -90,7 +90,7 @@ pub(crate) enum Command {
             mcpwire call chart @arguments.json --save images --demo"
     )]
     Call {
-        /// The server, the tool, and the arguments of the tool; or SERVER__TOOL, as `mcpwire tools` lists it
+        /// The server, the tool, and the arguments of the tool; or `SERVER__TOOL`, as `mcpwire tools` lists it
         #[arg(required = true, value_name = "WORD")]
         words: Vec<String>,
         /// Send the arguments without checking them against the tool's schema

@@ -95,7 +95,7 @@ fn a_server_is_named_in_the_same_way_in_every_command() {
             Some(server.to_owned()).filter(|server| !server.is_empty()),
             rest.split_whitespace().map(str::to_owned).collect(),
         );
-        assert_eq!(split(&format!("{line}")), Ok(expected), "{line}");
+        assert_eq!(split(line), Ok(expected), "{line}");
     }
 }
 
@@ -113,7 +113,7 @@ fn a_word_that_is_missing_or_one_too_many_is_named() {
         ("task get --demo", "ID is missing: mcpwire task get|result|cancel ID"),
         ("tools calc echo more", "unexpected argument: more: mcpwire tools SERVER [TOOL]"),
     ] {
-        let found = split(&format!("{line}")).expect_err(line);
+        let found = split(line).expect_err(line);
         assert!(found.starts_with(error), "{line}: {found}");
     }
 }

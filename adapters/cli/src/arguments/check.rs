@@ -82,13 +82,13 @@ pub(crate) fn usage(
         if value.is_none() && !is_required || repeated > MOST_WORDS {
             continue;
         }
-        let value = value.cloned().unwrap_or_else(|| parameters.example(name, schema, 0));
+        let value = value.cloned().unwrap_or_else(|| parameters.example(schema, 0));
         words.push(word(name, &value, parameters.types(schema, 0)));
     }
     if !target.is_empty() {
         words.push(target.to_owned());
     }
-    format!("  {}\n  {}", show::signature(tool), words.join(" "))
+    format!("  {}\n  {}", show::one_line(tool), words.join(" "))
 }
 
 /// Writes an argument as a word of the command line.
@@ -116,7 +116,7 @@ impl<'a> Parameters<'a> {
     }
 
     /// Returns a value for an argument, to show how it is given: an example of the schema, its default, or a value of its type.
-    fn example(&self, name: &str, schema: &'a Node, depth: usize) -> serde_json::Value {
+    fn example(&self, schema: &'a Node, depth: usize) -> serde_json::Value {
         use serde_json::Value;
         let literal = |node: &Node| serde_json::from_str(&node.literal(LONGEST_EXAMPLE)).unwrap_or(Value::Null);
         let listed = |keyword| schema.get(keyword).and_then(Node::as_array).and_then(<[Node]>::first);
@@ -128,7 +128,7 @@ impl<'a> Parameters<'a> {
             return Value::Null;
         }
         if let Some(part) = self.parts(schema).into_iter().skip(1).find(|part| self.types(part, 0) != Types::NULL) {
-            return self.example(name, part, depth + 1);
+            return self.example(part, depth + 1);
         }
         let types = self.types(schema, 0);
         let bound = |keyword| schema.get(keyword).map(literal);
@@ -148,14 +148,14 @@ impl<'a> Parameters<'a> {
             return Value::from(true);
         }
         if types.has(Types::ARRAY) {
-            let items = self.items(schema).map(|items| self.example(name, items, depth + 1));
+            let items = self.items(schema).map(|items| self.example(items, depth + 1));
             return Value::from_iter(items);
         }
         if types.has(Types::OBJECT) {
             let inner = Parameters::of_object(schema, self.root);
             let members = inner.required().iter().filter_map(|name| Some((*name, inner.get(name)?)));
             return members
-                .map(|(name, schema)| (name.to_owned(), self.example(name, schema, depth + 1)))
+                .map(|(name, schema)| (name.to_owned(), self.example(schema, depth + 1)))
                 .collect::<serde_json::Map<_, _>>()
                 .into();
         }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::args::{Manager, Options, Place, protocol_name};
 use crate::console::{Console, Interrupt, output};
 use crate::failure::{Failure, NOT_CONNECTED};
-use crate::hub::{HubHandle, Request, Row, is_hub_running, layout};
+use crate::hub::{HubHandle, Request, is_hub_running, layout};
 use crate::text;
 
 /// Maximum time for a hub to open its socket, or to end. A hub that ends gives its servers some seconds each, all at the same time.
@@ -93,14 +93,12 @@ pub(super) fn status(place: &Place, options: &Options) -> Result<u8, Failure> {
         log: PathBuf,
     }
     let log = log_path(&layout(place)?);
-    let rows: Vec<Row> = match HubHandle::connect(place, options)? {
-        Some(mut hub) => hub.rows(Request::Status)?,
-        None => {
-            let status = Status { running: false, servers: 0, running_servers: 0, log };
-            output::show(options, &status, |out| writeln!(out, "No hub is running. Start one: mcpwire hub start"))?;
-            return Ok(NOT_CONNECTED);
-        }
+    let Some(mut hub) = HubHandle::connect(place, options)? else {
+        let status = Status { running: false, servers: 0, running_servers: 0, log };
+        output::show(options, &status, |out| writeln!(out, "No hub is running. Start one: mcpwire hub start"))?;
+        return Ok(NOT_CONNECTED);
     };
+    let rows = hub.rows(Request::Status)?;
     let running_servers = rows.iter().filter(|row| row.is_running()).count();
     let status = Status { running: true, servers: rows.len(), running_servers, log };
     output::show(options, &status, |out| {

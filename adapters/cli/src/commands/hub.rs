@@ -61,7 +61,7 @@ pub(super) fn status(watch: bool, place: &Place, options: &Options) -> Result<u8
     warn_of_changes(&handle.console, rows.iter().map(|row| &row.detail));
     output::show(options, &rows, |out| {
         if rows.is_empty() {
-            return writeln!(out, "{}", super::server::NO_SERVERS);
+            return writeln!(out, "{}", show::NO_SERVERS);
         }
         table(&rows).iter().try_for_each(|line| writeln!(out, "{line}"))
     })?;

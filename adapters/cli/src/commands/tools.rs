@@ -31,10 +31,10 @@ pub(super) fn list(
     if let Some(name) = only
         && let Some(tool) = server.find_tool(name)?
     {
-        return show_tools(ListedTools { tools: vec![tool], rejected: Vec::new() }, true, view, options).map(|()| 0);
+        return show_tools(&ListedTools { tools: vec![tool], rejected: Vec::new() }, true, view, options).map(|()| 0);
     }
     if only.is_none() && !options.json && view.search.is_none() && !view.cost {
-        return server.list_tools_each(&mut |listed| show_tools(listed, false, view, options)).map(|()| 0);
+        return server.list_tools_each(&mut |listed| show_tools(&listed, false, view, options)).map(|()| 0);
     }
     let ListedTools { mut tools, mut rejected } = server.list_tools()?;
     if let Some(name) = only {
@@ -45,13 +45,13 @@ pub(super) fn list(
         let all = AvailableTools::from_servers([(Uuid::nil(), "", tools)]);
         tools = all.search(words, MOST_FOUND).into_iter().map(|found| found.tool).collect();
     }
-    show_tools(ListedTools { tools, rejected }, only.is_some(), view, options).map(|()| 0)
+    show_tools(&ListedTools { tools, rejected }, only.is_some(), view, options).map(|()| 0)
 }
 
 /// Prints tools, one line each, or in full.
-fn show_tools(listed: ListedTools, in_full: bool, view: &ToolsView, options: &Options) -> Result<(), Failure> {
-    let ListedTools { tools, rejected } = &listed;
-    output::show(options, &listed, |out| {
+fn show_tools(listed: &ListedTools, in_full: bool, view: &ToolsView, options: &Options) -> Result<(), Failure> {
+    let ListedTools { tools, rejected } = listed;
+    output::show(options, listed, |out| {
         let layout = Layout::of_stdout();
         match view {
             ToolsView { schema: true, .. } => show::tool_schemas(out, tools),

@@ -56,13 +56,13 @@ _mcpwire() {
 if [ "$funcstack[1]" = "_mcpwire" ]; then _mcpwire "$@"; else compdef _mcpwire mcpwire; fi
 "#;
 
-const FISH: &str = r#"function __mcpwire_complete
+const FISH: &str = r"function __mcpwire_complete
     set -l words (commandline -opc) (commandline -ct)
     mcpwire complete-words fish -- $words[2..-1] 2>/dev/null
 end
 complete -c mcpwire -f -a '(__mcpwire_complete)'
 complete -c mcpwire -n 'not __mcpwire_complete | string length -q' -F
-"#;
+";
 
 const POWER_SHELL: &str = r#"Register-ArgumentCompleter -Native -CommandName mcpwire -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)

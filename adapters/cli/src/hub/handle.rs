@@ -219,9 +219,9 @@ impl HubHandle {
             for detail in details {
                 pending.retain(|id| *id != detail.id);
                 if matches!(detail.state, State::Running | State::Sleeping) {
-                    running += 1
+                    running += 1;
                 } else {
-                    failed += 1
+                    failed += 1;
                 }
                 self.console.finish();
                 settled(detail);

@@ -7,14 +7,11 @@ use owo_colors::OwoColorize;
 use unicode_width::UnicodeWidthStr;
 
 use super::signature::{self, Parameter, Signature};
-use super::{Layout, result, size};
+use super::{LONGEST_TOOL_NAME, Layout, result, size};
 use crate::text;
 
 /// Maximum length of a name, title or value in a list, in characters. Longer texts are cut.
 const LONGEST: usize = 300;
-
-/// Maximum length of the name or title of a tool, in characters. Longer texts are cut.
-pub(super) const LONGEST_TOOL_NAME: usize = 200;
 
 /// Writes the tools of a list, and then the entries of the list that could not be read.
 pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidItem], layout: Layout) -> io::Result<()> {

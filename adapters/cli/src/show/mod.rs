@@ -18,13 +18,20 @@ pub(crate) use self::lists::{completion, messages, prompts, rejected, resources,
 pub(crate) use self::result::{LONGEST_MESSAGE, contents, log_message, result, saved_line, task, task_line};
 pub(crate) use self::server::{full_name, login, server};
 pub(crate) use self::status::{fitting, server_list, status_row, status_table};
-pub(crate) use self::tool_views::{first_sentence, signature, tool_costs, tool_lines, tool_schemas};
+pub(crate) use self::tool_views::{first_sentence, one_line, tool_costs, tool_lines, tool_schemas};
 
 use std::io::{self, Write};
 
 use mcpwire_tokio::protocol::printable;
 
 use crate::text;
+
+/// What a list of servers says if there are none.
+pub(crate) const NO_SERVERS: &str = "No servers are configured. Add one: mcpwire server add NAME -- COMMAND, or import those of another program: \
+    mcpwire server import FILE";
+
+/// Maximum length of the name or title of a tool, in characters. Longer texts are cut.
+const LONGEST_TOOL_NAME: usize = 200;
 
 /// Maximum number of lines to show of a description. The other lines are left out.
 const MOST_LINES: usize = 12;

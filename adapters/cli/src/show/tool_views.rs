@@ -9,9 +9,8 @@ use mcpwire_tokio::protocol::{InvalidItem, Tool};
 use owo_colors::OwoColorize;
 use unicode_width::UnicodeWidthStr;
 
-use super::Layout;
-use super::lists::LONGEST_TOOL_NAME;
 use super::signature::{self, Signature};
+use super::{LONGEST_TOOL_NAME, Layout};
 use crate::text;
 
 /// Writes a line for each tool: its signature, what it changes, and the first sentence of its description. Then writes the entries
@@ -34,7 +33,7 @@ pub(crate) fn tool_lines(
 fn tool_line(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Result<()> {
     /// Minimum number of columns for a description. If fewer are left, the description is left out.
     const NARROWEST: usize = 12;
-    let signature = signature(tool);
+    let signature = one_line(tool);
     let (name, parameters) = signature.split_at(text::short(&tool.name, LONGEST_TOOL_NAME).len());
     let mark = mark(tool).map(|mark| format!("  [{mark}]")).unwrap_or_default();
     write!(out, "{}{parameters}{}", name.bold().cyan(), mark.yellow())?;
@@ -119,7 +118,7 @@ fn tokens(tool: &Tool) -> usize {
 
 /// Formats a tool as a function on one line, such as `add(a: number, b?: number) -> { sum: number }`. Long types are cut, and
 /// `…` stands for the parameters that are left out.
-pub(crate) fn signature(tool: &Tool) -> String {
+pub(crate) fn one_line(tool: &Tool) -> String {
     const LONGEST_KIND: usize = 60;
     /// Length of the parameters after which optional ones are left out, in characters.
     const LONG: usize = 100;
@@ -149,7 +148,8 @@ pub(crate) fn signature(tool: &Tool) -> String {
     if let Some(schema) = &tool.output_schema {
         let mut kind = signature::kind_of(schema.get());
         text::cut(&mut kind, LONGEST_KIND);
-        line += &format!(" -> {kind}");
+        line += " -> ";
+        line += &kind;
     }
     line
 }

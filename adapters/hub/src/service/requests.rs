@@ -127,7 +127,7 @@ impl Hub {
         let (_counted, connection) = state.begin_request(server_id(id), timeout).await.map_err(with_server)?;
         let answered = state.settings.tasks.within(timeout, connection.client.ping()).await;
         match answered {
-            Some(Ok(_)) => Ok(()),
+            Some(Ok(())) => Ok(()),
             Some(Err(error)) => Err(with_server(failures::of_request(&error, &config, &connection.redactor))),
             None => {
                 Err(with_server(HubError::new(ErrorKind::Timeout, format!("no response to a ping within {timeout:?}"))))

@@ -20,7 +20,7 @@ use crate::failure::{Failure, NOT_CONNECTED, hub_message};
 use crate::hub::{
     HubHandle, Previews, Request, advice, configured, find_configured, find_in, layout, not_started, start_advice,
 };
-use crate::show::{self, Layout};
+use crate::show::{self, Layout, NO_SERVERS};
 use crate::text;
 use crate::time::local;
 
@@ -50,10 +50,6 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
     }
     Ok(0)
 }
-
-/// What a list of servers says if there are none.
-pub(super) const NO_SERVERS: &str = "No servers are configured. Add one: mcpwire server add NAME -- COMMAND, or import those of another program: \
-    mcpwire server import FILE";
 
 fn list(place: &Place, options: &Options) -> Result<(), Failure> {
     let layout = layout(place)?;
