@@ -2,6 +2,7 @@
 
 use std::future::ready;
 use std::process;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -76,7 +77,7 @@ impl Server {
             .stderr(move |line| stderr.push(line))
             .on_notification(move |notification| {
                 if let Notification::Log(message) = notification {
-                    logs.lock().unwrap().push(message.clone());
+                    logs.lock().unwrap_or_else(PoisonError::into_inner).push(message.clone());
                 }
             })
     }

@@ -507,7 +507,10 @@ fn a_call_that_ends_takes_its_questions_with_it<H: Host>() {
         let (options, was_asked, given_up) = pondering::<H>(options(&server).roots([Root::new("file:///a")]));
         Async::<H>::open(&server.def, options).run(async |client| {
             let mut call = Box::pin(client.call_tool("interview", ()).send());
-            let asked = async { Err(was_asked.recv().await.expect("it is asked")) };
+            let asked = async {
+                let () = was_asked.recv().await.expect("it is asked");
+                Err(())
+            };
             or(async { Ok(call.as_mut().await.map(drop)) }, asked).await.expect_err("nobody answers");
             if dies {
                 server.kill(client.pid().expect("it is a process"));

@@ -371,8 +371,7 @@ fn pinging(pings: u64, on_answer: impl Fn(&Request, &mut Reply<'_>) + Send + Syn
 }
 
 fn open_flooded<A: Adapter>(web: &Web) -> A {
-    let client = A::open(&web.def(), OverHttp::default().into());
-    client
+    A::open(&web.def(), OverHttp::default().into())
 }
 
 fn call<A: Adapter>(client: &mut A) {

@@ -80,7 +80,7 @@ const GONE: &[(&str, Negotiate, &[&str])] = &[
 fn each_revision_is_spoken<A: Adapter>() {
     for (habit, negotiate, era, version) in OPENED {
         println!("{habit}, {negotiate:?}");
-        let server = server!(habit).configured(|config| config.negotiate = negotiate.clone());
+        let server = server!(habit).configured(|config| config.negotiate = *negotiate);
         let mut client = server.open::<A>();
         let info = client.server_info().expect("it said who it is");
         assert_eq!((info.era, info.protocol_version.as_str()), (*era, *version));
@@ -99,7 +99,7 @@ fn the_status_and_the_last_words_of_a_server_that_has_gone_are_told<A: Adapter>(
 fn assert_refused<A: Adapter>(servers: &[(&str, Negotiate, &[&str])]) {
     for (habit, negotiate, words) in servers {
         println!("{habit}, {negotiate:?}");
-        let server = server!(habit).configured(|config| config.negotiate = negotiate.clone());
+        let server = server!(habit).configured(|config| config.negotiate = *negotiate);
         let failure = server.fail_to_open::<A>();
         failure.assert(ErrorKind::Connect, words);
         failure.assert_says(&["bad-habits"]);
