@@ -13,12 +13,12 @@ use super::target::{Place, TlsArgs};
 pub(crate) enum ServerCommand {
     /// Add a server: a command, a package, an image or a URL
     #[command(
-        override_usage = "mcpwire server add [OPTIONS] NAME (--npm PACKAGE | --pypi PACKAGE | --docker IMAGE | --url URL | -- COMMAND [ARG]...)",
-        group = ArgGroup::new("package").args(["npm", "pypi", "docker", "url", "program"]).required(true),
+        override_usage = "mcpwire server add [OPTIONS] NAME (URL | (--npm PACKAGE | --pypi PACKAGE | --docker IMAGE) [-- ARG...] | -- COMMAND [ARG]...)",
+        group = ArgGroup::new("package").args(["npm", "pypi", "docker", "url", "address"]),
         after_help = "Examples:\n  \
             mcpwire server add things --npm @modelcontextprotocol/server-everything\n  \
             mcpwire server add notes --secret NOTES_TOKEN -- ./notes-server --read-only\n  \
-            mcpwire server add search --url https://example.com/mcp"
+            mcpwire server add search https://example.com/mcp"
     )]
     Add(Box<AddServer>),
     /// Import servers from another client's configuration
@@ -98,6 +98,9 @@ pub(crate) struct ServerName {
 pub(crate) struct AddServer {
     /// Name by which other commands select the server
     pub(crate) name: String,
+    /// Connect to this URL over HTTP, as with --url
+    #[arg(value_name = "URL", id = "address")]
+    pub(crate) address: Option<String>,
     /// Run this npm package with npx
     #[arg(long, value_name = "PACKAGE")]
     pub(crate) npm: Option<String>,
@@ -119,7 +122,13 @@ pub(crate) struct AddServer {
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
     /// The command with its arguments; with --npm, --pypi or --docker, only the arguments
-    #[arg(last = true, id = "program", value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        id = "program",
+        value_name = "COMMAND",
+        required_unless_present = "package",
+        conflicts_with_all = ["url", "address"]
+    )]
     pub(crate) command: Vec<String>,
 }
 

@@ -110,9 +110,17 @@ fn word(name: &str, value: &serde_json::Value, types: Types) -> String {
 }
 
 impl<'a> Parameters<'a> {
-    /// Returns whether the type of a value is one that the schema allows.
+    /// Returns whether a value has a type that the schema allows, is one of the values that it lists, and is within its limits.
     fn takes(&self, schema: &'a Node, value: &serde_json::Value) -> bool {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let listed = self.listed_values(schema);
+        let bound = |keyword| schema.get(keyword).and_then(|bound| bound.literal(LONGEST_VALUE).parse::<f64>().ok());
+        let is_within = |number: f64| {
+            bound("minimum").is_none_or(|least| number >= least) && bound("maximum").is_none_or(|most| number <= most)
+        };
         self.types(schema, 0).has(Types::of_text(&value.to_string()))
+            && (listed.is_empty() || listed.contains(&text))
+            && value.as_f64().is_none_or(is_within)
     }
 
     /// Returns a value for an argument, to show how it is given: an example of the schema, its default, or a value of its type.

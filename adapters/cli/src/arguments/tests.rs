@@ -162,7 +162,7 @@ fn an_example_of_a_call_passes_the_check() {
 #[test]
 fn an_example_of_a_call_repeats_what_was_given() {
     let root = Node::of_schema(SCHEMA).unwrap();
-    let given = Json::parse(r#"{"count":"x","deep":true,"free":"@f","oops":1}"#).unwrap();
+    let given = Json::parse(r#"{"count":1,"deep":true,"free":"@f","mode":"of","oops":1}"#).unwrap();
     let page = usage(&tool(SCHEMA), &Parameters::new(&root), Some(&given), "paint", "--demo");
     assert!(page.starts_with("  paint(text: string, count: integer<2..>, ratio?: "), "{page}");
     assert!(page.ends_with("\n  mcpwire call paint text=TEXT count=2 deep=true 'free:=\"@f\"' --demo"), "{page}");

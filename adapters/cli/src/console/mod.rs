@@ -4,7 +4,7 @@ mod interrupt;
 pub(crate) mod output;
 mod prompt;
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -18,7 +18,7 @@ use owo_colors::{AnsiColors, OwoColorize};
 pub(crate) use self::interrupt::{Foreground, Interrupt, warn_of_lost_logins};
 pub(crate) use self::prompt::{Prompt, Terminal, agrees, is_at_terminal, read_secret};
 use crate::args::Options;
-use crate::{show, text, time};
+use crate::{show, text};
 
 /// Delay before a progress bar appears. Operations that end earlier show no progress bar.
 const SOON: Duration = Duration::from_millis(300);
@@ -70,11 +70,6 @@ impl Console {
         if !self.quiet {
             self.line(line);
         }
-    }
-
-    /// Writes an event of the hub to standard error, unless `--quiet` is given. In a file, the line begins with the time.
-    pub(crate) fn event(&self, line: &str) {
-        if io::stderr().is_terminal() { self.warn(line) } else { self.warn(&format!("{} {line}", time::now())) }
     }
 
     /// Shows a progress bar on the terminal until [`Console::finish`] is called. `what` describes the operation.

@@ -1,7 +1,7 @@
 //! `mcpwire hub run`: runs the configured servers, and answers requests of other commands over a Unix socket. Only the user who
 //! runs the hub can open the socket.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use super::socket::{Socket, failed};
 use crate::console::{Console, Interrupt};
 use crate::failure::hub_message;
 use crate::process_end::settle;
-use crate::text;
+use crate::{text, time};
 
 /// Maximum length of a request from a command, in bytes. 64 MiB is more than servers accept as arguments of a tool call.
 const LONGEST: u64 = 64 << 20;
@@ -44,9 +44,9 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     let interrupt = Interrupt::install();
     let hub = Hub::open(options).await?;
     for child in &hub.reaped().ended {
-        console.event(&format!("ended a process that an earlier hub had left: {}", child.pid));
+        tell(console, &format!("ended a process that an earlier hub had left: {}", child.pid));
     }
-    console.event(&format!("listening at {}", socket.path.display()));
+    tell(console, &format!("listening at {}", socket.path.display()));
     let starting = hub.clone();
     let starting = tokio::spawn(async move { starting.boot().await });
     let reporting = tokio::spawn(report(hub.clone(), console.clone()));
@@ -62,12 +62,12 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
         }
     };
     tokio::select! {
-        () = accept_all(accept, serve, |error| console.event(&format!("cannot accept a connection: {error}"))) => {}
+        () = accept_all(accept, serve, |error| tell(console, &format!("cannot accept a connection: {error}"))) => {}
         () = interrupt.pressed() => {}
         () = service.end.notified() => {}
     }
     starting.abort();
-    console.event("ending all servers");
+    tell(console, "ending all servers");
     let settling = console.clone();
     let settled = tokio::task::spawn_blocking(move || settle(&settling));
     let ended = hub.shutdown_all().await;
@@ -75,6 +75,11 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     reporting.abort();
     // This process warns of logins that may be lost when it ends, so the error is not reported again.
     ended.or_else(|error| if error.field() == "login" { Ok(()) } else { Err(error) })
+}
+
+/// Writes an event to standard error, unless `--quiet` is given. In a file, the line begins with the time.
+fn tell(console: &Console, line: &str) {
+    if io::stderr().is_terminal() { console.warn(line) } else { console.warn(&format!("{} {line}", time::now())) }
 }
 
 /// Accepts connections forever, and passes each to `serve`. Pauses after an error. Of several consecutive errors, only the
@@ -109,14 +114,14 @@ async fn report(hub: Hub, console: Console) {
         match event {
             HubEvent::Status { name, state, error, .. } => {
                 let why = error.map(|error| format!(": {}", hub_message(&error))).unwrap_or_default();
-                console.event(&format!("{}: {state}{}", text::name(&name), why));
+                tell(&console, &format!("{}: {state}{}", text::name(&name), why));
             }
             HubEvent::ToolChanged { name, changes, more, .. } => {
                 for change in &changes {
-                    console.event(&changed_tool(&name, change));
+                    tell(&console, &changed_tool(&name, change));
                 }
                 if more > 0 {
-                    console.event(&format!("{}: and {more} more", text::name(&name)));
+                    tell(&console, &format!("{}: and {more} more", text::name(&name)));
                 }
             }
             _ => {}

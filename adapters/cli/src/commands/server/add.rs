@@ -47,13 +47,19 @@ pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Re
         };
         handle.console.warn(&text::line(&outcome));
     }
+    if secrets.is_empty() && !handle.is_remote() {
+        handle.console.note(&format!("added {}; next: mcpwire info {}", text::name(name), text::word(name)));
+    }
     if options.json { output::json(&config.without_secrets()) } else { Ok(()) }
 }
 
 fn config(arguments: &AddServer, options: &Options) -> Result<McpConfig, Failure> {
-    let AddServer { name, npm, pypi, docker, url, secrets, lazy, tls, command } = arguments;
+    let AddServer { name, address, npm, pypi, docker, url, secrets, lazy, tls, command } = arguments;
+    if let Some(address) = address.as_ref().filter(|address| !address.contains("://")) {
+        return Err(Failure::url_without_scheme(address));
+    }
     let mut words = command.iter();
-    let mut config = match (npm, pypi, docker, url) {
+    let mut config = match (npm, pypi, docker, url.as_ref().or(address.as_ref())) {
         (Some(package), ..) => McpConfig::npm(name, package),
         (_, Some(package), ..) => McpConfig::pypi(name, package),
         (_, _, Some(image), _) => McpConfig::docker(name, image),

@@ -64,6 +64,31 @@ fn the_commands_that_info_suggests_work() {
 }
 
 #[test]
+fn a_server_is_added_in_each_way_and_the_next_command_is_said() {
+    let place = Place::new();
+    for (words, shown) in [
+        (&["a", "https://example.com/mcp"][..], "https://example.com/mcp"),
+        (&["b", "--npm", "pkg", "--", "--flag", "x"], "npx -y pkg --flag x"),
+        (&["c", "--pypi", "pkg", "--", "x"], "uvx pkg x"),
+        (&["d", "--url", "https://example.com/mcp"], "https://example.com/mcp"),
+        (&["e", "--", "program", "--flag"], "program --flag"),
+    ] {
+        let added = place.run(&[&["server", "add"], words].concat()).exits(0);
+        added.says(&[&format!("added {0}; next: mcpwire info {0}", words[0])]);
+        place.run(&["server", "show", words[0]]).exits(0).shows(&[shown]);
+    }
+    for wrong in [
+        &["f"][..],
+        &["f", "example.com"],
+        &["f", "https://example.com/mcp", "--", "program"],
+        &["f", "https://example.com/mcp", "--npm", "pkg"],
+        &["f", "--npm", "pkg", "--pypi", "pkg"],
+    ] {
+        place.run(&[&["server", "add"], wrong].concat()).exits(2);
+    }
+}
+
+#[test]
 fn servers_that_are_disabled_or_removed_are_not_said_to_be_ok() {
     let place = Place::with_demo();
     place.add_demo("second");
