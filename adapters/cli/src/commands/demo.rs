@@ -28,7 +28,7 @@ const CALLS: [(&str, &str); 3] = [
 const NEXT: &str = "
 Now you:
   mcpwire tools --demo
-  mcpwire call add '{\"a\":2,\"b\":40}' --demo
+  mcpwire call add a=2 b=40 --demo
   mcpwire tools -- npx -y @modelcontextprotocol/server-everything
 ";
 
