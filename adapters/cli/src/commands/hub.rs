@@ -26,15 +26,14 @@ pub(super) fn run(command: &HubCommand, place: &Place, options: &Options) -> Res
 #[cfg(unix)]
 fn run_hub(own_session: bool, place: &Place, options: &Options) -> Result<(), Failure> {
     use crate::console::{Console, Foreground};
-    use crate::hub::{hub_options, layout, serve};
+    use crate::hub::{layout, serve};
 
     if own_session {
         // This fails if the process leads a group already, and then nothing is lost.
         let _ = rustix::process::setsid();
     }
     let layout = layout(place)?;
-    let hub_options = hub_options(&layout, options, None);
-    Ok(Foreground::start()?.finish(async || serve(&layout, hub_options, &Console::new(options)).await)?)
+    Ok(Foreground::start()?.finish(async || serve(&layout, options, &Console::new(options)).await)?)
 }
 
 #[cfg(not(unix))]

@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 #[cfg(not(unix))]
 use self::elsewhere::Client;
-use super::protocol::{OnProgress, Previewed, Request, Row, decoded};
+use super::protocol::{Answerer, OnProgress, Previewed, Request, Row, decoded};
 use super::service::{HubService, is_starting};
 #[cfg(unix)]
 use super::socket::Client;
@@ -67,20 +67,22 @@ impl Backend {
 impl HubHandle {
     /// Connects to the running hub (`mcpwire hub run`). If no hub is running, opens a hub in this process.
     pub(crate) fn open(place: &Place, options: &Options) -> Result<HubHandle, Failure> {
-        Self::open_with(place, options, Console::new(options), None)
+        Self::open_with(place, options, Console::new(options), None, None)
     }
 
-    /// Connects to a hub as [`HubHandle::open`] does. A hub in this process uses `handlers` to answer requests of servers, such
-    /// as elicitation.
+    /// Connects to a hub as [`HubHandle::open`] does. Requests of servers, such as elicitation, are answered by `handlers` in a hub
+    /// in this process, and by `answerer` for calls in the running hub.
     pub(crate) fn open_with(
         place: &Place,
         options: &Options,
         console: Console,
         handlers: Option<AddHandlers>,
+        answerer: Option<Answerer>,
     ) -> Result<HubHandle, Failure> {
         let layout = layout(place)?;
         let foreground = Foreground::start()?;
-        let backend = if let Some(client) = foreground.finish(async || Client::connect(&layout))? {
+        let backend = if let Some(mut client) = foreground.finish(async || Client::connect(&layout))? {
+            client.listen(answerer, &console);
             Backend::Remote(client)
         } else {
             // Opening may take long, because it ends the processes that an earlier hub has left.
@@ -299,7 +301,7 @@ mod elsewhere {
     use mcpwire_hub::layout::Layout;
     use mcpwire_tokio::protocol::Json;
 
-    use super::{OnProgress, Request};
+    use super::{Answerer, Console, OnProgress, Request};
 
     /// Placeholder for a connection to the running hub on systems without Unix sockets, where each command uses a hub in its own
     /// process. No value of this type exists.
@@ -309,6 +311,10 @@ mod elsewhere {
         #[expect(clippy::unnecessary_wraps, reason = "the signature is the one on Unix")]
         pub(super) fn connect(_: &Layout) -> Result<Option<Client>, HubError> {
             Ok(None)
+        }
+
+        pub(super) fn listen(&mut self, _: Option<Answerer>, _: &Console) {
+            match *self {}
         }
 
         #[expect(clippy::unused_async, reason = "the signature is the one on Unix")]

@@ -5,6 +5,8 @@ mod advice;
 mod handle;
 mod protocol;
 #[cfg(unix)]
+mod questions;
+#[cfg(unix)]
 mod server;
 mod service;
 #[cfg(unix)]
@@ -19,7 +21,7 @@ pub(crate) use self::advice::{
     advice, changed_tool, not_started, sentence, server_command, start_advice, with_login_command,
 };
 pub(crate) use self::handle::{HubHandle, Previews};
-pub(crate) use self::protocol::{Request, Row};
+pub(crate) use self::protocol::{Answer, Answerer, Asked, Request, Row};
 #[cfg(unix)]
 pub(crate) use self::server::serve;
 pub(crate) use self::service::{exposed_tools, lacks_tools, unknown_tool};

@@ -57,6 +57,12 @@ pub(crate) enum Request {
     Remove {
         server: String,
     },
+    /// Answers a request of a server, which the hub has sent to the command as [`Asked`]. Commands send this over a connection of its
+    /// own, because their call is still in flight on the first one.
+    Answer {
+        id: u64,
+        answer: Answer,
+    },
     /// Ends the running hub and its servers. The response comes before they have ended. Changes nothing for a hub in the process of
     /// the command, which ends with the command.
     End,
@@ -109,9 +115,33 @@ pub(crate) enum Request {
 pub(super) enum Response {
     /// Progress of a tool call. `Done` or `Error` follows later.
     Progress(Progress),
+    /// A request of a server, such as elicitation, for the user of the command. `Done` or `Error` follows later.
+    Asked(Asked),
+    /// A text for the user of the command. `Done` or `Error` follows later.
+    Note(String),
     Done(Json),
     Error(ErrorWithKind),
 }
+
+/// A request of a server that a command answers with [`Request::Answer`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) id: u64,
+    pub(crate) server: String,
+    pub(crate) method: String,
+    pub(crate) params: Option<Json>,
+}
+
+/// The answer of a command to a request of a server: a result, or a JSON-RPC error.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Answer {
+    Result(Json),
+    Error { code: i64, message: String },
+}
+
+/// A function that answers requests of servers for the user of a command.
+pub(crate) type Answerer = Box<dyn Fn(&Asked) -> Answer + Send>;
 
 /// A [`HubError`] as the running hub sends it: with its kind, the name of the server and the name of the tool. The JSON of a
 /// `HubError` alone contains none of these.

@@ -7,18 +7,21 @@ use std::time::Duration;
 
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::HubEvent;
-use mcpwire_hub::{Hub, HubError, HubOptions};
+use mcpwire_hub::{Hub, HubError, McpService as _};
 use mcpwire_tokio::protocol::{Json, Progress};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, BufReader, Interest, Take};
 use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::watch as latest;
+use tokio::sync::{mpsc, watch as latest};
 use tokio::time::{sleep, timeout};
 
 use super::advice::changed_tool;
-use super::protocol::{Request, Response, write_line};
-use super::service::HubService;
+use super::hub_options;
+use super::protocol::{Request, Response, json, write_line};
+use super::questions::Questions;
+use super::service::{HubService, find};
 use super::socket::{Socket, failed};
+use crate::args::Options;
 use crate::console::{Console, Interrupt};
 use crate::failure::hub_message;
 use crate::process_end::settle;
@@ -38,11 +41,12 @@ const CLOSE_CHECK: Duration = Duration::from_secs(1);
 const ACCEPT_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 /// Runs all enabled servers, and answers requests of commands until an interrupt such as Ctrl-C. Then ends all servers.
-pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Console) -> Result<(), HubError> {
+pub(crate) async fn serve(layout: &Layout, options: &Options, console: &Console) -> Result<(), HubError> {
     let (socket, listener) = Socket::bind(layout)?;
     let listener = UnixListener::from_std(listener).map_err(|error| failed("the socket cannot be used", &error))?;
     let interrupt = Interrupt::install();
-    let hub = Hub::open(options).await?;
+    let questions = Questions::default();
+    let hub = Hub::open(hub_options(layout, options, Some(questions.handlers()))).await?;
     for child in &hub.reaped().ended {
         tell(console, &format!("ended a process that an earlier hub had left: {}", child.pid));
     }
@@ -54,10 +58,10 @@ pub(crate) async fn serve(layout: &Layout, options: HubOptions, console: &Consol
     let accept = async || listener.accept().await.map(|(stream, _)| stream);
     let serve = |stream: UnixStream| {
         if stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw()) {
-            let service = service.clone();
+            let (service, questions) = (service.clone(), questions.clone());
             tokio::spawn(async move {
                 // An error means that the client has disconnected.
-                let _ = converse(&service, stream).await;
+                let _ = converse(&service, &questions, stream).await;
             });
         }
     };
@@ -130,7 +134,7 @@ async fn report(hub: Hub, console: Console) {
 }
 
 /// Answers the requests that one client sends over `stream`, in order. Returns when the client closes the connection.
-async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
+async fn converse(service: &HubService, questions: &Questions, stream: UnixStream) -> io::Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader.take(LONGEST));
     let mut line = String::new();
@@ -148,6 +152,18 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
                 continue;
             }
         };
+        if let Request::Answer { id, answer } = request {
+            questions.answered(id, answer);
+            write(&mut writer, json(&())).await?;
+            continue;
+        }
+        let (messages, mut for_command) = mpsc::unbounded_channel();
+        let _in_flight = match &request {
+            Request::Call { tool, server, .. } => {
+                Some(questions.begin(is_at(&service.hub, tool.clone(), server.clone()), messages))
+            }
+            _ => None,
+        };
         // A slow client gets only the latest progress: a report replaces an earlier report that was not sent yet.
         let (sender, mut progress) = latest::channel(Progress::default());
         let mut on_progress = |progress: &Progress| drop(sender.send_replace(progress.clone()));
@@ -161,12 +177,25 @@ async fn converse(service: &HubService, stream: UnixStream) -> io::Result<()> {
                 }
                 // If the client disconnects, dropping `answer` cancels its call.
                 () = has_gone(&mut reader) => return Ok(()),
+                Some(message) = for_command.recv() => respond(&mut writer, &message).await?,
                 Ok(()) = progress.changed() => {
                     let report = progress.borrow_and_update().clone();
                     respond(&mut writer, &Response::Progress(report)).await?;
                 }
             }
         }
+    }
+}
+
+/// Returns a function that returns whether a call of `tool`, at `server` if it is given, is at the server with a name.
+fn is_at(hub: &Hub, tool: String, server: Option<String>) -> impl Fn(&str) -> bool + Send + 'static {
+    let hub = hub.clone();
+    move |name| {
+        let called = match &server {
+            Some(server) => find(&hub, server).ok(),
+            None => hub.find_tool_server(&tool).and_then(|id| hub.get(id)),
+        };
+        called.is_some_and(|config| config.name.trim() == name)
     }
 }
 

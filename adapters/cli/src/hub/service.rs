@@ -72,6 +72,8 @@ impl HubService {
                 json(&previewed.map_err(|error| HubError::unavailable(format!("the preview failed: {error}")))?)
             }
             Request::Remove { server } => done(hub.delete(find(hub, &server)?.id).await),
+            // Only the running hub passes requests of servers to commands, and it takes their answers itself.
+            Request::Answer { .. } => json(&()),
             Request::End => {
                 self.end.notify_one();
                 json(&())

@@ -13,11 +13,13 @@ use std::path::{Path, PathBuf};
 use mcpwire_hub::HubError;
 use mcpwire_hub::files::{Links, check_trusted, open_regular};
 use mcpwire_hub::layout::Layout;
-use mcpwire_tokio::protocol::Json;
+use mcpwire_tokio::protocol::{Json, RpcError};
 use rustix::fs::{FlockOperation, flock};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use super::protocol::{OnProgress, Request, Response, write_line};
+use super::protocol::{Answer, Answerer, Asked, OnProgress, Request, Response, write_line};
+use crate::console::Console;
+use crate::text;
 
 /// Maximum length of the path of a Unix socket, in bytes. Linux allows 107, macOS and the BSDs 103.
 const LONGEST_PATH: usize = 103;
@@ -107,6 +109,10 @@ fn peer_is_ours(_: &UnixStream) -> bool {
 /// A connection of a command to the running hub (`mcpwire hub run`).
 pub(super) struct Client {
     stream: BufReader<tokio::net::UnixStream>,
+    layout: Layout,
+    /// Answers requests of servers for the user. `None` for commands that call no tool.
+    answerer: Option<Answerer>,
+    console: Option<Console>,
 }
 
 impl Client {
@@ -116,7 +122,12 @@ impl Client {
         let Some(stream) = connect(layout)? else { return Ok(None) };
         let stream = stream.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(stream));
         let stream = stream.map_err(|error| failed("the running hub cannot be reached", &error))?;
-        Ok(Some(Client { stream: BufReader::new(stream) }))
+        Ok(Some(Client { stream: BufReader::new(stream), layout: layout.clone(), answerer: None, console: None }))
+    }
+
+    /// Lets `answerer` answer requests of servers during calls, and `console` show texts of the hub.
+    pub(super) fn listen(&mut self, answerer: Option<Answerer>, console: &Console) {
+        (self.answerer, self.console) = (answerer, Some(console.clone()));
     }
 
     /// Waits until the hub closes the connection.
@@ -125,6 +136,19 @@ impl Client {
         while self.stream.read_line(&mut line).await.is_ok_and(|read| read > 0) {
             line.clear();
         }
+    }
+
+    /// Answers a request of a server over another connection, because the call is still in flight on this one.
+    async fn answer(&self, asked: &Asked) -> Result<(), HubError> {
+        let answer = match &self.answerer {
+            Some(answer) => answer(asked),
+            None => Answer::Error { code: RpcError::USER_REJECTED, message: "nobody can be asked".to_owned() },
+        };
+        let Some(mut other) = Client::connect(&self.layout)? else { return Ok(()) };
+        let lost = |error: io::Error| failed("the connection to the running hub broke", &error);
+        write_line(&mut other.stream, &Request::Answer { id: asked.id, answer }).await.map_err(lost)?;
+        // The response says that the hub has the answer.
+        other.stream.read_line(&mut String::new()).await.map(drop).map_err(lost)
     }
 
     /// Sends a request to the running hub and waits for the response. Calls `on_progress` for each progress report of a tool call.
@@ -142,6 +166,8 @@ impl Client {
                 .map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))?;
             match response {
                 Response::Progress(progress) => on_progress(&progress),
+                Response::Asked(asked) => self.answer(&asked).await?,
+                Response::Note(note) => drop(self.console.as_ref().map(|console| console.warn(&text::line(&note)))),
                 Response::Done(json) => return Ok(json),
                 Response::Error(error) => return Err(error.into()),
             }

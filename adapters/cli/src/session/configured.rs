@@ -1,5 +1,7 @@
 //! [`Configured`]: a session with the configured servers, in the running hub or in a hub in this process.
 
+use std::sync::Arc;
+
 use mcpwire_hub::config::folded;
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::{ErrorKind, Hub, HubError, McpService};
@@ -17,8 +19,8 @@ use crate::args::{Options, Target};
 use crate::console::Console;
 use crate::failure::{Failure, hub_message};
 use crate::hub::{
-    HubHandle, Request, Row, changed_tool, exposed_tools, find_in, lacks_tools, not_started, unknown_tool,
-    with_login_command,
+    AddHandlers, Answerer, Asked, HubHandle, Request, Row, changed_tool, exposed_tools, find_in, lacks_tools,
+    not_started, unknown_tool, with_login_command,
 };
 use crate::text;
 
@@ -45,13 +47,14 @@ impl<'a> Configured<'a> {
         for (option, _) in ignored.iter().filter(|(_, is_given)| *is_given) {
             console.note(&format!("warning: {option} has no effect on configured servers"));
         }
-        let handlers = Handlers::new(options)?;
+        let handlers = Arc::new(Handlers::new(options)?);
+        let (in_process, shown) = (Arc::clone(&handlers), console.clone());
+        let add_handlers = move |server: &str, connect: ConnectOptions| in_process.declare(connect, server, &shown);
         let shown = console.clone();
-        let add_handlers = move |server: &str, connect: ConnectOptions| handlers.declare(connect, server, &shown);
-        let handle = HubHandle::open_with(&target.place, options, console, Some(Box::new(add_handlers)))?;
-        if handle.is_remote() && (options.answers.is_some() || !options.roots.is_empty()) {
-            handle.console.note("warning: --answers and --root have no effect on the servers of the running hub");
-        }
+        let answerer = move |asked: &Asked| handlers.answer(asked, &shown);
+        let (add_handlers, answerer) =
+            (Some(Box::new(add_handlers) as AddHandlers), Some(Box::new(answerer) as Answerer));
+        let handle = HubHandle::open_with(&target.place, options, console, add_handlers, answerer)?;
         Ok(Self { handle, server: target.server.clone(), options, is_started: false })
     }
 

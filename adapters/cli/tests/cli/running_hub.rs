@@ -74,6 +74,31 @@ fn every_command_goes_through_the_running_hub() {
     hub.interrupt().exits(0);
 }
 
+/// What a server asks during a call reaches the command of the call. It does not say which call it means, so a second one makes it
+/// unanswerable.
+#[test]
+fn what_a_server_asks_reaches_the_only_command_with_a_call_in_flight() {
+    let answers = r#"{"elicitation":[{"action":"accept","content":{"first_name":"Ada"},"repeat":true}]}"#;
+    for era in ["modern", "legacy"] {
+        let place = Place::with_demo();
+        let file = place.write("answers", answers);
+        let hub = place.begin(&["hub", "run", "--protocol", era]);
+        hub.wait_for_stderr("demo: running");
+        place.run(&["call", "demo", "greet", "--answers", &file]).gives(0, "Hello, Ada!\n");
+        // Nobody is at a terminal.
+        place.run(&["call", "demo", "greet"]).says(&["demo asks: ", "(dismissed: "]);
+
+        let slow = place.begin(&["call", "demo", "slow", "seconds=3600"]);
+        wait_for("the slow call", || (place.status()[0]["calls"] == 3).then_some(()));
+        let why = "several commands have a call in flight there";
+        place.run(&["call", "demo", "greet", "--answers", &file]).hides(&["Ada"]).says(&[why]);
+        slow.wait_for_stderr(why);
+        slow.interrupt().exits(130);
+        place.run(&["call", "demo", "greet", "--answers", &file]).gives(0, "Hello, Ada!\n");
+        hub.interrupt().exits(0);
+    }
+}
+
 #[test]
 fn a_hub_in_the_background_is_started_and_stopped() {
     let place = Place::with_demo();

@@ -11,13 +11,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcpwire_tokio::ConnectOptions;
 use mcpwire_tokio::protocol::{
-    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root, RpcError,
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Json, Root, RpcError,
 };
+
+use serde::Serialize;
+use serde_json::json;
 
 use self::answers::{Answers, root_of_argument};
 use crate::args::Options;
 use crate::console::{Console, Prompt, is_at_terminal};
 use crate::failure::Failure;
+use crate::hub::{Answer, Asked};
 use crate::text;
 
 /// Handlers for the requests of servers: elicitation, sampling and roots. Several connections may share the handlers.
@@ -53,6 +57,39 @@ impl Handlers {
             });
         if self.has_sampling { options.on_sampling(move |params, _| ready(models.sample(&params))) } else { options }
     }
+}
+
+impl Handlers {
+    /// Answers a request that the running hub has passed on: with the answers file, or by asking the user.
+    pub(super) fn answer(&self, asked: &Asked, console: &Console) -> Answer {
+        let user =
+            User { server: text::name(&asked.server), answers: Arc::clone(&self.answers), console: console.clone() };
+        let params = asked.params.clone().unwrap_or_default();
+        let answered = match asked.method.as_str() {
+            "elicitation/create" => match params.decode::<ElicitUrl>() {
+                Ok(url) => to_json(&ElicitResult::from(user.visit(&url))),
+                Err(_) => params
+                    .decode::<ElicitForm>()
+                    .map_err(|error| RpcError::new(RpcError::INVALID_PARAMS, error.to_string()))
+                    .and_then(|form| to_json(&user.fill_in(&form))),
+            },
+            "sampling/createMessage" => params
+                .decode()
+                .map_err(|error| RpcError::new(RpcError::INVALID_PARAMS, error.to_string()))
+                .and_then(|params| user.sample(&params))
+                .and_then(|result| to_json(&result)),
+            "roots/list" => to_json(&json!({ "roots": self.roots })),
+            method => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, format!("method not found: {method}"))),
+        };
+        match answered {
+            Ok(result) => Answer::Result(result),
+            Err(error) => Answer::Error { code: error.code, message: error.message },
+        }
+    }
+}
+
+fn to_json(value: &impl Serialize) -> Result<Json, RpcError> {
+    Json::from_value(value).map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
 }
 
 /// Answers the requests of one server, with the answers file (`--answers FILE`) or by asking the user at the terminal.
