@@ -1,10 +1,10 @@
 //! The program's own code panics, or its streams: the connection goes on where it can, and whoever is concerned is told.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
@@ -327,6 +327,59 @@ fn blocking_says_so_too() {
             client.shutdown().expect("there is nothing to end");
             assert_eq!(told.all(), [OF_THE_STREAM]);
         }
+    });
+}
+
+/// A reader whose drop is noticed: by then, its end has been reported to the client.
+struct Noticed {
+    stream: BlockOn<PipeReader>,
+    _until_drop: mpsc::Sender<()>,
+}
+
+impl Read for Noticed {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.stream.read(buf)
+    }
+}
+
+/// A writer that panics once it is told to. Its drop ends the connection, and waits until the client has been told of that end.
+struct Ending {
+    stream: Option<BlockOn<PipeWriter>>,
+    panics: Arc<AtomicBool>,
+    reader_drop: mpsc::Receiver<()>,
+}
+
+impl Write for Ending {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        assert!(!self.panics.load(Ordering::SeqCst), "the stream breaks");
+        self.stream.as_mut().expect("it is dropped last").write(buf)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.as_mut().expect("it is dropped last").flush()
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        drop(self.stream.take());
+        let _ = self.reader_drop.recv();
+    }
+}
+
+#[test]
+fn blocking_tells_of_the_panic_and_not_of_the_end_that_follows_it() {
+    watched(|| {
+        let (reader, writer, panics) = halves(false);
+        let (until_drop, reader_drop) = mpsc::channel();
+        let reader = Noticed { stream: BlockOn::new(reader.stream), _until_drop: until_drop };
+        let writer = Ending { stream: Some(BlockOn::new(writer.stream)), panics: Arc::clone(&panics), reader_drop };
+        let mut client =
+            blocking::McpClient::over(reader, writer, ConnectOptions::default()).expect("there are threads");
+        client.initialize().expect("it answers");
+        panics.store(true, Ordering::SeqCst);
+        assert_says_why(&client.call_tool("echo", ()).send().expect_err("it has ended"));
+        client.shutdown().expect("there is nothing to end");
     });
 }
 

@@ -70,9 +70,9 @@ impl Threads {
         let (write, to_write) = sync_channel(1);
         let named = |name: &str| thread::Builder::new().name(format!("mcpwire-{name}"));
         let sender = event_sender.clone();
-        named("read").spawn(move || guard(&sender, || read(reader, &sender, &permit)))?;
+        named("read").spawn(move || guard(reader, &sender, |reader| read(reader, &sender, &permit)))?;
         let sender = event_sender.clone();
-        named("write").spawn(move || guard(&sender, || write_all(writer, &sender, &to_write)))?;
+        named("write").spawn(move || guard(writer, &sender, |writer| write_all(writer, &sender, &to_write)))?;
         if let Some(stderr) = stderr {
             let sender = event_sender.clone();
             named("stderr").spawn(move || read_stderr(stderr, &sender, &stderr_permit))?;
@@ -245,14 +245,18 @@ impl Transport for Threads {
     }
 }
 
-/// Runs the work of a thread. If the work panics, reports the panic, so that the client does not wait for the stream forever.
-fn guard(sender: &Sender<ThreadEvent>, work: impl FnOnce()) {
-    if let Err(message) = catch_panic(work) {
+/// Runs the work of a thread with its stream. If the work panics, reports the panic, so that the client does not wait for the
+/// stream forever. The stream is dropped after the report: the server may end the connection when the stream ends, and the client
+/// would then report that end in place of the panic.
+fn guard<S>(mut stream: S, sender: &Sender<ThreadEvent>, work: impl FnOnce(&mut S)) {
+    if let Err(message) = catch_panic(|| work(&mut stream)) {
         let _ = sender.send(ThreadEvent::Panicked(message));
     }
+    // The client needs the stream no more, so a panic while it is dropped is ignored.
+    let _ = catch_panic(|| drop(stream));
 }
 
-fn read(mut reader: impl Read, sender: &Sender<ThreadEvent>, permit: &Receiver<()>) {
+fn read(reader: &mut impl Read, sender: &Sender<ThreadEvent>, permit: &Receiver<()>) {
     let mut buffer = vec![0; CHUNK_SIZE];
     while permit.recv().is_ok() {
         let event = loop {
@@ -269,9 +273,9 @@ fn read(mut reader: impl Read, sender: &Sender<ThreadEvent>, permit: &Receiver<(
     }
 }
 
-fn write_all(mut writer: impl Write, sender: &Sender<ThreadEvent>, to_write: &Receiver<Vec<u8>>) {
+fn write_all(writer: &mut impl Write, sender: &Sender<ThreadEvent>, to_write: &Receiver<Vec<u8>>) {
     while let Ok(bytes) = to_write.recv() {
-        let event = match writer.write_all(&bytes).and_then(|()| flush(&mut writer)) {
+        let event = match writer.write_all(&bytes).and_then(|()| flush(writer)) {
             Ok(()) => ThreadEvent::Wrote,
             Err(error) => ThreadEvent::WriteError(error),
         };
