@@ -31,6 +31,9 @@ pub(super) const CAN_SHARE: bool = cfg!(unix);
 
 /// Starts a hub in the background, and waits until it answers.
 pub(super) fn start(place: &Place, options: &Options) -> Result<u8, Failure> {
+    if !CAN_SHARE {
+        return Err(Failure::usage("hub", "on this system, commands cannot share servers"));
+    }
     let layout = layout(place)?;
     let console = Console::new(options);
     if is_hub_running(&layout) {

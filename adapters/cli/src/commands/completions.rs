@@ -14,6 +14,7 @@ use crate::completion::{self, Known};
 use crate::console::output;
 use crate::failure::Failure;
 use crate::hub::{configured, find_in, layout};
+use crate::text;
 
 /// Prints the completion script of a shell.
 pub(super) fn print_script(shell: Shell) -> Result<u8, Failure> {
@@ -43,7 +44,9 @@ pub(super) fn print_words(shell: Shell, words: &[String]) -> Result<u8, Failure>
     let place = Place { config_dir: directory.map(Into::into) };
     let candidates = completion::candidates(&Args::definition(), &words, &mut Stored { layout: layout(&place).ok() });
     let mut lines = String::new();
-    for candidate in candidates {
+    // Shells insert words as they are, and the names of tools come from servers. A word that a shell could read as a command or a
+    // variable is therefore left out.
+    for candidate in candidates.iter().filter(|candidate| text::word(&candidate.word) == candidate.word) {
         // Writing to memory cannot fail.
         let _ = writeln!(lines, "{}\t{}", candidate.word, candidate.help);
     }

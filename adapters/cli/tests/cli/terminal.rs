@@ -41,6 +41,22 @@ fn bash_completes_commands_servers_tools_and_arguments() {
     }
 }
 
+/// A shell would run what it inserts. The names of tools and the values of enumerations come from servers.
+#[cfg(target_os = "linux")]
+#[test]
+fn words_that_a_shell_would_interpret_are_not_completed() {
+    let place = crate::support::Place::new();
+    let tools = r#"{"tools":[{"name":"fine","inputSchema":{"properties":{"x":{"enum":["$(id)","a b","ok","`id`"]}}}},
+        {"name":"a;id","inputSchema":{}},{"name":"$(id)","inputSchema":{}},{"name":"a\nid","inputSchema":{}}]}"#;
+    place.add_script("evil", &crate::support::servers::Script::with_tools(&tools.replace('\n', " ")).text());
+    place.run(&["tools", "evil"]).exits(0).shows(&["fine("]);
+    for (words, completed) in [(&["evil", ""][..], "fine\t\n"), (&["evil", "fine", "x="], "x=ok\t\n")] {
+        let line = [&["complete-words", "bash", "--", "call"], words].concat();
+        let mut command = crate::support::command(&line);
+        crate::support::run(command.env("MCPWIRE_CONFIG_DIR", place.path())).gives(0, completed);
+    }
+}
+
 /// No text of a server can control the terminal, on either stream. Colors appear only if they are wanted.
 #[cfg(unix)]
 mod text {
