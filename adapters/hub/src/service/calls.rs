@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use mcpwire_core::{CallError, CallToolResult, ContentBlock, Json, Timestamp, printable};
-use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId};
+use mcpwire_supervisor::{CallRejection, Command, Event, Generation, ServerId, Supervisor};
 use mcpwire_tool_client::{CallOptions, ToolError};
 
 use super::attempt::Connection;
@@ -20,9 +20,9 @@ use crate::redact::Redactor;
 use crate::tasks::hub_has_ended;
 use crate::{ErrorKind, HubError};
 
-/// Maximum number of times that a tool call waits for its server to start. The server may stop again before the call is sent, but
-/// rarely twice in a row.
-const MAX_WAITS: usize = 2;
+/// Maximum number of times that a tool call or another request waits for its server to start. The server may stop again before the
+/// request is sent, but rarely twice in a row.
+pub(super) const MAX_WAITS: usize = 2;
 
 /// The name of a tool in a call, and how to interpret it.
 #[derive(Clone, Copy)]
@@ -173,6 +173,23 @@ impl HubState {
         without_prefix.unwrap_or(name).to_owned()
     }
 
+    /// Counts a request to a running server as in flight, if `admit` accepts it.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        id: ServerId,
+        admit: impl FnOnce(&mut Supervisor, Timestamp) -> Result<Generation, CallRejection>,
+    ) -> Result<Begun, CallRejection> {
+        self.update(|servers, now| {
+            let generation = admit(&mut servers.supervisor, now)?;
+            let connection = servers.attempt(id, generation).and_then(|attempt| attempt.connection());
+            let Some(connection) = connection else {
+                servers.supervisor.end_call(id, generation, now);
+                return Err(CallRejection::Error(hub_has_ended()));
+            };
+            Ok(Begun { hub: Arc::clone(self), id, generation, connection })
+        })
+    }
+
     /// Waits until the server runs, and starts a sleeping server. If the server waits for a login, checks first whether the user
     /// has logged in meanwhile.
     pub(super) async fn prepare(self: &Arc<Self>, id: ServerId, deadline: Timestamp) -> Result<(), HubError> {
@@ -201,15 +218,20 @@ struct ServerCall<'a> {
     total: Duration,
 }
 
-/// A tool call that the supervisor has accepted and counts as in flight. It can now be sent to the server. Dropping this value ends
-/// the count.
-struct BegunCall {
+/// A tool call or another request that the supervisor has accepted and counts as in flight, with the connection to send it over.
+/// Dropping this value ends the count.
+pub(super) struct Begun {
     hub: Arc<HubState>,
     id: ServerId,
     generation: Generation,
+    pub(super) connection: Connection,
+}
+
+/// A tool call that can now be sent to its server.
+struct BegunCall {
+    begun: Begun,
     /// The name that the server uses for the tool.
     tool: String,
-    connection: Connection,
     /// The time at which the call fails, if the call has waited for its server to start. `None` if it has not waited: its full
     /// timeout then begins when it is sent.
     deadline: Option<Timestamp>,
@@ -258,20 +280,8 @@ impl ServerCall<'_> {
         loop {
             // The name is looked up again after each wait, because exposed names are known only after the server has run.
             let tool = hub.name_of_server(id, name);
-            let begun = hub.update(|servers, now| {
-                let generation = servers.supervisor.begin_call(id, &tool, now)?;
-                let connection = servers.attempt(id, generation).and_then(|attempt| attempt.connection());
-                if connection.is_none() {
-                    servers.supervisor.end_call(id, generation, now);
-                }
-                Ok(connection.map(|connection| (generation, connection)))
-            });
-            match begun {
-                Ok(Some((generation, connection))) => {
-                    let deadline = (waits > 0).then_some(deadline);
-                    return Ok(BegunCall { hub: Arc::clone(hub), id, generation, tool, connection, deadline });
-                }
-                Ok(None) => return Err(hub_has_ended()),
+            match hub.begin(id, |supervisor, now| supervisor.begin_call(id, &tool, now)) {
+                Ok(begun) => return Ok(BegunCall { begun, tool, deadline: (waits > 0).then_some(deadline) }),
                 Err(CallRejection::NotRunning) if waits < MAX_WAITS => {
                     waits += 1;
                     hub.prepare(id, deadline).await?;
@@ -283,13 +293,14 @@ impl ServerCall<'_> {
 
     async fn send(
         &self,
-        begun: BegunCall,
+        call: BegunCall,
         arguments: &Json,
         mut options: CallOptions<'_>,
     ) -> Result<ToolOutcome, HubError> {
-        let BegunCall { tool, connection, .. } = &begun;
+        let BegunCall { begun, tool, deadline } = call;
+        let (tool, connection) = (tool.as_str(), &begun.connection);
         let timeout = options.take_timeout().or(self.config.timeouts.call).unwrap_or(Timeouts::CALL);
-        let total = begun.deadline.map_or(self.total, |deadline| deadline.duration_since(self.hub.now()));
+        let total = deadline.map_or(self.total, |deadline| deadline.duration_since(self.hub.now()));
         let mut call = connection.client.call_tool(tool, arguments).timeout(timeout).total_timeout(total);
         if let Some(progress) = options.take_on_progress() {
             call = call.on_progress(progress);
@@ -320,7 +331,7 @@ impl ServerCall<'_> {
     }
 }
 
-impl BegunCall {
+impl Begun {
     /// Ends the count, and lets the supervisor probe the server. A failed probe shows that the whole server needs a login. A
     /// login for this tool alone, for example with more scopes, does not stop the server.
     fn end_and_probe(self) {
@@ -330,7 +341,7 @@ impl BegunCall {
     }
 }
 
-impl Drop for BegunCall {
+impl Drop for Begun {
     fn drop(&mut self) {
         let (id, generation) = (self.id, self.generation);
         self.hub.update(|servers, now| servers.supervisor.end_call(id, generation, now));

@@ -34,6 +34,35 @@ async fn a_tool_that_is_taken_away_ends_its_calls_and_takes_no_more() {
     }
 }
 
+/// Requests beside tool calls wait for a sleeping server, count as in flight only while they last, and name the server in errors.
+#[tokio::test]
+async fn other_requests_reach_the_server_and_calls_do_not_go_around_the_limits() {
+    let mut config = good("a");
+    config.lazy = true;
+    let (_place, hub, id) = one(config).await;
+    soon(hub.start(id)).await.unwrap();
+    let listed = soon(hub.request(id, "tools/list", None, None)).await.unwrap();
+    assert!(listed.get().contains("\"echo\""), "{}", listed.get());
+    assert!(soon(hub.server_info(id)).await.unwrap().capabilities.is_some());
+    soon(hub.ping(id, None)).await.unwrap();
+    assert_eq!(hub.status_detail(id).unwrap().calls_in_flight, 0);
+
+    let error = soon(hub.request(id, "no/such", None, None)).await.unwrap_err();
+    assert_eq!((error.kind(), error.server()), (ErrorKind::Server, Some("a")), "{error}");
+    let error = soon(hub.request(id, "tools/call", None, None)).await.unwrap_err();
+    assert_eq!((error.kind(), error.server()), (ErrorKind::Usage, Some("a")), "{error}");
+
+    soon(hub.stop(id)).await.unwrap();
+    for error in [
+        soon(hub.request(id, "tools/list", None, None)).await.unwrap_err(),
+        soon(hub.ping(id, None)).await.unwrap_err(),
+        soon(hub.server_info(id)).await.unwrap_err(),
+    ] {
+        assert_eq!((error.kind(), error.server()), (ErrorKind::NotRunning, Some("a")), "{error}");
+    }
+    assert_eq!(soon(hub.ping(Uuid::nil(), None)).await.unwrap_err().code(), ErrorCode::NotFound);
+}
+
 /// Calls by exposed names and by the names of the server.
 #[tokio::test]
 async fn a_call_of_a_server_that_does_not_run_says_so_and_what_to_do() {
