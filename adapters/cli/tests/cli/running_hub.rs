@@ -8,6 +8,7 @@ use std::net::Shutdown;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixStream;
 
+use crate::support::servers::{Script, quoted, say};
 use crate::support::{MCPWIRE, Place, Running, SUM, WATCHDOG, each, wait_for};
 
 /// Checks that a call fails with this exit status, that its error contains these texts, and that it does not say "not found".
@@ -97,6 +98,25 @@ fn what_a_server_asks_reaches_the_only_command_with_a_call_in_flight() {
         place.run(&["call", "demo", "greet", "--answers", &file]).gives(0, "Hello, Ada!\n");
         hub.interrupt().exits(0);
     }
+}
+
+/// A running hub declares sampling, because a command may have answers to it. Without a file of answers, nobody is told of one.
+#[test]
+fn a_sampling_request_without_a_file_of_answers_says_where_answers_come_from() {
+    let asks = r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{"messages":[],"maxTokens":9}}"#;
+    let result = say(r#"{"content":[{"type":"text","text":"done"}]}"#);
+    let code = format!("printf '%s\\n' {}; IFS= read -r reply; {result}", quoted(asks));
+    let (place, other) = (Place::new(), r#"{"sampling":[{"message":"no such text","text":"x"}]}"#);
+    place.add_script("asks", &Script::tools().does("tools/call", &code).text());
+    let hub = place.hub();
+    place
+        .run(&["call", "asks", "t"])
+        .gives(0, "done\n")
+        .says(&["asks: sampling requests are answered only from a file"]);
+    let file = place.write("answers", other);
+    let answered = place.run(&["call", "asks", "t", "--answers", &file]).gives(0, "done\n");
+    answered.says(&["asks: the file of --answers has no answer to this sampling request"]);
+    hub.interrupt().exits(0);
 }
 
 #[test]

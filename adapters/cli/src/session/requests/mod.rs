@@ -123,8 +123,14 @@ impl User {
     }
 
     fn sample(&self, params: &CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
-        let answer = self.answers().as_mut().and_then(|answers| answers.sampling(params));
-        answer.unwrap_or_else(|| Err(RpcError::new(RpcError::USER_REJECTED, "the file of answers has none to this")))
+        let (answer, why) = match &mut *self.answers() {
+            Some(answers) => (answers.sampling(params), "the file of --answers has no answer to this sampling request"),
+            None => (None, "sampling requests are answered only from a file: --answers FILE"),
+        };
+        answer.unwrap_or_else(|| {
+            self.console.note(&format!("{}: {why}", self.server));
+            Err(RpcError::new(RpcError::USER_REJECTED, why))
+        })
     }
 
     fn dismiss(&self, question: &str) -> ElicitResult {
