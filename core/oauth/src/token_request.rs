@@ -179,8 +179,8 @@ impl ClientRequest {
         self.step
     }
 
-    /// Completes the error of a response: removes the secrets of this request, and names the client's authentication
-    /// method if the server did not accept the client.
+    /// Prepares the error of a token response for users. Removes the secrets of this request from its text. If the server
+    /// did not accept the client, adds the method by which the client has authenticated itself.
     ///
     /// Servers may quote a request as they received it, so the encoded forms of the secrets are removed, too.
     pub(crate) fn explain(&self, error: Error) -> Error {

@@ -25,7 +25,7 @@ pub(crate) fn check(tool: &Tool, parameters: &Parameters<'_>, arguments: &Json) 
     let unknown: Vec<&str> = given.keys().map(String::as_str).filter(|name| parameters.is_unknown(name)).collect();
     let mut problems = Vec::new();
     if !missing.is_empty() {
-        problems.push(format!("missing {}: {}", arguments_of(&missing), joined(&missing)));
+        problems.push(format!("missing {}: {}", noun(&missing), joined(&missing)));
     }
     if !unknown.is_empty() {
         let nearest = text::nearest(
@@ -33,7 +33,7 @@ pub(crate) fn check(tool: &Tool, parameters: &Parameters<'_>, arguments: &Json) 
             parameters.names().filter(|name| !given.contains_key(*name)).map(|name| (name, name)),
         );
         let instead = nearest.map(|name| format!(" (did you mean {}?)", text::name(name))).unwrap_or_default();
-        problems.push(format!("unknown {}: {}{instead}", arguments_of(&unknown), joined(&unknown)));
+        problems.push(format!("unknown {}: {}{instead}", noun(&unknown), joined(&unknown)));
     }
     if !problems.is_empty() {
         return Err(problems.join("; "));
@@ -52,7 +52,8 @@ pub(crate) fn check(tool: &Tool, parameters: &Parameters<'_>, arguments: &Json) 
     }
 }
 
-fn arguments_of(names: &[&str]) -> &'static str {
+/// Returns the word for this number of arguments.
+fn noun(names: &[&str]) -> &'static str {
     if names.len() == 1 { "argument" } else { "arguments" }
 }
 

@@ -57,8 +57,8 @@ pub(crate) enum Request {
     Remove {
         server: String,
     },
-    /// Answers a request of a server, which the hub has sent to the command as [`Asked`]. Commands send this over a connection of its
-    /// own, because their call is still in flight on the first one.
+    /// Answers a question of a server, such as elicitation. The hub has sent the question to this command as [`Asked`], during a tool
+    /// call. The command sends the answer over a second connection, because the first one waits for the result of the call.
     Answer {
         id: u64,
         answer: Answer,

@@ -113,7 +113,7 @@ mod few_descriptors {
     use crate::support::servers::DemoServer;
     use crate::support::{Finished, MCPWIRE, Place, Running, SUM};
 
-    /// Starts `mcpwire` with a limit of open files.
+    /// Starts `mcpwire`, which may open at most `limit` files at the same time.
     fn start(limit: usize, arguments: &[&str]) -> Running {
         let mut command = Command::new("sh");
         command.args(["-c", r#"ulimit -n "$0" && exec "$@""#, &limit.to_string(), MCPWIRE]).args(arguments);

@@ -372,8 +372,8 @@ fn without_each<T: Clone>(steps: &[T]) -> impl Iterator<Item = Vec<T>> {
     (0..steps.len()).map(|index| [&steps[..index], &steps[index + 1..]].concat())
 }
 
-/// Simplifies a failing script as long as the code still fails. `proptest` stops removing steps once it simplifies them, and a
-/// step may only become superfluous then.
+/// Removes and shortens the steps of a failing script, as long as the code under test still fails, so that the reported script is
+/// short. `proptest` does this before, but it removes no step after it has begun to shorten the others.
 pub(super) fn simplify<S: Simplify>(mut failure: Failure<S>, run: impl Fn(&S) -> Result<(), String>) -> Failure<S> {
     let failing = |script: S| run(&script).err().map(|reason| Failure { script, reason });
     loop {

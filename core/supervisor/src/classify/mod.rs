@@ -219,7 +219,7 @@ pub enum Stage {
     Launch,
     /// The protocol version was being negotiated.
     Negotiate,
-    /// The tool list was being loaded.
+    /// The server was connected, and its tool list was being loaded.
     List,
     /// The server was running. If a tool call failed, the stage is [`Stage::Call`] instead.
     Run,

@@ -202,7 +202,8 @@ impl Supervisor {
         }
     }
 
-    /// Returns the simplified state of a server, or `None` if the server is unknown.
+    /// Returns whether a server is stopped, starting, running, failed or disabled, or `None` if the server is unknown. This
+    /// has fewer states than the server's [`State`].
     ///
     /// The status of a running server contains the names of the tools that the server's filter allows.
     pub fn status(&self, id: ServerId) -> Option<McpStatus> {
