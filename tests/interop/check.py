@@ -39,7 +39,8 @@ def servers(scratch):
                 answers("echo", {"message": "hi"}, "Echo: hi"),
                 prints("echo", {"message": "hi"}, "Echo: hi"),
                 answers("get-sum", {"a": 2, "b": 3}, "The sum of 2 and 3 is 5."),
-                reports_error("echo", {}, "-32602"),
+                misses_argument("echo", "message"),
+                reports_error("echo", {}, "-32602", ["--no-check"]),
                 not_found("no-such-tool"),
                 shows_image("get-tiny-image"),
                 keeps_secrets("get-env"),
@@ -162,7 +163,7 @@ def http_servers():
             [
                 answers("echo", {"message": "grüß \u2028 Gott"}, "Echo: grüß \u2028 Gott"),
                 answers("get-sum", {"a": 2, "b": 3}, "The sum of 2 and 3 is 5."),
-                reports_error("echo", {}, "-32602"),
+                reports_error("echo", {}, "-32602", () if client else ["--no-check"]),
                 shows_progress(long_run, {"duration": 1, "steps": 4}, 3),
                 lists("resources", "resources", "name", "architecture.md"),
                 lists("resources", "resourceTemplates", "uriTemplate", "demo://resource/dynamic/text/{resourceId}"),

@@ -64,15 +64,26 @@ def shows(what, arguments, part):
     return f"{what} {arguments[0]}", check
 
 
-def reports_error(tool, arguments, part):
+def reports_error(tool, arguments, part, options=()):
     """The tool ran and failed: status 1, and the result is printed all the same."""
 
     def check(server):
-        run = call(server, tool, arguments).status_is(1)
+        run = call(server, tool, arguments, options=options).status_is(1)
         expect(run.json().get("isError") is True, "isError is not true")
         expect(part in run.text(), f"the text is {run.text()!r}")
 
     return f"call {tool} {json.dumps(arguments)}", check
+
+
+def misses_argument(tool, name):
+    """A call without an argument that the schema requires is refused before it is sent."""
+
+    def check(server):
+        error = call(server, tool, {}).status_is(2).error()
+        expect(error["code"] == "VALIDATION_ERROR", f"the error's code is {error['code']}")
+        expect(error["message"] == f"{tool}: missing argument: {name}", f"the message is {error['message']!r}")
+
+    return f"call {tool}, argument missing", check
 
 
 def not_found(tool):
