@@ -6,6 +6,7 @@ mod commands;
 mod completion;
 mod console;
 mod failure;
+mod form;
 mod hub;
 mod input;
 mod login;

@@ -86,6 +86,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  \
             mcpwire call things echo message=hi\n  \
             mcpwire call things__echo '{\"message\":\"hi\"}'\n  \
+            mcpwire call things echo --ask\n  \
             mcpwire call add a=2 b=40 --demo\n  \
             mcpwire call chart @arguments.json --save images --demo"
     )]
@@ -96,6 +97,9 @@ pub(crate) enum Command {
         /// Send the arguments without checking them against the tool's schema
         #[arg(long)]
         no_check: bool,
+        /// Ask for the arguments in a form, with the given ones as defaults
+        #[arg(long, conflicts_with = "json")]
+        ask: bool,
         /// Let the server run the call as a task, and show the status of the task on stderr
         #[arg(long)]
         task: bool,

@@ -262,7 +262,7 @@ impl Types {
     }
 
     /// Returns the types as text for users, such as `a number or null`.
-    fn to_text(self) -> String {
+    pub(crate) fn to_text(self) -> String {
         let named = Self::NAMED
             .iter()
             .filter(|(name, _, types)| self.has(*types) && !(*name == "integer" && self.has(Self::NUMBER)));

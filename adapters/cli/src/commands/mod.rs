@@ -45,13 +45,14 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
             let (target, words) = Words::TOOLS.split(target, words)?;
             with_session(&target, options, |server| tools::list(server, words.first(), view, options))
         }
-        Command::Call { words, no_check, task, detach, save, target } => {
+        Command::Call { words, no_check, ask, task, detach, save, target } => {
             let (target, words) = Words::CALL.split(target, words)?;
             let call = tools::Call {
                 tool: &words[0],
                 arguments: Arguments::read(&words[1..])?,
                 mode: CallMode::new(*task, *detach),
                 is_checked: !no_check,
+                asks: *ask,
                 directory: save.directory.as_deref(),
                 target: &target,
             };

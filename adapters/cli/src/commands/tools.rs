@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use crate::args::{Options, Target, TaskAction, ToolsView};
 use crate::arguments::{self, Arguments, Parameters};
-use crate::console::{Console, output};
+use crate::console::{Console, Prompt, is_at_terminal, output};
 use crate::failure::{Failure, TOOL_ERROR};
+use crate::form::ask_for_arguments;
 use crate::save;
 use crate::session::{self, CallMode, Called, Direct, ListedTools, Server};
 use crate::show::schema::Node;
@@ -76,6 +77,8 @@ pub(super) struct Call<'a> {
     pub(super) mode: CallMode,
     /// Whether the arguments are checked against the schema of the tool before the call.
     pub(super) is_checked: bool,
+    /// Whether to ask the user for the arguments.
+    pub(super) asks: bool,
     /// Where to save binary content.
     pub(super) directory: Option<&'a Path>,
     pub(super) target: &'a Target,
@@ -85,7 +88,10 @@ impl Call<'_> {
     /// Returns the arguments as JSON: as the schema of the tool says, and checked against it. If the tool is not in the list of the
     /// server, the arguments are not checked, and the call tells what is wrong.
     fn object(&self, server: &mut dyn Server) -> Result<Json, Failure> {
-        if !self.is_checked && self.arguments.is_object() {
+        if self.asks && !is_at_terminal() {
+            return Err(Failure::usage("ask", "--ask needs a terminal: give the arguments as words or as JSON"));
+        }
+        if !self.is_checked && !self.asks && self.arguments.is_object() {
             return self.arguments.to_object(None);
         }
         let tool = server.find_tool(self.tool)?;
@@ -95,6 +101,9 @@ impl Call<'_> {
         let usage =
             |given: Option<&Json>| arguments::usage(&tool, &parameters, given, &self.called(), &self.target.to_words());
         let object = self.arguments.to_object(Some(&parameters)).map_err(|failure| failure.with_hint(usage(None)))?;
+        if self.asks {
+            return ask_for_arguments(&mut Prompt, &tool, &parameters, &object);
+        }
         if self.is_checked {
             let wrong = |problem: String| {
                 let failure = Failure::usage("arguments", format!("{}: {problem}", text::name(self.tool)));

@@ -7,20 +7,13 @@
 
 use std::fmt::Write as _;
 
-use mcpwire_tokio::protocol::{
-    ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Extra, FieldSchema, FormField, Json, NumberKind, printable,
-};
+use mcpwire_tokio::protocol::{ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Extra, Json, printable};
 use owo_colors::OwoColorize;
 use url::Url;
 
 use crate::console::Terminal;
+use crate::form::{Form, Left, word};
 use crate::text;
-
-/// Maximum number of choices to list for a field of a form. The user can type the names of the other choices.
-const MOST_CHOICES: usize = 50;
-
-/// Error for a form or question that the user has left early. Contains the answer for the server: decline or cancel.
-struct Left(ElicitAction);
 
 /// Asks the user to fill in a form of the server `server`. Returns the answer for the server.
 pub(super) fn form(terminal: &mut dyn Terminal, server: &str, form: &ElicitForm) -> ElicitResult {
@@ -31,82 +24,15 @@ pub(super) fn form(terminal: &mut dyn Terminal, server: &str, form: &ElicitForm)
             .to_string(),
     );
     terminal.show(&intro);
-    fill_in(terminal, form).unwrap_or_else(|Left(action)| action.into())
-}
-
-fn fill_in(terminal: &mut dyn Terminal, form: &ElicitForm) -> Result<ElicitResult, Left> {
-    let mut filled = Extra::default();
-    loop {
-        let mut answers = Extra::default();
-        for (field, is_required) in form.requested_schema.fields() {
-            let before = filled.get(&field.name).cloned().or_else(|| field.schema.default_value());
-            if let Some(value) = one(terminal, field, is_required, before.as_ref())? {
-                answers.push(&*field.name, value);
-            }
+    let schema = &form.requested_schema;
+    let check = |content: &Json| schema.complete(Some(content)).map_err(|error| error.to_string());
+    match (Form { schema, parameters: None, check: &check }).fill_in(terminal, Extra::default()) {
+        Ok(content) => {
+            let mut result = ElicitResult::of(ElicitAction::Accept);
+            result.content = Some(content);
+            result
         }
-        filled = answers;
-        let result = ElicitResult::accept(&filled).map(|result| form.complete(result));
-        match result {
-            Ok(Ok(result)) if agrees(terminal, &result)? => return Ok(result),
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => terminal.show(&format!("  {} {error}\n", "not yet:".red())),
-            Err(_) => return Err(Left(ElicitAction::Cancel)),
-        }
-    }
-}
-
-/// Asks the user for the value of one form field until the input is valid. Empty input selects the value `before`, if there is
-/// one. Returns `None` if an optional field stays empty.
-fn one(
-    terminal: &mut dyn Terminal,
-    field: &FormField,
-    is_required: bool,
-    before: Option<&Json>,
-) -> Result<Option<Json>, Left> {
-    terminal.show(&question(field, is_required));
-    let brackets = before.map(|value| format!(" [{}]", shown(&field.schema, value))).unwrap_or_default();
-    loop {
-        terminal.show(&format!("  {}{brackets}: ", text::line(&field.name).cyan()));
-        let typed = word(terminal)?;
-        let wrong = match (typed.as_str(), before) {
-            ("", Some(value)) => return Ok(Some(value.clone())),
-            ("", None) if !is_required => return Ok(None),
-            ("", None) if !matches!(field.schema, FieldSchema::MultiSelect(_)) => "must be filled in".to_owned(),
-            (typed, _) => match field.schema.parse_text(typed) {
-                Ok(value) => return Ok(Some(value)),
-                Err(problem) => problem.to_string(),
-            },
-        };
-        terminal.show(&format!("  {} {wrong}\n", "invalid:".red()));
-    }
-}
-
-/// Shows the values that the user has entered in a form, and asks whether to send them. Returns `false` if the user wants to
-/// edit them.
-fn agrees(terminal: &mut dyn Terminal, result: &ElicitResult) -> Result<bool, Left> {
-    let content = result.content.as_ref().map_or("{}", Json::get);
-    terminal.show(&format!("\n  To be sent: {}\n", text::json_for_terminals(content)));
-    loop {
-        terminal.show("  Send it? yes, edit, decline or cancel [yes]: ");
-        match word(terminal)?.trim().to_lowercase().as_str() {
-            "" | "y" | "yes" => return Ok(true),
-            "e" | "edit" => return Ok(false),
-            "n" | "no" | "d" | "decline" => return Err(Left(ElicitAction::Decline)),
-            "c" | "cancel" => return Err(Left(ElicitAction::Cancel)),
-            _ => {}
-        }
-    }
-}
-
-/// Reads a line that the user types. The inputs `!decline` and `!cancel` end the dialogue with the error [`Left`]. At the start
-/// of a line, `!!` stands for `!`.
-fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
-    let line = terminal.read().ok_or(Left(ElicitAction::Cancel))?;
-    match line.trim() {
-        "!decline" => Err(Left(ElicitAction::Decline)),
-        "!cancel" => Err(Left(ElicitAction::Cancel)),
-        _ if line.starts_with("!!") => Ok(line[1..].to_owned()),
-        _ => Ok(line),
+        Err(Left(action)) => action.into(),
     }
 }
 
@@ -118,77 +44,6 @@ fn introduction(server: &str, does: &str, message: &str) -> String {
         let _ = writeln!(page, "  {}", text::line(line));
     }
     page
-}
-
-/// Returns the text that is shown above a form field: its title, type, description and choices.
-fn question(field: &FormField, is_required: bool) -> String {
-    let necessity = if is_required { ", required" } else { "" };
-    let kind = format!("({}{necessity})", takes(&field.schema));
-    let mut page = format!("\n  {} {}\n", text::line(field.display_name()).bold(), kind.dimmed());
-    if let Some(description) = field.schema.description() {
-        let _ = writeln!(page, "  {}", text::line(description));
-    }
-    let choices = match &field.schema {
-        FieldSchema::Enum(schema) => schema.choices(),
-        FieldSchema::MultiSelect(schema) => schema.choices(),
-        _ => return page,
-    };
-    for (at, (value, title)) in choices.iter().take(MOST_CHOICES).enumerate() {
-        let value_too = if value == title { String::new() } else { format!(" ({})", text::line(value)) };
-        let _ = writeln!(page, "    {:>2}. {}{}", at + 1, text::line(title), value_too.dimmed());
-    }
-    if choices.len() > MOST_CHOICES {
-        let _ = writeln!(page, "    ... and {} more", choices.len() - MOST_CHOICES);
-    }
-    page
-}
-
-/// Describes the values that a form field accepts, such as `whole number, 1 to 10`.
-fn takes(schema: &FieldSchema) -> String {
-    match schema {
-        FieldSchema::String(schema) => {
-            let kind = schema.format.as_ref().map_or_else(|| "text".to_owned(), |format| text::line(format.as_str()));
-            kind + &range(schema.min_length, schema.max_length, " characters")
-        }
-        FieldSchema::Number(schema) => {
-            let kind = if schema.kind == NumberKind::Integer { "whole number" } else { "number" };
-            kind.to_owned() + &range(schema.minimum, schema.maximum, "")
-        }
-        FieldSchema::Boolean(_) => "yes or no".to_owned(),
-        FieldSchema::Enum(_) => "one of these, by name or number".to_owned(),
-        FieldSchema::MultiSelect(schema) => {
-            "any of these, with commas between".to_owned() + &range(schema.min_items, schema.max_items, "")
-        }
-        _ => "JSON or text".to_owned(),
-    }
-}
-
-fn range(min: Option<impl ToString>, max: Option<impl ToString>, unit: &str) -> String {
-    match (min, max) {
-        (None, None) => String::new(),
-        (Some(min), None) => format!(", at least {}{unit}", min.to_string()),
-        (None, Some(max)) => format!(", at most {}{unit}", max.to_string()),
-        (Some(min), Some(max)) => format!(", {} to {}{unit}", min.to_string(), max.to_string()),
-    }
-}
-
-/// Formats the value of a form field as the user would type it.
-fn shown(schema: &FieldSchema, value: &Json) -> String {
-    let title = |choices: Vec<(&str, &str)>, value: &str| {
-        choices
-            .into_iter()
-            .find(|(known, _)| *known == value)
-            .map_or_else(|| text::line(value), |(_, title)| text::line(title))
-    };
-    match (schema, value.decode::<String>(), value.decode::<Vec<String>>()) {
-        (FieldSchema::Enum(schema), Ok(value), _) => title(schema.choices(), &value),
-        (FieldSchema::MultiSelect(schema), _, Ok(values)) => {
-            values.iter().map(|value| title(schema.choices(), value)).collect::<Vec<_>>().join(", ")
-        }
-        (FieldSchema::Boolean(_), ..) => if value.get() == "true" { "yes" } else { "no" }.to_owned(),
-        (_, Ok(value), _) => text::line(&value),
-        _ => text::json_for_terminals(value.get()),
-    }
 }
 
 /// Shows a URL that a server asks the user to visit, and asks whether the user will visit it.
@@ -253,31 +108,8 @@ fn warnings(url: &ElicitUrl, parsed: Option<&Url>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-
     use super::*;
-
-    /// A terminal at which a user types the given lines, and then ends the input.
-    struct Script {
-        typed: VecDeque<&'static str>,
-        shown: String,
-    }
-
-    impl Script {
-        fn new(typed: &[&'static str]) -> Self {
-            Script { typed: typed.iter().copied().collect(), shown: String::new() }
-        }
-    }
-
-    impl Terminal for Script {
-        fn show(&mut self, text: &str) {
-            self.shown.push_str(&anstream::adapter::strip_str(text).to_string());
-        }
-
-        fn read(&mut self) -> Option<String> {
-            self.typed.pop_front().map(str::to_owned)
-        }
-    }
+    use crate::form::tests::Script;
 
     fn fill_in(schema: &str, typed: &[&'static str]) -> (String, String) {
         let text = format!(r#"{{"message":"Who are\n\u001b[31myou?","requestedSchema":{schema}}}"#);
