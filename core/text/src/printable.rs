@@ -143,18 +143,21 @@ pub fn excerpt_up_to(bytes: &[u8], limit: usize) -> String {
     out
 }
 
-/// Displays a duration with a precision of one millisecond, such as `300 ms`, `1.5 s` or `30 s`.
+/// Displays a duration such as `300 ms`, `1.5 s` or `30 s`: with a precision of one millisecond, or of a hundredth of a second from
+/// one second on, where the rest of a time limit such as 1.999 s is shown as the limit.
 ///
 /// The `Debug` output of [`Duration`] is similar, but its code is several times larger.
 pub struct Seconds(pub Duration);
 
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.0.as_secs(), self.0.subsec_millis()) {
-            (0, millis @ 1..) => write!(f, "{millis} ms"),
+        let millis = self.0.as_millis();
+        let hundredths = (millis + 5) / 10;
+        match (hundredths / 100, hundredths % 100) {
+            (0, _) if millis > 0 => write!(f, "{millis} ms"),
             (seconds, 0) => write!(f, "{seconds} s"),
-            (seconds, millis) => {
-                let digits = alloc::format!("{seconds}.{millis:03}");
+            (seconds, hundredths) => {
+                let digits = alloc::format!("{seconds}.{hundredths:02}");
                 write!(f, "{} s", digits.trim_end_matches('0'))
             }
         }
@@ -206,13 +209,17 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_shown_to_the_millisecond() {
+    fn durations_are_shown_to_the_millisecond_or_the_hundredth_of_a_second() {
         for (micros, shown) in [
             (0, "0 s"),
             (300, "0 s"),
             (1_000, "1 ms"),
             (300_999, "300 ms"),
+            (994_999, "994 ms"),
+            (999_000, "1 s"),
             (1_000_000, "1 s"),
+            (1_999_000, "2 s"),
+            (1_994_000, "1.99 s"),
             (1_500_000, "1.5 s"),
             (1_050_000, "1.05 s"),
             (30_000_000, "30 s"),

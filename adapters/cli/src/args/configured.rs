@@ -188,6 +188,13 @@ pub(crate) enum HubCommand {
     Stop,
     /// End the running hub, and start it in the background
     Restart,
+    /// Let commands start the hub in the background when they need a configured server, or no longer
+    #[command(after_help = "Examples:\n  mcpwire hub auto on\n  mcpwire hub auto off")]
+    Auto {
+        /// `on` or `off`
+        #[arg(value_name = "on|off", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::Set)]
+        on: bool,
+    },
     /// Show whether a hub is running; if not, the exit status is 3
     Status,
     /// Show the last lines of the log of the hub in the background

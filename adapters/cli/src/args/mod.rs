@@ -25,6 +25,20 @@ pub(crate) use self::target::{Named, Place, Target, TlsArgs};
 pub(crate) use self::words::Words;
 use crate::failure::Failure;
 
+/// An example of a file for `--answers`, which `mcpwire --answers-template` prints.
+pub(crate) const ANSWERS_TEMPLATE: &str = r#"{
+  "elicitation": [
+    {"message": "a part of the question", "action": "accept", "content": {"name": "Ada", "count": 3}},
+    {"action": "decline", "repeat": true}
+  ],
+  "sampling": [
+    {"message": "a part of the last message", "model": "name-of-a-model", "text": "the answer of the model"},
+    {"reject": true, "repeat": true}
+  ],
+  "roots": ["."]
+}
+"#;
+
 /// Talk to MCP servers: inspect them, list and call their tools, and keep many of them running
 #[derive(Parser)]
 #[command(
@@ -355,6 +369,10 @@ impl Args {
             Some("-h") if line.len() == 2 => {
                 // Errors are ignored: the reader may have closed the pipe.
                 let _ = io::stdout().write_all(SHORT_HELP.as_bytes());
+                std::process::exit(0);
+            }
+            Some("--answers-template") if line.len() == 2 => {
+                let _ = io::stdout().write_all(ANSWERS_TEMPLATE.as_bytes());
                 std::process::exit(0);
             }
             None if line.len() < 2 => {

@@ -76,6 +76,9 @@ pub(crate) struct Options {
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) trace: Option<PathBuf>,
     /// Answer requests of the server from FILE: a JSON object with answers for elicitation, sampling and roots
+    ///
+    /// An entry answers requests whose message contains its `message`, or any request without one; once, or with `repeat` always.
+    /// `mcpwire --answers-template` prints an example.
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) answers: Option<PathBuf>,
     /// Offer this folder to the server as a root; can be repeated
@@ -90,6 +93,13 @@ pub(crate) struct Options {
     /// Hide progress bars, notes and the server's log messages
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
+}
+
+impl Options {
+    /// Returns `--timeout` in milliseconds, as requests to the hub have it.
+    pub(crate) fn timeout_ms(&self) -> Option<u64> {
+        self.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
+    }
 }
 
 /// Whether to show the server's stderr (`Show`), to hide it (`Hide`), or to add its last lines to error messages (`Tail`).

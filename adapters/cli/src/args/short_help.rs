@@ -8,7 +8,7 @@ Use a server     info  tools  call  task  resources  read  prompts  prompt
                  complete  listen  ping  request
 Configure        server add|import|list|show|enable|disable|remove|logs|doctor
                  secret set|list|remove      login  logout  whoami
-Keep running     hub start|stop|restart|status|logs|run|reload|service
+Keep running     hub start|stop|restart|auto|status|logs|run|reload|service
                  status   server start|stop|restart
 Other            shell  demo  completions  man
 

@@ -1,4 +1,4 @@
-//! `mcpwire hub start`, `stop`, `restart`, `status`, `logs` and `service`: runs the hub in the background.
+//! `mcpwire hub start`, `stop`, `restart`, `auto`, `status`, `logs` and `service`: runs the hub in the background.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -32,7 +32,7 @@ pub(super) const CAN_SHARE: bool = cfg!(unix);
 /// Starts a hub in the background, and waits until it answers.
 pub(super) fn start(place: &Place, options: &Options) -> Result<u8, Failure> {
     if !CAN_SHARE {
-        return Err(Failure::usage("hub", "on this system, commands cannot share servers"));
+        return Err(cannot_share());
     }
     let layout = layout(place)?;
     let console = Console::new(options);
@@ -67,6 +67,51 @@ pub(super) fn start(place: &Place, options: &Options) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Lets commands start the hub in the background when they need a configured server, or no longer.
+pub(super) fn set_auto(on: bool, place: &Place, options: &Options) -> Result<u8, Failure> {
+    if on && !CAN_SHARE {
+        return Err(cannot_share());
+    }
+    let marker = auto_marker(&layout(place)?);
+    let set = match marker.parent() {
+        Some(directory) if on => fs::create_dir_all(directory).and_then(|()| fs::write(&marker, "")),
+        _ => fs::remove_file(&marker).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        }),
+    };
+    set.map_err(|error| Failure::usage("hub", format!("{}: {error}", text::line(&marker.display().to_string()))))?;
+    Console::new(options).note(if on {
+        "commands that need a configured server start the hub in the background from now on"
+    } else {
+        "commands no longer start the hub; one that is running goes on: mcpwire hub stop"
+    });
+    Ok(0)
+}
+
+/// Starts the hub in the background if the user wants commands to do that, and none is running. A hub that cannot be started is
+/// no failure of the command, which starts its servers itself then.
+pub(super) fn start_if_wanted(place: &Place, options: &Options) -> Result<(), Failure> {
+    let layout = layout(place)?;
+    if CAN_SHARE && auto_marker(&layout).exists() && !is_hub_running(&layout) {
+        let quiet = Options { quiet: true, ..options.clone() };
+        match start(place, &quiet) {
+            Ok(_) => Console::new(options).note("the hub runs in the background now (mcpwire hub auto off)"),
+            Err(failure) => Console::new(options).warn(failure.message()),
+        }
+    }
+    Ok(())
+}
+
+/// The file that exists while the user wants commands to start the hub.
+fn auto_marker(layout: &Layout) -> PathBuf {
+    layout.state().join("start-hub")
+}
+
+fn cannot_share() -> Failure {
+    Failure::usage("hub", "on this system, commands cannot share servers")
+}
+
 /// Ends the running hub with its servers, and waits until its process has ended.
 pub(super) fn stop(place: &Place, options: &Options) -> Result<u8, Failure> {
     let mut hub = HubHandle::connect(place, options)?.ok_or_else(Failure::no_hub)?;
@@ -74,7 +119,9 @@ pub(super) fn stop(place: &Place, options: &Options) -> Result<u8, Failure> {
     if !hub.wait_until_closed(PATIENCE) {
         return Err(Failure::not_connected("hub", "the hub has not ended yet: it still waits for its servers"));
     }
-    Console::new(options).note("the hub has ended");
+    let is_auto = auto_marker(&layout(place)?).exists();
+    let again = if is_auto { "; the next command that needs it starts it again: mcpwire hub auto off" } else { "" };
+    Console::new(options).note(&format!("the hub has ended{again}"));
     Ok(0)
 }
 
@@ -93,17 +140,20 @@ pub(super) fn status(place: &Place, options: &Options) -> Result<u8, Failure> {
         running: bool,
         servers: usize,
         running_servers: usize,
+        auto: bool,
         log: PathBuf,
     }
-    let log = log_path(&layout(place)?);
+    let layout = layout(place)?;
+    let (auto, log) = (auto_marker(&layout).exists(), log_path(&layout));
     let Some(mut hub) = HubHandle::connect(place, options)? else {
-        let status = Status { running: false, servers: 0, running_servers: 0, log };
-        output::show(options, &status, |out| writeln!(out, "No hub is running. Start one: mcpwire hub start"))?;
+        let next = if auto { "The next command that needs one starts it" } else { "Start one: mcpwire hub start" };
+        let status = Status { running: false, servers: 0, running_servers: 0, auto, log };
+        output::show(options, &status, |out| writeln!(out, "No hub is running. {next}"))?;
         return Ok(NOT_CONNECTED);
     };
     let rows = hub.rows(Request::Status)?;
     let running_servers = rows.iter().filter(|row| row.is_running()).count();
-    let status = Status { running: true, servers: rows.len(), running_servers, log };
+    let status = Status { running: true, servers: rows.len(), running_servers, auto, log };
     output::show(options, &status, |out| {
         writeln!(out, "The hub is running: {running_servers} of {} servers run, see mcpwire status.", status.servers)?;
         writeln!(out, "Its log, if it runs in the background: {}", text::line(&status.log.display().to_string()))

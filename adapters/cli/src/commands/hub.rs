@@ -17,6 +17,7 @@ pub(super) fn run(command: &HubCommand, place: &Place, options: &Options) -> Res
         HubCommand::Start => background::start(place, options),
         HubCommand::Stop => background::stop(place, options),
         HubCommand::Restart => background::restart(place, options),
+        HubCommand::Auto { on } => background::set_auto(*on, place, options),
         HubCommand::Status => background::status(place, options),
         HubCommand::Logs { follow, lines } => background::logs(*lines, *follow, place),
         HubCommand::Service { manager } => background::service(*manager, place, options),

@@ -16,9 +16,8 @@ use crate::args::{Command, Named, Options, Target, Words};
 use crate::arguments::{Arguments, read_object};
 use crate::console::Console;
 use crate::failure::{Failure, LOGIN_REQUIRED};
-use crate::hub::{is_hub_running, layout};
 use crate::process_end::settle_during;
-use crate::session::{CallMode, Configured, Direct, Listener, Server};
+use crate::session::{CallMode, Configured, Direct, Listener, Server, login_of};
 
 /// Runs a command of this tool, and returns the exit status of the process.
 pub(crate) fn run(command: &Command, options: &Options) -> u8 {
@@ -115,16 +114,16 @@ fn on_server(
     with_named(&target, options, command)
 }
 
-/// Runs a command with one server: a configured server through the running hub, or else a direct connection.
+/// Runs a command with one server. A configured server runs in a hub, but with `--trace`, the command connects to it directly.
 fn with_named(
     target: &Target,
     options: &Options,
     mut command: impl FnMut(&mut dyn Server) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
-    if target.is_configured() && is_hub_running(&layout(&target.place)?) {
-        return with_hub(target, options, |hub| command(hub));
+    if options.trace.is_some() {
+        return with_direct(target, options, None, |server| command(server));
     }
-    with_direct(target, options, None, |server| command(server))
+    with_session(target, options, command)
 }
 
 /// Runs a command with a server, or with all configured servers. Configured servers always run in a hub.
@@ -134,6 +133,7 @@ fn with_session(
     mut command: impl FnMut(&mut dyn Server) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
     if target.is_configured() {
+        background::start_if_wanted(&target.place, options)?;
         return with_hub(target, options, |hub| command(hub));
     }
     with_direct(target, options, None, |server| command(server))
@@ -172,14 +172,26 @@ fn with_direct<'a>(
 }
 
 /// Runs a command with the configured servers that `target` selects, reports its failure, and ends the servers that it has started.
-/// Servers of the running hub continue to run.
+/// Servers of the running hub continue to run. Offers a login as [`with_direct`] does.
 fn with_hub<'a>(
     target: &Target,
     options: &'a Options,
-    command: impl FnOnce(&mut Configured<'a>) -> Result<u8, Failure>,
+    mut command: impl FnMut(&mut Configured<'a>) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
-    let mut hub = Configured::open(target, options)?;
-    let done = command(&mut hub);
+    let mut run = || -> Result<_, Failure> {
+        let mut hub = Configured::open(target, options)?;
+        Ok((command(&mut hub), hub))
+    };
+    let (mut done, mut hub) = run()?;
+    if let Err(failure) = &done
+        && failure.exit() == LOGIN_REQUIRED
+        && !target.stored_auth_only
+        && let Some(login) = login_of(target, options)?
+        && login.offer(failure.scopes(), options)?
+    {
+        drop(hub);
+        (done, hub) = run()?;
+    }
     Ok(end(done, options, || drop(hub)))
 }
 

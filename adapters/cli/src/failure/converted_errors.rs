@@ -47,9 +47,7 @@ impl Failure {
         };
         let mut message = match error.cause() {
             // The library's message addresses programmers, not users of this tool.
-            Cause::Send(SendError::NotOffered { requires, .. }) => {
-                format!("server `{}` does not offer {requires}; see mcpwire info", error.server())
-            }
+            Cause::Send(SendError::NotOffered { requires, .. }) => not_offered(error.server(), &requires.to_string()),
             _ if hide_stderr => without_stderr(error),
             _ => error.to_string(),
         };
@@ -176,7 +174,8 @@ impl Failure {
             ErrorKind::LoginRequired => (Code::LoginRequired, LOGIN_REQUIRED),
             _ => (code, exit),
         };
-        Self::new((exit, code, error.field()), hub_message(error))
+        let scopes = error.scopes().to_vec();
+        Self { scopes, ..Self::new((exit, code, error.field()), hub_message(error)) }
     }
 
     /// Converts the hub error of a tool call to the failure of a command.
@@ -217,11 +216,20 @@ impl Failure {
         failure
     }
 
+    /// Creates the failure of a request for something that the server does not declare, such as `resources`.
+    pub(crate) fn not_offered(server: &str, capability: &str) -> Self {
+        Self::new((CONNECTION_FAILED, Code::ServiceUnavailable, "server"), not_offered(server, capability))
+    }
+
     /// Creates the failure of a command that needs a running hub (`mcpwire hub run`) but found none.
     pub(crate) fn no_hub() -> Self {
         let message = "no hub is running; start one with `mcpwire hub start`";
         Self::new((NOT_CONNECTED, Code::ServiceUnavailable, "hub"), message)
     }
+}
+
+fn not_offered(server: &str, capability: &str) -> String {
+    format!("server `{server}` does not offer {capability}; see mcpwire info")
 }
 
 #[cfg(test)]

@@ -105,7 +105,8 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
             let what = format!("has failed, and is started again in {wait} s: {}", hub_message(error));
             (what, advice(name, error), not_running())
         }
-        (State::Failed, Some(error)) => {
+        // A server that has failed is stopping until its process has ended.
+        (State::Failed | State::Stopping, Some(error)) => {
             (format!("has failed: {}", hub_message(error)), then_start(error), not_running())
         }
         (State::NeedsInput | State::NeedsAuth, Some(error)) => {
@@ -124,15 +125,26 @@ pub(super) fn refusal_after_start(detail: &StatusDetail, failure: HubError) -> H
     // With these errors, the server has not failed: the user has stopped the server, or must log in.
     let is_for_the_user =
         matches!(failure.kind(), ErrorKind::NotRunning | ErrorKind::LoginRequired | ErrorKind::Unauthorized);
-    match refusal(detail) {
-        Some(refusal) => refusal,
-        None if detail.state == State::Stopping && !is_for_the_user => {
-            let what = sentence(&format!("has failed: {}", hub_message(&failure)));
-            let message = format!("server `{}` {what} {}", detail.name, advice(&detail.name, &failure));
-            HubError::new(ErrorKind::NotRunning, message).at("server")
-        }
-        None => with_login_command(&detail.name, failure),
+    let is_told = detail.state != State::Stopping || detail.last_error.is_some() || is_for_the_user;
+    let mut detail = detail.clone();
+    if !is_told {
+        detail.last_error = Some(failure.clone());
     }
+    refusal(&detail).or_else(|| still_starting(&detail)).unwrap_or_else(|| with_login_command(&detail.name, failure))
+}
+
+/// Returns the error for a server that is still starting when the time of a command is over.
+pub(super) fn still_starting(detail: &StatusDetail) -> Option<HubError> {
+    let message = format!(
+        "server `{}` is still starting ({}). Try again later, or allow more time with --timeout; see mcpwire status",
+        detail.name, detail.state
+    );
+    is_starting(detail.state).then(|| HubError::new(ErrorKind::Timeout, message).at("server"))
+}
+
+/// Returns whether a server in this state is about to run or to fail.
+pub(crate) fn is_starting(state: State) -> bool {
+    matches!(state, State::Resolving | State::Launching | State::Negotiating | State::Listing)
 }
 
 /// Creates the failure for a server that could not be started, with a suggestion for how the user can solve the error.

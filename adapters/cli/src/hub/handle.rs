@@ -14,8 +14,9 @@ use tokio::time::{sleep, timeout};
 
 #[cfg(not(unix))]
 use self::elsewhere::Client;
+use super::advice::is_starting;
 use super::protocol::{Answerer, OnProgress, Previewed, Request, Row, decoded};
-use super::service::{HubService, is_starting};
+use super::service::HubService;
 #[cfg(unix)]
 use super::socket::Client;
 use super::{AddHandlers, hub_options, layout};

@@ -28,8 +28,10 @@ pub(crate) enum Request {
     /// Returns the status of all servers, as a list of [`Row`].
     Status,
     /// Starts all enabled servers that are not running, except those that the user has stopped. Then returns the status of all
-    /// servers.
-    Try,
+    /// servers. Waits until each server runs or has failed, but at most for the timeout.
+    Try {
+        timeout_ms: Option<u64>,
+    },
     Start {
         server: String,
     },

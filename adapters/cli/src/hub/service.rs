@@ -12,7 +12,8 @@ use tokio::sync::{Mutex, Notify};
 use tokio::task::{JoinSet, spawn_blocking, yield_now};
 use tokio::time::timeout;
 
-use super::advice::{refusal, refusal_after_start, with_login_command};
+use super::advice::is_starting;
+use super::advice::{refusal, refusal_after_start, still_starting, with_login_command};
 use super::find_in;
 use super::protocol::{OnProgress, Previewed, Request, Row, json};
 use crate::text;
@@ -48,8 +49,8 @@ impl HubService {
             Request::Start { server } => done(hub.start(find(hub, &server)?.id).await),
             Request::Stop { server } => done(hub.stop(find(hub, &server)?.id).await),
             Request::Restart { server } => done(hub.restart(find(hub, &server)?.id).await),
-            Request::Try => {
-                try_all(hub).await;
+            Request::Try { timeout_ms } => {
+                try_all(hub, timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis)).await;
                 json(&self.rows().await)
             }
             Request::Add { configs, start } => {
@@ -82,6 +83,11 @@ impl HubService {
             Request::Tools { server, timeout_ms } => {
                 let only = server.map(|server| find(hub, &server)).transpose()?.map(|config| config.id);
                 self.wait_for_starts(only, timeout_ms.map_or(Timeouts::CALL_MAX, Duration::from_millis)).await;
+                if let Some(detail) = only.and_then(|id| hub.status_detail(id))
+                    && let Some(refusal) = refusal(&detail).or_else(|| still_starting(&detail))
+                {
+                    return Err(refusal);
+                }
                 json(&exposed_tools(&hub.available_tools(), only))
             }
             Request::Tool { tool, server, timeout_ms } => {
@@ -206,8 +212,8 @@ pub(super) fn find(hub: &Hub, server: &str) -> Result<McpConfig, HubError> {
 }
 
 /// Starts each enabled server that is not running, except servers that the user has stopped. Waits until each server is running
-/// or has failed.
-async fn try_all(hub: &Hub) {
+/// or has failed, but at most for `limit`. The starts go on afterwards.
+async fn try_all(hub: &Hub, limit: Duration) {
     let mut starts = JoinSet::new();
     for StatusDetail { id, enabled, state, .. } in hub.details() {
         let is_settled = matches!(state, State::Running | State::Stopped | State::Stopping);
@@ -216,7 +222,8 @@ async fn try_all(hub: &Hub) {
             starts.spawn(async move { hub.boot_server(id).await });
         }
     }
-    starts.join_all().await;
+    let _ = timeout(limit, async { while starts.join_next().await.is_some() {} }).await;
+    starts.detach_all();
 }
 
 /// Creates the error for a call of an unknown tool. The error suggests a similar name, or else names servers that may have the
@@ -257,11 +264,6 @@ pub(crate) fn exposed_tools(tools: &AvailableTools, only: Option<Uuid>) -> Vec<T
         tool
     });
     named.collect()
-}
-
-/// Returns whether a server in this state is about to run or to fail.
-pub(super) fn is_starting(state: State) -> bool {
-    matches!(state, State::Resolving | State::Launching | State::Negotiating | State::Listing)
 }
 
 /// Adds a suggestion to the error of a call if the tool is unknown.

@@ -8,11 +8,12 @@ use mcpwire_hub::{ErrorKind, Hub, HubError, McpService};
 use mcpwire_tokio::ConnectOptions;
 use mcpwire_tokio::protocol::{
     CompleteParams, CompleteResult, ItemList, Json, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, Prompt, Resource, ResourceTemplate, ServerInfo, Tool,
+    ListResourcesResult, Prompt, Resource, ResourceTemplate, ServerCapabilities, ServerInfo, Tool,
 };
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::definition::reject_process_options;
 use super::requests::Handlers;
 use super::{CallMode, Called, ListedTools, Server};
 use crate::args::{Options, Target};
@@ -39,13 +40,9 @@ pub(crate) struct Configured<'a> {
 impl<'a> Configured<'a> {
     pub(crate) fn open(target: &Target, options: &'a Options) -> Result<Self, Failure> {
         let console = Console::new(options);
-        let ignored = [
-            ("--trace", options.trace.is_some()),
-            ("--env", !options.variables.is_empty()),
-            ("--cwd", options.cwd.is_some()),
-        ];
-        for (option, _) in ignored.iter().filter(|(_, is_given)| *is_given) {
-            console.note(&format!("warning: {option} has no effect on configured servers"));
+        reject_process_options(options, "a configured server has its own")?;
+        if options.trace.is_some() {
+            console.note("warning: --trace has no effect on a call through a hub");
         }
         let handlers = Arc::new(Handlers::new(options)?);
         let (in_process, shown) = (Arc::clone(&handlers), console.clone());
@@ -58,9 +55,25 @@ impl<'a> Configured<'a> {
         Ok(Self { handle, server: target.server.clone(), options, is_started: false })
     }
 
-    /// Returns the name of the server that the command line selects.
-    fn named(&self) -> Result<String, Failure> {
-        self.server.clone().ok_or_else(Failure::no_server)
+    /// Starts the server that the command line selects, and returns its name.
+    fn started(&mut self) -> Result<String, Failure> {
+        let name = self.server.clone().ok_or_else(Failure::no_server)?;
+        self.start_servers(None)?;
+        Ok(name)
+    }
+
+    /// Returns an error if the server does not declare the capability that a list belongs to, such as `resources`.
+    fn check_offers(
+        &mut self,
+        capability: &str,
+        is_offered: impl Fn(&ServerCapabilities) -> bool,
+    ) -> Result<(), Failure> {
+        let info = self.info()?;
+        if info.capabilities.is_none_or(|offered| is_offered(&offered)) {
+            Ok(())
+        } else {
+            Err(Failure::not_offered(&self.started()?, capability))
+        }
     }
 
     /// Requests all pages of a list. Ends at a page whose cursor is that of the page before.
@@ -86,10 +99,6 @@ impl<'a> Configured<'a> {
             cursor = next;
         }
         Ok(list)
-    }
-
-    fn timeout_ms(&self) -> Option<u64> {
-        self.options.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
     }
 
     /// Starts the servers that the command needs, once: the server of `--server`, or else the server that has `tool`, or else all
@@ -171,7 +180,8 @@ impl Server for Configured<'_> {
 
     fn list_tools(&mut self) -> Result<ListedTools, Failure> {
         self.start_servers(None)?;
-        let tools = self.handle.ask(Request::Tools { server: self.server.clone(), timeout_ms: self.timeout_ms() })?;
+        let tools =
+            self.handle.ask(Request::Tools { server: self.server.clone(), timeout_ms: self.options.timeout_ms() })?;
         if self.handle.is_remote() {
             let rows = self.handle.rows(Request::Status)?;
             self.warn_of_absent(rows);
@@ -188,7 +198,7 @@ impl Server for Configured<'_> {
             .decode()
             .map_err(|error| Failure::usage("arguments", format!("the arguments are not JSON: {error}")))?;
         self.start_servers(Some(tool))?;
-        let (server, timeout_ms) = (self.server.clone(), self.timeout_ms());
+        let (server, timeout_ms) = (self.server.clone(), self.options.timeout_ms());
         let request = Request::Call { tool: tool.to_owned(), server, arguments, timeout_ms };
         let called = self.handle.call(request, tool);
         called.map(Called::Result).map_err(|error| Failure::from_hub_call(tool, &error))
@@ -196,7 +206,7 @@ impl Server for Configured<'_> {
 
     fn find_tool(&mut self, tool: &str) -> Result<Option<Tool>, Failure> {
         self.start_servers(Some(tool))?;
-        let (server, timeout_ms) = (self.server.clone(), self.timeout_ms());
+        let (server, timeout_ms) = (self.server.clone(), self.options.timeout_ms());
         let found = self.handle.ask(Request::Tool { tool: tool.to_owned(), server, timeout_ms });
         match found {
             Err(error) if error.kind() == ErrorKind::ToolNotFound => Ok(None),
@@ -205,17 +215,17 @@ impl Server for Configured<'_> {
     }
 
     fn info(&mut self) -> Result<ServerInfo, Failure> {
-        let (server, timeout_ms) = (self.named()?, self.timeout_ms());
+        let (server, timeout_ms) = (self.started()?, self.options.timeout_ms());
         self.handle.ask(Request::Info { server, timeout_ms }).map_err(Failure::from_hub_request)
     }
 
     fn ping(&mut self) -> Result<(), Failure> {
-        let (server, timeout_ms) = (self.named()?, self.timeout_ms());
+        let (server, timeout_ms) = (self.started()?, self.options.timeout_ms());
         self.handle.ask(Request::Ping { server, timeout_ms }).map_err(Failure::from_hub_request)
     }
 
     fn request_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Failure> {
-        let (server, timeout_ms) = (self.named()?, self.timeout_ms());
+        let (server, timeout_ms) = (self.started()?, self.options.timeout_ms());
         let params = params
             .map(Json::decode)
             .transpose()
@@ -225,6 +235,7 @@ impl Server for Configured<'_> {
     }
 
     fn list_resources(&mut self) -> Result<ItemList<Resource>, Failure> {
+        self.check_offers("resources", |offered| offered.resources.is_some())?;
         self.pages("resources/list", |page: ListResourcesResult| (page.resources, page.next_cursor))
     }
 
@@ -236,6 +247,7 @@ impl Server for Configured<'_> {
     }
 
     fn list_prompts(&mut self) -> Result<ItemList<Prompt>, Failure> {
+        self.check_offers("prompts", |offered| offered.prompts.is_some())?;
         self.pages("prompts/list", |page: ListPromptsResult| (page.prompts, page.next_cursor))
     }
 

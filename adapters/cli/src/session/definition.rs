@@ -2,6 +2,7 @@
 
 use std::env;
 
+use mcpwire_hub::HubError;
 use mcpwire_hub::import::is_secret;
 use mcpwire_hub::launch::{Instance, Launch};
 use mcpwire_hub::logins::{LoginSettings, login_secrets};
@@ -66,10 +67,16 @@ impl Definition {
         let layout = layout(&target.place)?;
         let config = find_configured(&layout, name)?;
         let name = config.name.trim().to_owned();
+        if !config.enabled {
+            return Err(not_started(&name, &HubError::disabled()));
+        }
         let secrets = Secrets::in_directory(layout.secrets());
         let launch =
             Launch::compose(&config, &secrets, &Instance::default()).map_err(|error| not_started(&name, &error))?;
-        let Launch { def, redactor, login, .. } = launch;
+        let Launch { mut def, redactor, login, .. } = launch;
+        if options.timeout.is_some() {
+            (def.timeout, def.connect_timeout) = (options.timeout, options.timeout);
+        }
         Ok(Self { server: def, http: HttpOptions::default(), redactor, settings: login, name: Some(name) })
     }
 
@@ -136,9 +143,19 @@ impl Definition {
     }
 }
 
+/// Returns the user's login to the configured server that the command line names. Returns `None` if it names none, or if the server
+/// cannot have a login.
+pub(crate) fn login_of(target: &Target, options: &Options) -> Result<Option<ServerLogin>, Failure> {
+    if target.server.is_none() {
+        return Ok(None);
+    }
+    let foreground = Foreground::start()?;
+    Ok(Definition::new(target, options)?.login(target, &foreground))
+}
+
 /// Returns an error if the command line has options for a server process: `--env` or `--cwd`. `why` is the end of the error
 /// message.
-fn reject_process_options(options: &Options, why: &str) -> Result<(), Failure> {
+pub(super) fn reject_process_options(options: &Options, why: &str) -> Result<(), Failure> {
     let message = |option: &str| format!("{option} is for a server that is started with -- COMMAND; {why}");
     if !options.variables.is_empty() {
         return Err(Failure::usage("env", message("--env")));

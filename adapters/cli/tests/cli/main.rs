@@ -20,5 +20,6 @@ mod servers {
     mod files_of_others;
     mod stored_state;
 }
+mod states;
 mod support;
 mod terminal;

@@ -254,7 +254,7 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
 
     let states = ["stopped (stopped)", "Two words (stopped)", "mcpwire status"];
     place.run(&["call", "add", SUM]).exits(4).says(&["tool not found: `add`"]).says(&states);
-    place.run(&["tools", "--server", "stopped"]).says_only("stopped: stopped; its tools are not listed\n");
+    place.run(&["tools", "--server", "stopped"]).exits(3).says(&["is stopped. Start it: mcpwire server start stopped"]);
     place.run(&["server", "start", "stopped"]).exits(0);
     place.adds_up("stopped__add");
     place.run(&["call", "stopped__nothing"]).exits(4).says(&["tool not found: `stopped__nothing`"]);
@@ -271,7 +271,7 @@ fn a_call_that_waited_for_a_start_that_fails_is_refused_as_a_later_one() {
     let waiting = place.begin(&["call", "slow__add", SUM]);
     // A second call fails at its time limit, so the first one waits by then.
     let late = ["slow__add", SUM, "--timeout", "1s"];
-    assert_refused(&place, &late, 3, &["did not start in time for the call"]);
+    assert_refused(&place, &late, 5, &["server `slow` is still starting"]);
     place.write("gate", "");
     let waited = waiting.finish().gives(3, "");
     waited.says(&["slow__add", "has failed", "no database", "mcpwire server logs slow"]);

@@ -111,10 +111,11 @@ impl Hub {
         let ping = async {
             let Begun { connection, .. } = &state.begin_request(id, deadline).await?;
             let left = deadline.duration_since(state.now());
-            match state.settings.tasks.within(left, connection.client.ping()).await {
-                Some(answer) => answer.map_err(|error| failures::of_request(&error, &config, &connection.redactor)),
-                None => Err(HubError::new(ErrorKind::Timeout, format!("no response to a ping within {timeout:?}"))),
-            }
+            let answer = state.settings.tasks.within(left, connection.client.ping()).await.ok_or_else(|| {
+                let message = format!("`ping` timed out after {} s", timeout.as_secs_f64());
+                HubError::new(ErrorKind::Timeout, message)
+            })?;
+            answer.map_err(|error| failures::of_request(&error, &config, &connection.redactor))
         };
         ping.await.map_err(|error| state.with_server(id, error))
     }

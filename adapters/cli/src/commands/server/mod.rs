@@ -2,7 +2,7 @@
 
 mod add;
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use mcpwire_hub::HubError;
 use mcpwire_hub::config::McpConfig;
@@ -18,7 +18,8 @@ use crate::args::{Options, Place, ServerCommand, ServerName};
 use crate::console::output;
 use crate::failure::{Failure, NOT_CONNECTED, hub_message};
 use crate::hub::{
-    HubHandle, Previews, Request, advice, configured, find_configured, find_in, layout, not_started, start_advice,
+    HubHandle, Previews, Request, advice, configured, find_configured, find_in, is_starting, layout, not_started,
+    start_advice,
 };
 use crate::show::{self, Layout, NO_SERVERS};
 use crate::text;
@@ -173,7 +174,7 @@ struct Finding {
 fn doctor(place: &Place, options: &Options) -> Result<u8, Failure> {
     let layout = layout(place)?;
     let loaded = Store::new(layout.servers()).load()?;
-    let mut findings = Vec::new();
+    let (mut findings, mut all_ok) = (Vec::new(), true);
     for broken in &loaded.broken {
         let server = broken.name.clone().unwrap_or_else(|| format!("entry {}", broken.index));
         findings.push(failed(server, &broken.error));
@@ -182,7 +183,17 @@ fn doctor(place: &Place, options: &Options) -> Result<u8, Failure> {
         findings.push(failed("secrets".into(), &problem));
     }
     let mut handle = HubHandle::open(place, options)?;
-    handle.boot()?;
+    // For people, each server is shown as soon as it is settled, so that a slow one delays no other.
+    let mut shown = Vec::new();
+    handle.boot_with(&mut |detail| {
+        // Lazy servers are tried below.
+        let is_tried = |config: &McpConfig| config.id == detail.id && !config.lazy && config.problems().is_empty();
+        if !options.json && loaded.configs.iter().any(is_tried) {
+            // Errors are ignored here: the page below meets them again.
+            let _ = output::page(|out| judged(detail.name.clone(), &detail).write(out));
+            shown.push(detail.id);
+        }
+    })?;
     if let Some(hub) = handle.own_hub() {
         // Booting does not start lazy servers, which start with the first call. The doctor tries every server.
         for config in hub.list().into_iter().filter(|config| config.enabled && config.lazy) {
@@ -190,13 +201,14 @@ fn doctor(place: &Place, options: &Options) -> Result<u8, Failure> {
         }
     }
     // The running hub may have given up starting a server, or may have started it long ago, so it is asked to try again.
-    let request = if handle.is_remote() { Request::Try } else { Request::Status };
+    let request = if handle.is_remote() { Request::Try { timeout_ms: options.timeout_ms() } } else { Request::Status };
     let rows = handle.rows(request)?;
     for config in &loaded.configs {
         let name = config.name.trim().to_owned();
         let problems = config.problems();
         if problems.is_empty() {
             match rows.iter().find(|row| row.detail.id == config.id) {
+                Some(row) if shown.contains(&config.id) => all_ok &= judged(name, &row.detail).ok,
                 Some(row) => findings.push(judged(name, &row.detail)),
                 None => findings.push(Finding {
                     server: name,
@@ -212,23 +224,28 @@ fn doctor(place: &Place, options: &Options) -> Result<u8, Failure> {
         }
     }
     output::show(options, &findings, |out| {
-        if findings.is_empty() {
+        if findings.is_empty() && shown.is_empty() {
             writeln!(out, "{NO_SERVERS}")?;
         }
-        for Finding { server, ok, is_off, what, advice, .. } in &findings {
-            let mark = match (ok, is_off) {
-                (_, true) => "off".dimmed().to_string(),
-                (true, false) => "ok".green().to_string(),
-                (false, false) => "failed".red().to_string(),
-            };
-            writeln!(out, "{mark} {}: {}", text::name(server).bold(), text::line(what))?;
-            if !advice.is_empty() {
-                writeln!(out, "   {}", text::line(advice))?;
-            }
+        findings.iter().try_for_each(|finding| finding.write(out))
+    })?;
+    Ok(if all_ok && findings.iter().all(|finding| finding.ok) { 0 } else { NOT_CONNECTED })
+}
+
+impl Finding {
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let Finding { server, ok, is_off, what, advice, .. } = self;
+        let mark = match (ok, is_off) {
+            (_, true) => "off".dimmed().to_string(),
+            (true, false) => "ok".green().to_string(),
+            (false, false) => "failed".red().to_string(),
+        };
+        writeln!(out, "{mark} {}: {}", text::name(server).bold(), text::line(what))?;
+        if !advice.is_empty() {
+            writeln!(out, "   {}", text::line(advice))?;
         }
         Ok(())
-    })?;
-    Ok(if findings.iter().all(|finding| finding.ok) { 0 } else { NOT_CONNECTED })
+    }
 }
 
 /// Judges the status of a server for `mcpwire server doctor`. Running, sleeping and disabled servers are ok. For other servers,
@@ -246,6 +263,10 @@ fn judged(server: String, detail: &StatusDetail) -> Finding {
             (false, what, start_advice(&server))
         }
         (_, Some(error)) => return failed(server, error),
+        (state, None) if is_starting(state) => {
+            let advice = "Try again later, or allow more time with --timeout".into();
+            (false, format!("it is still starting ({state})"), advice)
+        }
         (state, None) => (false, format!("it is {state}, so it was not tried"), "Try again in a moment".into()),
     };
     Finding { server, ok, is_off: !detail.enabled, what, code: None, advice }

@@ -1,15 +1,6 @@
 //! [`Answers`]: the answers file (`--answers FILE`), which answers requests of servers instead of a person.
 //!
-//! ```json
-//! {
-//!   "elicitation": [
-//!     {"message": "your name", "action": "accept", "content": {"name": "Ada"}},
-//!     {"action": "decline", "repeat": true}
-//!   ],
-//!   "sampling": [{"message": "capital", "text": "Paris."}],
-//!   "roots": ["file:///home/me/project", "."]
-//! }
-//! ```
+//! `mcpwire --answers-template` prints an example.
 //!
 //! An entry answers requests whose message contains the `message` of the entry. An entry without `message` answers any request.
 //! The first matching entry is used. An entry can be used once, or any number of times if it has `repeat`. A request without a
@@ -182,6 +173,12 @@ mod tests {
         answers.elicitation(message).map_or("none".to_owned(), |result| {
             result.action.to_string() + &result.content.map(|content| content.get().to_owned()).unwrap_or_default()
         })
+    }
+
+    #[test]
+    fn the_template_is_a_file_of_answers() {
+        let answers = parse(crate::args::ANSWERS_TEMPLATE);
+        assert_eq!((answers.elicitation.len(), answers.sampling.len(), answers.roots.len()), (2, 2, 1));
     }
 
     #[test]
