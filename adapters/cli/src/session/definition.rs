@@ -74,9 +74,9 @@ impl Definition {
         let launch =
             Launch::compose(&config, &secrets, &Instance::default()).map_err(|error| not_started(&name, &error))?;
         let Launch { mut def, redactor, login, .. } = launch;
-        if options.timeout.is_some() {
-            (def.timeout, def.connect_timeout) = (options.timeout, options.timeout);
-        }
+        // `--timeout` takes precedence over the limits of the configuration.
+        def.timeout = options.timeout.or(def.timeout);
+        def.connect_timeout = options.timeout.or(def.connect_timeout);
         Ok(Self { server: def, http: HttpOptions::default(), redactor, settings: login, name: Some(name) })
     }
 

@@ -105,20 +105,18 @@ fn servers_that_are_disabled_or_removed_are_not_said_to_be_ok() {
 #[test]
 fn a_server_that_hangs_or_speaks_no_mcp_is_named_and_delays_no_other() {
     let place = Place::with_demo();
-    place.add("hangs", &["sleep", "1000"]);
-    place.add("babbles", &["sh", "-c", "echo hello; echo world; sleep 1000"]);
+    // They end with their input, so that no shutdown takes long.
+    place.add_script("hangs", "cat >/dev/null");
+    place.add_script("babbles", "echo hello; echo world; cat >/dev/null");
+    let babbled = "it sent 2 messages that are not MCP, the first: hello";
     // The tools of `demo` are there, though the start of the others ends only with the timeout.
     let tools = place.run(&["tools", "--timeout", "1s"]).exits(0).shows(&["demo__add("]);
-    tools.says(&["hangs: handshake timed out after 1 s", "it sent 2 messages that are not MCP, the first: hello"]);
-    place
-        .run(&["info", "babbles", "--timeout", "1s"])
-        .exits(5)
-        .says(&["it sent 2 messages that are not MCP, the first: hello"]);
+    tools.says(&["hangs: handshake timed out after 1 s", babbled]);
+    let info = place.run(&["info", "babbles", "--timeout", "1s"]).exits(5);
+    info.says(&["the server did not answer within 1 s", babbled]);
     place.run(&["call", "demo", "add", "a=2", "b=40", "--timeout", "20s"]).gives(0, "42\n");
-    place
-        .run(&["server", "doctor", "--timeout", "1s"])
-        .exits(3)
-        .shows(&["ok demo", "failed hangs: handshake timed out after 1 s"]);
+    let doctor = place.run(&["server", "doctor", "--timeout", "1s"]).exits(3);
+    doctor.shows(&["ok demo", "failed hangs: handshake timed out after 1 s"]);
 }
 
 #[test]
@@ -217,7 +215,7 @@ fn logs_have_the_local_time() {
 fn doctor_says_of_a_server_that_is_still_being_ended_that_it_failed() {
     let place = Place::new();
     // A child of the server survives the failure for a while, and must be ended first.
-    place.add_script("lingers", r#"echo "no database" >&2; (trap "" TERM; sleep 1) & exec 1>&-; wait"#);
+    place.add_script("lingers", r#"echo "no database" >&2; (trap "" TERM; sleep 0.5) & exec 1>&-; wait"#);
     let doctor = place.run(&["server", "doctor"]).exits(3).shows(&["no database", "mcpwire server logs lingers"]);
     assert!(doctor.stdout.starts_with("failed lingers: "), "{doctor:?}");
 }
