@@ -178,7 +178,7 @@ mod early_ends {
     use serde_json::json;
 
     use crate::support::servers::DemoServer;
-    use crate::support::{MCPWIRE, Mark, Place, Running, SLOW, command, each, mcpwire, wait_for, wait_for_text};
+    use crate::support::{MCPWIRE, Mark, Place, Running, SLOW, SUM, command, each, mcpwire, wait_for, wait_for_text};
 
     /// Starts a call that takes ten minutes, and waits for its first progress. `server` names the server.
     fn begin_slow_call(trace: &str, server: &[&str]) -> Running {
@@ -187,47 +187,49 @@ mod early_ends {
         running
     }
 
+    /// The progress of a call does not stretch its timeout.
     #[test]
     fn a_timeout_cancels_the_call_and_is_5() {
-        each(["modern", "legacy"], |protocol| {
-            let mark = Mark::new();
-            let options = ["--timeout", "2s", "--protocol", protocol, "--stderr", "show", "--env", mark.variable()];
-            let line = [&SLOW[..], &options, &["--demo"]].concat();
-            // "was cancelled" are the server's own words.
-            let finished = mcpwire(&line).gives(5, "").says(&["tools/call", "was cancelled"]);
-            assert!(finished.took >= Duration::from_secs(2), "{finished:?}");
-            mark.assert_nothing_left();
-        });
-    }
-
-    #[test]
-    fn progress_does_not_stretch_the_timeout() {
-        each(["of a command", "over HTTP", "by name"], |server| match server {
-            "of a command" => {
-                mcpwire(&[&SLOW[..], &["--demo", "--timeout", "5500ms"]].concat()).exits(5).says(&["5.5 s"]);
-            }
+        each(["modern", "legacy", "over HTTP", "by name"], |case| match case {
             "over HTTP" => {
                 let server = DemoServer::start();
                 // On a busy machine, the connection alone takes a part of this time.
-                mcpwire(&[&SLOW[..], &["--url", &server.url, "--timeout", "5s"]].concat()).gives(5, "");
+                mcpwire(&[&SLOW[..], &["--url", &server.url, "--timeout", "3s"]].concat()).gives(5, "");
                 server.assert_cancelled();
             }
-            _ => {
+            "by name" => {
                 let (mark, place) = marked_demo();
                 place.run(&["call", "demo__slow", SLOW[2], "--timeout", "2s"]).exits(5);
+                mark.assert_nothing_left();
+            }
+            protocol => {
+                let mark = Mark::new();
+                let line =
+                    ["--timeout", "2500ms", "--protocol", protocol, "--stderr", "show", "--env", mark.variable()];
+                let finished = mcpwire(&[&SLOW[..], &line, &["--demo"]].concat()).gives(5, "");
+                assert!(finished.took >= Duration::from_millis(2_500), "{finished:?}");
+                // "was cancelled" are the server's own words.
+                finished.says(&["tools/call", "2.5 s", "was cancelled"]);
                 mark.assert_nothing_left();
             }
         });
     }
 
     #[test]
-    fn no_answer_in_time_is_5_also_while_connecting() {
-        each([&["info"][..], &["info", "--json"], &["tools"]], |words| {
-            let mark = Mark::new();
-            let server = ["--timeout", "300ms", "--env", mark.variable(), "--", "sleep", "600"];
-            let finished = mcpwire(&[words, &server].concat()).gives(5, "");
-            if words.contains(&"--json") {
-                finished.error_is("NETWORK_ERROR", "timeout");
+    fn a_server_that_does_not_answer_is_ended_after_the_timeout_and_after_an_interrupt() {
+        let timeouts = [&["info"][..], &["info", "--json"], &["tools"]].map(|words| (words, "300ms"));
+        each(timeouts.into_iter().chain([(&["info"][..], "600s")]), |(words, timeout)| {
+            let (mark, place) = (Mark::new(), Place::new());
+            let options = ["--timeout", timeout, "--trace", &place.file("trace"), "--env", mark.variable()];
+            let running = Running::start(&mut command(&[words, &options, &["--", "sleep", "600"]].concat()), "");
+            if timeout == "600s" {
+                wait_for_text(place.file("trace"), "\"server/discover\"");
+                running.interrupt().gives(130, "");
+            } else {
+                let finished = running.finish().gives(5, "");
+                if words.contains(&"--json") {
+                    finished.error_is("NETWORK_ERROR", "timeout");
+                }
             }
             mark.assert_nothing_left();
         });
@@ -235,34 +237,21 @@ mod early_ends {
 
     #[test]
     fn a_signal_is_130_and_the_server_is_told() {
-        let connecting = &["info"][..];
-        each([(&SLOW[..], Signal::INT), (&SLOW[..], Signal::TERM), (connecting, Signal::INT)], |(words, signal)| {
+        each(["interrupt", "terminate", "modern over HTTP", "legacy over HTTP"], |case| {
             let (mark, place) = (Mark::new(), Place::new());
-            let is_connecting = words == connecting;
-            let (server, sent) = if is_connecting {
-                (&["--", "sleep", "600"][..], "\"server/discover\"")
+            if let Some(protocol) = case.strip_suffix(" over HTTP") {
+                let server = DemoServer::start();
+                let call = begin_slow_call(&place.file("trace"), &["--protocol", protocol, "--url", &server.url]);
+                call.interrupt().exits(130);
+                server.assert_cancelled();
             } else {
-                (&["--demo"][..], "\"notifications/progress\"")
-            };
-            let options = ["--trace", &place.file("trace"), "--env", mark.variable()];
-            let running = Running::start(&mut command(&[words, &options, server].concat()), "");
-            wait_for_text(place.path().join("trace"), sent);
-            running.signal(signal);
-            running.finish().gives(130, "");
-            let trace = place.read("trace");
-            assert!(is_connecting || trace.contains("notifications/cancelled"), "{trace}");
-            mark.assert_nothing_left();
-        });
-    }
-
-    #[test]
-    fn an_interrupt_over_http_is_130_and_the_server_is_told() {
-        each(["modern", "legacy"], |protocol| {
-            let (server, place) = (DemoServer::start(), Place::new());
-            begin_slow_call(&place.file("trace"), &["--protocol", protocol, "--url", &server.url])
-                .interrupt()
-                .exits(130);
-            server.assert_cancelled();
+                let call = begin_slow_call(&place.file("trace"), &["--env", mark.variable(), "--demo"]);
+                call.signal(if case == "terminate" { Signal::TERM } else { Signal::INT });
+                call.finish().gives(130, "");
+                let trace = place.read("trace");
+                assert!(trace.contains("notifications/cancelled"), "{trace}");
+                mark.assert_nothing_left();
+            }
         });
     }
 
@@ -348,49 +337,63 @@ mod early_ends {
 
     /// A call that did not notice the end of its server would end with a timeout, which has another exit status.
     #[test]
-    fn a_kill_of_the_server_in_mid_call_is_4_and_names_the_signal() {
-        let (mark, place) = (Mark::new(), Place::new());
-        let script = r#"echo these are my last words >&2; exec "$0" demo-server"#;
-        let server = ["--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
-        let running = begin_slow_call(&place.file("trace"), &server);
-        let server = mark.processes();
-        assert_eq!(server.len(), 1, "one server runs");
-        kill_process(server[0], Signal::KILL).expect("it runs");
-        let finished = running.finish().gives(4, "").says(&["these are my last words"]);
-        assert!(finished.stderr.contains("SIGKILL") || finished.stderr.contains("signal: 9"), "{finished:?}");
-        mark.assert_nothing_left();
-    }
-
-    #[test]
-    fn an_exit_of_the_server_in_mid_call_is_4_with_its_last_words() {
-        let mark = Mark::new();
-        let script = r#"while IFS= read -r line; do
-            case $line in *'"tools/call"'*) echo out of memory >&2; exit 7 ;; esac
-            printf '%s\n' "$line"; done | "$0" demo-server"#;
-        let line =
-            ["call", "echo", "message=hi", "--json", "--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
-        mcpwire(&line).exits(4).error_has("code", "SERVICE_UNAVAILABLE").says(&["out of memory"]);
-        mark.assert_nothing_left();
-    }
-
-    #[test]
-    fn a_server_over_http_that_goes_in_mid_call_is_4() {
-        let (server, place) = (DemoServer::start(), Place::new());
-        let running = begin_slow_call(&place.file("trace"), &["--json", "--url", &server.url]);
-        drop(server);
-        running.finish().exits(4).error_is("NETWORK_ERROR", "connection");
+    fn a_server_that_goes_in_mid_call_is_4_with_its_last_words() {
+        each(["killed", "exits", "over HTTP"], |case| match case {
+            "killed" => {
+                let (mark, place) = (Mark::new(), Place::new());
+                let script = r#"echo these are my last words >&2; exec "$0" demo-server"#;
+                let server = ["--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
+                let running = begin_slow_call(&place.file("trace"), &server);
+                let server = mark.processes();
+                assert_eq!(server.len(), 1, "one server runs");
+                kill_process(server[0], Signal::KILL).expect("it runs");
+                let finished = running.finish().gives(4, "").says(&["these are my last words"]);
+                assert!(finished.stderr.contains("SIGKILL") || finished.stderr.contains("signal: 9"), "{finished:?}");
+                mark.assert_nothing_left();
+            }
+            "exits" => {
+                let mark = Mark::new();
+                let script = r#"while IFS= read -r line; do
+                    case $line in *'"tools/call"'*) echo out of memory >&2; exit 7 ;; esac
+                    printf '%s\n' "$line"; done | "$0" demo-server"#;
+                let line = [
+                    "call",
+                    "echo",
+                    "message=hi",
+                    "--json",
+                    "--env",
+                    mark.variable(),
+                    "--",
+                    "sh",
+                    "-c",
+                    script,
+                    MCPWIRE,
+                ];
+                mcpwire(&line).exits(4).error_has("code", "SERVICE_UNAVAILABLE").says(&["out of memory"]);
+                mark.assert_nothing_left();
+            }
+            _ => {
+                let (server, place) = (DemoServer::start(), Place::new());
+                let running = begin_slow_call(&place.file("trace"), &["--json", "--url", &server.url]);
+                drop(server);
+                running.finish().exits(4).error_is("NETWORK_ERROR", "connection");
+            }
+        });
     }
 
     #[test]
     fn a_stopped_tool_goes_on_with_its_server() {
-        let mark = Mark::new();
-        let line = ["call", "slow", r#"{"seconds":1}"#, "--demo", "--env", mark.variable()];
+        let (mark, place) = (Mark::new(), Place::new());
+        let gate = place.file("gate");
+        let server = r#"while [ ! -e "$0" ]; do sleep 0.01; done; exec "$1" demo-server"#;
+        let line = ["call", "add", SUM, "--env", mark.variable(), "--", "sh", "-c", server, &gate, MCPWIRE];
         let tool = Running::start(&mut command(&line), "");
         wait_for("the server", || (!mark.processes().is_empty()).then_some(()));
         tool.signal(Signal::STOP);
         wait_for("the stop", || tool.is_stopped().then_some(()));
         tool.signal(Signal::CONT);
-        tool.finish().exits(0);
+        place.write("gate", "");
+        tool.finish().gives(0, "42\n");
         mark.assert_nothing_left();
     }
 }

@@ -270,7 +270,7 @@ fn a_call_that_waited_for_a_start_that_fails_is_refused_as_a_later_one() {
     hub.wait_for_stderr("slow: negotiating");
     let waiting = place.begin(&["call", "slow__add", SUM]);
     // A second call fails at its time limit, so the first one waits by then.
-    let late = ["slow__add", SUM, "--timeout", "1s"];
+    let late = ["slow__add", SUM, "--timeout", "300ms"];
     assert_refused(&place, &late, 5, &["server `slow` is still starting"]);
     place.write("gate", "");
     let waited = waiting.finish().gives(3, "");

@@ -246,9 +246,9 @@ fn a_process_ends_after_its_refresh_is_stored_or_names_the_login_that_may_be_los
 fn a_signal_ends_a_login_after_the_exchange_of_its_code() {
     let guarded = Guarded::start().configured();
     let running = guarded.begin(&["login", "notes"]);
-    let page = login_page(&running);
+    let address = answer(&login_page(&running));
     guarded.authorization.latency(SLOW);
-    visit(&answer(&page));
+    visit(&address);
     wait_for("the exchange", || (!guarded.authorization.requests_to(Endpoint::Token).is_empty()).then_some(()));
     assert_alive(&guarded, &running.interrupt());
 }
