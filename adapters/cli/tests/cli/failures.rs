@@ -2,62 +2,53 @@
 //! the end of the server.
 #![cfg(unix)]
 
-use crate::support::servers::Script;
-use crate::support::{Place, mcpwire};
+use crate::support::servers::{Script, scripted};
+use crate::support::{Place, Words as _, mcpwire};
 
 #[test]
 fn a_result_is_0_and_an_error_of_the_tool_is_1_and_printed() {
     let call = |tool, arguments| mcpwire(&["call", tool, arguments, "--demo"]);
     call("echo", r#"{"message":"hi"}"#).gives(0, "hi\n").says_only("");
     call("fail", r#"{"message":"the disk is full"}"#).gives(1, "the disk is full\n");
-    let finished = mcpwire(&["call", "fail", "--demo", "--json"]).exits(1).says_only("");
+    let finished = mcpwire("call fail --demo --json").exits(1).says_only("");
     finished.json_has("/isError", true).json_has("/content/0/text", "failed, as it was asked to");
 }
 
 #[test]
 fn wrong_usage_is_2_starts_nothing_and_shows_no_secret() {
-    let at_url = |more: &[&'static str]| [&["info", "--url", "http://localhost/"], more].concat();
-    for (arguments, field) in [
-        (vec!["call", "echo", "{", "--demo"], "arguments"),
-        (vec!["call", "echo", "[1]", "--demo"], "arguments"),
-        (vec!["call", "echo", "@/nonexistent/arguments.json", "--demo"], "arguments"),
-        (vec!["info", "--timeout", "0", "--demo"], "timeout"),
-        (vec!["info", "--trace", "/nonexistent/trace", "--demo"], "trace"),
-        (vec!["info", "--ca", "/ca.pem", "--demo"], "ca"),
-        (vec!["info", "--proxy", "http://proxy:1", "--demo"], "proxy"),
-        (vec!["info", "--url", "ftp://localhost/"], "url"),
-        (vec!["info", "--url", "http://user:hunter2@localhost/mcp"], "url"),
-        (at_url(&["--header", "hunter2"]), "header"),
-        (at_url(&["--header", ": hunter2"]), "header"),
-        (at_url(&["--header", "Bad Name: hunter2"]), "header"),
-        (at_url(&["--header", "Mcp-Session-Id: hunter2"]), "header"),
-        (at_url(&["--header", "X: hunter2\u{7}"]), "header"),
-        (at_url(&["--bearer-env", "MCPWIRE_SURELY_NOT_SET"]), "bearer-env"),
-        (at_url(&["--env", "A=hunter2"]), "env"),
-        (at_url(&["--cwd", "/"]), "cwd"),
-    ] {
-        let finished = mcpwire(&with_json(&arguments)).gives(2, "").error_is("VALIDATION_ERROR", field);
-        let finished = finished.hides(&["hunter"]);
+    let at_url = ["info", "--json", "--url", "http://localhost/"];
+    let headers = ["hunter2", ": hunter2", "Bad Name: hunter2", "Mcp-Session-Id: hunter2", "X: hunter2\u{7}"];
+    let of_headers = headers.map(|header| ([&at_url[..], &["--header", header]].concat(), "header"));
+    let others = [
+        ("call --json echo { --demo", "arguments"),
+        ("call --json echo [1] --demo", "arguments"),
+        ("call --json echo @/nonexistent/arguments.json --demo", "arguments"),
+        ("info --json --timeout 0 --demo", "timeout"),
+        ("info --json --trace /nonexistent/trace --demo", "trace"),
+        ("info --json --ca /ca.pem --demo", "ca"),
+        ("info --json --proxy http://proxy:1 --demo", "proxy"),
+        ("info --json --url ftp://localhost/", "url"),
+        ("info --json --url http://user:hunter2@localhost/mcp", "url"),
+        ("info --json --url http://localhost/ --bearer-env MCPWIRE_SURELY_NOT_SET", "bearer-env"),
+        ("info --json --url http://localhost/ --env A=hunter2", "env"),
+        ("info --json --url http://localhost/ --cwd /", "cwd"),
+        ("nonesuch --json", "command"),
+    ];
+    for (words, field) in others.map(|(line, field)| (line.words(), field)).into_iter().chain(of_headers) {
+        let finished = mcpwire(&words).gives(2, "").error_is("VALIDATION_ERROR", field).hides(&["hunter"]);
         assert!(finished.error()["message"].as_str().is_some_and(|message| !message.is_empty()), "{finished:?}");
     }
-    let refused = mcpwire(&["info", "--url", "localhost:3911"]).gives(2, "");
+    let refused = mcpwire("info --url localhost:3911").gives(2, "");
     assert!(refused.stderr.starts_with("error: "), "{refused:?}");
     refused.says(&["Did you mean http://localhost:3911/mcp?"]);
-    // An error of the command line, without and with `--json`.
-    mcpwire(&["nonesuch"]).gives(2, "").says(&["error: unrecognized subcommand"]);
-    mcpwire(&["nonesuch", "--json"]).gives(2, "").error_is("VALIDATION_ERROR", "command");
-}
-
-/// Returns the arguments with `--json` after the first one.
-fn with_json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
-    [&arguments[..1], &["--json"], &arguments[1..]].concat()
+    mcpwire("nonesuch").gives(2, "").says(&["error: unrecognized subcommand"]);
 }
 
 #[test]
 fn help_and_version_are_0() {
-    for arguments in [&["--help"][..], &["call", "--help"], &["--version"], &["--json", "--help"]] {
+    for words in ["--help", "call --help", "--version", "--json --help"] {
         // The demo server is not for people.
-        mcpwire(arguments).exits(0).shows(&["mcpwire"]).hides(&["demo-server"]);
+        mcpwire(words).exits(0).shows(&["mcpwire"]).hides(&["demo-server"]);
     }
 }
 
@@ -70,33 +61,33 @@ fn each_failure_has_its_status_and_its_error() {
     let failing = Script::call(r#""error":{"code":-32603,"message":"the database is gone"}"#).text();
     let dying = "echo the key is missing >&2; exit 7";
     for (words, status, says, code, field) in [
-        (&["info", "--", "no-such-command"][..], 3, ["no-such-command", "not found"], "NOT_FOUND", "command"),
-        (&["tools", "--", "sh", "-c", dying], 3, ["the key is missing", "7"], "SERVICE_UNAVAILABLE", "connection"),
-        (&["call", "ehco", "--demo"], 4, ["ehco", "Did you mean echo?"], "NOT_FOUND", "tool"),
+        ("info -- no-such-command".words(), 3, ["no-such-command", "not found"], "NOT_FOUND", "command"),
+        (scripted("tools", dying), 3, ["the key is missing", "7"], "SERVICE_UNAVAILABLE", "connection"),
+        ("call ehco --demo".words(), 4, ["ehco", "Did you mean echo?"], "NOT_FOUND", "tool"),
         (
-            &["call", "greet", "--", "sh", "-c", &refusing],
+            scripted("call greet", &refusing),
             4,
             ["name must not be empty", "name?: string"],
             "VALIDATION_ERROR",
             "arguments",
         ),
-        (&["call", "t", "--", "sh", "-c", &failing], 4, ["the database", "is gone"], "SERVICE_UNAVAILABLE", "server"),
+        (scripted("call t", &failing), 4, ["the database", "is gone"], "SERVICE_UNAVAILABLE", "server"),
     ] {
-        let finished = mcpwire(words).gives(status, "").says(&says);
+        let finished = mcpwire(&words).gives(status, "").says(&says);
         assert!(code == "NOT_FOUND" || !finished.stderr.contains("not found"), "{finished:?}");
-        mcpwire(&with_json(words)).error_is(code, field);
+        mcpwire(&[&words[..1], &["--json"], &words[1..]].concat()).error_is(code, field);
     }
 }
 
 #[test]
 fn other_servers_that_cannot_be_used_are_3_or_4() {
-    mcpwire(&["info", "--", "/etc/passwd"]).exits(3);
-    let dying = ["--stderr", "hide", "--", "sh", "-c", "echo the key is missing >&2; exit 7"];
-    mcpwire(&[&["tools"], &dying[..]].concat()).exits(3).hides(&["the key is missing"]);
-    let resources = Script::with_tools("{}").run(&["resources"]).exits(4);
+    mcpwire("info -- /etc/passwd").exits(3);
+    let dying = scripted("tools --stderr hide", "echo the key is missing >&2; exit 7");
+    mcpwire(&dying).exits(3).hides(&["the key is missing"]);
+    let resources = Script::with_tools("{}").run("resources").exits(4);
     resources.says(&["does not offer resources"]).hides(&["raw request"]);
     // An answer that cannot be read.
-    Script::call(r#""result":"none","error":7"#).run(&["call", "t"]).gives(4, "");
+    Script::call(r#""result":"none","error":7"#).run("call t").gives(4, "");
     // Errors name the package, not its launcher.
     let place = Place::new();
     let npx = place.write_program("npx", "#!/bin/sh\nexit 1\n");
@@ -111,12 +102,12 @@ mod few_descriptors {
     use rustix::process::Signal;
 
     use crate::support::servers::DemoServer;
-    use crate::support::{Finished, MCPWIRE, Place, Running, SUM};
+    use crate::support::{Finished, MCPWIRE, Place, Running, SUM, Words as _};
 
     /// Starts `mcpwire`, which may open at most `limit` files at the same time.
-    fn start(limit: usize, arguments: &[&str]) -> Running {
+    fn start(limit: usize, line: &str) -> Running {
         let mut command = Command::new("sh");
-        command.args(["-c", r#"ulimit -n "$0" && exec "$@""#, &limit.to_string(), MCPWIRE]).args(arguments);
+        command.args(["-c", r#"ulimit -n "$0" && exec "$@""#, &limit.to_string(), MCPWIRE]).args(line.words());
         Running::start(&mut command, "")
     }
 
@@ -133,22 +124,21 @@ mod few_descriptors {
     #[test]
     fn commands_and_a_hub_work_or_fail_clearly() {
         let (web, place, of_hub) = (DemoServer::start(), Place::with_demo(), Place::with_demo());
-        let demo = ["--", MCPWIRE, "demo-server"];
-        let by_name = ["--config-dir", place.path().to_str().expect("a plain path")];
-        let by_url = ["--url", &web.url];
-        let commands: [(&[&str], &[&str]); 6] = [
-            (&["call", "add", SUM], &demo),
-            (&["tools"], &demo),
-            (&["call", "add", SUM], &by_url),
-            (&["call", "demo__add", SUM], &by_name),
-            (&["tools"], &by_name),
-            (&["status"], &by_name),
+        let [by_command, by_name] = [format!("-- {MCPWIRE} demo-server"), place.option()];
+        let commands = [
+            format!("call add {SUM} {by_command}"),
+            format!("tools {by_command}"),
+            format!("call add {SUM} --url {}", web.url),
+            format!("call demo__add {SUM} {by_name}"),
+            format!("tools {by_name}"),
+            format!("status {by_name}"),
         ];
+        let hub = format!("hub run {}", of_hub.option());
         // With more descriptors than all have needed several times in a row, nothing changes.
         let mut in_a_row = 0;
         for limit in 3.. {
-            let hub = start(limit, &["hub", "run", "--config-dir", of_hub.path().to_str().expect("a plain path")]);
-            let running = commands.map(|(words, server)| start(limit, &[words, server].concat()));
+            let hub = start(limit, &hub);
+            let running = commands.each_ref().map(|line| start(limit, line));
             let has_worked = running.map(Running::finish).map(|finished| {
                 let has_worked = finished.code() == 0 && !finished.stdout.is_empty();
                 assert_clear(finished, has_worked);
@@ -172,19 +162,33 @@ mod few_descriptors {
 #[cfg(target_os = "linux")]
 mod early_ends {
     use std::fs;
+    use std::path::Path;
     use std::time::Duration;
 
     use rustix::process::{Signal, kill_process};
     use serde_json::json;
 
-    use crate::support::servers::DemoServer;
+    use crate::support::servers::{DemoServer, scripted};
     use crate::support::{MCPWIRE, Mark, Place, Running, SLOW, SUM, command, each, mcpwire, wait_for, wait_for_text};
 
-    /// Starts a call that takes ten minutes, and waits for its first progress. `server` names the server.
-    fn begin_slow_call(trace: &str, server: &[&str]) -> Running {
-        let running = Running::start(&mut command(&[&SLOW[..], &["--trace", trace], server].concat()), "");
+    /// Returns a call that takes ten minutes, with these options.
+    fn slow(options: &str) -> String {
+        format!("{} {options}", SLOW.join(" "))
+    }
+
+    /// Starts a call that takes ten minutes, with a trace, and waits for its first progress.
+    fn begin_slow(place: &Place, options: &str) -> Running {
+        let trace = place.file("trace");
+        let running = Running::start(&mut command(&slow(&format!("--trace {trace} {options}"))), "");
         wait_for_text(trace, "\"notifications/progress\"");
         running
+    }
+
+    /// Returns a directory in which the demo server is configured as `demo`, and the mark of its process.
+    fn marked_demo() -> (Mark, Place) {
+        let (mark, place) = (Mark::new(), Place::new());
+        place.run(&format!("server add demo --env {mark} -- {MCPWIRE} demo-server")).exits(0);
+        (mark, place)
     }
 
     /// The progress of a call does not stretch its timeout.
@@ -194,7 +198,7 @@ mod early_ends {
             "over HTTP" => {
                 let server = DemoServer::start();
                 // On a busy machine, the connection alone takes a part of this time.
-                mcpwire(&[&SLOW[..], &["--url", &server.url, "--timeout", "3s"]].concat()).gives(5, "");
+                mcpwire(&slow(&format!("--url {} --timeout 3s", server.url))).gives(5, "");
                 server.assert_cancelled();
             }
             "by name" => {
@@ -204,9 +208,8 @@ mod early_ends {
             }
             protocol => {
                 let mark = Mark::new();
-                let line =
-                    ["--timeout", "2500ms", "--protocol", protocol, "--stderr", "show", "--env", mark.variable()];
-                let finished = mcpwire(&[&SLOW[..], &line, &["--demo"]].concat()).gives(5, "");
+                let options = format!("--demo --timeout 2500ms --protocol {protocol} --stderr show --env {mark}");
+                let finished = mcpwire(&slow(&options)).gives(5, "");
                 assert!(finished.took >= Duration::from_millis(2_500), "{finished:?}");
                 // "was cancelled" are the server's own words.
                 finished.says(&["tools/call", "2.5 s", "was cancelled"]);
@@ -217,17 +220,17 @@ mod early_ends {
 
     #[test]
     fn a_server_that_does_not_answer_is_ended_after_the_timeout_and_after_an_interrupt() {
-        let timeouts = [&["info"][..], &["info", "--json"], &["tools"]].map(|words| (words, "300ms"));
-        each(timeouts.into_iter().chain([(&["info"][..], "600s")]), |(words, timeout)| {
+        each(["info", "info --json", "tools", "an interrupt of info"], |case| {
             let (mark, place) = (Mark::new(), Place::new());
-            let options = ["--timeout", timeout, "--trace", &place.file("trace"), "--env", mark.variable()];
-            let running = Running::start(&mut command(&[words, &options, &["--", "sleep", "600"]].concat()), "");
-            if timeout == "600s" {
-                wait_for_text(place.file("trace"), "\"server/discover\"");
+            if let Some(words) = case.strip_prefix("an interrupt of ") {
+                let trace = place.file("trace");
+                let line = format!("{words} --trace {trace} --env {mark} -- sleep 600");
+                let running = Running::start(&mut command(&line), "");
+                wait_for_text(trace, "\"server/discover\"");
                 running.interrupt().gives(130, "");
             } else {
-                let finished = running.finish().gives(5, "");
-                if words.contains(&"--json") {
+                let finished = mcpwire(&format!("{case} --timeout 300ms --env {mark} -- sleep 600")).gives(5, "");
+                if case.ends_with("--json") {
                     finished.error_is("NETWORK_ERROR", "timeout");
                 }
             }
@@ -241,11 +244,11 @@ mod early_ends {
             let (mark, place) = (Mark::new(), Place::new());
             if let Some(protocol) = case.strip_suffix(" over HTTP") {
                 let server = DemoServer::start();
-                let call = begin_slow_call(&place.file("trace"), &["--protocol", protocol, "--url", &server.url]);
+                let call = begin_slow(&place, &format!("--protocol {protocol} --url {}", server.url));
                 call.interrupt().exits(130);
                 server.assert_cancelled();
             } else {
-                let call = begin_slow_call(&place.file("trace"), &["--env", mark.variable(), "--demo"]);
+                let call = begin_slow(&place, &format!("--demo --env {mark}"));
                 call.signal(if case == "terminate" { Signal::TERM } else { Signal::INT });
                 call.finish().gives(130, "");
                 let trace = place.read("trace");
@@ -261,17 +264,16 @@ mod early_ends {
         // not each time.
         let is_killed_at_once = (0..5).any(|_| {
             let (mark, place) = (Mark::new(), Place::new());
-            let (trace, asked) = (place.file("trace"), place.path().join("asked"));
-            let script =
-                format!("trap '' INT; trap 'echo >\"{}\"' TERM; while :; do sleep 0.01; done", asked.display());
-            let line = ["info", "--env", mark.variable(), "--trace", &trace, "--", "sh", "-c", &script];
-            let running = Running::start(&mut command(&line), "");
+            let (trace, asked) = (place.file("trace"), place.file("asked"));
+            let script = format!("trap '' INT; trap 'echo >\"{asked}\"' TERM; while :; do sleep 0.01; done");
+            let info = format!("info --env {mark} --trace {trace}");
+            let running = Running::start(&mut command(&scripted(&info, &script)), "");
             wait_for_text(&trace, "\"server/discover\"");
             running.signal(Signal::INT);
             running.wait_for_stderr("interrupted");
             running.interrupt().exits(130);
             wait_for("the group to be gone", || mark.processes().is_empty().then_some(()));
-            !asked.exists()
+            !Path::new(&asked).exists()
         });
         assert!(is_killed_at_once, "each time, the server was asked to terminate first");
     }
@@ -280,9 +282,8 @@ mod early_ends {
     #[test]
     fn an_interrupt_ends_a_command_that_removes_what_a_killed_hub_left() {
         let place = Place::new();
-        let log = place.path().join("log");
-        let script =
-            format!("#!/bin/sh\necho \"$@\" >> '{}'\nwhile [ -e '{0}' ]; do sleep 0.01; done\n", log.display());
+        let log = place.file("log");
+        let script = format!("#!/bin/sh\necho \"$@\" >> '{log}'\nwhile [ -e '{log}' ]; do sleep 0.01; done\n");
         let engine = place.write_program("engine", &script);
         let entry = |name: &str| {
             let id = "00000000-0000-4000-8000-000000000000";
@@ -296,19 +297,12 @@ mod early_ends {
         fs::create_dir(place.path().join("state")).expect("a directory");
         place.write("state/ledger.json", left.to_string());
 
-        let running = place.begin(&["status"]);
-        wait_for("the first container to be removed", || log.exists().then_some(()));
+        let running = place.begin("status");
+        wait_for("the first container to be removed", || Path::new(&log).exists().then_some(()));
         running.interrupt().exits(130);
         assert_eq!(place.read("log"), "rm -f first\n", "the rest is left to the next hub");
         let recorded = place.read("state/ledger.json");
         assert!(recorded.contains("first") && recorded.contains("second"), "{recorded}");
-    }
-
-    /// Returns a directory in which the demo server is configured as `demo`, and the mark of its process.
-    fn marked_demo() -> (Mark, Place) {
-        let (mark, place) = (Mark::new(), Place::new());
-        place.run(&["server", "add", "demo", "--env", mark.variable(), "--", MCPWIRE, "demo-server"]).exits(0);
-        (mark, place)
     }
 
     #[test]
@@ -323,7 +317,7 @@ mod early_ends {
             call.wait_for_stderr("of 600.0 s");
             call.interrupt().gives(130, "").says(&["interrupted"]);
             wait_for("the server to be told", || {
-                let logs = place.run(&["server", "logs", "demo"]).stdout;
+                let logs = place.run("server logs demo").stdout;
                 let mut lines = logs.lines().filter(|line| line.contains("mcpwire demo-server: request "));
                 lines.any(|line| line.contains(" was cancelled")).then_some(())
             });
@@ -341,9 +335,8 @@ mod early_ends {
         each(["killed", "exits", "over HTTP"], |case| match case {
             "killed" => {
                 let (mark, place) = (Mark::new(), Place::new());
-                let script = r#"echo these are my last words >&2; exec "$0" demo-server"#;
-                let server = ["--env", mark.variable(), "--", "sh", "-c", script, MCPWIRE];
-                let running = begin_slow_call(&place.file("trace"), &server);
+                place.write("server", format!("echo these are my last words >&2; exec {MCPWIRE} demo-server"));
+                let running = begin_slow(&place, &format!("--env {mark} -- sh {}", place.file("server")));
                 let server = mark.processes();
                 assert_eq!(server.len(), 1, "one server runs");
                 kill_process(server[0], Signal::KILL).expect("it runs");
@@ -355,26 +348,16 @@ mod early_ends {
                 let mark = Mark::new();
                 let script = r#"while IFS= read -r line; do
                     case $line in *'"tools/call"'*) echo out of memory >&2; exit 7 ;; esac
-                    printf '%s\n' "$line"; done | "$0" demo-server"#;
-                let line = [
-                    "call",
-                    "echo",
-                    "message=hi",
-                    "--json",
-                    "--env",
-                    mark.variable(),
-                    "--",
-                    "sh",
-                    "-c",
-                    script,
-                    MCPWIRE,
-                ];
-                mcpwire(&line).exits(4).error_has("code", "SERVICE_UNAVAILABLE").says(&["out of memory"]);
+                    printf '%s\n' "$line"; done | MCPWIRE demo-server"#;
+                let script = script.replace("MCPWIRE", MCPWIRE);
+                let line = format!("call echo message=hi --json --env {mark}");
+                let finished = mcpwire(&scripted(&line, &script)).exits(4).says(&["out of memory"]);
+                finished.error_has("code", "SERVICE_UNAVAILABLE");
                 mark.assert_nothing_left();
             }
             _ => {
                 let (server, place) = (DemoServer::start(), Place::new());
-                let running = begin_slow_call(&place.file("trace"), &["--json", "--url", &server.url]);
+                let running = begin_slow(&place, &format!("--json --url {}", server.url));
                 drop(server);
                 running.finish().exits(4).error_is("NETWORK_ERROR", "connection");
             }
@@ -385,9 +368,9 @@ mod early_ends {
     fn a_stopped_tool_goes_on_with_its_server() {
         let (mark, place) = (Mark::new(), Place::new());
         let gate = place.file("gate");
-        let server = r#"while [ ! -e "$0" ]; do sleep 0.01; done; exec "$1" demo-server"#;
-        let line = ["call", "add", SUM, "--env", mark.variable(), "--", "sh", "-c", server, &gate, MCPWIRE];
-        let tool = Running::start(&mut command(&line), "");
+        let script = format!("while [ ! -e '{gate}' ]; do sleep 0.01; done; exec {MCPWIRE} demo-server");
+        let line = format!("call add {SUM} --env {mark}");
+        let tool = Running::start(&mut command(&scripted(&line, &script)), "");
         wait_for("the server", || (!mark.processes().is_empty()).then_some(()));
         tool.signal(Signal::STOP);
         wait_for("the stop", || tool.is_stopped().then_some(()));

@@ -11,10 +11,10 @@ use std::os::unix::net::UnixStream;
 use crate::support::servers::{Script, quoted, say};
 use crate::support::{MCPWIRE, Place, Running, SUM, WATCHDOG, each, wait_for};
 
-/// Checks that a call fails with this exit status, that its error contains these texts, and that it does not say "not found".
+/// Checks that a call with the arguments [`SUM`] fails with this exit status, that its error contains these texts, and that it does not say "not found".
 #[track_caller]
-fn assert_refused(place: &Place, call: &[&str], status: i32, says: &[&str]) {
-    place.run(&[&["call"], call].concat()).gives(status, "").says(says).hides(&["not found"]);
+fn assert_refused(place: &Place, call: &str, status: i32, says: &[&str]) {
+    place.run(&format!("call {call} {SUM}")).gives(status, "").says(says).hides(&["not found"]);
 }
 
 #[test]
@@ -30,17 +30,17 @@ fn commands_share_the_servers_of_a_running_hub() {
     }
     assert_eq!(pid(), first, "they share one process");
     assert_eq!(place.status()[0]["calls"], 3);
-    place.run(&["server", "restart", "demo"]).exits(0);
+    place.run("server restart demo").exits(0);
     assert_ne!(pid(), first);
     place.add_demo("second");
-    place.run(&["server", "start", "second"]).exits(0);
+    place.run("server start second").exits(0);
     place.adds_up("second__add");
     // There is a hub already.
-    place.run(&["hub", "run"]).exits(2);
+    place.run("hub run").exits(2);
 
     place.edit_servers(|servers| servers["servers"][1]["name"] = "renamed".into());
     let before = pid();
-    place.run(&["hub", "reload"]).exits(0);
+    place.run("hub reload").exits(0);
     place.adds_up("renamed__add");
     assert_eq!(pid(), before, "the others are not touched");
     hub.interrupt().exits(0).says(&["renamed: stopped\n"]);
@@ -51,27 +51,25 @@ fn commands_share_the_servers_of_a_running_hub() {
 #[test]
 fn every_command_goes_through_the_running_hub() {
     let place = Place::new();
-    let started = place.path().join("started");
-    place.add_script("demo", &format!("echo x >> '{}'; exec '{MCPWIRE}' demo-server", started.display()));
+    place.add_script("demo", &format!("echo x >> '{}'; exec '{MCPWIRE}' demo-server", place.file("started")));
     let hub = place.hub();
     // Asked while the hub is starting its servers: it waits.
-    place.run(&["tools", "demo"]).exits(0).shows(&["demo__add(a: number, b: number)"]);
-    place.run(&["info", "demo", "--json"]).json_has("/serverInfo/name", "mcpwire-demo");
-    let uri = place.run(&["resources", "demo", "--json"]).json()["resources"][0]["uri"].clone();
-    let read = place.run(&["read", "demo", uri.as_str().unwrap(), "--json"]).json();
-    assert_eq!(read["contents"][0]["uri"], uri);
-    let prompt = place.run(&["prompts", "demo", "--json"]).json()["prompts"][0].clone();
+    place.run("tools demo").exits(0).shows(&["demo__add(a: number, b: number)"]);
+    place.run("info demo --json").json_has("/serverInfo/name", "mcpwire-demo");
+    let uri = place.run("resources demo --json").json()["resources"][0]["uri"].clone();
+    place.run(&format!("read demo {} --json", uri.as_str().unwrap())).json_has("/contents/0/uri", uri);
+    let prompt = place.run("prompts demo --json").json()["prompts"][0].clone();
     let (name, argument) = (prompt["name"].as_str().unwrap(), prompt["arguments"][0]["name"].as_str().unwrap());
-    place.run(&["prompt", "demo", name, &format!("{argument}=x")]).exits(0).shows(&["user:"]);
-    place.run(&["complete", "demo", "prompt", name, argument]).exits(0);
-    place.run(&["ping", "demo"]).exits(0).shows(&["The server answered in "]);
-    place.run(&["request", "demo", "tools/list"]).json_has("/tools/0/name", "echo");
-    place.run(&["request", "demo", "tools/call", "{}"]).exits(2).says(&["tools are called with"]);
-    place.run(&["request", "demo", "no/such"]).exits(4).says(&["method not found"]);
-    place.run(&["call", "demo", "add", "a=2", "b=40"]).gives(0, "42\n");
-    place.run(&["call", "demo", "add", "a=2"]).exits(2).says(&["missing argument: b", "mcpwire call demo add a=2 b="]);
-    place.run(&["info", "dmeo"]).exits(2).says(&["Did you mean `demo`?"]);
-    assert_eq!(fs::read_to_string(&started).unwrap(), "x\n", "one process serves all commands");
+    place.run(&format!("prompt demo {name} {argument}=x")).exits(0).shows(&["user:"]);
+    place.run(&format!("complete demo prompt {name} {argument}")).exits(0);
+    place.run("ping demo").exits(0).shows(&["The server answered in "]);
+    place.run("request demo tools/list").json_has("/tools/0/name", "echo");
+    place.run("request demo tools/call {}").exits(2).says(&["tools are called with"]);
+    place.run("request demo no/such").exits(4).says(&["method not found"]);
+    place.run("call demo add a=2 b=40").gives(0, "42\n");
+    place.run("call demo add a=2").exits(2).says(&["missing argument: b", "mcpwire call demo add a=2 b="]);
+    place.run("info dmeo").exits(2).says(&["Did you mean `demo`?"]);
+    assert_eq!(place.read("started"), "x\n", "one process serves all commands");
     hub.interrupt().exits(0);
 }
 
@@ -82,20 +80,20 @@ fn what_a_server_asks_reaches_the_only_command_with_a_call_in_flight() {
     let answers = r#"{"elicitation":[{"action":"accept","content":{"first_name":"Ada"},"repeat":true}]}"#;
     for era in ["modern", "legacy"] {
         let place = Place::with_demo();
-        let file = place.write("answers", answers);
-        let hub = place.begin(&["hub", "run", "--protocol", era]);
+        let greet = format!("call demo greet --answers {}", place.write("answers", answers));
+        let hub = place.begin(&format!("hub run --protocol {era}"));
         hub.wait_for_stderr("demo: running");
-        place.run(&["call", "demo", "greet", "--answers", &file]).gives(0, "Hello, Ada!\n");
+        place.run(&greet).gives(0, "Hello, Ada!\n");
         // Nobody is at a terminal.
-        place.run(&["call", "demo", "greet"]).says(&["demo asks: ", "(dismissed: "]);
+        place.run("call demo greet").says(&["demo asks: ", "(dismissed: "]);
 
-        let slow = place.begin(&["call", "demo", "slow", "seconds=3600"]);
+        let slow = place.begin("call demo slow seconds=3600");
         wait_for("the slow call", || (place.status()[0]["calls"] == 3).then_some(()));
         let why = "several commands have a call in flight there";
-        place.run(&["call", "demo", "greet", "--answers", &file]).hides(&["Ada"]).says(&[why]);
+        place.run(&greet).hides(&["Ada"]).says(&[why]);
         slow.wait_for_stderr(why);
         slow.interrupt().exits(130);
-        place.run(&["call", "demo", "greet", "--answers", &file]).gives(0, "Hello, Ada!\n");
+        place.run(&greet).gives(0, "Hello, Ada!\n");
         hub.interrupt().exits(0);
     }
 }
@@ -106,45 +104,45 @@ fn a_sampling_request_without_a_file_of_answers_says_where_answers_come_from() {
     let asks = r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{"messages":[],"maxTokens":9}}"#;
     let result = say(r#"{"content":[{"type":"text","text":"done"}]}"#);
     let code = format!("printf '%s\\n' {}; IFS= read -r reply; {result}", quoted(asks));
-    let (place, other) = (Place::new(), r#"{"sampling":[{"message":"no such text","text":"x"}]}"#);
+    let place = Place::new();
+    let file = place.write("answers", r#"{"sampling":[{"message":"no such text","text":"x"}]}"#);
     place.add_script("asks", &Script::tools().does("tools/call", &code).text());
     let hub = place.hub();
-    place
-        .run(&["call", "asks", "t"])
-        .gives(0, "done\n")
-        .says(&["asks: sampling requests are answered only from a file"]);
-    let file = place.write("answers", other);
-    let answered = place.run(&["call", "asks", "t", "--answers", &file]).gives(0, "done\n");
-    answered.says(&["asks: the file of --answers has no answer to this sampling request"]);
+    for (options, says) in [
+        (String::new(), "asks: sampling requests are answered only from a file"),
+        (format!("--answers {file}"), "asks: the file of --answers has no answer to this sampling request"),
+    ] {
+        place.run(&format!("call asks t {options}")).gives(0, "done\n").says(&[says]);
+    }
     hub.interrupt().exits(0);
 }
 
 #[test]
 fn a_hub_in_the_background_is_started_and_stopped() {
     let place = Place::with_demo();
-    place.run(&["hub", "status"]).exits(3).shows(&["mcpwire hub start"]);
-    place.run(&["hub", "stop"]).exits(3).says(&["mcpwire hub start"]);
-    place.run(&["hub", "start"]).exits(0).says(&["the hub runs in the background"]);
-    place.run(&["hub", "start"]).exits(0).says(&["running already"]);
+    place.run("hub status").exits(3).shows(&["mcpwire hub start"]);
+    place.run("hub stop").exits(3).says(&["mcpwire hub start"]);
+    place.run("hub start").exits(0).says(&["the hub runs in the background"]);
+    place.run("hub start").exits(0).says(&["running already"]);
     place.adds_up("demo__add");
-    place.run(&["hub", "status", "--json"]).json_has("/running_servers", 1);
-    place.run(&["hub", "logs"]).exits(0).shows(&["listening at ", "demo: running"]);
+    place.run("hub status --json").json_has("/running_servers", 1);
+    place.run("hub logs").exits(0).shows(&["listening at ", "demo: running"]);
     let pid = place.status()[0]["pid"].clone();
-    place.run(&["hub", "restart"]).exits(0);
+    place.run("hub restart").exits(0);
     place.adds_up("demo__add");
     assert_ne!(place.status()[0]["pid"], pid);
-    place.run(&["hub", "stop"]).exits(0).says(&["the hub has ended"]);
+    place.run("hub stop").exits(0).says(&["the hub has ended"]);
     assert!(!place.path().join("state/hub.sock").exists());
-    place.run(&["hub", "service", "systemd"]).exits(0).shows(&["ExecStart=", "--config-dir"]);
+    place.run("hub service systemd").exits(0).shows(&["ExecStart=", "--config-dir"]);
 }
 
 #[test]
 fn a_shell_runs_commands_with_a_hub_of_its_own() {
     let place = Place::with_demo();
     let input = "tools\ncall add a=2 b=40\nuse nope\nuse\ncall demo add a=1 b=1\n'\nexit\n";
-    let shell = place.run_with_input(&["shell", "demo"], input).exits(0);
+    let shell = place.run_with_input("shell demo", input).exits(0);
     shell.shows(&["demo__add(", "\n42\n2\n"]).says(&["no server is called `nope`", "the line cannot be read"]);
-    place.run(&["hub", "status"]).exits(3);
+    place.run("hub status").exits(3);
 }
 
 /// A program with a hub of its own, or an editor, may have changed it.
@@ -152,7 +150,7 @@ fn a_shell_runs_commands_with_a_hub_of_its_own() {
 fn a_running_hub_does_not_take_what_it_read_for_what_the_file_says() {
     let (place, hub) = Place::with_running_demo();
     place.edit_servers(|servers| servers["servers"][0]["enabled"] = false.into());
-    place.run(&["server", "enable", "demo"]).exits(0);
+    place.run("server enable demo").exits(0);
     assert_eq!(place.servers()["servers"][0]["enabled"], true);
     place.adds_up("demo__add");
     hub.interrupt().exits(0);
@@ -163,7 +161,7 @@ fn doctor_tries_again_what_the_running_hub_has_given_up_or_let_sleep() {
     let place = Place::new();
     let [program, sleeper] = ["program", "sleeper"].map(|name| place.file(name));
     place.add("given-up", &[&program, "demo-server"]);
-    place.run(&["server", "add", "sleeper", "--lazy", "--", &sleeper, "demo-server"]).exits(0);
+    place.run(&format!("server add sleeper --lazy -- {sleeper} demo-server")).exits(0);
     symlink(MCPWIRE, &sleeper).unwrap();
     // From now on its tools are known, so that a hub starts it with the first call.
     place.adds_up("sleeper__add");
@@ -175,10 +173,10 @@ fn doctor_tries_again_what_the_running_hub_has_given_up_or_let_sleep() {
 
     fs::remove_file(&sleeper).unwrap();
     symlink(MCPWIRE, &program).unwrap();
-    let doctor = place.run(&["server", "doctor"]).exits(3).shows(&["failed sleeper: command not found"]);
+    let doctor = place.run("server doctor").exits(3).shows(&["failed sleeper: command not found"]);
     assert!(doctor.stdout.starts_with("ok given-up: running, "), "{doctor:?}");
     symlink(MCPWIRE, &sleeper).unwrap();
-    place.run(&["server", "doctor"]).exits(0);
+    place.run("server doctor").exits(0);
     hub.interrupt().exits(0);
 }
 
@@ -186,11 +184,11 @@ fn doctor_tries_again_what_the_running_hub_has_given_up_or_let_sleep() {
 fn doctor_does_not_start_what_somebody_has_stopped_and_says_what_a_hub_does_not_know() {
     let place = Place::with_demo();
     let hub = place.hub();
-    place.run(&["server", "stop", "demo"]).exits(0);
-    let doctor = place.run(&["server", "doctor"]).exits(3).shows(&["mcpwire server start demo"]);
+    place.run("server stop demo").exits(0);
+    let doctor = place.run("server doctor").exits(3).shows(&["mcpwire server start demo"]);
     assert!(doctor.stdout.starts_with("failed demo: it is stopped, so it was not tried"), "{doctor:?}");
     place.edit_servers(|servers| servers["servers"][0]["id"] = "00000000-0000-4000-8000-000000000000".into());
-    place.run(&["server", "doctor"]).exits(3).shows(&["does not know it", "mcpwire hub reload"]);
+    place.run("server doctor").exits(3).shows(&["does not know it", "mcpwire hub reload"]);
     hub.interrupt().exits(0);
 }
 
@@ -198,22 +196,23 @@ fn doctor_does_not_start_what_somebody_has_stopped_and_says_what_a_hub_does_not_
 fn a_server_that_is_added_while_a_hub_runs_is_started_or_it_is_said_why_not() {
     let place = Place::new();
     let hub = place.hub();
-    let add = |words: &[&str]| place.run(&[&["server", "add"], words].concat()).gives(0, "");
-    add(&["demo", "--", MCPWIRE, "demo-server"]).says_only("demo: started in the running hub\n");
+    let demo = place.run(&format!("server add demo -- {MCPWIRE} demo-server"));
+    demo.gives(0, "").says_only("demo: started in the running hub\n");
     place.adds_up("demo__add");
 
-    let added = add(&["my bad", "--", "/no/such/program"]);
+    let added = place.run(&["server", "add", "my bad", "--", "/no/such/program"]).gives(0, "");
     assert!(added.stderr.starts_with("my bad: added, but not started: command not found"), "{added:?}");
     assert!(added.stderr.ends_with("mcpwire server show 'my bad'\n"), "{added:?}");
 
     // A server that needs a secret, which the test then sets as suggested.
     let advice = "mcpwire secret set secretive TOKEN";
-    add(&["secretive", "--secret", "TOKEN", "--", MCPWIRE, "demo-server"]).says(&[advice]);
-    assert_refused(&place, &["secretive__add", SUM], 2, &[advice, "server start secretive"]);
-    place.run(&["server", "doctor"]).exits(3).shows(&[advice]);
-    let set = place.run_with_input(&["secret", "set", "secretive", "TOKEN"], "hunter22\n").exits(0);
+    let add = format!("server add secretive --secret TOKEN -- {MCPWIRE} demo-server");
+    place.run(&add).gives(0, "").says(&[advice]);
+    assert_refused(&place, "secretive__add", 2, &[advice, "server start secretive"]);
+    place.run("server doctor").exits(3).shows(&[advice]);
+    let set = place.run_with_input("secret set secretive TOKEN", "hunter22\n").exits(0);
     set.says(&["mcpwire server restart secretive"]);
-    place.run(&["server", "restart", "secretive"]).exits(0);
+    place.run("server restart secretive").exits(0);
     place.adds_up("secretive__add");
     hub.interrupt().exits(0);
 }
@@ -226,11 +225,11 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
     }
     place.add("failed", &["/no/such/program"]);
     place.add_script("crashes", "echo no database >&2; exit 7");
-    place.run(&["server", "disable", "disabled"]).exits(0);
+    place.run("server disable disabled").exits(0);
     // Without a hub, each command starts the servers that it needs, except disabled ones.
     let enable = "mcpwire server enable disabled";
-    assert_refused(&place, &["disabled__add", SUM], 2, &["server `disabled`: it is disabled", enable]);
-    assert_refused(&place, &["add", SUM, "--server", "Disabled"], 2, &[enable]);
+    assert_refused(&place, "disabled__add", 2, &["server `disabled`: it is disabled", enable]);
+    assert_refused(&place, "add --server Disabled", 2, &[enable]);
 
     let hub = place.hub();
     hub.wait_for_stderr("crashes: backoff");
@@ -240,24 +239,27 @@ fn a_tool_of_a_server_that_does_not_run_is_not_said_to_be_missing() {
     }
     let start = "mcpwire server start stopped";
     for (call, status, says) in [
-        (&["stopped__add", SUM][..], 3, ["server `stopped` is stopped", start]),
-        (&["two_words__add", SUM], 3, ["`Two words` is stopped", "mcpwire server start 'Two words'"]),
-        (&["add", SUM, "--server", "stopped"], 3, [start, "stopped"]),
-        (&["disabled__add", SUM], 2, ["server `disabled` is disabled", enable]),
+        ("stopped__add", 3, ["server `stopped` is stopped", start]),
+        ("two_words__add", 3, ["`Two words` is stopped", "mcpwire server start 'Two words'"]),
+        ("add --server stopped", 3, [start, "stopped"]),
+        ("disabled__add", 2, ["server `disabled` is disabled", enable]),
     ] {
         assert_refused(&place, call, status, &says);
     }
     let failed = ["server `failed` has failed: command not found", "server show failed", "server start failed"];
-    place.run(&["call", "failed__add", SUM]).exits(3).says(&failed);
+    place.run(&format!("call failed__add {SUM}")).exits(3).says(&failed);
     // The server may be restarting at this moment. Then the call waits, and fails with the error of the start.
-    place.run(&["call", "crashes__add", SUM, "--json"]).says(&["no database"]).error_has("code", "SERVICE_UNAVAILABLE");
+    place
+        .run(&format!("call crashes__add {SUM} --json"))
+        .says(&["no database"])
+        .error_has("code", "SERVICE_UNAVAILABLE");
 
     let states = ["stopped (stopped)", "Two words (stopped)", "mcpwire status"];
-    place.run(&["call", "add", SUM]).exits(4).says(&["tool not found: `add`"]).says(&states);
-    place.run(&["tools", "--server", "stopped"]).exits(3).says(&["is stopped. Start it: mcpwire server start stopped"]);
-    place.run(&["server", "start", "stopped"]).exits(0);
+    place.run(&format!("call add {SUM}")).exits(4).says(&["tool not found: `add`"]).says(&states);
+    place.run("tools --server stopped").exits(3).says(&["is stopped. Start it: mcpwire server start stopped"]);
+    place.run("server start stopped").exits(0);
     place.adds_up("stopped__add");
-    place.run(&["call", "stopped__nothing"]).exits(4).says(&["tool not found: `stopped__nothing`"]);
+    place.run("call stopped__nothing").exits(4).says(&["tool not found: `stopped__nothing`"]);
     hub.interrupt().exits(0);
 }
 
@@ -268,10 +270,9 @@ fn a_call_that_waited_for_a_start_that_fails_is_refused_as_a_later_one() {
     place.add_script("slow", &format!("while [ ! -e '{gate}' ]; do sleep 0.01; done; echo 'no database' >&2; exit 7"));
     let hub = place.hub();
     hub.wait_for_stderr("slow: negotiating");
-    let waiting = place.begin(&["call", "slow__add", SUM]);
+    let waiting = place.begin(&format!("call slow__add {SUM}"));
     // A second call fails at its time limit, so the first one waits by then.
-    let late = ["slow__add", SUM, "--timeout", "300ms"];
-    assert_refused(&place, &late, 5, &["server `slow` is still starting"]);
+    assert_refused(&place, "slow__add --timeout 300ms", 5, &["server `slow` is still starting"]);
     place.write("gate", "");
     let waited = waiting.finish().gives(3, "");
     waited.says(&["slow__add", "has failed", "no database", "mcpwire server logs slow"]);
@@ -292,17 +293,16 @@ fn connect(place: &Place) -> UnixStream {
 #[test]
 fn a_directory_whose_path_is_too_long_for_a_socket_works_too() {
     let (runtime, place) = (Place::new(), Place::below(&"x".repeat(150)));
-    let begin =
-        |arguments: &[&str]| Running::start(place.command(arguments).env("XDG_RUNTIME_DIR", runtime.path()), "");
-    begin(&["server", "add", "demo", "--", MCPWIRE, "demo-server"]).finish().exits(0);
-    let hub = begin(&["hub", "run"]);
+    let begin = |line: &str| Running::start(place.command(line).env("XDG_RUNTIME_DIR", runtime.path()), "");
+    begin(&format!("server add demo -- {MCPWIRE} demo-server")).finish().exits(0);
+    let hub = begin("hub run");
     hub.wait_for_stderr("demo: running");
     let entries = fs::read_dir(runtime.path().join("mcpwire")).unwrap().map(|entry| entry.unwrap().path());
     let socket = entries.into_iter().find(|path| path.extension().is_some()).expect("a socket");
     assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
-    let pid = || begin(&["status", "--json"]).finish().exits(0).json()[0]["pid"].clone();
+    let pid = || begin("status --json").finish().exits(0).json()[0]["pid"].clone();
     let first = pid();
-    begin(&["call", "demo__add", SUM]).finish().gives(0, "42\n");
+    begin(&format!("call demo__add {SUM}")).finish().gives(0, "42\n");
     assert_eq!(pid(), first, "commands share the server");
     hub.interrupt().exits(0);
     assert!(!socket.exists());
@@ -311,7 +311,7 @@ fn a_directory_whose_path_is_too_long_for_a_socket_works_too() {
 #[test]
 fn of_hubs_that_start_together_one_stays_and_keeps_its_socket() {
     let place = Place::with_demo();
-    let mut hubs: Vec<Running> = (0..6).map(|_| place.begin(&["hub", "run"])).collect();
+    let mut hubs: Vec<Running> = (0..6).map(|_| place.begin("hub run")).collect();
     wait_for("all but one to end", || {
         while let Some(at) = (0..hubs.len()).find(|at| hubs[*at].status().is_some()) {
             // The others say that a hub is running.
@@ -337,7 +337,7 @@ fn clients_that_ask_without_an_end_and_read_nothing_keep_nobody_from_a_call() {
     };
     // As many connections as the hub accepts.
     let clients: Vec<UnixStream> = (0..10).map(begin).collect();
-    place.run(&["call", "demo__add", SUM, "--timeout", "10s"]).gives(0, "42\n");
+    place.run(&format!("call demo__add {SUM} --timeout 10s")).gives(0, "42\n");
     drop(clients);
     hub.interrupt().exits(0);
 }

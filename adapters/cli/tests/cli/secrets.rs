@@ -1,37 +1,36 @@
 //! Secrets of the command line, of configurations and of logins are in no output, not even parts of them.
 #![cfg(unix)]
 
-use crate::support::servers::Answering;
-use crate::support::{MCPWIRE, Place, SUM, command, mcpwire, run};
+use crate::support::servers::{Answering, scripted};
+use crate::support::{MCPWIRE, Place, SUM, Words as _, command, mcpwire, run};
 
 /// Without and with `--json`.
-const FORMATS: [&[&str]; 2] = [&[], &["--json"]];
+const FORMATS: [&str; 2] = ["", "--json"];
 
 #[test]
 fn a_secret_is_read_from_standard_input_and_never_shown() {
     let place = Place::new();
-    let add = ["server", "add", "demo", "--secret", "TOKEN", "--", MCPWIRE, "demo-server"];
+    let add = format!("server add demo --secret TOKEN -- {MCPWIRE} demo-server");
     place.run(&add).says(&["mcpwire secret set demo TOKEN"]);
-    place.run(&["call", "demo__add", SUM]).exits(2).says(&["missing required credentials"]);
-    place.run(&["secret", "list", "demo"]).shows(&["env_vars.TOKEN: missing"]);
-    place.run_with_input(&["secret", "set", "demo", "TOKEN"], "hunter22\n").gives(0, "").says_only("");
-    for words in [&["secret", "list", "demo"][..], &["server", "show", "demo"], &["server", "show", "demo", "--json"]] {
+    place.run(&format!("call demo__add {SUM}")).exits(2).says(&["missing required credentials"]);
+    place.run("secret list demo").shows(&["env_vars.TOKEN: missing"]);
+    place.run_with_input("secret set demo TOKEN", "hunter22\n").gives(0, "").says_only("");
+    for words in ["secret list demo", "server show demo", "server show demo --json"] {
         place.run(words).shows(&["TOKEN"]).hides(&["hunter22"]);
     }
     place.adds_up("demo__add");
-    place.run(&["secret", "remove", "demo", "TOKEN"]).exits(0);
-    place.run(&["secret", "remove", "demo", "TOKEN"]).exits(2);
+    place.run("secret remove demo TOKEN").exits(0);
+    place.run("secret remove demo TOKEN").exits(2);
 }
 
 #[test]
 fn a_trace_has_no_secrets() {
     let place = Place::new();
     let trace = place.write("trace", "an earlier one");
-    let arguments = r#"{"message":"it is hunter22hunter22!"}"#;
-    mcpwire(&["call", "echo", arguments, "--demo", "--env", "TOKEN=hunter22hunter22", "--trace", &trace])
-        .gives(0, "it is hunter22hunter22!\n");
+    let line = format!("call echo message=it-is-hunter22hunter22! --demo --env TOKEN=hunter22hunter22 --trace {trace}");
+    mcpwire(&line).gives(0, "it-is-hunter22hunter22!\n");
     let traced = place.read("trace");
-    assert!(traced.contains("it is [secret]!") && !traced.contains("hunter22"), "{traced}");
+    assert!(traced.contains("it-is-[secret]!") && !traced.contains("hunter22"), "{traced}");
     assert!(!traced.contains("an earlier one"), "{traced}");
 }
 
@@ -47,7 +46,7 @@ fn secrets_that_the_server_repeats_are_replaced_whole_and_in_parts() {
         let server = Answering::start("400 Bad Request", message);
         for format in FORMATS {
             let url = format!("{}{query}", server.url);
-            let line = [&["info", "--url", &url], options, format].concat();
+            let line = [&["info", "--url", &url], options, &format.words()].concat();
             let finished = run(command(&line).env("TEST_TOKEN", "tok3n"));
             finished.says(&[replaced]).hides(&["tok3n", "hunter"]);
         }
@@ -61,17 +60,18 @@ fn the_password_of_a_proxy_that_it_repeats_is_replaced() {
     let server = Answering::start("400 Bad Request", message);
     let proxy = server.url.trim_end_matches("/mcp").replace("//", "//me:pass-w0rd%21@");
     let url = "http://somewhere.example/mcp";
-    place.run(&["server", "add", "notes", "--url", url]).exits(0);
+    place.run(&format!("server add notes --url {url}")).exits(0);
     let of_variable = [("http_proxy", &*proxy)];
+    let by_url = format!("info --url {url}");
     for (line, variables) in [
-        (&["info", "--url", url][..], &of_variable[..]),
-        (&["info", "--server", "notes"], &of_variable),
-        (&["call", "notes__echo"], &of_variable),
-        (&["server", "doctor"], &of_variable),
-        (&["info", "--url", url, "--proxy", &proxy], &[]),
+        (&*by_url, &of_variable[..]),
+        ("info --server notes", &of_variable),
+        ("call notes__echo", &of_variable),
+        ("server doctor", &of_variable),
+        (&format!("{by_url} --proxy {proxy}"), &[]),
     ] {
         for format in FORMATS {
-            let mut program = place.command(&[line, format].concat());
+            let mut program = place.command(&format!("{line} {format}"));
             program.env_remove("no_proxy").env_remove("NO_PROXY").envs(variables.iter().copied());
             let finished = run(&mut program);
             let shown = [&*finished.stdout, &*finished.stderr].concat();
@@ -83,15 +83,15 @@ fn the_password_of_a_proxy_that_it_repeats_is_replaced() {
 
 #[test]
 fn a_command_that_is_suggested_has_no_query() {
-    let finished = Place::new().run(&["whoami", "--url", "http://127.0.0.1:1/mcp?k=hunter2#x"]);
+    let finished = Place::new().run("whoami --url http://127.0.0.1:1/mcp?k=hunter2#x");
     finished.says(&["--url 'http://127.0.0.1:1/mcp?...'"]).hides(&["hunter"]);
 }
 
 #[test]
 fn a_variable_that_a_dying_server_prints_is_replaced() {
-    let server = ["--env", "TOKEN=hunter22hunter22", "--", "sh", "-c", "echo \"cannot use $TOKEN\" >&2; exit 1"];
     for how in ["tail", "show"] {
-        mcpwire(&[&["info", "--stderr", how], &server[..]].concat()).says(&["cannot use [secret]"]);
+        let info = format!("info --stderr {how} --env TOKEN=hunter22hunter22");
+        mcpwire(&scripted(&info, "echo \"cannot use $TOKEN\" >&2; exit 1")).says(&["cannot use [secret]"]);
     }
 }
 
@@ -135,32 +135,24 @@ fn no_secret_of_a_configuration_is_shown_as_text_or_as_json() {
         "imported": {"url": "https://localhost:1/?api_key=hunter2-15", "headers": headers},
         "refused": {"command": "x", "args": ["--token", "hunter2-17"]},
     }));
-    let secrets = ["--env", "API_KEY=hunter2-18", "--", "./server", "--token", "hunter2-19"];
-    for (line, server) in [
-        (&["server", "show", "command"][..], &[][..]),
-        (&["server", "show", "http"], &[]),
-        (&["server", "list"], &[]),
-        (&["server", "doctor"], &[]),
-        (&["status"], &[]),
-        (&["server", "import", &import], &[]),
-        (&["server", "add", "added"], &secrets),
-        (&["server", "show", "added"], &[]),
-    ] {
-        for format in FORMATS {
-            let finished = place.run(&[line, format, server].concat()).hides(&["hunter2"]);
-            let may_be_silent = line.contains(&"add") || line.contains(&"import");
-            assert!(may_be_silent || !finished.stdout.is_empty(), "{finished:?}");
-        }
+    let shown = ["show command", "show http", "list", "doctor"].map(|words| format!("server {words}"));
+    let import = format!("server import {import}");
+    let add = "server add added --env API_KEY=hunter2-18 -- ./server --token hunter2-19";
+    let lines = shown.iter().map(String::as_str).chain(["status", &import, add, "server show added"]);
+    for (line, format) in lines.flat_map(|line| FORMATS.map(|format| (line, format))) {
+        let (command, server) = line.split_at(line.find("--").unwrap_or(line.len()));
+        let finished = place.run(&format!("{command} {format} {server}")).hides(&["hunter2"]);
+        assert!([&*import, add].contains(&line) || !finished.stdout.is_empty(), "{finished:?}");
     }
-    let shown = place.run(&["server", "show", "command", "--json"]).json();
+    let shown = place.run("server show command --json").json();
     let args = ["--token", "<secret>", "--api-key=<secret>", "API_KEY=<secret>", "<secret>", "--keep", "kept"];
     assert_eq!(shown["args"].as_array().unwrap()[..7], args.map(|arg| json!(arg)));
     let kept = [&shown["env_vars"]["PLAIN"]["value"], &shown["args"][10]];
     assert_eq!(kept, [&json!("kept"), &json!("{word}")], "{shown}");
-    let shown = place.run(&["server", "show", "http", "--json"]).json();
+    let shown = place.run("server show http --json").json();
     assert_eq!(shown["transport"]["url"], "https://localhost:1/mcp?api_key=<secret>&note=kept", "{shown}");
     assert_eq!(shown["proxy"], "http://<secret>@proxy:3128", "{shown}");
-    place.run(&["server", "show", "command"]).shows(&["--token <secret> --api-key=<secret> API_KEY=<secret>"]);
+    place.run("server show command").shows(&["--token <secret> --api-key=<secret> API_KEY=<secret>"]);
 }
 
 /// The tokens of a stored login, which a server repeats, are in no error, trace, status, log or suggestion.
@@ -215,21 +207,21 @@ mod tokens_of_logins {
         each(cases, |(target, _, in_challenge)| {
             let guarded = Guarded::start().configured();
             let (url, trace) = (guarded.server.url(), guarded.file("trace"));
-            let (words, login) = match target {
-                "by URL with a trace" => (&["echo", "--url", &url, "--trace", &trace][..], &["--url", &*url][..]),
-                "by the name of the server" => (&["echo", "--server", "notes"][..], &["notes"][..]),
-                _ => (&["notes__echo"][..], &["notes"][..]),
+            let (call, login) = match target {
+                "by URL with a trace" => (format!("call echo --url {url} --trace {trace}"), format!("--url {url}")),
+                "by the name of the server" => ("call echo --server notes".to_owned(), "notes".to_owned()),
+                _ => ("call notes__echo".to_owned(), "notes".to_owned()),
             };
             for (is_refreshed, format) in [(false, FORMATS[0]), (true, FORMATS[1])] {
                 // A login anew, so that the tokens of this command are all that the server knows.
                 guarded.authorization.forget_clients();
                 let before = tokens(&guarded.authorization).len();
-                guarded.log_in(&[login, &["--restart"]].concat());
+                guarded.log_in(&format!("{login} --restart"));
                 if is_refreshed {
                     guarded.authorization.revoke_access_tokens();
                 }
                 repeat_tokens(&guarded, in_challenge);
-                let finished = guarded.run(&[&["call"], words, format].concat()).fails();
+                let finished = guarded.run(&format!("{call} {format}")).fails();
                 guarded.server.on_request(|_| None);
                 let tokens = tokens(&guarded.authorization).split_off(before);
                 assert_eq!(tokens.len(), if is_refreshed { 4 } else { 2 }, "{finished:?}");
@@ -242,12 +234,11 @@ mod tokens_of_logins {
     #[test]
     fn the_status_and_the_log_of_a_server_hide_them_too() {
         let guarded = Guarded::start().configured();
-        guarded.log_in(&["notes"]);
+        guarded.log_in("notes");
         let hub = guarded.hub();
         repeat_tokens(&guarded, true);
         let lines = ["call notes__echo", "status", "status --json", "server logs notes", "server doctor"];
-        let run = |line: &str| guarded.run(&line.split(' ').collect::<Vec<_>>());
-        let finished = lines.map(run).into_iter().chain([hub.interrupt()]);
+        let finished = lines.map(|line| guarded.run(line)).into_iter().chain([hub.interrupt()]);
         let shown: String = finished.map(|finished| finished.stdout + &finished.stderr).collect();
         assert_replaced(&tokens(&guarded.authorization), &shown);
     }

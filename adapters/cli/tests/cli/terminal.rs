@@ -7,18 +7,18 @@ fn each_shell_has_a_script() {
     for shell in ["bash", "fish", "powershell", "zsh"] {
         mcpwire(&["completions", shell]).exits(0).says_only("").shows(&["mcpwire complete-words"]);
     }
-    mcpwire(&["completions", "elvish"]).exits(0).shows(&["doctor", "bearer-env"]).hides(&["demo-server"]);
-    mcpwire(&["completions", "tcsh"]).exits(2);
-    mcpwire(&["complete-words", "zsh", "--", "server", "d"]).gives(0, "disable\tStop servers, and keep them from being started\ndoctor\tStart all enabled servers, and explain what is wrong with the servers that fail\n");
+    mcpwire("completions elvish").exits(0).shows(&["doctor", "bearer-env"]).hides(&["demo-server"]);
+    mcpwire("completions tcsh").exits(2);
+    mcpwire("complete-words zsh -- server d").gives(0, "disable\tStop servers, and keep them from being started\ndoctor\tStart all enabled servers, and explain what is wrong with the servers that fail\n");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn bash_completes_commands_servers_tools_and_arguments() {
-    let script = mcpwire(&["completions", "bash"]).stdout;
+    let script = mcpwire("completions bash").stdout;
     let place = crate::support::Place::with_demo();
     // From then on, the tools of the server are known.
-    place.run(&["tools"]).exits(0);
+    place.run("tools").exits(0);
     let directory = place.path().display().to_string();
     let program = std::path::Path::new(crate::support::MCPWIRE).parent().unwrap().display().to_string();
     for (line, completed) in [
@@ -49,7 +49,7 @@ fn words_that_a_shell_would_interpret_are_not_completed() {
     let tools = r#"{"tools":[{"name":"fine","inputSchema":{"properties":{"x":{"enum":["$(id)","a b","ok","`id`"]}}}},
         {"name":"a;id","inputSchema":{}},{"name":"$(id)","inputSchema":{}},{"name":"a\nid","inputSchema":{}}]}"#;
     place.add_script("evil", &crate::support::servers::Script::with_tools(&tools.replace('\n', " ")).text());
-    place.run(&["tools", "evil"]).exits(0).shows(&["fine("]);
+    place.run("tools evil").exits(0).shows(&["fine("]);
     for (words, completed) in [(&["evil", ""][..], "fine\t\n"), (&["evil", "fine", "x="], "x=ok\t\n")] {
         let line = [&["complete-words", "bash", "--", "call"], words].concat();
         let mut command = crate::support::command(&line);
@@ -62,7 +62,7 @@ fn words_that_a_shell_would_interpret_are_not_completed() {
 mod text {
     use serde_json::json;
 
-    use crate::support::servers::{Script, quoted, say};
+    use crate::support::servers::{Script, quoted, say, scripted};
     use crate::support::{Finished, command, mcpwire, run};
 
     #[track_caller]
@@ -82,12 +82,11 @@ mod text {
         let log = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }).to_string();
         let code = format!("printf '%s\\n' {}; {}", quoted(&log), say(&result.to_string()));
         let server = Script::tools().does("tools/call", &code);
-        for format in [&[][..], &["--json"]] {
-            assert_tame(server.run(&[&["call", "t"], format].concat()).fails());
+        for call in ["call t", "call t --json"] {
+            assert_tame(server.run(call).fails());
         }
-        let dying = ["--", "sh", "-c", r"printf '\033[2Jred\007\n' >&2; exit 1"];
-        for how in ["show", "tail"] {
-            assert_tame(mcpwire(&[&["info", "--stderr", how], &dying[..]].concat())).says(&["red"]);
+        for info in ["info --stderr show", "info --stderr tail"] {
+            assert_tame(mcpwire(&scripted(info, r"printf '\033[2Jred\007\n' >&2; exit 1"))).says(&["red"]);
         }
     }
 
@@ -95,12 +94,12 @@ mod text {
     fn colours_are_forced_on_and_off() {
         for (option, variable, is_colored) in [
             // A pipe is no terminal.
-            (&[][..], ("UNRELATED", "1"), false),
-            (&[], ("CLICOLOR_FORCE", "1"), true),
-            (&["--no-color"], ("CLICOLOR_FORCE", "1"), false),
-            (&[], ("NO_COLOR", "1"), false),
+            ("", ("UNRELATED", "1"), false),
+            ("", ("CLICOLOR_FORCE", "1"), true),
+            ("--no-color", ("CLICOLOR_FORCE", "1"), false),
+            ("", ("NO_COLOR", "1"), false),
         ] {
-            let finished = run(command(&[&["tools", "--demo"], option].concat()).envs([variable]));
+            let finished = run(command(&format!("tools --demo {option}")).envs([variable]));
             assert_eq!(finished.stdout.contains('\u{1b}'), is_colored, "{finished:?}");
         }
     }
@@ -117,19 +116,19 @@ mod processes {
     use rustix::process::Signal;
     use rustix::termios::{LocalModes, tcgetattr};
 
-    use crate::support::{MCPWIRE, Mark, Place, Running, Terminal, each, wait_for};
+    use crate::support::servers::scripted;
+    use crate::support::{MCPWIRE, Mark, Place, Running, Terminal, Words as _, each, wait_for};
 
     #[test]
     fn the_terminal_shows_again_what_is_typed_however_the_secret_prompt_ends() {
         let place = Place::new();
-        let add = ["server", "add", "demo", "--secret", "TOKEN", "--", MCPWIRE, "demo-server"];
-        place.run(&add).exits(0);
-        let list = || place.run(&["secret", "list", "demo"]);
+        place.run(&format!("server add demo --secret TOKEN -- {MCPWIRE} demo-server")).exits(0);
+        let list = || place.run("secret list demo");
         let is_echoing = |terminal: &Terminal| {
             tcgetattr(terminal.other_end().as_fd()).expect("a terminal").local_modes.contains(LocalModes::ECHO)
         };
         let prompt = |terminal: &Terminal| {
-            let prompt = Running::at_terminal(&mut place.command(&["secret", "set", "demo", "TOKEN"]), terminal);
+            let prompt = Running::at_terminal(&mut place.command("secret set demo TOKEN"), terminal);
             wait_for("the prompt", || (!is_echoing(terminal)).then_some(()));
             prompt
         };
@@ -164,24 +163,20 @@ mod processes {
     fn a_server_cannot_open_the_terminal() {
         let place = Place::new();
         let opens = "(echo hello >/dev/tty) 2>/dev/null";
-        let script = format!(
-            "if {opens}; then echo yes; else echo no; fi >{}; exec {MCPWIRE} demo-server",
-            place.file("opened")
-        );
+        let file = place.file("opened");
+        let script = format!("if {opens}; then echo yes; else echo no; fi >{file}; exec {MCPWIRE} demo-server");
         place.add_script("demo", &script);
         // The terminal can be opened by programs that are not servers.
-        let probe = format!("{opens} && echo yes >{}", place.file("opened"));
-        let directory = place.path().to_str().expect("a plain path");
-        let by_name = ["call", "echo", r#"{"message":"a"}"#, "--server", "demo", "--config-dir", directory];
-        for (words, opened) in [
-            (&["sh", "-c", &probe][..], "yes\n"),
-            (&[MCPWIRE, "ping", "--", "sh", "-c", &script], "no\n"),
-            (&[&[MCPWIRE], &by_name[..]].concat(), "no\n"),
-        ] {
+        let probe = format!("{opens} && echo yes >{file}");
+        let ping = format!("{MCPWIRE} ping");
+        let by_name = format!("{MCPWIRE} call echo message=a --server demo {}", place.option());
+        for (words, opened) in
+            [(vec!["sh", "-c", &probe], "yes\n"), (scripted(&ping, &script), "no\n"), (by_name.words(), "no\n")]
+        {
             let terminal = Terminal::open();
-            assert!(in_terminal(&terminal, words).wait().unwrap().success(), "{words:?}");
+            assert!(in_terminal(&terminal, &words).wait().unwrap().success(), "{words:?}");
             assert_eq!(place.read("opened"), opened, "{words:?}");
-            fs::remove_file(place.file("opened")).unwrap();
+            fs::remove_file(&file).unwrap();
         }
     }
 
@@ -201,8 +196,8 @@ mod processes {
         each(cases, |(_, keys, server)| {
             let mark = Mark::new();
             let mut terminal = Terminal::open();
-            let words = ["info", "--timeout", "600s", "--env", mark.variable(), "--", "sh", "-c", server];
-            let mut tool = in_terminal(&terminal, &[&[MCPWIRE], &words[..]].concat());
+            let info = format!("{MCPWIRE} info --timeout 600s --env {mark}");
+            let mut tool = in_terminal(&terminal, &scripted(&info, server));
             wait_for("the server", || (mark.processes().len() >= 2).then_some(()));
             terminal.file.write_all(keys).unwrap();
             let still_open = (!keys.is_empty()).then_some(terminal);

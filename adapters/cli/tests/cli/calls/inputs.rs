@@ -8,20 +8,19 @@ use std::process::Command;
 use crate::support::{MCPWIRE, Place, Running, command, each, run, wait_for};
 
 /// The commands that read a file, each with the field of its errors. `FILE` stands for the file.
-const COMMANDS: [(&[&str], &str); 6] = [
-    (&["call", "echo", "@FILE", "--demo"], "arguments"),
-    (&["prompt", "review", "@FILE", "--demo"], "arguments"),
-    (&["task", "get", "@FILE", "--demo"], "arguments"),
-    (&["tools", "--demo", "--answers", "FILE"], "answers"),
-    (&["tools", "--answers", "FILE"], "answers"),
-    (&["server", "import", "FILE"], "file"),
+const COMMANDS: [(&str, &str); 6] = [
+    ("call echo @FILE --demo", "arguments"),
+    ("prompt review @FILE --demo", "arguments"),
+    ("task get @FILE --demo", "arguments"),
+    ("tools --demo --answers FILE", "answers"),
+    ("tools --answers FILE", "answers"),
+    ("server import FILE", "file"),
 ];
 
 /// Returns the command with this file, and with a configuration in this directory where it has no other server.
-fn reading(place: &Place, words: &[&str], file: &str) -> Command {
-    let words: Vec<String> = words.iter().map(|word| word.replace("FILE", file)).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    if words.contains(&"--demo") { command(&words) } else { place.command(&words) }
+fn reading(place: &Place, line: &str, file: &str) -> Command {
+    let line = line.replace("FILE", file);
+    if line.contains("--demo") { command(&line) } else { place.command(&line) }
 }
 
 #[test]
@@ -32,7 +31,7 @@ fn arguments_come_from_a_file_or_standard_input() {
         (&*format!("@{file}"), "", "from a file\n"),
         ("-", r#"{"message":"from standard input"}"#, "from standard input\n"),
     ] {
-        Running::start(&mut command(&["call", "echo", arguments, "--demo"]), input).finish().gives(0, output);
+        Running::start(&mut command(&format!("call echo {arguments} --demo")), input).finish().gives(0, output);
     }
 }
 
@@ -44,8 +43,8 @@ fn a_device_a_directory_and_a_huge_file_are_refused_with_their_names() {
     let device = ("/dev/zero", "it is a device, not a regular file");
     let others = [("/usr", "it is a directory, not a regular file"), (&huge, "the file is larger than 64 MiB")];
     let of_others = others.map(|file| (COMMANDS[0], file));
-    for ((words, field), (file, what)) in COMMANDS.map(|command| (command, device)).into_iter().chain(of_others) {
-        let error = run(reading(&place, words, file).arg("--json")).gives(2, "").error_is("VALIDATION_ERROR", field);
+    for ((line, field), (file, what)) in COMMANDS.map(|command| (command, device)).into_iter().chain(of_others) {
+        let error = run(reading(&place, line, file).arg("--json")).gives(2, "").error_is("VALIDATION_ERROR", field);
         error.error_has("message", &format!("could not read {file}: {what}"));
     }
 }
@@ -54,16 +53,11 @@ fn a_device_a_directory_and_a_huge_file_are_refused_with_their_names() {
 fn standard_input_has_a_limit() {
     let place = Place::new();
     place.add("notes", &["true"]);
-    for words in [
-        &["call", "echo", "-", "--demo"][..],
-        &["prompt", "review", "-", "--demo"],
-        &["task", "get", "-", "--demo"],
-        &["secret", "set", "notes", "TOKEN"],
-    ] {
-        let output = reading(&place, words, "").stdin(File::open("/dev/zero").unwrap()).output().unwrap();
+    for line in ["call echo - --demo", "prompt review - --demo", "task get - --demo", "secret set notes TOKEN"] {
+        let output = reading(&place, line, "").stdin(File::open("/dev/zero").unwrap()).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {error}");
-        assert_eq!(error, "error: could not read standard input: the file is larger than 64 MiB\n", "{words:?}");
+        assert_eq!(output.status.code(), Some(2), "{line}: {error}");
+        assert_eq!(error, "error: could not read standard input: the file is larger than 64 MiB\n", "{line}");
     }
 }
 
@@ -80,11 +74,11 @@ fn the_output_of_a_command_can_be_an_input() {
 
 #[test]
 fn ctrl_c_ends_the_wait_for_a_pipe() {
-    each(COMMANDS, |(words, _)| {
+    each(COMMANDS, |(line, _)| {
         let place = Place::new();
         let pipe = place.file("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let running = Running::start_open(&mut reading(&place, words, &pipe));
+        let running = Running::start_open(&mut reading(&place, line, &pipe));
         // Until the program reads the pipe, this fails.
         let open = || {
             OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(&pipe)

@@ -8,10 +8,9 @@ use crate::support::{Place, command, mcpwire, run};
 
 #[test]
 fn a_server_that_is_not_there_is_3_and_what_to_do_is_said() {
-    let url = DemoServer::start().url.clone();
-    let finished = mcpwire(&["tools", "--url", &url]).gives(3, "");
-    finished.says(&["cannot be reached", "check that the server is running"]);
-    mcpwire(&["tools", "--url", &url, "--json"]).error_is("SERVICE_UNAVAILABLE", "connection");
+    let tools = format!("tools --url {}", DemoServer::start().url);
+    mcpwire(&tools).gives(3, "").says(&["cannot be reached", "check that the server is running"]);
+    mcpwire(&format!("{tools} --json")).error_is("SERVICE_UNAVAILABLE", "connection");
 }
 
 #[test]
@@ -22,9 +21,9 @@ fn who_must_be_authorized_is_told_and_no_secret_is_shown() {
     ] {
         let (server, place) = (Answering::start(status, ""), Place::new());
         let trace = place.file("trace");
-        let secrets = ["--header", "X-Key: hunter2", "--bearer-env", "MCPWIRE_TEST_TOKEN"];
-        for format in [&[][..], &["--json"]] {
-            let line = [&["info", "--url", &server.url, "--trace", &trace], &secrets[..], format].concat();
+        let secrets = "--header X-Key:hunter2 --bearer-env MCPWIRE_TEST_TOKEN";
+        for format in ["", "--json"] {
+            let line = format!("info --url {} --trace {trace} {secrets} {format}", server.url);
             let finished = run(command(&line).env("MCPWIRE_TEST_TOKEN", "hunter3"));
             let head = server.heads.recv().expect("it was asked").to_lowercase();
             assert!(head.contains("\r\nx-key: hunter2\r\n"), "{head}");
@@ -42,22 +41,20 @@ fn who_must_be_authorized_is_told_and_no_secret_is_shown() {
 #[test]
 fn a_certificate_file_that_cannot_be_used_is_named() {
     for option in ["--ca", "--client-cert"] {
-        let line = ["info", "--url", "https://localhost:1/mcp", option, "/not/there.pem"];
+        let line = format!("info --url https://localhost:1/mcp {option} /not/there.pem");
         mcpwire(&line).exits(3).says(&["/not/there.pem"]);
     }
 }
 
 #[test]
 fn a_server_may_be_at_a_unix_socket() {
-    let call = ["info", "--url", "http://localhost/mcp", "--unix-socket", "/nonexistent.sock"];
-    mcpwire(&call).exits(3).says(&["/nonexistent.sock"]);
+    mcpwire("info --url http://localhost/mcp --unix-socket /nonexistent.sock").exits(3).says(&["/nonexistent.sock"]);
 }
 
 #[test]
 fn an_address_that_others_can_listen_in_on_is_warned_of() {
     // All addresses of this machine, which is not the same as the loopback one; and a port that nobody has.
-    let exposed = ["info", "--url", "http://0.0.0.0:1/mcp"];
-    mcpwire(&exposed).says(&["warning: http:// is not encrypted"]);
-    mcpwire(&[&exposed[..], &["--json"]].concat()).error_has("field", "connection");
-    mcpwire(&["info", "--url", "http://127.0.0.1:1/mcp"]).hides(&["warning"]);
+    mcpwire("info --url http://0.0.0.0:1/mcp").says(&["warning: http:// is not encrypted"]);
+    mcpwire("info --url http://0.0.0.0:1/mcp --json").error_has("field", "connection");
+    mcpwire("info --url http://127.0.0.1:1/mcp").hides(&["warning"]);
 }

@@ -1,11 +1,9 @@
 //! What a command prints: one JSON document, text, messages of the server, and a trace.
 #![cfg(unix)]
 
-use std::fs;
-
 use serde_json::{Value, json};
 
-use crate::support::servers::{Script, quoted, say};
+use crate::support::servers::{Script, quoted, say, scripted};
 use crate::support::{MCPWIRE, Place, Running, command, mcpwire, run};
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -14,7 +12,7 @@ fn keys(value: &Value) -> Vec<&str> {
 
 #[test]
 fn info_says_who_and_what_was_agreed() {
-    let info = mcpwire(&["info", "--demo", "--json"]).json();
+    let info = mcpwire("info --demo --json").json();
     assert_eq!(keys(&info), ["capabilities", "era", "instructions", "protocolVersion", "serverInfo"]);
     assert_eq!((&info["era"], &info["protocolVersion"]), (&json!("modern"), &json!("2026-07-28")));
     let extensions = json!({ "io.modelcontextprotocol/tasks": {} });
@@ -26,14 +24,14 @@ fn info_says_who_and_what_was_agreed() {
     assert!(info["instructions"].is_string());
 
     for (protocol, revision) in [("2024-11-05", "2024-11-05"), ("legacy", "2025-11-25")] {
-        let info = mcpwire(&["info", "--demo", "--json", "--protocol", protocol]).json();
+        let info = mcpwire(&format!("info --demo --json --protocol {protocol}")).json();
         assert_eq!((&info["era"], &info["protocolVersion"]), (&json!("legacy"), &json!(revision)));
     }
 }
 
 #[test]
 fn tools_are_listed_with_what_was_rejected() {
-    let tools = mcpwire(&["tools", "--demo", "--json"]).json();
+    let tools = mcpwire("tools --demo --json").json();
     let names: Vec<_> = tools["tools"].as_array().expect("a list").iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["echo", "add", "slow", "fail", "weather", "chart", "greet"]);
     assert_eq!(tools["tools"][1]["outputSchema"]["required"], json!(["sum"]));
@@ -41,7 +39,7 @@ fn tools_are_listed_with_what_was_rejected() {
 
     let good = json!({"name": "good", "inputSchema": {"type": "object"}, "vendor": {"kept": 1}});
     let list = json!({"tools": [good, {"name": 7}, {"name": "bad", "inputSchema": "none"}]});
-    let tools = Script::with_tools(&list.to_string()).run(&["tools", "--json"]).exits(0).json();
+    let tools = Script::with_tools(&list.to_string()).run("tools --json").exits(0).json();
     assert_eq!(tools["tools"], json!([good]));
     let [unnamed, bad] = [0, 1].map(|at| &tools["rejected"][at]);
     assert_eq!((&unnamed["index"], &unnamed["name"]), (&json!(1), &Value::Null));
@@ -52,7 +50,7 @@ fn tools_are_listed_with_what_was_rejected() {
 #[test]
 fn a_result_is_as_the_server_sent_it() {
     let result = r#"{"vendor":1.0,"content":[{"type":"hologram","deep":[null]}],"isError":false,"structuredContent":{"b":1,"a":2}}"#;
-    Script::call(result).run(&["call", "t", "--json"]).gives(0, &format!("{result}\n"));
+    Script::call(result).run("call t --json").gives(0, &format!("{result}\n"));
 }
 
 #[cfg(target_os = "linux")]
@@ -60,8 +58,8 @@ fn a_result_is_as_the_server_sent_it() {
 fn the_demo_connects_lists_calls_and_says_what_to_try_next_or_is_one_document() {
     crate::support::each(["2026-07-28", "2025-11-25", "--json"], |case| {
         let mark = crate::support::Mark::new();
-        let option = if case == "--json" { &["--json"][..] } else { &["--protocol", case] };
-        let demo = mcpwire(&[&["demo", "--env", mark.variable()], option].concat()).exits(0).says_only("");
+        let option = if case == "--json" { case.to_owned() } else { format!("--protocol {case}") };
+        let demo = mcpwire(&format!("demo --env {mark} {option}")).exits(0).says_only("");
         mark.assert_nothing_left();
         if case == "--json" {
             demo.json_has("/server/serverInfo/name", "mcpwire-demo").json_has("/calls/2/result/isError", false);
@@ -77,7 +75,7 @@ fn the_demo_connects_lists_calls_and_says_what_to_try_next_or_is_one_document() 
 fn a_mebibyte_goes_there_and_back() {
     let message = "0123456789abcdef".repeat((1 << 20) / 16);
     let input = format!(r#"{{"message":"{message}"}}"#);
-    let finished = Running::start(&mut command(&["call", "echo", "-", "--demo"]), &input).finish().exits(0);
+    let finished = Running::start(&mut command("call echo - --demo"), &input).finish().exits(0);
     assert!(finished.stdout.trim_end() == message, "{} bytes came back", finished.stdout.len());
 }
 
@@ -85,9 +83,7 @@ fn a_mebibyte_goes_there_and_back() {
 fn a_longer_message_than_allowed_is_refused() {
     let place = Place::new();
     let arguments = place.write("long.json", format!(r#"{{"message":"{}"}}"#, "x".repeat(100_000)));
-    mcpwire(&["call", "echo", &format!("@{arguments}"), "--demo", "--max-message", "64KiB"])
-        .gives(4, "")
-        .says(&["65536"]);
+    mcpwire(&format!("call echo @{arguments} --demo --max-message 64KiB")).gives(4, "").says(&["65536"]);
 }
 
 /// As `head` does.
@@ -99,15 +95,13 @@ fn a_reader_that_closes_the_pipe_early_is_no_error() {
 
     let place = Place::new();
     let arguments = place.write("long.json", format!(r#"{{"message":"{}"}}"#, "line\\n".repeat(100_000)));
-    let arguments = format!("@{arguments}");
-    for format in [&[][..], &["--json"]] {
+    for format in ["", "--json"] {
         let mark = crate::support::Mark::new();
-        let line = [&["call", "echo", &arguments, "--demo", "--env", mark.variable()], format].concat();
-        let mut command = command(&line);
+        let mut command = command(&format!("call echo @{arguments} --demo --env {mark} {format}"));
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         child.stdout.take().expect("it is piped").read_exact(&mut [0]).expect("a byte");
         let output = child.wait_with_output().expect("it ends");
-        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{format:?} {output:?}");
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{format} {output:?}");
         mark.assert_nothing_left();
     }
 }
@@ -119,23 +113,20 @@ fn log_messages_are_shown_unless_quiet() {
     let result = say(r#"{"content":[{"type":"text","text":"done"}]}"#);
     let code = format!("printf '%s\\n' {}; {result}", quoted(&log));
     let server = Script::tools().does("tools/call", &code);
-    server.run(&["call", "t"]).gives(0, "done\n").says_only("[warning] disk: nearly full\n");
+    server.run("call t").gives(0, "done\n").says_only("[warning] disk: nearly full\n");
     for silent in ["--quiet", "--json"] {
-        server.run(&["call", "t", silent]).exits(0).says_only("");
+        server.run(&format!("call t {silent}")).exits(0).says_only("");
     }
 }
 
 #[test]
 fn standard_error_is_shown_as_it_comes_only_where_asked() {
-    let server = ["--", "sh", "-c", r#"echo starting >&2; exec "$0" demo-server"#, MCPWIRE];
-    for (how, shown) in [
-        (&["--stderr", "show"][..], "server: starting\n"),
-        (&["--stderr", "hide"], ""),
-        (&["--stderr", "tail"], ""),
-        (&[], ""),
-    ] {
-        let line = [&["call", "echo", r#"{"message":"hi"}"#], how, &server].concat();
-        mcpwire(&line).gives(0, "hi\n").says_only(shown);
+    let script = format!("echo starting >&2; exec {MCPWIRE} demo-server");
+    for (how, shown) in
+        [("--stderr show", "server: starting\n"), ("--stderr hide", ""), ("--stderr tail", ""), ("", "")]
+    {
+        let call = format!("call echo message=hi {how}");
+        mcpwire(&scripted(&call, &script)).gives(0, "hi\n").says_only(shown);
     }
 }
 
@@ -144,8 +135,8 @@ fn messages_are_traced_in_order_with_time_and_direction() {
     let place = Place::new();
     let trace = place.file("trace");
     let code = format!("echo this is no JSON; {}", say(r#"{"content":[]}"#));
-    Script::tools().does("tools/call", &code).run(&["call", "t", "--trace", &trace]).exits(0);
-    let trace = fs::read_to_string(trace).expect("a trace");
+    Script::tools().does("tools/call", &code).run(&format!("call t --trace {trace}")).exits(0);
+    let trace = place.read("trace");
     let entries: Vec<Value> = trace.lines().map(|line| serde_json::from_str(line).expect("JSON Lines")).collect();
     let shown: Vec<(&str, &str)> = entries
         .iter()
@@ -166,12 +157,11 @@ fn messages_are_traced_in_order_with_time_and_direction() {
 
 #[test]
 fn a_server_gets_the_variables_and_the_directory_that_were_named_and_no_others() {
-    let server = ["--", "sh", "-c", r#"echo "A=$A B=$B C=$C in $(pwd)" >&2; exit 1"#];
-    let options = ["info", "--env", "A=set here=so", "--env", "B", "--cwd", "/"];
-    let mut command = command(&[&options[..], &server].concat());
+    let script = r#"echo "A=$A B=$B C=$C in $(pwd)" >&2; exit 1"#;
+    let mut command = command(&scripted(&["info", "--env", "A=set here=so", "--env", "B", "--cwd", "/"], script));
     command.envs([("A", "ours"), ("B", "passed on"), ("C", "not passed on")]);
     run(&mut command).says(&["A=set here=so B=passed on C= in /\n"]);
-    mcpwire(&[&["info", "--json", "--cwd", "/nonexistent"], &server[..]].concat()).error_is("NOT_FOUND", "cwd");
+    mcpwire(&scripted("info --json --cwd /nonexistent", script)).error_is("NOT_FOUND", "cwd");
 }
 
 /// `mcpwire listen` prints notifications as they arrive, until Ctrl-C.
@@ -180,14 +170,14 @@ mod listening {
     use rustix::process::Signal;
     use serde_json::{Value, json};
 
-    use crate::support::servers::{Script, quoted};
+    use crate::support::servers::{Script, quoted, scripted};
     use crate::support::{Mark, Running, command, wait_for};
 
     const LOG: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"disk","data":"full"}}"#;
 
     /// Starts `mcpwire listen` at a modern server that agrees to these notifications, sends these changes on the subscription, and runs
     /// this code.
-    fn listen(words: &[&str], agreed: Option<&str>, changes: &[&str], last: &str) -> Running {
+    fn listen(options: &str, agreed: Option<&str>, changes: &[&str], last: &str) -> Running {
         let notify = |method: &str, params: &str| {
             let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":%s}"#;
             let message =
@@ -201,19 +191,16 @@ mod listening {
             .does("subscriptions/listen", &format!("{code}; echo 'told everything' >&2"))
             .does("notifications/cancelled", "echo 'was given up' >&2")
             .text();
-        Running::start(
-            &mut command(&[&["listen", "--stderr", "show"], words, &["--", "sh", "-c", &server]].concat()),
-            "",
-        )
+        Running::start(&mut command(&scripted(&format!("listen --stderr show {options}"), &server)), "")
     }
 
     #[test]
     fn each_is_a_line_and_an_interrupt_is_success() {
         let mark = Mark::new();
         let agreed = r#"{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}"#;
-        let words = ["--resource", "file:///a", "--resource", "file:///b", "--env", mark.variable()];
+        let options = format!("--resource file:///a --resource file:///b --env {mark}");
         let changes = ["tools/list_changed", "resources/updated", "acme/told"];
-        let running = listen(&words, Some(agreed), &changes, &format!("echo {}", quoted(LOG)));
+        let running = listen(&options, Some(agreed), &changes, &format!("echo {}", quoted(LOG)));
         running.wait_for_stderr("told everything");
         running.wait_for_stderr("listening");
         let finished = running.interrupt().exits(0);
@@ -221,17 +208,16 @@ mod listening {
         assert_eq!(lines[..2], ["tools changed", "updated file:///a"], "{finished:?}");
         assert!(lines[2].starts_with("notifications/acme/told {"), "{finished:?}");
         assert_eq!(lines[3..], ["[warning] disk: full"], "{finished:?}");
-        finished
-            .says(&["listening: tools, file:///a (Ctrl-C ends it)"])
-            .says(&["the server does not report changes of file:///b", "was given up"]);
+        let given_up = ["the server does not report changes of file:///b", "was given up"];
+        finished.says(&["listening: tools, file:///a (Ctrl-C ends it)"]).says(&given_up);
         mark.assert_nothing_left();
     }
 
     #[test]
     fn each_is_a_json_document() {
         let changes = ["prompts/list_changed", "resources/updated"];
-        let running =
-            listen(&["--json", "--resource", "file:///a"], Some("{}"), &changes, &format!("echo {}", quoted(LOG)));
+        let log = format!("echo {}", quoted(LOG));
+        let running = listen("--json --resource file:///a", Some("{}"), &changes, &log);
         // The acknowledgement of the subscription came before the log message.
         wait_for("the log message", || running.stdout_so_far().contains("full").then_some(()));
         running.signal(Signal::TERM);
@@ -251,13 +237,13 @@ mod listening {
             (None, r#"say '"error":{"code":-32603,"message":"no watcher"}'"#, 4, "no watcher"),
             (Some("{}"), "exit 3", 4, "exited with code 3"),
         ] {
-            listen(&[], agreed, &[], end).finish().exits(code).says(&[says]);
+            listen("", agreed, &[], end).finish().exits(code).says(&[says]);
         }
     }
 
     #[test]
     fn a_server_without_subscriptions_may_still_log() {
-        let running = listen(&[], None, &[], r#"say '"error":{"code":-32601,"message":"no"}'"#);
+        let running = listen("", None, &[], r#"say '"error":{"code":-32601,"message":"no"}'"#);
         running.wait_for_stderr("log messages only");
         running.interrupt().gives(0, "");
     }

@@ -27,19 +27,12 @@ fn a_login_is_private_and_used_by_all_later_commands() {
     let guarded = Guarded::start().configured();
     let issuer = guarded.authorization.issuer();
     let shown = ["notes\n", &issuer, "registered by this program", "renewed automatically", "kept in"];
-    guarded.assert_no_secret(guarded.log_in(&["notes"]).shows(&shown));
+    guarded.assert_no_secret(guarded.log_in("notes").shows(&shown));
     let url = guarded.server.url();
-    for arguments in [
-        &["tools"][..],
-        &["call", "notes__echo"],
-        &["call", "echo", "--server", "notes"],
-        &["info", "--server", "notes"],
-        &["call", "echo", "--url", &url],
-        &["call", "echo", "--url", &url, "--stored-auth-only"],
-        &["ping", "--url", &url],
-        &["server", "doctor"],
-    ] {
-        guarded.assert_no_secret(guarded.run(arguments).exits(0));
+    let by_name = ["tools", "call notes__echo", "call echo --server notes", "info --server notes", "server doctor"];
+    let by_url = ["call echo", "call echo --stored-auth-only", "ping"].map(|words| format!("{words} --url {url}"));
+    for line in by_name.into_iter().chain(by_url.iter().map(String::as_str)) {
+        guarded.assert_no_secret(guarded.run(line).exits(0));
     }
     assert_eq!(guarded.authorization.clients().len(), 1, "a client is registered once");
     // Other credentials take the place of the login.
@@ -57,13 +50,13 @@ fn a_terminal_gets_its_browser_opened_and_nothing_else_does() {
     let guarded = Guarded::start().configured();
     let browser = Browser::new(&guarded);
     let variable = [("BROWSER", &*browser.program)];
-    let login = guarded.at_terminal(&["login", "notes"], &variable);
+    let login = guarded.at_terminal("login notes", &variable);
     assert_eq!(browser.url(), login_page(&login), "the URL is printed as well");
     agree(&login);
     login.finish().exits(0);
 
-    guarded.run(&["logout", "notes"]).exits(0);
-    let login = Running::start_open(guarded.command(&["login", "notes"]).envs(variable));
+    guarded.run("logout notes").exits(0);
+    let login = Running::start_open(guarded.command("login notes").envs(variable));
     agree(&login);
     login.finish().exits(0).says(&["Open this page in a browser on this machine"]);
     assert!(!browser.was_started());
@@ -72,20 +65,18 @@ fn a_terminal_gets_its_browser_opened_and_nothing_else_does() {
 #[test]
 fn the_address_of_the_redirect_can_be_chosen() {
     let guarded = Guarded::start().configured();
-    let running = guarded.begin(&["login", "notes", "--redirect-uri", "http://localhost/oauth/done"]);
+    let running = guarded.begin("login notes --redirect-uri http://localhost/oauth/done");
     let address = answer(&login_page(&running));
     assert!(address.starts_with("http://localhost:") && address.contains("/oauth/done?"), "{address}");
     assert_eq!(visit(&address).0, 200);
     running.finish().exits(0);
-    guarded
-        .run(&["login", "notes", "--redirect-uri", "https://example.com/callback", "--json"])
-        .exits(2)
-        .error_has("field", "redirect-uri");
+    let elsewhere = guarded.run("login notes --redirect-uri https://example.com/callback --json");
+    elsewhere.exits(2).error_has("field", "redirect-uri");
     // A port that another program has.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let redirect_uri = format!("http://{address}/callback");
-    guarded.run(&["login", "notes", "--redirect-uri", &redirect_uri]).exits(4).says(&[&address, "Another program"]);
+    let login = guarded.run(&format!("login notes --redirect-uri http://{address}/callback"));
+    login.exits(4).says(&[&address, "Another program"]);
 }
 
 #[test]
@@ -93,41 +84,36 @@ fn the_scopes_of_a_login_are_those_that_the_server_wants_or_the_user_chooses() {
     let guarded = Guarded::start().configured();
     guarded.server.scopes_supported(["read", "write", "admin"]).require("", "read");
     guarded.authorization.scopes_supported(["read", "write", "admin"]);
-    let finished = guarded.log_in(&["notes", "--json"]);
+    let finished = guarded.log_in("notes --json");
     assert_eq!(finished.json()["scopes"], json!(["read"]), "{finished:?}");
     let step: Value = serde_json::from_str(finished.stderr.lines().next().unwrap()).unwrap();
     assert_eq!(step["step"], "open_url", "{step}");
-    guarded
-        .log_in(&["notes", "--scope", "read", "--scope", "admin", "--json"])
-        .json_has("/scopes", json!(["read", "admin"]));
+    guarded.log_in("notes --scope read --scope admin --json").json_has("/scopes", json!(["read", "admin"]));
 }
 
 #[test]
 fn the_address_is_pasted_from_a_browser_elsewhere() {
-    let words = ["login", "notes", "--no-browser"];
+    let words = "login notes --no-browser";
     for is_at_terminal in [false, true] {
         let guarded = Guarded::start().configured();
-        let mut login =
-            if is_at_terminal { guarded.at_terminal(&words, &NO_BROWSER) } else { guarded.begin_open(&words) };
+        let login = if is_at_terminal { guarded.at_terminal(words, &NO_BROWSER) } else { guarded.begin_open(words) };
         let address = answer(&login_page(&login));
-        login.wait_for_stderr("Paste that address here:");
-        login.types("what?\n");
-        login.wait_for_stderr("That is not the address");
-        login.types(&format!("  {address}  \n"));
-        let finished = login.finish().exits(0);
+        let login = login.answer("Paste that address here:", "what?\n");
+        let finished = login.answer("That is not the address", &format!("  {address}  \n")).finish().exits(0);
         // A terminal shows what is typed.
         if !is_at_terminal {
             guarded.assert_no_secret(finished);
         }
-        guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
+        guarded.run("call notes__echo").gives(0, "hi\n");
     }
 }
 
 #[test]
 fn an_input_that_ends_too_early_fails_the_login() {
     let guarded = Guarded::start();
+    let login = format!("login --no-browser --url {}", guarded.server.url());
     for (input, status) in [("", 4), ("x\n", 4), ("x\ny\nz\nw\n", 2)] {
-        guarded.run_with_input(&["login", "--no-browser", "--url", &guarded.server.url()], input).exits(status);
+        guarded.run_with_input(&login, input).exits(status);
     }
 }
 
@@ -138,12 +124,12 @@ fn a_code_is_shown_and_waited_for() {
         "verification_uri_complete": "https://0177.1/device?user_code=WDJB-MJHT", "expires_in": 900, "interval": 1,
     });
     let token = json!({ "access_token": "access", "token_type": "Bearer", "expires_in": 60, "scope": "read" });
-    each([&[][..], &["--json"]], |format| {
+    each(["", "--json"], |format| {
         let guarded = Guarded::start().configured();
         guarded.authorization.answer_next(Endpoint::DeviceAuthorization, HttpAnswer::json(200, &device));
         guarded.authorization.answer_next(Endpoint::Token, HttpAnswer::json(200, &token));
         let page = "https://0177.1/device";
-        let finished = guarded.run(&[&["login", "notes", "--device"], format].concat()).exits(0);
+        let finished = guarded.run(&format!("login notes --device {format}")).exits(0);
         let finished = finished.says(&["WDJB-MJHT", page, &format!("{page}?user_code=WDJB-MJHT")]);
         if format.is_empty() {
             // There is no refresh token. The addresses of the hosts are shown.
@@ -160,10 +146,8 @@ fn a_code_is_shown_and_waited_for() {
 #[test]
 fn an_interrupt_ends_each_way_to_log_in() {
     let guarded = Guarded::start().configured();
-    for (way, says) in
-        [(&[][..], "code_challenge="), (&["--no-browser"], "Paste that address here:"), (&["--device"], "WDJB")]
-    {
-        let running = guarded.begin_open(&[&["login", "notes"], way].concat());
+    for (way, says) in [("", "code_challenge="), ("--no-browser", "Paste that address here:"), ("--device", "WDJB")] {
+        let running = guarded.begin_open(&format!("login notes {way}"));
         running.wait_for_stderr(says);
         running.interrupt().gives(130, "").says(&["interrupted"]);
     }
@@ -172,24 +156,24 @@ fn an_interrupt_ends_each_way_to_log_in() {
 #[test]
 fn a_login_that_was_killed_goes_on_unless_it_is_restarted() {
     let guarded = Guarded::start().configured();
-    let kill = |words: &[&str]| {
-        let running = guarded.begin(&[&["login", "notes"], words].concat());
+    let kill = |login: &str| {
+        let running = guarded.begin(login);
         let page = login_page(&running);
         running.signal(Signal::KILL);
         assert_eq!(running.finish().status.code(), None);
         page
     };
-    let first = kill(&[]);
-    assert_eq!(kill(&[]), first);
-    let restarted = kill(&["--restart"]);
+    let first = kill("login notes");
+    assert_eq!(kill("login notes"), first);
+    let restarted = kill("login notes --restart");
     assert_ne!(restarted, first);
     assert_eq!(guarded.authorization.clients().len(), 2, "the client is forgotten, too");
     // The address of the first tab of the browser ends the login, once.
     let address = answer(&restarted);
     for status in [0, 4] {
-        guarded.run_with_input(&["login", "notes", "--no-browser"], &address).exits(status);
+        guarded.run_with_input("login notes --no-browser", &address).exits(status);
     }
-    guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
+    guarded.run("call notes__echo").gives(0, "hi\n");
 }
 
 #[test]
@@ -205,12 +189,12 @@ fn a_page_is_shown_with_the_address_of_its_host() {
     guarded
         .authorization
         .on_request(move |request| request.url.contains("/.well-known/").then(|| HttpAnswer::json(200, &metadata)));
-    let login = guarded.run(&["login", "--no-browser", "--url", &url]);
+    let login = guarded.run(&format!("login --no-browser --url {url}"));
     login.says(&["https://2130706433/authorize?", " (the host 127.0.0.1)\n"]);
 
     // So is the address of a redirect to another origin.
     guarded.server.on_request(|_| Some(HttpAnswer::status(307).header("location", "https://0x7f000001/mcp")));
-    let info = guarded.run(&["info", "--url", &url]);
+    let info = guarded.run(&format!("info --url {url}"));
     info.says(&["to another origin: https://0x7f000001/mcp (the host 127.0.0.1)"]);
 }
 
@@ -220,50 +204,39 @@ fn each_command_says_how_to_log_in() {
     let url = guarded.server.url();
     let by_url = format!("log in first: mcpwire login --url {url}\n");
     let by_name = "log in first: mcpwire login notes\n";
-    for (arguments, advice) in [
-        (&["tools", "--url", &url][..], &*by_url),
-        (&["call", "echo", "--url", &url], &by_url),
-        (&["ping", "--url", &url], &by_url),
-        (&["listen", "--url", &url], &by_url),
-        (&["whoami", "--url", &url], &by_url),
-        (&["tools", "--server", "notes"], by_name),
-        (&["info", "--server", "notes"], by_name),
-        (&["call", "notes__echo"], by_name),
-        (&["call", "echo", "--server", "notes"], by_name),
-        (&["server", "enable", "notes"], by_name),
-        (&["whoami", "notes"], by_name),
-    ] {
-        let finished = guarded.run(arguments).gives(6, "");
+    let of_url = ["tools", "call echo", "ping", "listen", "whoami"].map(|words| format!("{words} --url {url}"));
+    let of_name = ["tools --server notes", "info --server notes", "call notes__echo", "call echo --server notes"];
+    let of_name = of_name.into_iter().chain(["server enable notes", "whoami notes"]).map(|line| (line, by_name));
+    for (line, advice) in of_url.iter().map(|line| (line.as_str(), &*by_url)).chain(of_name) {
+        let finished = guarded.run(line).gives(6, "");
         assert!(finished.stderr.ends_with(advice), "{finished:?}");
-        guarded.run(&[arguments, &["--json"]].concat()).exits(6).error_has("code", "LOGIN_REQUIRED");
+        guarded.run(&format!("{line} --json")).exits(6).error_has("code", "LOGIN_REQUIRED");
     }
     // Other servers may have tools.
-    guarded.run(&["tools"]).exits(0).says(&[by_name]);
-    guarded.run(&["status"]).shows(&["needs-login"]);
+    guarded.run("tools").exits(0).says(&[by_name]);
+    guarded.run("status").shows(&["needs-login"]);
 }
 
 #[test]
 fn the_scopes_that_are_missing_are_in_the_command() {
     let guarded = Guarded::start().configured();
     guarded.server.require("tools/call echo", "write");
-    guarded.log_in(&["notes"]);
+    guarded.log_in("notes");
     let url = guarded.server.url();
-    for (arguments, command) in [
-        (&["call", "echo", "--url", &url][..], format!("mcpwire login --url {url} --scope write\n")),
-        (&["call", "notes__echo"], "mcpwire login notes --scope write\n".to_owned()),
+    for (call, command) in [
+        (&*format!("call echo --url {url}"), &*format!("mcpwire login --url {url} --scope write\n")),
+        ("call notes__echo", "mcpwire login notes --scope write\n"),
     ] {
-        let finished = guarded.run(arguments).exits(6);
-        assert!(finished.stderr.ends_with(&command), "{finished:?}");
+        let finished = guarded.run(call).exits(6);
+        assert!(finished.stderr.ends_with(command), "{finished:?}");
     }
-    guarded.log_in(&["notes", "--scope", "write"]);
-    guarded.run(&["call", "notes__echo"]).gives(0, "hi\n");
+    guarded.log_in("notes --scope write");
+    guarded.run("call notes__echo").gives(0, "hi\n");
 }
 
 /// Answers the question of a command at a terminal with yes, and logs in with the browser.
-fn log_in_when_asked(guarded: &Guarded, browser: &Browser, command: &[&str], question: &str, typed: &str) {
-    let mut call = guarded.at_terminal(command, &[("BROWSER", &browser.program)]);
-    call.wait_for_stderr(question);
-    call.types(typed);
+fn log_in_when_asked(guarded: &Guarded, browser: &Browser, command: &str, question: &str, typed: &str) {
+    let call = guarded.at_terminal(command, &[("BROWSER", &browser.program)]).answer(question, typed);
     agree_at(&browser.url());
     call.finish().exits(0);
 }
@@ -273,16 +246,14 @@ fn a_terminal_is_asked_and_the_call_goes_on_after_the_login() {
     let guarded = Guarded::start();
     guarded.server.require("tools/call echo", "write");
     let (url, browser) = (guarded.server.url(), Browser::new(&guarded));
-    for (command, question, typed, logs_out) in [
-        (&["ping", "--url", &url][..], FIRST, "\n", false),
-        (&["call", "echo", "--url", &url], AGAIN, "y\n", true),
-        (&["tools", "--url", &url], FIRST, "\n", true),
-    ] {
-        log_in_when_asked(&guarded, &browser, command, question, typed);
-        let listed = guarded.run(&["whoami", "--json"]).json();
+    for (command, question, typed, logs_out) in
+        [("ping", FIRST, "\n", false), ("call echo", AGAIN, "y\n", true), ("tools", FIRST, "\n", true)]
+    {
+        log_in_when_asked(&guarded, &browser, &format!("{command} --url {url}"), question, typed);
+        let listed = guarded.run("whoami --json").json();
         assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
         if logs_out {
-            guarded.run(&["logout", "--url", &url]).exits(0);
+            guarded.run(&format!("logout --url {url}")).exits(0);
         }
     }
 }
@@ -292,49 +263,47 @@ fn a_server_that_wants_more_scopes_gets_none_by_default() {
     let guarded = Guarded::start().configured();
     guarded.server.require("", "read").require("tools/call echo", "write");
     let url = guarded.server.url();
-    guarded.log_in(&["--url", &url, "--scope", "read"]);
+    let by_url = format!("info --url {url}");
+    guarded.log_in(&format!("--url {url} --scope read"));
     let before = guarded.authorization.requests().len();
     guarded.server.require("server/discover", "write");
-    for (target, server) in [(["--url", &*url], url.clone()), (["--server", "notes"], format!("notes at {url}"))] {
+    for (info, server) in [(&*by_url, &*url), ("info --server notes", &format!("notes at {url}"))] {
         for typed in ["\n", "n\n", "\u{4}"] {
-            let mut call = guarded.at_terminal(&[&["info"], &target[..]].concat(), &NO_BROWSER);
-            call.wait_for_stderr(AGAIN);
-            call.types(typed);
-            let finished = call.finish().exits(6).says(&["log in first: mcpwire login"]);
+            let finished = guarded
+                .at_terminal(info, &NO_BROWSER)
+                .answer(AGAIN, typed)
+                .finish()
+                .exits(6)
+                .says(&["log in first: mcpwire login"]);
             let scopes = "\r\n  scopes so far: read\r\n  new scopes:    write\r\n";
             finished.says(&[&format!("{server} wants you to log in with more scopes.{scopes}")]);
         }
     }
     assert_eq!(guarded.authorization.requests().len(), before, "the authorization server was not asked");
-    guarded.run(&["info", "--url", &url]).exits(6).says(&["mcpwire login --url", "--scope write"]);
-    log_in_when_asked(&guarded, &Browser::new(&guarded), &["info", "--url", &url], AGAIN, "y\n");
+    guarded.run(&by_url).exits(6).says(&["mcpwire login --url", "--scope write"]);
+    log_in_when_asked(&guarded, &Browser::new(&guarded), &by_url, AGAIN, "y\n");
 }
 
 #[test]
 fn a_terminal_that_says_no_gets_the_command() {
     let guarded = Guarded::start();
-    let ask = || {
-        let call = guarded.at_terminal(&["ping", "--url", &guarded.server.url()], &NO_BROWSER);
-        call.wait_for_stderr(FIRST);
-        call
-    };
+    let ping = format!("ping --url {}", guarded.server.url());
+    let answer = |typed| guarded.at_terminal(&ping, &NO_BROWSER).answer(FIRST, typed);
     for typed in ["n\n", "\u{4}"] {
-        let mut call = ask();
-        call.types(typed);
-        call.finish().exits(6).says(&["log in first: mcpwire login --url"]);
+        answer(typed).finish().exits(6).says(&["log in first: mcpwire login --url"]);
     }
-    ask().interrupt().exits(130);
+    answer("").interrupt().exits(130);
 }
 
 #[test]
 fn nobody_is_asked_without_a_terminal_or_if_that_is_said() {
     let guarded = Guarded::start();
-    let url = guarded.server.url();
+    let ping = format!("ping --url {}", guarded.server.url());
     for more in ["--stored-auth-only", "--json"] {
-        let call = guarded.at_terminal(&["ping", "--url", &url, more], &NO_BROWSER).finish().exits(6);
+        let call = guarded.at_terminal(&format!("{ping} {more}"), &NO_BROWSER).finish().exits(6);
         assert!(url_in(&call.stderr).is_none() && !call.stderr.contains("[Y/n]"), "{call:?}");
     }
-    guarded.begin_open(&["ping", "--url", &url]).finish().exits(6);
+    guarded.begin_open(&ping).finish().exits(6);
     assert!(guarded.authorization.requests().is_empty(), "a call asks the authorization server nothing");
 }
 
@@ -354,13 +323,13 @@ fn a_login_that_fails_has_its_status_and_says_why() {
         } else {
             guarded.authorization.deviate(Deviation::RefuseLogins("access_denied".into()));
         }
-        let running = guarded.begin(&["login", "notes", "--json"]);
+        let running = guarded.begin("login notes --json");
         visit(&answer(&login_page(&running)));
         let finished = guarded.assert_no_secret(running.finish().exits(status)).says(says);
         let error: Value = serde_json::from_str(finished.stderr.lines().last().expect("a line")).expect("JSON");
         assert_eq!((&error["code"], &error["field"]), (&json!(code), &json!("login")), "{case}: {error}");
         // Nothing is stored.
-        guarded.run(&["whoami", "notes"]).exits(6);
+        guarded.run("whoami notes").exits(6);
     }
 }
 
@@ -369,25 +338,22 @@ fn a_login_that_cannot_begin_or_is_not_finished_says_what_to_do() {
     let (open, guarded) = (DemoServer::start(), Guarded::start().configured());
     let gone = DemoServer::start().url.clone();
     let origin = gone.trim_end_matches("/mcp");
-    for (words, status, says) in [
-        (&["--url", &*gone][..], 3, origin),
-        (&["--url", &gone, "--no-browser"], 3, origin),
-        (&["--url", &gone, "--device"], 3, origin),
-        (&["--url", &open.url, "--no-browser"], 2, "no login is needed"),
-        (&["--url", &open.url, "--device"], 2, "no login is needed"),
-        (
-            &["notes", "--timeout", "1ms"],
-            5,
-            "nobody has logged in within 1ms; the same command goes on with this login, and --timeout",
-        ),
+    for (url, way, status, says) in [
+        (&*gone, "", 3, origin),
+        (&gone, "--no-browser", 3, origin),
+        (&gone, "--device", 3, origin),
+        (&open.url, "--no-browser", 2, "no login is needed"),
+        (&open.url, "--device", 2, "no login is needed"),
     ] {
-        guarded.run(&[&["login"], words].concat()).exits(status).says(&[says]).hides(&["regist"]);
+        guarded.run(&format!("login --url {url} {way}")).exits(status).says(&[says]).hides(&["regist"]);
     }
+    let late = "nobody has logged in within 1ms; the same command goes on with this login, and --timeout";
+    guarded.run("login notes --timeout 1ms").exits(5).says(&[late]).hides(&["regist"]);
     guarded.authorization.without_devices();
-    guarded.run(&["login", "notes", "--device"]).exits(2).says(&["--no-browser"]);
+    guarded.run("login notes --device").exits(2).says(&["--no-browser"]);
     guarded.authorization.without_registration();
-    guarded.run(&["login", "notes"]).exits(2).says(&["oauth.client_id"]);
-    guarded.run(&["login", "--url", &guarded.server.url()]).exits(2).says(&["--client-id"]);
+    guarded.run("login notes").exits(2).says(&["oauth.client_id"]);
+    guarded.run(&format!("login --url {}", guarded.server.url())).exits(2).says(&["--client-id"]);
 }
 
 #[test]
@@ -396,9 +362,8 @@ fn a_client_that_is_registered_for_another_method_is_named_with_the_option() {
     let client = Client::new("mine").secret("secret-of-the-client").redirect_uri("http://127.0.0.1/callback");
     guarded.authorization.client(client.auth_method("client_secret_post")).deviate(Deviation::AnyLoopbackPort);
     let (url, issuer) = (guarded.server.url(), guarded.authorization.issuer());
-    let client = ["--client-id", "mine", "--client-secret-env", "CLIENT_SECRET", "--issuer", &issuer];
-    let mut command = guarded.command(&[&["login", "--url", &url], &client[..]].concat());
-    let running = Running::start(command.env("CLIENT_SECRET", "secret-of-the-client"), "");
+    let login = format!("login --url {url} --client-id mine --client-secret-env CLIENT_SECRET --issuer {issuer}");
+    let running = Running::start(guarded.command(&login).env("CLIENT_SECRET", "secret-of-the-client"), "");
     visit(&answer(&login_page(&running)));
     running.finish().fails().says(&["client_secret_basic", "--client-auth-method"]);
 }

@@ -18,21 +18,21 @@ use crate::support::{Finished, MCPWIRE, Running, each, run, wait_for};
 #[test]
 fn all_logins_are_shown_and_no_token() {
     let guarded = Guarded::start().configured();
-    let nobody = guarded.run(&["whoami"]).gives(0, "");
+    let nobody = guarded.run("whoami").gives(0, "");
     nobody.says(&["not logged in anywhere"]);
-    assert_eq!(guarded.run(&["whoami", "--json"]).json(), json!([]));
+    assert_eq!(guarded.run("whoami --json").json(), json!([]));
     assert!(!guarded.path().join("secrets/logins").exists(), "looking writes nothing");
 
     guarded.add_demo("demo");
-    guarded.log_in(&["notes"]);
-    guarded.log_in(&["--url", &guarded.server.url(), "--account", "work"]);
-    let all = guarded.assert_no_secret(guarded.run(&["whoami"]).exits(0)).shows(&["work"]);
+    guarded.log_in("notes");
+    guarded.log_in(&format!("--url {} --account work", guarded.server.url()));
+    let all = guarded.assert_no_secret(guarded.run("whoami").exits(0)).shows(&["work"]);
     assert!(all.stdout.starts_with("notes\n"), "{all:?}");
-    let all = guarded.assert_no_secret(guarded.run(&["whoami", "--json"])).json();
+    let all = guarded.assert_no_secret(guarded.run("whoami --json")).json();
     let accounts: Vec<_> = all.as_array().unwrap().iter().map(|login| (&login["server"], &login["account"])).collect();
     assert_eq!(accounts, [(&json!("notes"), &json!(null)), (&json!(null), &json!("work"))]);
 
-    let one = guarded.run(&["whoami", "notes", "--json"]).json();
+    let one = guarded.run("whoami notes --json").json();
     let issuer = json!(guarded.authorization.issuer());
     assert_eq!((&one["issuer"], &one["url"]), (&issuer, &json!(guarded.server.url())));
     assert_eq!((&one["can_refresh"], &one["token_type"]), (&json!(true), &json!("Bearer")));
@@ -45,22 +45,23 @@ fn all_logins_are_shown_and_no_token() {
 fn a_logout_deletes_one_login_and_revokes_its_tokens_if_that_is_asked_for() {
     let guarded = Guarded::start();
     let url = guarded.server.url();
-    guarded.log_in(&["--url", &url]);
-    guarded.log_in(&["--url", &url, "--account", "work"]);
-    guarded.run(&["logout", "--url", &url]).gives(0, &format!("logged out of {url}\n"));
-    guarded.run(&["ping", "--url", &url]).exits(6);
-    guarded.run(&["ping", "--url", &url, "--account", "work"]).exits(0);
+    let [login, work] = [format!("--url {url}"), format!("--url {url} --account work")];
+    guarded.log_in(&login);
+    guarded.log_in(&work);
+    guarded.run(&format!("logout {login}")).gives(0, &format!("logged out of {url}\n"));
+    guarded.run(&format!("ping {login}")).exits(6);
+    guarded.run(&format!("ping {work}")).exits(0);
     assert!(guarded.authorization.requests_to(Endpoint::Revocation).is_empty());
     // Again, there is nothing to do.
-    guarded.run(&["logout", "--url", &url]).gives(0, &format!("there was no login to {url}\n"));
-    let revoked = guarded.run(&["logout", "--url", &url, "--account", "work", "--revoke", "--json"]);
+    guarded.run(&format!("logout {login}")).gives(0, &format!("there was no login to {url}\n"));
+    let revoked = guarded.run(&format!("logout {work} --revoke --json"));
     assert_eq!(revoked.json(), json!({ "had_login": true, "revocation": "revoked" }), "{revoked:?}");
     // The login is deleted even if its tokens cannot be revoked.
-    guarded.log_in(&["--url", &url]);
+    guarded.log_in(&login);
     guarded.authorization.on_request(|request| request.url.contains("revo").then(|| HttpAnswer::status(500)));
-    let refused = guarded.run(&["logout", "--url", &url, "--revoke"]);
+    let refused = guarded.run(&format!("logout {login} --revoke"));
     refused.gives(0, &format!("logged out of {url}\n")).says(&["not revoked"]);
-    guarded.run(&["whoami", "--json"]).gives(0, "[]\n");
+    guarded.run("whoami --json").gives(0, "[]\n");
 }
 
 #[test]
@@ -78,11 +79,11 @@ fn only_servers_over_http_have_logins() {
 #[test]
 fn a_login_that_others_can_read_is_refused_by_name() {
     let guarded = Guarded::start();
-    let url = guarded.server.url();
-    guarded.log_in(&["--url", &url]);
+    let by_url = format!("--url {}", guarded.server.url());
+    guarded.log_in(&by_url);
     fs::set_permissions(guarded.path().join("secrets/logins"), Permissions::from_mode(0o755)).unwrap();
     for command in ["login", "logout", "whoami"] {
-        guarded.run(&[command, "--url", &url]).exits(3).says(&["secrets/logins", "private"]);
+        guarded.run(&format!("{command} {by_url}")).exits(3).says(&["secrets/logins", "private"]);
     }
 }
 
@@ -95,7 +96,7 @@ const NEVER: Duration = Duration::from_secs(600);
 /// Returns a server with a stored login, whose access token expires in so many seconds, after a life of an hour.
 fn logged_in(expires_in: i64) -> Guarded {
     let guarded = Guarded::start().configured();
-    guarded.log_in(&["notes"]);
+    guarded.log_in("notes");
     let path = document(guarded.path()).expect("a stored login");
     let mut document: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap();
@@ -132,10 +133,10 @@ fn refreshes(authorization: &AuthorizationServer) -> usize {
 }
 
 /// Starts a command, and waits until the authorization server has used up the refresh token.
-fn begin_refresh(guarded: &Guarded, arguments: &[&str], latency: Duration) -> Running {
+fn begin_refresh(guarded: &Guarded, line: &str, latency: Duration) -> Running {
     guarded.authorization.latency(latency);
     let before = refreshes(&guarded.authorization);
-    let running = guarded.begin(arguments);
+    let running = guarded.begin(line);
     wait_for("the refresh", || (refreshes(&guarded.authorization) > before).then_some(()));
     running
 }
@@ -148,7 +149,7 @@ fn assert_alive(guarded: &Guarded, ended: &Finished) {
     let stored = stored(guarded, "refresh_token");
     assert!(guarded.authorization.is_refresh_token_valid(&stored), "an old token is stored: {ended:?}");
     guarded.authorization.revoke_access_tokens();
-    guarded.run(&["ping", "--url", &guarded.server.url()]).exits(0);
+    guarded.run(&format!("ping --url {}", guarded.server.url())).exits(0);
     assert_eq!(guarded.authorization.reused_refresh_tokens(), 0, "{ended:?}");
 }
 
@@ -161,11 +162,11 @@ enum Uses {
 }
 
 impl Uses {
-    fn words(self, url: &str) -> Vec<&str> {
+    fn line(self, url: &str) -> String {
         match self {
-            Uses::Name => vec!["call", "notes__echo"],
-            Uses::Url => vec!["call", "echo", "--url", url],
-            Uses::Hub => vec!["hub", "run"],
+            Uses::Name => "call notes__echo".to_owned(),
+            Uses::Url => format!("call echo --url {url}"),
+            Uses::Hub => "hub run".to_owned(),
         }
     }
 }
@@ -196,7 +197,7 @@ fn a_process_ends_after_its_refresh_is_stored_or_names_the_login_that_may_be_los
         // A token that is about to expire is refreshed beside the request, and an expired one before it.
         let guarded = logged_in(if matches!(end, End::Result) { 30 } else { -1 });
         let url = guarded.server.url();
-        let words = uses.words(&url);
+        let line = uses.line(&url);
         let ended = match end {
             End::Result => {
                 guarded.authorization.latency(SLOW);
@@ -206,31 +207,31 @@ fn a_process_ends_after_its_refresh_is_stored_or_names_the_login_that_may_be_los
                     wait_for("the refresh", || (refreshes(&authorization) > 0).then_some(()));
                     None
                 });
-                let finished = guarded.run(&words).gives(0, "hi\n");
+                let finished = guarded.run(&line).gives(0, "hi\n");
                 assert_eq!(refreshes(&guarded.authorization), 1, "{finished:?}");
                 finished
             }
             End::Signal(signal) => {
-                let running = begin_refresh(&guarded, &words, SLOW);
+                let running = begin_refresh(&guarded, &line, SLOW);
                 running.signal(signal);
                 running.finish().exits(if matches!(uses, Hub) { 0 } else { 130 })
             }
             Timeout => {
                 // The refresh begins before the timeout also on a busy machine, and ends after it. By name, the start of the server
                 // is not part of the timeout.
-                let finished = begin_refresh(&guarded, &[&words[..], &["--timeout", "3"]].concat(), 3 * SLOW).finish();
+                let finished = begin_refresh(&guarded, &(line + " --timeout 3"), 3 * SLOW).finish();
                 assert!(matches!(uses, Name) || finished.code() == 5, "{finished:?}");
                 finished
             }
             NoAnswer => {
                 let target = if matches!(uses, Url) { format!("--url {url}") } else { "notes".to_owned() };
                 let lost = "may be lost: a token refresh was sent, and no answer came within 10 s";
-                let ended = begin_refresh(&guarded, &words, NEVER).interrupt().exits(130);
+                let ended = begin_refresh(&guarded, &line, NEVER).interrupt().exits(130);
                 ended.says(&[lost, &format!("`mcpwire login {target}`")]);
                 return;
             }
             SecondSignal => {
-                let running = begin_refresh(&guarded, &words, NEVER);
+                let running = begin_refresh(&guarded, &line, NEVER);
                 running.signal(Signal::INT);
                 running.wait_for_stderr("waiting for");
                 let lost = "may be lost: a token refresh was sent, and a signal";
@@ -245,7 +246,7 @@ fn a_process_ends_after_its_refresh_is_stored_or_names_the_login_that_may_be_los
 #[test]
 fn a_signal_ends_a_login_after_the_exchange_of_its_code() {
     let guarded = Guarded::start().configured();
-    let running = guarded.begin(&["login", "notes"]);
+    let running = guarded.begin("login notes");
     let address = answer(&login_page(&running));
     guarded.authorization.latency(SLOW);
     visit(&address);
@@ -254,8 +255,8 @@ fn a_signal_ends_a_login_after_the_exchange_of_its_code() {
 }
 
 /// Runs `mcpwire` as on a full disk: each write to a file fails.
-fn run_without_space(guarded: &Guarded, arguments: &[&str]) -> Finished {
-    let program = guarded.command(arguments);
+fn run_without_space(guarded: &Guarded, line: &str) -> Finished {
+    let program = guarded.command(line);
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"", MCPWIRE]).args(program.get_args());
     run(&mut shell)
@@ -266,12 +267,12 @@ fn no_token_is_refreshed_on_a_full_disk_and_the_error_names_the_file_if_it_has_e
     for uses in [Uses::Name, Uses::Url] {
         let guarded = logged_in(-1);
         let url = guarded.server.url();
-        let finished = run_without_space(&guarded, &uses.words(&url)).fails().says(&["token-", "cannot be written"]);
+        let finished = run_without_space(&guarded, &uses.line(&url)).fails().says(&["token-", "cannot be written"]);
         assert_eq!(refreshes(&guarded.authorization), 0, "the refresh token is not used up: {finished:?}");
-        guarded.run(&uses.words(&url)).gives(0, "hi\n");
+        guarded.run(&uses.line(&url)).gives(0, "hi\n");
     }
     let guarded = logged_in(30);
-    let finished = run_without_space(&guarded, &Uses::Url.words(&guarded.server.url())).exits(0);
+    let finished = run_without_space(&guarded, &Uses::Url.line(&guarded.server.url())).exits(0);
     assert_eq!(refreshes(&guarded.authorization), 0, "{finished:?}");
 }
 
@@ -291,6 +292,6 @@ fn a_logout_leaves_no_token_on_the_disk_after_a_kill() {
         files(guarded.path()).into_iter().filter(has_token).collect::<Vec<_>>()
     };
     assert_eq!(with_token().len(), 2);
-    guarded.run(&["logout", "--url", &guarded.server.url()]).exits(0);
+    guarded.run(&format!("logout --url {}", guarded.server.url())).exits(0);
     assert_eq!(with_token(), [] as [PathBuf; 0]);
 }

@@ -5,7 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
 use std::path::Path;
 
-use crate::support::servers::Script;
+use crate::support::servers::{Script, scripted};
 use crate::support::{Place, SUM, mcpwire, run, wait_for};
 
 /// Another user than the one of the tests.
@@ -29,23 +29,23 @@ fn a_configuration_and_secrets_that_others_can_change_are_not_used() {
     let home = Place::below("outer/home");
     let (file, outer) = (home.path().join("mcp/servers.json"), home.path().parent().expect("a directory"));
     home.add_demo("demo");
-    let set = || home.run_with_input(&["secret", "set", "demo", "TOKEN"], "hunter22");
+    let set = || home.run_with_input("secret set demo TOKEN", "hunter22");
     set().exits(0);
     for (path, mode) in [(&*file, 0o666), (outer, 0o777)] {
         set_mode(path, mode);
         let advice = format!("(mode {mode:04o}). Run `chmod o-w {}`", path.display());
-        home.run(&["call", "demo__add", SUM]).gives(3, "").says(&[&advice]);
+        home.run(&format!("call demo__add {SUM}")).gives(3, "").says(&[&advice]);
         if path.is_dir() {
             set().fails().says(&[&advice]);
-            home.run(&["secret", "list", "demo"]).fails().says(&[&advice]);
+            home.run("secret list demo").fails().says(&[&advice]);
         }
         set_mode(path, mode & 0o755);
     }
-    home.run(&["secret", "list", "demo"]).shows(&["TOKEN"]);
+    home.run("secret list demo").shows(&["TOKEN"]);
     // A directory above the home of the user belongs to the administrator: only every user may not write to it.
     if is_root() {
         chown(outer, None, Some(1)).expect("it is given");
-        let list = || run(home.command(&["server", "list"]).env("HOME", home.path()));
+        let list = || run(home.command("server list").env("HOME", home.path()));
         set_mode(outer, 0o775);
         list().exits(0);
         set_mode(outer, 0o777);
@@ -60,9 +60,9 @@ fn a_trace_goes_to_a_stream_and_not_through_a_link_to_a_file() {
     symlink(place.write("own", "mine"), &link).expect("it is linked");
     let message =
         format!("error: could not create the file of --trace, {link}: it is a symbolic link, not a regular file\n");
-    mcpwire(&["info", "--demo", "--trace", &link]).exits(2).says_only(&message);
+    mcpwire(&format!("info --demo --trace {link}")).exits(2).says_only(&message);
     assert_eq!(place.read("own"), "mine");
-    mcpwire(&["info", "--demo", "--trace", "/dev/stderr"]).exits(0).says(&["server/discover"]);
+    mcpwire("info --demo --trace /dev/stderr").exits(0).says(&["server/discover"]);
 }
 
 #[test]
@@ -76,10 +76,11 @@ fn content_is_not_saved_behind_a_link_of_another_user() {
     symlink(&target, &link).unwrap();
     let server = Script::call(r#"{"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}]}"#);
     let count = || fs::read_dir(&target).unwrap().count();
-    server.run(&["call", "t", "--save", &link]).exits(0);
+    let save = format!("call t --save {link}");
+    server.run(&save).exits(0);
     assert_eq!(count(), 1, "the link of this user is followed");
     lchown(&link, Some(OTHER), Some(OTHER)).unwrap();
-    server.run(&["call", "t", "--save", &link]).exits(2).says(&["it is a symbolic link of another user"]);
+    server.run(&save).exits(2).says(&["it is a symbolic link of another user"]);
     assert_eq!(count(), 1);
 }
 
@@ -89,11 +90,11 @@ fn a_log_is_not_written_to_a_file_of_another_user() {
         return;
     }
     let place = Place::new();
-    let added = place.run(&["server", "add", "noisy", "--json", "--", "sh", "-c", "echo noise >&2"]);
+    let added = place.run(&scripted("server add noisy --json", "echo noise >&2"));
     let log = place.path().join(format!("state/logs/{}.log", added.json()["id"].as_str().unwrap()));
-    let start = || place.run(&["tools", "--server", "noisy"]);
+    let start = || place.run("tools --server noisy");
     start();
-    wait_for("the log", || place.run(&["server", "logs", "noisy"]).stdout.contains("noise").then_some(()));
+    wait_for("the log", || place.run("server logs noisy").stdout.contains("noise").then_some(()));
     fs::write(&log, "of somebody else").unwrap();
     set_mode(&log, 0o644);
     chown(&log, Some(OTHER), Some(OTHER)).unwrap();

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use mcpwire_testkit::authorization::{Client, Endpoint};
 use serde_json::{Value, json};
 
-use crate::support::login::{Guarded, agree};
+use crate::support::login::Guarded;
 use crate::support::{Finished, MCPWIRE, Running};
 
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stored_state/home");
@@ -81,9 +81,9 @@ impl Home {
     }
 
     /// Runs `mcpwire`, which servers of the configuration start, too.
-    fn run_with_servers(&self, arguments: &[&str]) -> Finished {
+    fn run_with_servers(&self, line: &str) -> Finished {
         let program = Path::new(MCPWIRE).parent().expect("a directory").display();
-        let mut command = self.command(arguments);
+        let mut command = self.command(line);
         Running::start(command.env("PATH", format!("{program}:/usr/bin:/bin")), "fake-secret\n").finish()
     }
 
@@ -95,8 +95,7 @@ impl Home {
         for command in commands {
             // A login that is not refused would wait for its user.
             let limit = if command.starts_with("login") { " --timeout 30s" } else { "" };
-            let arguments = [command, limit].concat();
-            let finished = self.run_with_servers(&arguments.split(' ').collect::<Vec<_>>()).fails();
+            let finished = self.run_with_servers(&format!("{command}{limit}")).fails();
             let finished = finished.says(&["version 2", "a later version"]);
             let is_named = files.iter().any(|path| finished.stderr.contains(path.to_str().expect("a plain path")));
             assert!(is_named && contents() == before, "the error names a file, and none has changed: {finished:?}");
@@ -142,19 +141,19 @@ fn copy_private(from: &Path, to: &Path) {
 #[test]
 fn each_login_of_an_earlier_version_is_used_refreshed_and_deleted() {
     let home = Home::open();
-    let by_url = ["--url", SERVER, "--account", "listed"];
-    let whoami = home.run(&["whoami", "--json"]).json();
+    let whoami = home.run("whoami --json").json();
     assert!(whoami.to_string().contains("listed"), "{whoami}");
-    for server in [&["browser"][..], &["device"], &["registered"], &["bound"], &["machine"], &by_url] {
+    let by_url = format!("--url {SERVER} --account listed");
+    for server in ["browser", "device", "registered", "bound", "machine", &by_url] {
         let before = home.grants().len();
         // The command line of a call names no account.
-        if let [name] = server {
-            home.run(&["call", "echo", "--server", name]).gives(0, "hi\n");
-            let grant = if *name == "machine" { "client_credentials" } else { "refresh_token" };
-            assert_eq!(home.grants()[before..], [grant], "{name}");
+        if server != by_url {
+            home.run(&format!("call echo --server {server}")).gives(0, "hi\n");
+            let grant = if server == "machine" { "client_credentials" } else { "refresh_token" };
+            assert_eq!(home.grants()[before..], [grant], "{server}");
         }
-        home.run(&[&["logout"], server].concat()).exits(0).hides(&["there was no login"]);
-        home.run(&[&["whoami"], server].concat()).exits(6);
+        home.run(&format!("logout {server}")).exits(0).hides(&["there was no login"]);
+        home.run(&format!("whoami {server}")).exits(6);
     }
     assert!(home.authorization.requests_to(Endpoint::Authorization).is_empty(), "nobody had to log in");
     assert!(home.authorization.requests_to(Endpoint::Registration).is_empty());
@@ -168,9 +167,7 @@ fn each_login_of_an_earlier_version_is_used_refreshed_and_deleted() {
 #[test]
 fn a_waiting_login_of_an_earlier_version_does_not_prevent_another() {
     let home = Home::open();
-    let running = home.begin(&["login", "waiting"]);
-    agree(&running);
-    running.finish().exits(0);
+    home.log_in("waiting");
     assert!(home.files("secrets/logins/login-").is_empty());
 }
 
@@ -180,7 +177,7 @@ fn approvals_tools_and_processes_of_an_earlier_version_are_known() {
     let children = || read(&home.path().join("state/ledger.json"))["children"].clone();
     assert_ne!(children(), json!([]));
     for tool in ["demo__echo", "approved__echo"] {
-        home.run_with_servers(&["call", tool, r#"{"message":"hi"}"#]).gives(0, "hi\n");
+        home.run_with_servers(&format!("call {tool} message=hi")).gives(0, "hi\n");
     }
     assert_eq!(children(), json!([]), "the processes have ended");
 }
@@ -244,7 +241,7 @@ fn keys_and_issuers_of_a_later_version_are_refused_too() {
     fs::write(&keys[0], r#"{"version":2,"jwk":{}}"#).expect("it is written");
     home.assert_refused(&keys, &["call echo --server bound", "login bound"]);
 
-    home.run(&["logout", "registered"]).exits(0);
+    home.run("logout registered").exits(0);
     let issuers = home.files("secrets/logins/issuer-");
     make_later(&issuers[0], r#"{"version":2}"#);
     home.assert_refused(&issuers, &["login registered", "login registered --issuer http://127.0.0.1:18471"]);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use mcpwire_testkit::ScriptedServer;
 use mcpwire_testkit::authorization::{AuthorizationServer, Endpoint, ProtectedServer, Serving};
 
-use super::{Finished, Place, Running, wait_for};
+use super::{Finished, Place, Running, Words, wait_for};
 
 /// An MCP server over real HTTP that wants a login, and the directory of a user.
 pub(crate) struct Guarded {
@@ -53,8 +53,8 @@ impl Guarded {
 
     /// Logs in with a browser.
     #[track_caller]
-    pub(crate) fn log_in(&self, arguments: &[&str]) -> Finished {
-        let running = self.begin(&[&["login"], arguments].concat());
+    pub(crate) fn log_in(&self, arguments: &(impl Words + ?Sized)) -> Finished {
+        let running = self.begin(&[&["login"], &arguments.words()[..]].concat());
         agree(&running);
         running.finish().exits(0)
     }

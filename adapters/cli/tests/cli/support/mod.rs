@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub(crate) use process::{Finished, MCPWIRE, Running, command, mcpwire, run};
+pub(crate) use process::{Finished, MCPWIRE, Running, Words, command, mcpwire, run};
 #[cfg(target_os = "linux")]
 pub(crate) use terminal::{Mark, Terminal};
 
@@ -128,35 +128,41 @@ impl Place {
     }
 
     /// Returns the command `mcpwire` with these arguments, and with its configuration in this directory.
-    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &(impl Words + ?Sized)) -> Command {
+        let arguments = arguments.words();
         // The arguments after `--` are those of the server.
         let end = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
         let (ours, theirs) = arguments.split_at(end);
         command(&[ours, &["--config-dir", self.path.to_str().expect("a plain path")], theirs].concat())
     }
 
+    /// Returns the option that names this directory, for commands that are not started with [`Place::command`].
+    pub(crate) fn option(&self) -> String {
+        format!("--config-dir {}", self.path.display())
+    }
+
     /// Runs `mcpwire` with its configuration in this directory, and an empty input.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
+    pub(crate) fn run(&self, arguments: &(impl Words + ?Sized)) -> Finished {
         self.begin(arguments).finish()
     }
 
-    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Finished {
+    pub(crate) fn run_with_input(&self, arguments: &(impl Words + ?Sized), input: &str) -> Finished {
         Running::start(&mut self.command(arguments), input).finish()
     }
 
     /// Starts `mcpwire` with its configuration in this directory, and an empty input.
-    pub(crate) fn begin(&self, arguments: &[&str]) -> Running {
+    pub(crate) fn begin(&self, arguments: &(impl Words + ?Sized)) -> Running {
         Running::start(&mut self.command(arguments), "")
     }
 
     /// Starts `mcpwire` with an input that stays open.
-    pub(crate) fn begin_open(&self, arguments: &[&str]) -> Running {
+    pub(crate) fn begin_open(&self, arguments: &(impl Words + ?Sized)) -> Running {
         Running::start_open(&mut self.command(arguments))
     }
 
     /// Starts `mcpwire` at a terminal, with these environment variables.
     #[cfg(target_os = "linux")]
-    pub(crate) fn at_terminal(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Running {
+    pub(crate) fn at_terminal(&self, arguments: &(impl Words + ?Sized), variables: &[(&str, &str)]) -> Running {
         let mut command = self.command(arguments);
         command.envs(variables.iter().copied());
         Running::at_terminal(&mut command, &Terminal::open())

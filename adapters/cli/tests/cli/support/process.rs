@@ -14,15 +14,50 @@ use super::{WATCHDOG, wait_for};
 /// The program, which is also the demo server.
 pub(crate) const MCPWIRE: &str = env!("CARGO_BIN_EXE_mcpwire");
 
+/// The words of a command line: a list of words, or a text that is split at its spaces.
+pub(crate) trait Words {
+    fn words(&self) -> Vec<&str>;
+}
+
+impl Words for str {
+    fn words(&self) -> Vec<&str> {
+        self.split_whitespace().collect()
+    }
+}
+
+impl Words for String {
+    fn words(&self) -> Vec<&str> {
+        self.as_str().words()
+    }
+}
+
+impl Words for [&str] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl<const N: usize> Words for [&str; N] {
+    fn words(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+impl Words for Vec<&str> {
+    fn words(&self) -> Vec<&str> {
+        self.clone()
+    }
+}
+
 /// Returns the command `mcpwire` with these arguments, without variables that turn colors on or off.
-pub(crate) fn command(arguments: &[&str]) -> Command {
+pub(crate) fn command(arguments: &(impl Words + ?Sized)) -> Command {
     let mut command = Command::new(MCPWIRE);
-    command.args(arguments).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command.args(arguments.words()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command
 }
 
 /// Runs `mcpwire` with these arguments and an empty input to its end.
-pub(crate) fn mcpwire(arguments: &[&str]) -> Finished {
+pub(crate) fn mcpwire(arguments: &(impl Words + ?Sized)) -> Finished {
     run(&mut command(arguments))
 }
 
@@ -194,6 +229,13 @@ impl Running {
     /// Writes to standard input, or types at the terminal.
     pub(crate) fn types(&mut self, text: &str) {
         self.input.write_all(text.as_bytes()).expect("it reads its input");
+    }
+
+    /// Waits until the process has asked this question, and types the answer.
+    pub(crate) fn answer(mut self, question: &str, typed: &str) -> Self {
+        self.wait_for_stderr(question);
+        self.types(typed);
+        self
     }
 
     /// Returns what the process has written to standard error so far.

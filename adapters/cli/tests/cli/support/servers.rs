@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::{Finished, WATCHDOG, command, mcpwire};
+use super::{Finished, WATCHDOG, Words, command, mcpwire};
 
 /// A server as a shell script. It ignores methods that it does not know.
 pub(crate) struct Script(String);
@@ -70,9 +70,14 @@ while IFS= read -r line; do
     }
 
     /// Runs `mcpwire` with these arguments and this server.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
-        mcpwire(&[arguments, &["--", "sh", "-c", &self.text()]].concat())
+    pub(crate) fn run(&self, arguments: &(impl Words + ?Sized)) -> Finished {
+        mcpwire(&scripted(arguments, &self.text()))
     }
+}
+
+/// Returns the words of a command line, followed by a server that is a shell script.
+pub(crate) fn scripted<'a>(words: &'a (impl Words + ?Sized), script: &'a str) -> Vec<&'a str> {
+    [&words.words()[..], &["--", "sh", "-c", script]].concat()
 }
 
 /// Returns the code of a [`Script`] that sends this result, or these members of a response if they start with a quote.

@@ -1,5 +1,6 @@
 //! A pseudo-terminal, at which the test types, and the processes that a test has started.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -37,6 +38,13 @@ impl Terminal {
 
 /// An environment variable of the servers that a test starts. It marks their processes in `/proc`.
 pub(crate) struct Mark(String);
+
+/// Writes the variable, as `--env` takes it.
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.variable())
+    }
+}
 
 impl Mark {
     pub(crate) fn new() -> Self {
