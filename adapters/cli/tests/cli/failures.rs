@@ -32,6 +32,10 @@ fn wrong_usage_is_2_starts_nothing_and_shows_no_secret() {
         ("info --json --url http://localhost/ --bearer-env MCPWIRE_SURELY_NOT_SET", "bearer-env"),
         ("info --json --url http://localhost/ --env A=hunter2", "env"),
         ("info --json --url http://localhost/ --cwd /", "cwd"),
+        // Tools are not completed.
+        ("complete tool t a --json --demo", "kind"),
+        ("complete prompt t a --json --context x --demo", "context"),
+        ("info --json", "command"),
         ("nonesuch --json", "command"),
     ];
     for (words, field) in others.map(|(line, field)| (line.words(), field)).into_iter().chain(of_headers) {

@@ -327,25 +327,27 @@ fn of_hubs_that_start_together_one_stays_and_keeps_its_socket() {
 }
 
 #[test]
-fn clients_that_ask_without_an_end_and_read_nothing_keep_nobody_from_a_call() {
+fn no_client_of_the_socket_keeps_another_from_a_call_and_its_own_call_ends_with_it() {
     let (place, hub) = Place::with_running_demo();
+    // As many connections as the hub accepts ask without an end, and read nothing.
     let begin = |_| {
         let mut client = connect(&place);
         client.set_nonblocking(true).unwrap();
         let _ = client.write(STATUS.repeat(2_000).as_bytes());
         client
     };
-    // As many connections as the hub accepts.
     let clients: Vec<UnixStream> = (0..10).map(begin).collect();
     place.run(&format!("call demo__add {SUM} --timeout 10s")).gives(0, "42\n");
     drop(clients);
-    hub.interrupt().exits(0);
-}
 
-#[test]
-fn the_call_of_a_client_that_goes_ends_also_if_it_has_sent_more_requests() {
-    let (place, hub) = Place::with_running_demo();
-    // Nothing, bytes that the hub reads with the call, and more than its buffer takes.
+    // Requests that are sent together are answered in order.
+    let mut client = connect(&place);
+    client.write_all([call("add", SUM), STATUS.to_owned(), call("add", SUM)].concat().as_bytes()).unwrap();
+    let answers: Vec<String> = BufReader::new(client).lines().take(3).map(Result::unwrap).collect();
+    let is_sum = |answer: &String| answer.contains("done") && answer.contains("42");
+    assert!(is_sum(&answers[0]) && answers[1].contains("demo") && is_sum(&answers[2]), "{answers:?}");
+
+    // A client goes that has sent nothing after its call, bytes that the hub reads with the call, or more than its buffer takes.
     each([0, 1, 2_000], |more| {
         let mut client = connect(&place);
         client.write_all((call("slow", r#"{"seconds":600}"#) + &STATUS.repeat(more)).as_bytes()).unwrap();
@@ -362,16 +364,5 @@ fn the_call_of_a_client_that_goes_ends_also_if_it_has_sent_more_requests() {
         assert!(!rest.contains("done") && !rest.contains("error"), "{rest}");
     });
     place.adds_up("demo__add");
-    hub.interrupt().exits(0);
-}
-
-#[test]
-fn requests_that_are_sent_together_are_answered_in_order() {
-    let (place, hub) = Place::with_running_demo();
-    let mut client = connect(&place);
-    client.write_all([call("add", SUM), STATUS.to_owned(), call("add", SUM)].concat().as_bytes()).unwrap();
-    let answers: Vec<String> = BufReader::new(client).lines().take(3).map(Result::unwrap).collect();
-    let is_sum = |answer: &String| answer.contains("done") && answer.contains("42");
-    assert!(is_sum(&answers[0]) && answers[1].contains("demo") && is_sum(&answers[2]), "{answers:?}");
     hub.interrupt().exits(0);
 }

@@ -7,8 +7,8 @@ fn each_shell_has_a_script() {
     for shell in ["bash", "fish", "powershell", "zsh"] {
         mcpwire(&["completions", shell]).exits(0).says_only("").shows(&["mcpwire complete-words"]);
     }
-    mcpwire("completions elvish").exits(0).shows(&["doctor", "bearer-env"]).hides(&["demo-server"]);
     mcpwire("completions tcsh").exits(2);
+    mcpwire("completions elvish").exits(0).shows(&["doctor", "bearer-env"]).hides(&["demo-server"]);
     mcpwire("complete-words zsh -- server d").gives(0, "disable\tStop servers, and keep them from being started\ndoctor\tStart all enabled servers, and explain what is wrong with the servers that fail\n");
 }
 

@@ -84,10 +84,7 @@ fn arguments_are_completed() {
 }
 
 #[test]
-fn what_cannot_be_completed_is_refused() {
-    // Tools are not completed.
-    mcpwire("complete tool t a --demo").exits(2);
-    mcpwire("complete prompt t a --context x --demo").exits(2);
+fn a_server_without_completions_is_said_to_have_none() {
     let without = features("2025-11-25", r#"{"prompts":{},"resources":{}}"#);
     let refused = without.run("complete prompt t a --json").exits(4);
     refused.says(&["completions"]).error_has("field", "server");

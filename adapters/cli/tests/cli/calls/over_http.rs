@@ -39,16 +39,10 @@ fn who_must_be_authorized_is_told_and_no_secret_is_shown() {
 }
 
 #[test]
-fn a_certificate_file_that_cannot_be_used_is_named() {
-    for option in ["--ca", "--client-cert"] {
-        let line = format!("info --url https://localhost:1/mcp {option} /not/there.pem");
-        mcpwire(&line).exits(3).says(&["/not/there.pem"]);
+fn a_certificate_or_a_socket_that_cannot_be_used_is_named() {
+    for (scheme, option) in [("https", "--ca"), ("https", "--client-cert"), ("http", "--unix-socket")] {
+        mcpwire(&format!("info --url {scheme}://localhost:1/mcp {option} /not/there")).exits(3).says(&["/not/there"]);
     }
-}
-
-#[test]
-fn a_server_may_be_at_a_unix_socket() {
-    mcpwire("info --url http://localhost/mcp --unix-socket /nonexistent.sock").exits(3).says(&["/nonexistent.sock"]);
 }
 
 #[test]

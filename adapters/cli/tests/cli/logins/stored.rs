@@ -18,9 +18,8 @@ use crate::support::{Finished, MCPWIRE, Running, each, run, wait_for};
 #[test]
 fn all_logins_are_shown_and_no_token() {
     let guarded = Guarded::start().configured();
-    let nobody = guarded.run("whoami").gives(0, "");
-    nobody.says(&["not logged in anywhere"]);
-    assert_eq!(guarded.run("whoami --json").json(), json!([]));
+    guarded.run("whoami").gives(0, "").says(&["not logged in anywhere"]);
+    guarded.run("whoami --json").gives(0, "[]\n");
     assert!(!guarded.path().join("secrets/logins").exists(), "looking writes nothing");
 
     guarded.add_demo("demo");
