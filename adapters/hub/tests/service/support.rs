@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use mcpwire_client::GracePeriods;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::{BootReport, Events, HubEvent};
-use mcpwire_hub::{Hub, HubError, HubOptions, McpService, Uuid};
+use mcpwire_hub::{ConnectOptions, Hub, HubError, HubOptions, McpService, Uuid};
 use mcpwire_supervisor::State;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -33,13 +34,16 @@ impl Place {
         Layout::below(self.path())
     }
 
-    /// Opens a hub in this directory that restarts servers after short delays.
+    /// Opens a hub in this directory that restarts servers after short delays, and soon kills servers that do not end.
     pub(crate) async fn hub(&self) -> Hub {
+        let soon = Duration::from_millis(300);
+        let grace_periods = GracePeriods { after_close: soon, after_terminate: soon };
         let options = HubOptions::new(self.layout()).policy(|_, policy| {
             policy.first_backoff = Duration::from_millis(20);
             policy.longest_backoff = Duration::from_millis(50);
             policy.refresh_interval = Duration::from_millis(50);
         });
+        let options = options.connections(ConnectOptions::default().grace_periods(grace_periods));
         Hub::open(options).await.expect("the hub opens")
     }
 

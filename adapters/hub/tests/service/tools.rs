@@ -19,7 +19,7 @@ use crate::support::{
 
 #[tokio::test]
 async fn a_tool_that_is_taken_away_ends_its_calls_and_takes_no_more() {
-    for mode in ["good", "modern"] {
+    let take_away = async |mode| {
         let (_place, hub, id) = one(server("a", mode)).await;
         let mut events = hub.events();
         soon(hub.start(id)).await.unwrap();
@@ -31,7 +31,8 @@ async fn a_tool_that_is_taken_away_ends_its_calls_and_takes_no_more() {
         assert_eq!(hub.status_detail(id).unwrap().calls_in_flight, 1);
         assert_eq!(soon(shrinking).await.unwrap().unwrap(), "shrunk");
         assert_eq!(call(&hub, id, "shrink", json!({})).await.unwrap_err().code(), ErrorCode::NotFound);
-    }
+    };
+    tokio::join!(take_away("good"), take_away("modern"));
 }
 
 /// Requests beside tool calls wait for a sleeping server, count as in flight only while they last, and name the server in errors.
