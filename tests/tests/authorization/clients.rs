@@ -82,6 +82,66 @@ fn o14_a_client_of_logins_in_a_browser_registers_again_for_devices() {
     assert_eq!(registrations(&web).len(), 2);
 }
 
+/// Servers that are not quite right, how often the client registers, and the requests for tokens of a login and two refreshes.
+#[test]
+fn servers_that_deviate_are_coped_with() {
+    let grants = ("grant_types_supported".into(), json!(["authorization_code"]));
+    for (deviations, registrations, expected) in [
+        (vec![Deviation::NoIss], 1, "code, token 1, token 2"),
+        (vec![Deviation::UnpromisedIss], 1, "code, token 1, token 2"),
+        (vec![Deviation::KeepRefreshTokens], 1, "code, token 1, token 1"),
+        // The client knows that the resource is refused when it refreshes the token for the second time.
+        (
+            vec![Deviation::RefuseScopeOnRefresh, Deviation::RefuseResourceOnRefresh],
+            1,
+            "code, token 1, token 1 without resource, token 2 without resource",
+        ),
+        // The client registers again, and asks for less.
+        (
+            vec![
+                Deviation::RefuseOtherGrants,
+                Deviation::NoRefreshTokens,
+                Deviation::MetadataMember(grants.0, grants.1),
+            ],
+            2,
+            "code, code, code",
+        ),
+        // The client that somebody has registered has no secret.
+        (vec![Deviation::AdvertiseConfidentialMethodsOnly], 0, "code, token 1, token 2"),
+    ] {
+        let web = Web::new();
+        web.server.scopes_supported(["a", "b"]);
+        web.authorization.client(Client::new("public").redirect_uri(REDIRECT_URI)).token_lifetime(secs(100));
+        let shown = format!("{deviations:?}");
+        for deviation in deviations {
+            web.authorization.deviate(deviation);
+        }
+        let builder = web.oauth().settings(|settings| match registrations {
+            0 => settings.client_id("public"),
+            _ => settings,
+        });
+        web.run(builder, async |client| {
+            for _ in 0..2 {
+                web.time.sleep(secs(200)).await;
+                echo(&client).await.unwrap_or_else(|error| panic!("{shown}: {error}"));
+            }
+        });
+        let mut tokens = Vec::new();
+        let sent = web.token_requests().into_iter().map(|request| {
+            assert!(request.parameter("scope").is_none(), "{shown}");
+            let resource = if request.parameter("resource").is_some() { "" } else { " without resource" };
+            let Some(token) = request.parameter("refresh_token") else { return format!("code{resource}") };
+            if !tokens.contains(&token) {
+                tokens.push(token);
+            }
+            format!("token {}{resource}", tokens.len())
+        });
+        assert_eq!(sent.collect::<Vec<_>>().join(", "), expected, "{shown}");
+        assert_eq!(self::registrations(&web).len(), registrations, "{shown}");
+        assert_eq!(web.authorization.reused_refresh_tokens(), 0, "{shown}");
+    }
+}
+
 pub(crate) fn public_key(key: &SigningKey) -> Value {
     use base64::Engine;
     let Some(PublicKey::P256 { x, y }) = key.public_key() else { panic!("{key:?}") };

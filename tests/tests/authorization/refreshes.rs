@@ -122,6 +122,17 @@ fn o3_o4_no_failure_but_invalid_grant_loses_the_login() {
 }
 
 #[test]
+fn o3_errors_with_status_200_are_errors() {
+    let web = web();
+    web.authorization.deviate(Deviation::ErrorsWithStatus200);
+    web.run(web.oauth_after_login(), async |client| {
+        web.authorization.revoke_logins();
+        let error = echo(&client).await.expect_err("the login is revoked");
+        assert_eq!(error.kind(), ErrorKind::LoginRequired, "{error}");
+    });
+}
+
+#[test]
 fn o5_a_late_refusal_of_an_old_token_does_nothing() {
     let web = web();
     let mut is_late = true;

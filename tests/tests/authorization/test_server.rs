@@ -158,6 +158,8 @@ fn clients_that_are_unknown_or_do_not_authenticate_are_refused() {
     ] {
         assert_eq!(token(&server, form)["error"], error, "{form}");
     }
+    let unknown = HttpRequest::post(server.endpoint(Endpoint::Token), "grant_type=client_credentials&client_id=nobody");
+    assert_eq!(server.respond(&unknown, NOW).code(), 401);
     let form = "grant_type=client_credentials&client_id=secret&client_secret=s";
     assert!(token(&server, form)["access_token"].is_string());
 }

@@ -263,12 +263,16 @@ fn a_handler_notices_that_the_call_has_timed_out<A: Adapter>() {
     let server = server!("rounds --modern");
     let (told, cancelled) = channel();
     let told = Mutex::new(told);
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+    let (asked, given_up) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (count, dropped) = (Arc::clone(&asked), Arc::clone(&given_up));
     let options = options(&server).roots([Root::new("file:///a")]).on_elicitation(move |_, context| {
         count.fetch_add(1, Ordering::Relaxed);
         watch(&context, &told);
-        pending()
+        let guard = OnDrop(Arc::clone(&dropped));
+        async move {
+            let _guard = guard;
+            pending().await
+        }
     });
     let mut client = A::open(&server.def, options);
     let mut timeouts =
@@ -281,6 +285,9 @@ fn a_handler_notices_that_the_call_has_timed_out<A: Adapter>() {
     }
     assert_eq!(cancelled.recv(), Ok(true));
     client.assert_alive();
+    while !given_up.load(Ordering::SeqCst) {
+        client.assert_alive();
+    }
 }
 
 fn a_handler_that_waits_does_not_keep_the_caller_from_giving_up<A: Adapter>() {

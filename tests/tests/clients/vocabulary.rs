@@ -50,7 +50,9 @@ fn the_client_tells_what_it_knows<H: Host>() {
 fn a_call_has_many_words<H: Host>() {
     let server = server!("well-behaved");
     H::start().block_on(async {
-        let client = Client::<H>::connect_and_initialize(&server.def).await.expect("it answers");
+        let options = ConnectOptions::default();
+        let client = Client::<H>::connect_and_initialize_with(&server.def, options).await.expect("it answers");
+        assert!(client.has_tool("echo") && client.rejected_tools().is_empty(), "the tools are listed, too");
         let hello = BTreeMap::from([("message", "hello")]);
         let second = Duration::from_secs(1);
         let (params, options) = (CallToolParams { name: "echo", arguments: &hello }, RequestOptions::new());
@@ -219,10 +221,10 @@ mod of_blocking {
     fn secrets_are_not_shown() {
         watched(|| {
             let server = server!("dies-in-call 7").defined(|def| def.env("API_KEY", "hunter2"));
+            let options = ConnectOptions::new(Config::new("tests", "1"));
             let mut client =
-                blocking::McpClient::connect_with(&server.def, ConnectOptions::new(Config::new("tests", "1")))
-                    .expect("it starts");
-            client.initialize().expect("it answers");
+                blocking::McpClient::connect_and_initialize_with(&server.def, options).expect("it answers");
+            assert!(client.has_tool("echo") && client.rejected_tools().is_empty(), "the tools are listed, too");
             let error = client.call_tool("echo", ()).send().unwrap_err();
             for shown in [format!("{:?}", server.def), format!("{client:?}"), format!("{error:?}"), error.to_string()] {
                 assert!(!shown.contains("hunter2"), "{shown}");

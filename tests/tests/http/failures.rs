@@ -382,13 +382,13 @@ fn call<A: Adapter>(client: &mut A) {
 fn answers_to_many_pings_share_a_few_connections<A: Adapter>() {
     let answers = Answers::default();
     let received = answers.clone();
-    let web = pinging(1_000, move |request, reply| {
+    let web = pinging(3_000, move |request, reply| {
         received.add(request);
         reply.full(202, "", "");
     });
     let other = Web::modern(|request, reply| reply.json(200, &request.answer(said("fine"))));
     let (mut client, mut to_other) = (open_flooded::<A>(&web), open_flooded::<A>(&other));
-    while answers.len() < 1_000 {
+    while answers.len() < 3_000 {
         call(&mut client);
         call(&mut to_other);
     }

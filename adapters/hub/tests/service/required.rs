@@ -1,5 +1,7 @@
 //! The tests that the requirements name: MC-T1 to MC-T9, the negative ones, and the acceptance criteria AC-001 to AC-004.
 
+use std::fs;
+
 use mcpwire_hub::config::{EnvVarConfig, EnvVarSpec, McpConfig, RestartPolicy};
 use mcpwire_hub::secrets::SecretRef;
 use mcpwire_hub::service::CallOptions;
@@ -19,7 +21,7 @@ async fn mc_t1_and_mc_t2_start_spawns_the_process_and_stop_ends_it() {
     soon(hub.start(id)).await.expect("it starts");
     let process = pid(&hub, id);
     assert!(is_alive(process));
-    let program = std::fs::read_link(format!("/proc/{process}/exe")).unwrap();
+    let program = fs::read_link(format!("/proc/{process}/exe")).unwrap();
     assert_eq!(program, std::env::current_exe().unwrap());
     soon(hub.stop(id)).await.expect("it stops");
     assert!(!is_alive(process), "stopped means that nothing is left");
@@ -95,6 +97,8 @@ async fn mc_t7_secrets_come_from_the_store() {
     assert!(soon(hub.secrets_status(config.id)).await.unwrap().is_empty());
     soon(hub.start(config.id)).await.unwrap();
     assert_eq!(call(&hub, config.id, "env", json!({"name": "TOKEN"})).await.unwrap(), "hunter22");
+    let command = fs::read_to_string(format!("/proc/{}/cmdline", pid(&hub, config.id))).unwrap();
+    assert!(!command.contains("hunter22"), "everybody on the machine can see it");
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ fn server(mode: &str) -> ScriptedServer {
         _ => &["2025-11-25"],
     };
     let server = ScriptedServer::new().versions(versions.iter().copied());
-    let (other, lists, redefined) = (server.clone(), server.clone(), server.clone());
+    let (other, lists, redefined, cancelled) = (server.clone(), server.clone(), server.clone(), server.clone());
     let server = server
         .tool("echo", |arguments| arguments.member::<String>("message").unwrap_or_default())
         .tool("fetch_data", |arguments| {
@@ -74,6 +74,8 @@ fn server(mode: &str) -> ScriptedServer {
         })
         .tool("large", |arguments| "x".repeat(arguments.member::<u32>("size").unwrap_or(0) as usize))
         .tool("progress", |_| ScriptedResponse::new().progress(1, 2).progress(2, 2).text("done"))
+        .tool("silence", |_| ScriptedResponse::new())
+        .tool("cancelled", move |_| cancelled.cancellations().len().to_string())
         .tool("crash", |_| -> ScriptedResponse { process::exit(3) })
         .tool("say", |arguments| {
             // In two pieces: whoever reads may get them one after the other.

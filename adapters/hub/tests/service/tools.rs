@@ -150,6 +150,31 @@ async fn the_whole_result_is_there_and_progress_is_told() {
     );
 }
 
+/// The process is told of a call whose answer comes too late.
+#[tokio::test]
+async fn calls_end_with_their_time_when_they_are_cancelled_and_with_the_server() {
+    let (_place, hub, id) = running(good("a")).await;
+    let none = json!({});
+    let options = CallOptions::new().timeout(Duration::from_millis(50));
+    let late = soon(hub.call_tool_full(id, "silence", &none, options)).await.unwrap_err();
+    assert_eq!((late.code(), late.field()), (ErrorCode::NetworkError, "timeout"));
+    assert!(late.message().contains("`tools/call` of `silence` timed out after 50 ms"), "{late}");
+    assert_eq!(call(&hub, id, "cancelled", json!({})).await.unwrap(), "1");
+
+    let in_flight = || hub.status_detail(id).unwrap().calls_in_flight;
+    let options = CallOptions::new().cancel_when(until_true(|| in_flight() == 1));
+    let cancelled = soon(hub.call_tool_full(id, "silence", &none, options)).await.unwrap_err();
+    assert!(cancelled.message().contains("cancelled"), "{cancelled}");
+    assert_eq!(in_flight(), 0);
+
+    let crash = async {
+        until_true(|| in_flight() == 1).await;
+        call(&hub, id, "crash", json!({})).await.unwrap_err()
+    };
+    let (waiting, _) = tokio::join!(call(&hub, id, "silence", json!({})), crash);
+    assert_eq!(waiting.unwrap_err().code(), ErrorCode::ServiceUnavailable);
+}
+
 #[tokio::test]
 async fn results_are_kept_to_a_size() {
     let place = Place::new();

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use mcpwire_core::internal::{Discover, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
+use mcpwire_core::internal::{Discover, InitializeResult, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
-    CallError, CallTool, CallToolParams, Complete, CompleteParams, CompleteResult, CompletionReference, Config,
-    ContentBlock, Event, GetPrompt, GetPromptParams, GetPromptResult, Json, JsonError, ListParams, ListPrompts,
+    CallError, CallTool, CallToolParams, CallToolResult, Complete, CompleteParams, CompleteResult, CompletionReference,
+    Config, ContentBlock, Event, GetPrompt, GetPromptParams, GetPromptResult, Json, JsonError, ListParams, ListPrompts,
     ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
-    ListRootsResult, ListTools, LoggingLevel, Method, Notification, Params, Prompt, PromptArgument, ReadResource,
-    ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, ResourceUpdated, Role, Root,
-    RootsListChanged, SendError, SetLevel, SetLevelParams,
+    ListRootsResult, ListTools, ListToolsResult, LogMessage, LoggingLevel, Method, Notification, Params, Progress,
+    Prompt, PromptArgument, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource,
+    ResourceTemplate, ResourceUpdated, Role, Root, RootsListChanged, SendError, SetLevel, SetLevelParams,
+    ToolAnnotations,
 };
 use mcpwire_engine_tests::sim::{Pair, configured, legacy};
 use mcpwire_engine_tests::spec;
@@ -147,6 +148,34 @@ fn null_stands_for_absent() {
     assert_eq!(good::<GetPromptResult>(page).messages.sent(), 0);
     assert_eq!(good::<CompleteResult>(page).completion.values.len(), 0);
     assert_eq!(good::<ListRootsResult>(page).roots.len(), 0);
+}
+
+#[test]
+fn null_stands_for_absent_in_handshakes_tools_and_results() {
+    let info: InitializeResult = good(
+        r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":null},"prompts":null,"resources":null,"logging":null,"completions":null,"experimental":null},"serverInfo":{"name":"n","version":"1","title":null,"icons":null,"websiteUrl":null,"description":null},"instructions":null,"_meta":null}"#,
+    );
+    assert_eq!((info.instructions, info.server_info.expect("it is there").title), (None, None));
+    let capabilities = info.capabilities.expect("it has some");
+    assert!(capabilities.tools.is_some_and(|tools| !tools.list_changed) && capabilities.prompts.is_none());
+
+    let list: ListToolsResult = good(
+        r#"{"tools":[{"name":"a","title":null,"description":null,"inputSchema":{"type":"object"},"outputSchema":null,"annotations":null,"icons":null,"_meta":null},{"name":"b","inputSchema":{"type":"object"},"annotations":{"title":null,"readOnlyHint":null,"destructiveHint":null,"idempotentHint":null,"openWorldHint":null}}],"nextCursor":null,"_meta":null}"#,
+    );
+    let [tool, hints] = list.tools.items.as_slice() else { panic!("{list:?}") };
+    assert_eq!((&tool.title, &tool.description, &tool.output_schema), (&None, &None, &None));
+    assert_eq!(hints.annotations, Some(ToolAnnotations::default()));
+
+    let result: CallToolResult = good(
+        r#"{"content":[{"type":"text","text":"t","annotations":null,"_meta":null},{"type":"resource_link","uri":"a:1","name":"a","title":null,"description":null,"mimeType":null,"size":null,"annotations":{"audience":null,"priority":null,"lastModified":null},"icons":null},{"type":"resource","resource":{"uri":"a:2","mimeType":null,"text":"inside","_meta":null}}],"structuredContent":null,"isError":null,"_meta":null}"#,
+    );
+    use ContentBlock::{Resource, ResourceLink, Text};
+    assert!(matches!(result.content.as_slice(), [Text(_), ResourceLink(_), Resource(_)]), "{result:?}");
+    assert!(!result.is_error && result.structured_content.is_none() && result.meta.is_none());
+
+    let progress: Progress = good(r#"{"progressToken":1,"progress":1,"total":null,"message":null,"_meta":null}"#);
+    assert_eq!((progress.total, progress.message), (None, None));
+    assert_eq!(good::<LogMessage>(r#"{"level":"info","logger":null,"data":null,"_meta":null}"#).logger, None);
 }
 
 /// What a later revision may bring is kept, and written again.

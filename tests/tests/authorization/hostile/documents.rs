@@ -152,6 +152,15 @@ fn registrations() -> Vec<Attack> {
             let url = "http://auth.test/register".into();
             world.authorization().deviate(Deviation::MetadataMember("registration_endpoint".into(), url));
         }),
+        attack(
+            "a registration whose redirect URI is refused",
+            Refused,
+            Registration,
+            "invalid_redirect_uri",
+            |world| {
+                world.authorization().deviate(Deviation::RefuseRedirectUris);
+            },
+        ),
         answer("a registration of 64 KiB and a byte", Temporary, "larger than 64 KiB", too_long),
         answer("a registration without an end", Temporary, "within 30 seconds", || dripping(" "))
             .within(REQUEST_TIMEOUT),

@@ -27,9 +27,9 @@ fn a_server_of_either_era_is_served<A: Adapter>() {
     });
 }
 
-fn five_hundred_calls_are_answered_in_turn<A: Adapter>() {
+fn ten_thousand_calls_are_answered_in_turn<A: Adapter>() {
     let (_server, mut client) = open::<A>("well-behaved");
-    for number in 0..500 {
+    for number in 0..10_000 {
         let message = number.to_string();
         assert_eq!(client.text("echo", json!({"message": message})), message);
     }
@@ -156,9 +156,12 @@ const SHORT: Duration = Duration::from_millis(100);
 
 /// A server that reads nothing is killed by the signal that it does not ignore, when the client is dropped.
 fn silence_ends_the_handshake_in_time<A: Adapter>() {
-    for (habit, negotiate) in
-        [("silent", Negotiate::Auto), ("silent", Negotiate::Legacy), ("never-reads", Negotiate::Modern)]
-    {
+    for (habit, negotiate) in [
+        ("silent", Negotiate::Auto),
+        ("silent", Negotiate::Legacy),
+        ("silent", Negotiate::Modern),
+        ("never-reads", Negotiate::Auto),
+    ] {
         println!("{habit}, {negotiate:?}");
         let timeout = Duration::from_millis(200);
         let server = server!(habit).configured(|config| {
@@ -190,13 +193,13 @@ fn a_server_that_starts_slowly_is_waited_for<A: Adapter>() {
 
 on_every_adapter!(
     a_server_of_either_era_is_served,
-    five_hundred_calls_are_answered_in_turn,
     the_status_and_the_last_words_of_a_server_that_has_gone_are_told,
     it_is_started_once_more,
     silence_ends_the_handshake_in_time,
 );
 
 on_both_clients!(
+    ten_thousand_calls_are_answered_in_turn,
     each_revision_is_spoken,
     what_cannot_be_spoken_is_refused_in_words,
     a_value_becomes_a_type,
