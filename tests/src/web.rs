@@ -170,6 +170,11 @@ impl Web {
         })
     }
 
+    /// Such a server whose tool answers what it is told.
+    pub fn echoing() -> Self {
+        Web::modern(|request, reply| reply.json(200, &echo(request)))
+    }
+
     /// A server of 2025-11-25 with a session.
     pub fn legacy(call: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static) -> Self {
         Web::start(move |request, reply| match request.method() {
@@ -252,6 +257,11 @@ pub fn tools() -> Value {
         "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
         "tools": [{"name": "echo", "inputSchema": {"type": "object"}}]
     })
+}
+
+/// The answer of a tool that repeats the argument `message`.
+pub fn echo(request: &Request) -> Value {
+    request.answer(said(request.body["params"]["arguments"]["message"].as_str().unwrap_or("nothing")))
 }
 
 /// What a tool says.

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use mcpwire_blocking as blocking;
 use mcpwire_blocking::{ConnectOptions, TraceSource};
 use mcpwire_driver::protocol::{CallTool, CallToolParams, Notification, Progress, RequestOptions, Task, TraceContext};
 use mcpwire_driver::{McpClient, Notifications, Pending};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{Adapter, WATCHDOG, on_both_clients, on_every_async_adapter, on_one_runtime, server, watched};
 use serde_json::json;
+
+use crate::{open_blocking, with_client};
 
 // What a program is called with may use the client itself.
 
@@ -37,8 +38,7 @@ fn a_watcher_of_the_wire_may<H: Host>() {
 }
 
 fn a_listener_to_progress_may<H: Host>() {
-    let server = server!("floods-notifications 50");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("floods-notifications 50", async |client| {
         let place = Place::<H::Runtime>::new(Mutex::new(Some(client.clone())));
         let call = client.call_tool("echo", json!({"message": "well"})).on_progress(|_| call_everything(&place));
         assert_eq!(call.await.expect("it answers").text().as_str(), "well");
@@ -141,8 +141,7 @@ fn listing() -> (impl FnMut(&Task) + Send + 'static, Arc<Mutex<Vec<String>>>) {
 }
 
 fn a_pending_call_reports_its_progress<H: Host>() {
-    let server = server!("floods-notifications 5");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("floods-notifications 5", async |client| {
         let (on_progress, count) = counter();
         let call = client.call_tool("echo", json!({"message": "begun"})).timeout(WATCHDOG).on_progress(on_progress);
         let pending = call.begin().expect("it is sent");
@@ -155,8 +154,7 @@ fn a_pending_call_reports_its_progress<H: Host>() {
 }
 
 fn a_pending_call_reports_the_status_of_its_task<H: Host>() {
-    let server = server!("tasks --modern");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("tasks --modern", async |client| {
         let (on_status, list) = listing();
         let call = client.call_tool("job", json!({"message": "well"})).follow_task().on_status(on_status);
         assert_eq!(call.begin().expect("it is sent").await.expect("it ends well").text().as_str(), "well");
@@ -167,16 +165,14 @@ fn a_pending_call_reports_the_status_of_its_task<H: Host>() {
 #[test]
 fn the_blocking_client_calls_them_while_it_waits_for_the_call() {
     watched(|| {
-        let server = server!("floods-notifications 5");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("floods-notifications 5");
         let (on_progress, count) = counter();
         let call = client.call_tool("echo", json!({"message": "begun"})).on_progress(on_progress);
         let pending = call.begin().expect("it is sent");
         assert_eq!(pending.wait(&mut client).expect("it answers").text().as_str(), "begun");
         assert_eq!(count.load(Ordering::Relaxed), 5);
 
-        let server = server!("tasks --modern");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("tasks --modern");
         let (on_status, list) = listing();
         let call = client.call_tool("job", json!({"message": "well"})).follow_task().on_status(on_status);
         let pending = call.begin().expect("it is sent");
@@ -188,8 +184,7 @@ fn the_blocking_client_calls_them_while_it_waits_for_the_call() {
 #[test]
 fn the_blocking_client_calls_them_while_it_waits_for_another_call() {
     watched(|| {
-        let server = server!("floods-notifications 5");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("floods-notifications 5");
         let (on_progress, count) = counter();
         let call = client.call_tool("echo", json!({"message": "begun"})).on_progress(on_progress);
         let pending = call.begin().expect("it is sent");
@@ -205,8 +200,7 @@ fn the_blocking_client_calls_them_while_it_waits_for_another_call() {
 #[test]
 fn the_panic_of_a_callback_reaches_the_one_that_waits_for_its_call() {
     watched(|| {
-        let server = server!("floods-notifications 50");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("floods-notifications 50");
         for other_is_first in [true, false] {
             let call = client.call_tool("echo", json!({"message": "begun"})).on_progress(|_| panic!("on purpose"));
             let pending = call.begin().expect("it is sent");

@@ -21,3 +21,21 @@ mod ten_programs;
 mod tool_clients;
 mod traces;
 mod vocabulary;
+
+use mcpwire_blocking as blocking;
+use mcpwire_driver::McpClient;
+use mcpwire_tests::asynchronous::{Async, Host};
+use mcpwire_tests::{Server, server};
+
+/// Runs a program with an async client of a server with this habit.
+fn with_client<H: Host>(habit: &str, program: impl AsyncFnOnce(McpClient<H::Runtime>)) {
+    let server = server!(habit);
+    server.open::<Async<H>>().run(program);
+}
+
+/// Opens a blocking client of a server with this habit.
+fn open_blocking(habit: &str) -> (Server, blocking::McpClient) {
+    let server = server!(habit);
+    let client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+    (server, client)
+}

@@ -18,14 +18,15 @@ use mcpwire_tests::asynchronous::{Async, Host, Threads, all, begun};
 use mcpwire_tests::{Server, WATCHDOG, on_every_async_adapter, on_one_runtime, server, watched};
 use serde_json::json;
 
+use crate::with_client;
+
 // A client is shared: by tasks, and by threads that are not the runtime's.
 
 const MANY: usize = 1_000;
 const THREADS: usize = 4;
 
 fn tasks_call_at_once<H: Host>() {
-    let server = server!("gathers");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("gathers", async |client| {
         let (tell, told) = channel::unbounded();
         for number in 0..MANY {
             let (client, tell) = (client.clone(), tell.clone());
@@ -44,8 +45,7 @@ fn tasks_call_at_once<H: Host>() {
 }
 
 fn threads_without_the_runtime_call_at_once<H: Host>() {
-    let server = server!("gathers");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("gathers", async |client| {
         let threads = (0..THREADS).map(|thread| {
             let client = client.clone();
             unblock(move || block_on(calls_of(thread, &client)))
@@ -63,8 +63,7 @@ fn threads_without_the_runtime_call_at_once<H: Host>() {
 
 /// What waits for room is not only the runtime's own tasks.
 fn a_thread_without_the_runtime_fills_the_pipe<H: Host>() {
-    let server = server!("well-behaved");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("well-behaved", async |client| {
         let client = client.clone();
         let message = "x".repeat(1 << 20);
         let call = move || block_on(async { client.call_tool("echo", json!({"message": message})).await });
@@ -87,8 +86,7 @@ async fn wait<R>(client: &McpClient<R>, number: usize) -> String {
 // A call that nobody waits for any more is cancelled: the server is told, and the connection goes on.
 
 fn a_call_that_was_never_polled_was_never_sent<H: Host>() {
-    let server = server!("gathers");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("gathers", async |client| {
         drop(client.call_tool("wait", ()));
         drop(client.call_tool("wait", ()).into_future());
         assert_eq!(tally(&client).await, "0 waits, 0 cancelled");
@@ -97,8 +95,7 @@ fn a_call_that_was_never_polled_was_never_sent<H: Host>() {
 
 fn a_call_that_was_sent_is_cancelled<H: Host>() {
     for era in ["", "--modern"] {
-        let server = server!(&format!("gathers {era}"));
-        server.open::<Async<H>>().run(async |client| {
+        with_client::<H>(&format!("gathers {era}"), async |client| {
             let mut call = client.call_tool("wait", ()).into_future();
             assert!(begun(&mut call).await.is_none());
             assert_eq!(tally(&client).await, "1 waits, 0 cancelled");
@@ -116,8 +113,7 @@ fn a_call_that_was_sent_is_cancelled<H: Host>() {
 
 /// It was answered before it was dropped: there is nothing left to cancel.
 fn a_call_that_was_answered_is_not_cancelled<H: Host>() {
-    let server = server!("gathers");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("gathers", async |client| {
         let wait = client.begin::<CallTool>(&no_arguments("wait"), &RequestOptions::new()).expect("it is sent");
         client.call_tool("answer", ()).await.expect("it comes after the others");
         assert_eq!(client.in_flight(), 0);

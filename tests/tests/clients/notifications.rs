@@ -12,12 +12,14 @@ use mcpwire_client::ShutdownStep;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::protocol::{CallTool, CallToolParams, CloseReason, Config, Event, Notification, RequestOptions};
 use mcpwire_driver::{
-    Clock, ConnectOptions, CurrentRuntime, ErrorKind, McpClient, McpClient as AsyncClient, Runtime, Streams,
-    TaskFuture, Timer,
+    Clock, ConnectOptions, ConnectionEnd, CurrentRuntime, ErrorKind, McpClient, McpClient as AsyncClient, Runtime,
+    Streams, TaskFuture, Timer,
 };
 use mcpwire_tests::asynchronous::{Async, Host, all};
 use mcpwire_tests::{Adapter, on_every_async_adapter, on_one_runtime, server, watched};
 use serde_json::json;
+
+use crate::{open_blocking, with_client};
 
 // What the server tells comes in the order in which it was told, to whoever listens, and a listener that does not listen
 // is in nobody's way.
@@ -27,8 +29,7 @@ const KEPT: usize = 1_024;
 
 fn each_listener_hears_all_of_them_in_order<H: Host>() {
     for era in ["", "--modern"] {
-        let server = server!(&format!("floods-notifications 500 {era}"));
-        server.open::<Async<H>>().run(async |client| {
+        with_client::<H>(&format!("floods-notifications 500 {era}"), async |client| {
             let mut listeners = [client.notifications(), client.notifications()];
             drop(client.notifications());
             client.call_tool("echo", ()).await.expect("it answers");
@@ -45,8 +46,7 @@ fn each_listener_hears_all_of_them_in_order<H: Host>() {
 }
 
 fn a_listener_is_woken<H: Host>() {
-    let server = server!("floods-notifications 100");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("floods-notifications 100", async |client| {
         let mut listener = client.notifications();
         let (tell, told) = ::smol::channel::bounded(1);
         H::spawn(async move {
@@ -63,8 +63,7 @@ fn a_listener_is_woken<H: Host>() {
 /// The oldest go first. That a list has changed is kept.
 fn a_hundred_thousand_that_nobody_takes_cost_little<H: Host>() {
     const MANY: usize = 100_000;
-    let server = server!(&format!("floods-notifications {MANY}"));
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>(&format!("floods-notifications {MANY}"), async |client| {
         let mut listener = client.notifications();
         let result = client.call_tool("change", ()).await.expect("the answer comes all the same");
         assert_eq!(result.text().as_str(), "changed");
@@ -85,8 +84,7 @@ fn a_hundred_thousand_that_nobody_takes_cost_little<H: Host>() {
 }
 
 fn answers_come_although_nobody_listens<H: Host>() {
-    let server = server!("floods-notifications 500");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("floods-notifications 500", async |client| {
         let listener = client.notifications();
         let calls =
             (0..10).map(|number| client.call_tool("echo", json!({"message": number.to_string()})).into_future());
@@ -99,8 +97,7 @@ fn answers_come_although_nobody_listens<H: Host>() {
 
 fn progress_goes_to_its_own_call<H: Host>() {
     for era in ["", "--modern"] {
-        let server = server!(&format!("floods-notifications 50 {era}"));
-        server.open::<Async<H>>().run(async |client| {
+        with_client::<H>(&format!("floods-notifications 50 {era}"), async |client| {
             let calls = (0..20).map(async |_| {
                 let mut seen = Vec::new();
                 let call = client.call_tool("echo", ()).on_progress(|progress| seen.push(progress.progress.as_f64()));
@@ -140,14 +137,10 @@ fn log_of(notification: Option<Notification>) -> String {
 
 // What a connection reports beside results: notifications, messages that cannot be read, and its end. The same on all clients.
 
-/// As many as may wait in a queue.
-const MAX_EVENTS: usize = 1_024;
-
 #[test]
 fn notifications_of_a_blocking_client_arrive_in_order() {
     watched(|| {
-        let server = server!("floods-notifications 500");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("floods-notifications 500");
         let mut both = [client.notifications(), client.notifications()];
         drop(client.notifications());
         client.call_tool("echo", ()).send().expect("it answers");
@@ -166,8 +159,7 @@ fn notifications_of_a_blocking_client_arrive_in_order() {
 #[test]
 fn the_queue_of_a_blocking_client_is_bounded() {
     watched(|| {
-        let server = server!("floods-notifications 3000");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("floods-notifications 3000");
         let mut notifications = client.notifications();
         client.call_tool("echo", ()).send().expect("it answers");
         let dropped = notifications.dropped();
@@ -175,7 +167,7 @@ fn the_queue_of_a_blocking_client_is_bounded() {
         while notifications.try_next(&mut client).is_some() {
             kept += 1;
         }
-        assert_eq!((kept, dropped), (MAX_EVENTS, 3000 - MAX_EVENTS as u64));
+        assert_eq!((kept, dropped), (KEPT, 3000 - KEPT as u64));
     });
 }
 
@@ -202,8 +194,7 @@ fn a_blocking_client_keeps_excerpts_of_messages_that_cannot_be_read() {
 }
 
 fn an_async_client_keeps_excerpts_of_messages_that_cannot_be_read<H: Host>() {
-    let server = server!("noise");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("noise", async |client| {
         let mut events = client.events();
         let before = client.invalid_messages().count();
         for _ in 0..10 {
@@ -220,19 +211,22 @@ fn an_async_client_keeps_excerpts_of_messages_that_cannot_be_read<H: Host>() {
     });
 }
 
+fn assert_ended_by_server(end: &ConnectionEnd) {
+    assert_eq!(end.reason, CloseReason::ByServer);
+    let process = end.process.as_ref().expect("it is known");
+    assert_eq!(process.exit().map(|exit| exit.to_string()).as_deref(), Some("exited with code 9"), "{end}");
+    assert!(process.stderr_tail().contains("that was my last answer"), "{end}");
+}
+
 #[test]
 fn a_blocking_client_says_why_its_connection_has_ended() {
     watched(|| {
-        let server = server!("dies-after-call 9");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("dies-after-call 9");
         assert!(client.connection_end().is_none(), "it is open");
         let mut events = client.events();
         client.call_tool("echo", ()).send().expect("it answers");
         for end in [client.closed().expect("nobody cancels it"), client.connection_end().expect("it has ended")] {
-            assert_eq!(end.reason, CloseReason::ByServer);
-            let process = end.process.as_ref().expect("it is known");
-            assert_eq!(process.exit().map(|exit| exit.to_string()).as_deref(), Some("exited with code 9"), "{end}");
-            assert!(process.stderr_tail().contains("that was my last answer"), "{end}");
+            assert_ended_by_server(&end);
         }
         let last = std::iter::from_fn(|| events.next(&mut client).expect("nobody cancels it")).last();
         assert_eq!(last, Some(Event::Closed(CloseReason::ByServer)));
@@ -242,8 +236,7 @@ fn a_blocking_client_says_why_its_connection_has_ended() {
 #[test]
 fn a_blocking_client_can_be_killed() {
     watched(|| {
-        let server = server!("ignores-term");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("ignores-term");
         assert!(client.is_running());
         client.kill();
         assert!(!client.is_running());
@@ -255,17 +248,13 @@ fn a_blocking_client_can_be_killed() {
 }
 
 fn an_async_client_says_why_its_connection_has_ended<H: Host>() {
-    let server = server!("dies-after-call 9");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("dies-after-call 9", async |client| {
         assert!(client.connection_end().is_none(), "it is open");
         let mut events = client.events();
         let before = client.closed();
         client.call_tool("echo", ()).await.expect("it answers");
         for end in [before.await, client.closed().await, client.connection_end().expect("it has ended")] {
-            assert_eq!(end.reason, CloseReason::ByServer);
-            let process = end.process.as_ref().expect("it is known");
-            assert_eq!(process.exit().map(|exit| exit.to_string()).as_deref(), Some("exited with code 9"), "{end}");
-            assert!(process.stderr_tail().contains("that was my last answer"), "{end}");
+            assert_ended_by_server(&end);
         }
         let mut last = None;
         while let Some(event) = events.next().await {

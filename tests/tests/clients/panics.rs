@@ -15,9 +15,11 @@ use mcpwire_blocking as blocking;
 use mcpwire_driver::protocol::{CallError, ConnectError, InputError, Json, RpcError, ServerRequest, TraceContext};
 use mcpwire_driver::{CallbackPanic, ConnectOptions, Error, ErrorKind, McpClient, TraceSource};
 use mcpwire_testkit::{PipeReader, PipeWriter, ScriptedResponse, ScriptedServer, duplex};
-use mcpwire_tests::asynchronous::{Async, Host, begun};
+use mcpwire_tests::asynchronous::{Host, begun};
 use mcpwire_tests::{Adapter, Call, Server, on_both_clients, server, watched};
 use serde_json::json;
+
+use crate::{open_blocking, with_client};
 
 // In handlers and callbacks.
 
@@ -196,8 +198,7 @@ fn what_a_callback_panics_on_is_left_out<A: Adapter>() {
 #[test]
 fn a_callback_of_a_blocking_call_panics_in_the_call() {
     watched(|| {
-        let server = server!("floods-notifications 50");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("floods-notifications 50");
         let other = client.call_tool("echo", json!({"message": "begun"})).begin().expect("it is sent");
         let call = client.call_tool("echo", json!({"message": "well"})).on_progress(|_| panic!("on purpose"));
         let panic = catch_unwind(AssertUnwindSafe(|| call.send())).expect_err("it panics");
@@ -210,8 +211,7 @@ fn a_callback_of_a_blocking_call_panics_in_the_call() {
 }
 
 fn a_callback_of_a_call_panics_in_the_task_of_the_call<H: Host>() {
-    let server = server!("floods-notifications 50");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("floods-notifications 50", async |client| {
         let other = client.call_tool("echo", json!({"message": "other"})).send();
         let call = client.call_tool("echo", json!({"message": "well"})).on_progress(|_| panic!("on purpose")).send();
         let (panic, other) = zip(AssertUnwindSafe(call).catch_unwind(), other).await;

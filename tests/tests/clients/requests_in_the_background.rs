@@ -15,10 +15,11 @@ use mcpwire_tests::{WATCHDOG, on_one_runtime, server, watched};
 use serde::{Serialize, Serializer, ser};
 use serde_json::json;
 
+use crate::{open_blocking, with_client};
+
 /// Calls as an agent makes them: the names and arguments that a model has chosen are gone before the calls are sent.
 fn calls_can_be_spawned_and_outlive_their_names_and_arguments<H: Host>() {
-    let server = server!("floods-notifications 5");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("floods-notifications 5", async |client| {
         let reports = Arc::new(AtomicUsize::new(0));
         let mut calls: Vec<Pin<Box<dyn Future<Output = _> + Send + 'static>>> = Vec::new();
         for n in 0..6 {
@@ -73,8 +74,7 @@ fn the_error_of_serializing_arguments_is_that_of_sending<H: Host>() {
 #[test]
 fn calls_of_a_blocking_client_are_taken_in_any_order() {
     watched(|| {
-        let server = server!("well-behaved");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("well-behaved");
         let calls: Vec<_> = (0..10)
             .map(|n| client.call_tool("echo", json!({"message": n.to_string()})).begin().expect("it is sent"))
             .collect();
@@ -96,8 +96,7 @@ fn the_error_of_a_call_that_was_begun_names_its_tool() {
         });
         assert_eq!((error.kind(), error.tool()), (ErrorKind::Timeout, Some("never")), "{error}");
 
-        let server = server!("well-behaved");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("well-behaved");
         let call = client.call_tool("ponder", ()).timeout(Duration::from_millis(20)).begin().expect("it is sent");
         let error = call.wait(&mut client).expect_err("it takes longer");
         assert_eq!((error.kind(), error.tool()), (ErrorKind::Timeout, Some("ponder")), "{error}");
@@ -107,8 +106,7 @@ fn the_error_of_a_call_that_was_begun_names_its_tool() {
 #[test]
 fn a_dropped_request_of_a_blocking_client_is_cancelled() {
     watched(|| {
-        let server = server!("well-behaved");
-        let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let (_server, mut client) = open_blocking("well-behaved");
         for _ in 0..3 {
             drop(client.call_tool("ponder", ()).begin().expect("it is sent"));
         }
@@ -125,8 +123,7 @@ fn a_dropped_request_of_a_blocking_client_is_cancelled() {
 }
 
 fn the_handle_of_a_task_is_current<H: Host>() {
-    let server = server!("tasks --modern");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("tasks --modern", async |client| {
         let begun = client.call_tool("job", json!({"message": "well"})).as_task().await.expect("it begins");
         let mut task = begun.into_task().expect("it is a task");
         task.wait().await.expect("it ends well");

@@ -13,11 +13,12 @@ use mcpwire_driver::{ErrorKind, McpClient, Pending};
 use mcpwire_tests::asynchronous::{Async, Host, Smol, all, begun, eventually};
 use mcpwire_tests::{on_every_async_adapter, process_exists, server, watched};
 
+use crate::with_client;
+
 // A client has many clones, and each may end the server at any time.
 
 fn whoever_asks_again_is_told_the_same<H: Host>() {
-    let server = server!("well-behaved");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("well-behaved", async |client| {
         let report = client.shutdown().await.expect("it ends");
         assert_eq!(report.last_step, ShutdownStep::CloseInput);
         assert_eq!(client.clone().shutdown().await.expect("it has ended"), report);
@@ -31,8 +32,7 @@ fn whoever_asks_again_is_told_the_same<H: Host>() {
 }
 
 fn clones_may_ask_at_once<H: Host>() {
-    let server = server!("well-behaved");
-    server.open::<Async<H>>().run(async |client| {
+    with_client::<H>("well-behaved", async |client| {
         let clone = client.clone();
         let (one, other) = zip(client.shutdown(), clone.shutdown()).await;
         assert_eq!(one.expect("it ends"), other.expect("it ends"));

@@ -16,6 +16,8 @@ use mcpwire_tests::asynchronous::{Host, eventually};
 use mcpwire_tests::{Lines, Server, on_every_async_adapter, on_one_runtime, process_exists, server, watched};
 use serde_json::json;
 
+use crate::open_blocking;
+
 // The async clients.
 
 type Client<H> = McpClient<<H as Host>::Runtime>;
@@ -147,8 +149,7 @@ mod of_blocking {
     #[test]
     fn a_result_can_be_had_as_the_server_sent_it() {
         watched(|| {
-            let server = server!("well-behaved");
-            let mut client = blocking::McpClient::connect_and_initialize(&server.def).expect("it answers");
+            let (_server, mut client) = open_blocking("well-behaved");
             let raw = client.call_tool("fail", ()).raw().expect("it answers");
             assert_eq!(raw.get(), r#"{"content":[{"type":"text","text":"the tool failed"}],"isError":true}"#);
             let params = Json::parse(r#"{"name":"echo","arguments":{"message":"raw"}}"#).expect("it is JSON");

@@ -10,7 +10,7 @@ use mcpwire_driver::{ConnectOptions, McpClient, McpServerDef};
 use mcpwire_http::{Client, ClientOptions};
 use mcpwire_reqwest::ReqwestClient;
 use mcpwire_tests::asynchronous::{Async, Host, Smol, Threads, TokioMulti, begun, eventually};
-use mcpwire_tests::web::{Request, Web, said};
+use mcpwire_tests::web::{Web, echo, said};
 use mcpwire_tests::{Adapter, Call, Failure, Lines, OverHttp, on_every_async_adapter, on_one_runtime, watched};
 use serde_json::Value;
 
@@ -160,13 +160,9 @@ fn from_builder() -> ReqwestClient {
     ReqwestClient::from_builder(reqwest::Client::builder()).expect("it is built")
 }
 
-fn echo(request: &Request) -> Value {
-    request.answer(said(request.body["params"]["arguments"]["message"].as_str().unwrap_or("nothing")))
-}
-
 #[test]
 fn the_user_agent_of_the_program_is_sent() {
-    let web = Web::modern(|request, reply| reply.json(200, &echo(request)));
+    let web = Web::echoing();
     let sent = |def: &McpServerDef, builder: reqwest::ClientBuilder| {
         let http = HttpOptions::default().client(ReqwestClient::from_builder(builder).expect("it is built"));
         let mut client =
@@ -199,7 +195,7 @@ fn a_client_that_follows_redirects_by_itself_fails_the_request() {
 
 #[test]
 fn other_runtimes_are_told_that_tokio_is_missing() {
-    let web = Web::modern(|request, reply| reply.json(200, &echo(request)));
+    let web = Web::echoing();
     let error = open_with_reqwest::<Async<Smol>>(&web, from_builder()).err().expect("there is no tokio").to_string();
     assert!(error.contains("needs a tokio runtime"), "{error}");
     assert!(web.requests().is_empty());

@@ -11,7 +11,7 @@ use ::smol::io::{AsyncRead, Cursor};
 use mcpwire_driver::ErrorKind;
 use mcpwire_driver::http::{HttpClient, HttpOptions, HttpResponse, ResponseFuture, TokenFuture, TokenProvider};
 use mcpwire_driver::protocol::http::{Exchange, Failure as HttpFailure, FailureKind};
-use mcpwire_tests::web::{Reply, Request, Web, said, tools};
+use mcpwire_tests::web::{Reply, Request, Web, echo, said, tools};
 use mcpwire_tests::{Adapter, Call, Failure, OverHttp, WATCHDOG, on_both_clients, on_every_adapter};
 use serde_json::{Value, json};
 
@@ -25,10 +25,6 @@ fn open<A: Adapter>(web: &Web) -> A {
     let mut client = A::open(&web.def(), OverHttp::default().into());
     client.list_tools().expect("it has tools");
     client
-}
-
-fn echo(request: &Request) -> Value {
-    request.answer(said(request.body["params"]["arguments"]["message"].as_str().unwrap_or("nothing")))
 }
 
 /// How a call fails that a server answers so. What else goes over the connection goes on.

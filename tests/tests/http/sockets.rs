@@ -10,16 +10,12 @@ use mcpwire_driver::http::{HttpOptions, StaticToken, TokenFuture, TokenProvider}
 use mcpwire_driver::protocol::{Config, LoggingLevel, SubscribeOptions, SubscriptionEvent, SubscriptionFilter};
 use mcpwire_driver::{Direction, ErrorKind, McpServerDef};
 use mcpwire_tests::asynchronous::{Async, TokioMulti};
-use mcpwire_tests::web::{Reply, Request, Web, said, tools};
+use mcpwire_tests::web::{Reply, Request, Web, echo, said, tools};
 use mcpwire_tests::{Adapter, Call, Failure, Lines, OverHttp, WATCHDOG, on_both_clients, on_every_adapter, watched};
 use serde_json::{Value, json};
 
 // Servers that are spoken to by HTTP, over real sockets: the same client, the same calls; and what servers, and what is between,
 // can do to them.
-
-fn echo(request: &Request) -> Value {
-    request.answer(said(request.body["params"]["arguments"]["message"].as_str().unwrap_or("nothing")))
-}
 
 fn open<A: Adapter>(web: &Web) -> A {
     let mut client = open_with::<A>(&web.def(), OverHttp::default()).expect("it opens");
@@ -56,7 +52,7 @@ fn until<A: Adapter>(client: &mut A, holds: impl Fn() -> bool) {
 }
 
 fn a_tool_is_called<A: Adapter>() {
-    let web = Web::modern(|request, reply| reply.json(200, &echo(request)));
+    let web = Web::echoing();
     let mut client = open::<A>(&web);
     for n in 0..20 {
         assert_eq!(call(&mut client, &n.to_string()).unwrap(), n.to_string());
@@ -138,7 +134,7 @@ fn redirects_stay_where_they_are<A: Adapter>() {
     assert!(error.contains("more than 5 times"), "{error}");
     let error = failing::<A>(|_, reply| reply.full(302, "Location: /elsewhere\r\n", ""));
     assert!(error.contains("a redirect"), "{error}");
-    let other = Web::modern(|request, reply| reply.json(200, &echo(request)));
+    let other = Web::echoing();
     let location = format!("Location: {}\r\n", other.url());
     let error = failing::<A>(move |_, reply| reply.full(308, &location, ""));
     assert!(error.contains("another origin"), "{error}");
@@ -198,7 +194,7 @@ fn who_gives_up_closes_the_stream<A: Adapter>() {
 }
 
 fn many_calls_go_over_a_bounded_number_of_connections<A: Adapter>() {
-    let web = Web::modern(|request, reply| reply.json(200, &echo(request)));
+    let web = Web::echoing();
     let mut client = open::<A>(&web);
     let calls = (0..500).map(|n| Call::new("echo").with(json!({"message": n.to_string()}))).collect();
     for (n, result) in client.call_together(calls).into_iter().enumerate() {
@@ -284,7 +280,7 @@ fn headers_and_tokens_go_with_every_request<A: Adapter>() {
             Box::pin(async { Err("nobody is logged in".into()) })
         }
     }
-    let web = Web::modern(|request, reply| reply.json(200, &echo(request)));
+    let web = Web::echoing();
     let def = web.def().header("X-Team", "blue").header("Authorization", "Basic x");
     let options = OverHttp {
         config: Config::new("my app", "1.0"),

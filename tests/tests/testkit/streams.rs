@@ -34,13 +34,11 @@ fn a_pipe_of_no_capacity_holds_one_byte() {
 
 #[test]
 fn whoever_waits_is_woken() {
-    watched(|| {
-        let time = VirtualTime::new();
-        let (reader, writer) = pipe(7);
-        time.spawn(async move { write_all(writer, &pattern()).await.expect("it is read") });
-        assert_eq!(time.run(read_to_end(reader)), pattern());
-        assert_eq!(time.elapsed().as_nanos(), 0);
-    });
+    let time = VirtualTime::new();
+    let (reader, writer) = pipe(7);
+    time.spawn(async move { write_all(writer, &pattern()).await.expect("it is read") });
+    assert_eq!(time.run(read_to_end(reader)), pattern());
+    assert_eq!(time.elapsed().as_nanos(), 0);
 }
 
 #[test]
@@ -57,60 +55,52 @@ fn a_writer_that_has_gone_ends_what_is_read() {
 
 #[test]
 fn a_reader_that_has_gone_breaks_the_pipe_of_who_waits() {
-    watched(|| {
-        let time = VirtualTime::new();
-        let (mut reader, writer) = pipe(1);
-        let sleep = time.sleep(Duration::from_secs(1));
-        time.spawn(async move {
-            sleep.await;
-            reader.close();
-        });
-        let error = time.run(write_all(writer, b"hello")).expect_err("nobody reads");
-        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    let time = VirtualTime::new();
+    let (mut reader, writer) = pipe(1);
+    let sleep = time.sleep(Duration::from_secs(1));
+    time.spawn(async move {
+        sleep.await;
+        reader.close();
     });
+    let error = time.run(write_all(writer, b"hello")).expect_err("nobody reads");
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
 }
 
 #[test]
 fn each_end_of_a_duplex_hears_the_other() {
-    watched(|| {
-        let time = VirtualTime::new();
-        let (ours, theirs) = duplex(64);
-        time.spawn(async move {
-            write_all(ours.writer, b"to them").await.expect("they read");
-            assert_eq!(read_to_end(ours.reader).await, b"to us");
-        });
-        time.run(async {
-            assert_eq!(read_to_end(theirs.reader).await, b"to them");
-            write_all(theirs.writer, b"to us").await.expect("we read");
-        });
+    let time = VirtualTime::new();
+    let (ours, theirs) = duplex(64);
+    time.spawn(async move {
+        write_all(ours.writer, b"to them").await.expect("they read");
+        assert_eq!(read_to_end(ours.reader).await, b"to us");
+    });
+    time.run(async {
+        assert_eq!(read_to_end(theirs.reader).await, b"to them");
+        write_all(theirs.writer, b"to us").await.expect("we read");
     });
 }
 
 #[test]
 fn a_client_talks_through_one_byte() {
-    watched(|| {
-        let server = ScriptedServer::new().tool("echo", |args| args.member::<String>("message").unwrap_or_default());
-        let kit = Testkit::new(server).capacity(1);
-        let result = kit.run(async |client| client.call_tool("echo", json!({"message": "slowly"})).await);
-        assert_eq!(result.expect("it is answered").text().as_str(), "slowly");
-    });
+    let server = ScriptedServer::new().tool("echo", |args| args.member::<String>("message").unwrap_or_default());
+    let kit = Testkit::new(server).capacity(1);
+    let result = kit.run(async |client| client.call_tool("echo", json!({"message": "slowly"})).await);
+    assert_eq!(result.expect("it is answered").text().as_str(), "slowly");
 }
 
 #[test]
 fn both_ways_may_be_full_at_once() {
-    watched(|| {
-        let server = ScriptedServer::new().tool("echo", |args| args.member::<String>("message").unwrap_or_default());
-        let kit = Testkit::new(server);
-        let message = "x".repeat(1 << 20);
-        kit.run(async |client| {
-            let arguments = json!({"message": message});
-            let params = CallToolParams { name: "echo", arguments: &arguments };
-            let send = || client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
-            let pending = [(); 8].map(|()| send());
-            for answer in pending {
-                assert_eq!(answer.await.expect("it is answered").text().as_str().len(), message.len());
-            }
-        });
+    let server = ScriptedServer::new().tool("echo", |args| args.member::<String>("message").unwrap_or_default());
+    let kit = Testkit::new(server);
+    let message = "x".repeat(1 << 20);
+    kit.run(async |client| {
+        let arguments = json!({"message": message});
+        let params = CallToolParams { name: "echo", arguments: &arguments };
+        let send = || client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
+        let pending = [(); 8].map(|()| send());
+        for answer in pending {
+            assert_eq!(answer.await.expect("it is answered").text().as_str().len(), message.len());
+        }
     });
 }
 
