@@ -85,7 +85,7 @@ fn o14_a_client_of_logins_in_a_browser_registers_again_for_devices() {
 /// Servers that are not quite right, how often the client registers, and the requests for tokens of a login and two refreshes.
 #[test]
 fn servers_that_deviate_are_coped_with() {
-    let grants = ("grant_types_supported".into(), json!(["authorization_code"]));
+    let one_grant = Deviation::MetadataMember("grant_types_supported".into(), json!(["authorization_code"]));
     for (deviations, registrations, expected) in [
         (vec![Deviation::NoIss], 1, "code, token 1, token 2"),
         (vec![Deviation::UnpromisedIss], 1, "code, token 1, token 2"),
@@ -97,15 +97,7 @@ fn servers_that_deviate_are_coped_with() {
             "code, token 1, token 1 without resource, token 2 without resource",
         ),
         // The client registers again, and asks for less.
-        (
-            vec![
-                Deviation::RefuseOtherGrants,
-                Deviation::NoRefreshTokens,
-                Deviation::MetadataMember(grants.0, grants.1),
-            ],
-            2,
-            "code, code, code",
-        ),
+        (vec![Deviation::RefuseOtherGrants, Deviation::NoRefreshTokens, one_grant], 2, "code, code, code"),
         // The client that somebody has registered has no secret.
         (vec![Deviation::AdvertiseConfidentialMethodsOnly], 0, "code, token 1, token 2"),
     ] {

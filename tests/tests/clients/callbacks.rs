@@ -231,13 +231,22 @@ fn parent(span: u32) -> String {
     format!("00-0af7651916cd43dd8448eb211c80319c-00f067aa{span:08x}-01")
 }
 
-/// A program can also name the context of a single request: see the feature "trace context" of the matrix.
+/// The context that a program names for a single request comes first.
 fn each_request_asks_where_it_belongs<A: Adapter>() {
     let server = server!("well-behaved --modern");
     let options = ConnectOptions::new(server.config.clone()).trace_context(TraceSource::new(source()));
     let mut client = A::open(&server.def, options);
-    let mut call = || client.text("trace", json!({}));
-    assert_eq!((call(), call(), call()), ("none".into(), parent(1), parent(2)));
+    let named = RequestOptions::new().trace_context(&TraceContext::new(parent(0x77)).expect("it is good"));
+    let params = CallToolParams { name: "trace", arguments: &() };
+    for (options, expected) in [
+        (RequestOptions::new(), "none".into()),
+        (RequestOptions::new(), parent(1)),
+        (named, parent(0x77)),
+        (RequestOptions::new(), parent(3)),
+    ] {
+        let result = client.request::<CallTool>(&params, &options).expect("it answers");
+        assert_eq!(result.text().as_str(), expected);
+    }
 }
 
 on_both_clients!(each_request_asks_where_it_belongs);

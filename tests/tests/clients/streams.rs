@@ -50,7 +50,7 @@ fn a_server_that_stops_reading_holds_no_blocking_client_up() {
         client.initialize().expect("it answers");
         client.list_tools().expect("this much it reads");
         let arguments = json!({"message": "x".repeat(4 << 20)});
-        let outcome = client.call_tool("echo", arguments).timeout(Duration::from_secs(1)).send();
+        let outcome = client.call_tool("echo", arguments).timeout(Duration::from_millis(200)).send();
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Timeout);
         client.shutdown().expect("it ends");
         server.kill().expect("it is ours");
@@ -130,7 +130,7 @@ fn a_server_that_stops_reading_holds_nobody_up<H: Host>() {
         // More than the buffers of a socket take.
         let arguments = json!({"message": "x".repeat(16 << 20)});
         let params = CallToolParams { name: "echo", arguments: &arguments };
-        let options = RequestOptions::new().timeout(Duration::from_millis(500));
+        let options = RequestOptions::new().timeout(Duration::from_millis(200));
         let call = client.begin::<CallTool>(&params, &options).expect("it is on its way");
         assert_eq!(call.await.unwrap_err().kind(), ErrorKind::Timeout);
         client.shutdown().await.expect("it ends");

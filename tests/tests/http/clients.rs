@@ -12,7 +12,6 @@ use mcpwire_reqwest::ReqwestClient;
 use mcpwire_tests::asynchronous::{Async, Host, Smol, Threads, TokioMulti, begun, eventually};
 use mcpwire_tests::web::{Web, echo, said};
 use mcpwire_tests::{Adapter, Call, Failure, Lines, OverHttp, on_every_async_adapter, on_one_runtime, watched};
-use serde_json::Value;
 
 // What async clients have beside that which all have in common, over HTTP: clones of a client, and calls that are dropped.
 

@@ -169,8 +169,13 @@ fn null_stands_for_absent_in_handshakes_tools_and_results() {
     let result: CallToolResult = good(
         r#"{"content":[{"type":"text","text":"t","annotations":null,"_meta":null},{"type":"resource_link","uri":"a:1","name":"a","title":null,"description":null,"mimeType":null,"size":null,"annotations":{"audience":null,"priority":null,"lastModified":null},"icons":null},{"type":"resource","resource":{"uri":"a:2","mimeType":null,"text":"inside","_meta":null}}],"structuredContent":null,"isError":null,"_meta":null}"#,
     );
-    use ContentBlock::{Resource, ResourceLink, Text};
-    assert!(matches!(result.content.as_slice(), [Text(_), ResourceLink(_), Resource(_)]), "{result:?}");
+    assert!(
+        matches!(
+            result.content.as_slice(),
+            [ContentBlock::Text(_), ContentBlock::ResourceLink(_), ContentBlock::Resource(_)]
+        ),
+        "{result:?}"
+    );
     assert!(!result.is_error && result.structured_content.is_none() && result.meta.is_none());
 
     let progress: Progress = good(r#"{"progressToken":1,"progress":1,"total":null,"message":null,"_meta":null}"#);

@@ -93,8 +93,8 @@ fn a_line_that_is_too_long_fails_its_request<A: Adapter>() {
             client.assert_alive();
         }
         // No answer can be told from it, so the deadline has to end the request.
-        let failure = client.call(Call::new("no-id").timeout(Duration::from_millis(500))).unwrap_err();
-        failure.assert(ErrorKind::Timeout, &["tools/call", "500 ms"]);
+        let failure = client.call(Call::new("no-id").timeout(Duration::from_millis(200))).unwrap_err();
+        failure.assert(ErrorKind::Timeout, &["tools/call", "200 ms"]);
         client.assert_alive();
         client.failure("never-ends").assert(ErrorKind::Protocol, OVERLONG);
     }
