@@ -40,7 +40,9 @@ fn client_credentials(client: ClientAuthentication) -> Request {
 
 #[test]
 fn cc1_cc2_a_client_with_a_key_sends_an_assertion_the_resource_and_the_scopes() {
-    let mut form = parameters(&client_credentials(client_with_key("robot")));
+    let request = client_credentials(client_with_key("robot"));
+    assert_eq!(header(&request, "dpop"), None);
+    let mut form = parameters(&request);
     let (_, claims, signature) = read(&form.remove("client_assertion").unwrap());
     assert_eq!(signature, [1; 64], "signed with the client's key");
     assert_eq!(

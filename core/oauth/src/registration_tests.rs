@@ -37,10 +37,13 @@ fn answered(status: u16, body: &str) -> Result<ClientInformation, Error> {
     register(&mut Web::new().with_status(REGISTER, status, body), &settings(), &json!({}))
 }
 
-/// Returns the client that needs no registration at a server that takes metadata documents.
+/// Returns the client that needs no request at a server that takes metadata documents.
 fn known(settings: &OAuthSettings, stored: Option<ClientInformation>) -> Result<ClientInformation, Error> {
     let metadata = json!({"client_id_metadata_document_supported": true});
-    Web::new().drive(&mut Registration::new(&discovered(&metadata), settings, stored))
+    let mut web = Web::new();
+    let client = web.drive(&mut Registration::new(&discovered(&metadata), settings, stored));
+    assert!(web.asked.is_empty());
+    client
 }
 
 /// Registers although an earlier registration is stored. Returns the client and the number of registration requests.

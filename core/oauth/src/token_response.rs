@@ -387,12 +387,13 @@ mod tests {
             "the refresh of the token failed: the authorization server does not accept the grant \
              (https://auth.example.com/token, HTTP status 400): invalid_grant: token revoked; log in again"
         );
-        for (code, advice) in [
-            ("invalid_refresh_token", ": invalid_refresh_token; log in again if this goes on"),
-            ("invalid_target", "use the setting `omit_resource`"),
+        for (status, code, kind, advice) in [
+            (200, "invalid_refresh_token", ErrorKind::Refused, ": invalid_refresh_token; log in again if this goes on"),
+            (400, "invalid_target", ErrorKind::Misconfigured, "use the setting `omit_resource`"),
         ] {
-            let text = refused(400, &json!({"error": code})).to_string();
-            assert!(text.ends_with(advice), "{text}");
+            let error = refused(status, &json!({"error": code}));
+            assert_eq!(error.kind(), kind);
+            assert!(error.to_string().ends_with(advice), "{error}");
         }
     }
 

@@ -319,10 +319,7 @@ fn device(responses: &[Response]) -> String {
     let mut shown = String::new();
     // With the shortest interval and the longest life, there are 3,600 requests.
     while count < 4000 {
-        // The states repeat after the first requests.
-        if count < 20 {
-            write!(shown, "{login:?}").unwrap();
-        }
+        write!(shown, "{login:?}").unwrap();
         let input = match action {
             Ok(DeviceAction::Wait(until)) => {
                 assert!(until > now, "the login does not wait");

@@ -231,11 +231,16 @@ fn b2_a_server_must_be_https_unless_it_is_on_this_machine() {
 
 #[test]
 fn b2_a_remote_server_cannot_name_an_authorization_server_on_this_machine() {
-    for issuer in ["http://localhost:4000", "http://127.0.0.1:9000", "https://as.example?x=1", "https://as.example#x"] {
-        let mut web = Web::new().with(AT_PATH, &resource(SERVER, &[issuer]));
+    for issuers in [
+        &["http://localhost:4000", "https://as.example?x=1"][..],
+        &["http://127.0.0.1:9000"],
+        &["https://as.example?x=1"],
+        &["https://as.example#x"],
+    ] {
+        let mut web = Web::new().with(AT_PATH, &resource(SERVER, issuers));
         let (kind, text) = failure(discover(&mut web));
         assert_eq!(kind, ErrorKind::Untrusted);
-        assert!(text.contains(issuer), "{text}");
+        assert!(text.contains(issuers[0]), "{text}");
         assert_eq!(web.asked_urls(), [AT_PATH]);
     }
 }

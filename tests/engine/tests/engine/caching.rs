@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use mcpwire_core::{
-    CacheLimits, CallError, ListParams, ListTools, Method, Params, ReadResource, ReadResourceParams, RequestOptions,
-    SendError, Ticket,
+    CacheLimits, CallError, Config, ListParams, ListTools, Method, Params, ReadResource, ReadResourceParams,
+    RequestOptions, SendError, Ticket,
 };
 use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, modern};
 
@@ -59,15 +59,17 @@ fn read(pair: &mut Pair, uri: &str) -> String {
 fn an_answer_holds_for_its_time() {
     let mut pair = pair(r#""ttlMs":5000,"#);
     let usual = RequestOptions::new();
-    assert_eq!(tools(&mut pair, &usual), "1");
-    pair.pass(Duration::from_millis(4999));
-    let before = pair.sent.len();
-    assert_eq!(tools(&mut pair, &usual), "1");
-    assert_eq!(pair.sent.len(), before, "nothing goes over the wire");
-    assert_eq!(pair.engine.session().in_flight(), 0);
-    assert_eq!(pair.engine.session().stats().cached, 1);
-    pair.pass(Duration::from_millis(1));
-    assert_eq!(tools(&mut pair, &usual), "2");
+    for (answer, cached) in [("1", 1), ("2", 2)] {
+        assert_eq!(tools(&mut pair, &usual), answer);
+        pair.pass(Duration::from_millis(4999));
+        let before = pair.sent.len();
+        assert_eq!(tools(&mut pair, &usual), answer);
+        assert_eq!(pair.sent.len(), before, "nothing goes over the wire");
+        assert_eq!(pair.engine.session().in_flight(), 0);
+        assert_eq!(pair.engine.session().stats().cached, cached);
+        pair.pass(Duration::from_millis(1));
+    }
+    assert_eq!(tools(&mut pair, &usual), "3");
 }
 
 #[test]
@@ -98,13 +100,16 @@ fn what_says_no_time_is_asked_for_each_time() {
 }
 
 #[test]
-fn for_ever_ends_with_the_day() {
-    let mut pair = pair(r#""ttlMs":1152921504606846976,"#);
-    assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
-    pair.pass(Duration::from_secs(24 * 3600 - 1));
-    assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
-    pair.pass(SECOND);
-    assert_eq!(tools(&mut pair, &RequestOptions::new()), "2");
+fn for_ever_ends_with_the_day_or_as_it_is_configured() {
+    let hour = configured(|config| config.cache = CacheLimits::new(64 * 1024, 100, 3600 * SECOND));
+    for (config, hours) in [(Config::default(), 24), (hour, 1)] {
+        let mut pair = Pair::modern_with(config, counting(r#""ttlMs":1152921504606846976,"#));
+        assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
+        pair.pass((hours * 3600 - 1) * SECOND);
+        assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
+        pair.pass(SECOND);
+        assert_eq!(tools(&mut pair, &RequestOptions::new()), "2");
+    }
 }
 
 #[test]
@@ -271,6 +276,22 @@ fn other_methods_are_never_kept() {
         }
         assert_eq!(pair.sent.len(), before + 3, "{method}");
     }
+}
+
+#[test]
+fn ten_thousand_resources_are_bounded() {
+    let config = configured(|config| config.cache = CacheLimits::new(64 * 1024, 100, 3600 * SECOND));
+    let mut pair = Pair::modern_with(config, counting(r#""ttlMs":5000000,"#));
+    for number in 0..10_000 {
+        read(&mut pair, &format!("test://{number}"));
+        pair.sent.clear();
+    }
+    let shown = format!("{:?}", pair.engine).len();
+    assert!(shown < 2 * 1024 * 1024, "{shown}");
+    read(&mut pair, "test://9999");
+    assert!(pair.sent.is_empty(), "the last ones are still there");
+    read(&mut pair, "test://1");
+    assert_eq!(pair.sent.len(), 1);
 }
 
 #[test]

@@ -139,6 +139,13 @@ struct Written {
     all: All,
     #[serde(flatten)]
     inner: Inner,
+    #[serde(flatten)]
+    floats: BTreeMap<String, f64>,
+    boxed: BTreeMap<Box<u8>, u64>,
+    external: External,
+    internal: WrittenInternal,
+    adjacent: WrittenAdjacent,
+    untagged: WrittenUntagged,
     options: Option<Option<i8>>,
     bytes: Bytes,
     lengthless: Lengthless,
@@ -146,6 +153,27 @@ struct Written {
     value: Value,
     json: Json,
     raw: Box<RawValue>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind")]
+enum WrittenInternal {
+    Struct { value: Value },
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "t", content = "c")]
+enum WrittenAdjacent {
+    Tuple(i16, u32),
+    Struct { a: bool },
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+enum WrittenUntagged {
+    New(i128),
+    Tuple(u128, ()),
+    Struct { a: [u8; 3] },
 }
 
 /// Serialises as bytes.
@@ -315,9 +343,33 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn written() -> impl Strategy<Value = Written> {
     let own = (vec(any::<u8>(), 0..3), vec(btree_map(any::<u8>(), any::<f32>(), 0..3), 0..3), long_text());
-    (all(), inner(), any::<Option<Option<i8>>>(), own, value()).prop_map(|(all, inner, options, own, value)| Written {
+    let floats = btree_map(long_text(), any::<f64>(), 0..4);
+    let boxed = btree_map(any::<u8>().prop_map(Box::new), any::<u64>(), 0..3);
+    let external = prop_oneof![
+        any::<f32>().prop_map(External::New),
+        (long_text(), any::<Option<u8>>()).prop_map(|(text, nothing)| External::Struct { text, nothing }),
+    ];
+    let internal = value().prop_map(|value| WrittenInternal::Struct { value });
+    let adjacent = prop_oneof![
+        any::<(i16, u32)>().prop_map(|(a, b)| WrittenAdjacent::Tuple(a, b)),
+        any::<bool>().prop_map(|a| WrittenAdjacent::Struct { a }),
+    ];
+    let untagged = prop_oneof![
+        any::<i128>().prop_map(WrittenUntagged::New),
+        any::<u128>().prop_map(|n| WrittenUntagged::Tuple(n, ())),
+        any::<[u8; 3]>().prop_map(|a| WrittenUntagged::Struct { a }),
+    ];
+    let shapes = (floats, boxed, external, internal, adjacent, untagged);
+    let rest = (any::<Option<Option<i8>>>(), own, value());
+    (all(), inner(), shapes, rest).prop_map(|(all, inner, shapes, (options, own, value))| Written {
         all,
         inner,
+        floats: shapes.0,
+        boxed: shapes.1,
+        external: shapes.2,
+        internal: shapes.3,
+        adjacent: shapes.4,
+        untagged: shapes.5,
         options,
         bytes: Bytes(own.0),
         lengthless: Lengthless(own.1),
@@ -336,7 +388,7 @@ fn same(value: &impl Serialize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn values(value in value()) {
@@ -492,7 +544,7 @@ fn is_read_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_written_is_read_back(all in all()) {

@@ -128,7 +128,7 @@ fn a_message_of_just_that_length_passes() {
 #[test]
 fn a_line_without_an_end_is_not_kept() {
     let mut pair = silent(configured(|config| config.max_message = 10_000));
-    for _ in 0..2_000 {
+    for _ in 0..10_000 {
         let space = pair.engine.space().expect("every event was taken");
         assert!(space.len() <= 128 << 10, "{}", space.len());
         space.fill(b'x');
@@ -218,7 +218,7 @@ fn a_task_that_is_never_heard_of_again_is_lost() {
 
 /// Of calls, which are given up when the server has said a word.
 fn begin_and_cancel_thousands(pair: &mut Pair) {
-    for _ in 0..2_000 {
+    for _ in 0..5_000 {
         let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
         pair.drive();
         assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
@@ -288,7 +288,7 @@ fn thousands_of_subscriptions_leave_nothing() {
                 acknowledge(sent, peer);
             }
         });
-        for number in 0..2_000 {
+        for number in 0..5_000 {
             let wanted = SubscriptionFilter::new().tools().resource(format!("file:///{number}"));
             let key = pair.engine.calls().subscribe(&wanted, &SubscribeOptions::new(), pair.now).expect("it is sent");
             pair.drive();

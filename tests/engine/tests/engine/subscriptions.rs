@@ -299,7 +299,7 @@ fn what_nobody_takes_is_bounded() {
     let key = pair.subscribe(&everything(), &SubscribeOptions::new());
     let id = id_of(&pair);
     for round in 0..5 {
-        for number in 0..2_000 {
+        for number in 0..5_000 {
             pair.say(told(id, "resources/updated", &json!(format!("file:///a/{round}/{number}"))));
             pair.say(told(id, "tools/list_changed", &json!(null)));
         }

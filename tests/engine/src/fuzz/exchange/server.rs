@@ -386,7 +386,7 @@ fn junk(input: &mut Bytes<'_>, depth: u8) -> Value {
         7 => numeral(input, 2),
         // Deeper than the limit, or not.
         8 if depth > 0 && input.byte().is_multiple_of(4) => {
-            (0..input.pick(&[100, 200])).fold(json!(1), |inner, _| json!([inner]))
+            (0..input.pick(&[100, 200])).fold(json!(1), |inner, _| Value::Array(vec![inner]))
         }
         9 if depth > 0 => (0..input.byte() % 3).map(|_| junk(input, depth - 1)).collect(),
         _ if depth > 0 => Value::Object(object(input, depth - 1)),

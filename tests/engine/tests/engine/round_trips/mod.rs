@@ -77,7 +77,7 @@ fn survives<T: DeserializeOwned + Serialize + PartialEq + Debug>(
 macro_rules! survive {
     ($($name:ident $([$($required:literal),+])?),+ $(,)?) => {
         proptest! {
-            #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+            #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
             $(
                 #[test]
                 fn $name(value in generated::$name()) {
@@ -104,7 +104,7 @@ survive! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn json(value in generated::json()) {

@@ -35,7 +35,9 @@ const MAX_ASKS: usize = 5;
 const MAX_ROUNDS: u32 = 3;
 const MAX_KEPT: usize = 600;
 const MAX_TASKS: usize = 4;
-const MAX_SUBSCRIPTIONS: usize = 3;
+/// Maximum number of subscriptions; [`Setup`] says which.
+const FEW_SUBSCRIPTIONS: usize = 3;
+const MANY_SUBSCRIPTIONS: usize = 8;
 
 /// Nobody waits for so long: a deadline beyond it stands for none.
 const FAR: Duration = Duration::from_secs(1 << 30);
@@ -377,7 +379,7 @@ impl Setup {
         config.max_input_rounds = MAX_ROUNDS;
         config.max_retry_bytes = MAX_KEPT;
         config.max_tasks = MAX_TASKS;
-        config.max_subscriptions = MAX_SUBSCRIPTIONS;
+        config.max_subscriptions = if self.0 & 128 == 0 { FEW_SUBSCRIPTIONS } else { MANY_SUBSCRIPTIONS };
         config.cache = CacheLimits::new(2_000, 4, LONGEST_KEPT);
         config.answer("roots/list");
         config.request_timeout = Duration::from_millis(500);

@@ -4,7 +4,7 @@ use mcpwire_core::{
     Phase, SendError, SubscribeOptions, SubscriptionEvent, SubscriptionFilter, SubscriptionKey, Timestamp,
 };
 
-use super::{MAX_SUBSCRIPTIONS, MAX_TRANSMIT, Model};
+use super::{MAX_TRANSMIT, Model};
 use crate::fuzz::describe;
 
 /// A subscription, as its owner knows it.
@@ -26,7 +26,7 @@ impl Model {
             Ok(key) => {
                 self.trace.line(format_args!("s{}", self.names.subscription(key)));
                 assert_eq!(self.engine.session().phase(), Phase::Ready);
-                assert!(self.subscriptions.len() < MAX_SUBSCRIPTIONS, "one too many");
+                assert!(self.subscriptions.len() < self.max_subscriptions(), "one too many");
                 assert!(before <= MAX_TRANSMIT, "sent although the buffer is full");
                 let by = self.now + options.timeout.unwrap_or(self.engine.session().config().request_timeout);
                 let one = Subscribed { key, by, is_told: false, was_acknowledged: false };
@@ -35,7 +35,7 @@ impl Model {
             Err(error) => {
                 describe::not_sent(&error, &self.trace);
                 let may = match error {
-                    SendError::TooManyInFlight { .. } => self.subscriptions.len() == MAX_SUBSCRIPTIONS,
+                    SendError::TooManyInFlight { .. } => self.subscriptions.len() == self.max_subscriptions(),
                     error => self.may_refuse(&error, before),
                 };
                 assert!(may, "refused without a reason");
@@ -60,7 +60,7 @@ impl Model {
         let Some(at) = self.subscription(which) else { return };
         let key = self.subscriptions[at].key;
         self.trace.line(format_args!("> take from s{}", self.names.subscription(key)));
-        for _ in 0..64 {
+        for _ in 0..16 {
             let Some(event) = self.engine.calls().poll_subscription(key) else {
                 self.subscriptions[at].is_told = false;
                 return;
@@ -112,6 +112,10 @@ impl Model {
     }
 
     fn subscription(&self, which: usize) -> Option<usize> {
-        Some(which % MAX_SUBSCRIPTIONS).filter(|at| *at < self.subscriptions.len())
+        Some(which % self.max_subscriptions()).filter(|at| *at < self.subscriptions.len())
+    }
+
+    fn max_subscriptions(&self) -> usize {
+        self.engine.session().config().max_subscriptions
     }
 }
