@@ -15,9 +15,7 @@ use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, table};
 const NO: &str = r#""error":{"code":-32601,"message":"Method not found"}"#;
 
 fn config(negotiate: Negotiate) -> Config {
-    let mut config = Config::default();
-    config.negotiate = negotiate;
-    config
+    configured(|config| config.negotiate = negotiate)
 }
 
 fn assert_over(pair: &mut Pair) {
@@ -79,24 +77,19 @@ fn noise_does_not_put_off_the_deadline() {
 }
 
 #[test]
-fn a_caller_who_leaves_is_told_so() {
-    let mut pair = Pair::opening(config(Negotiate::Auto), |_: &Sent, _: &mut Peer| {});
-    pair.engine.close();
-    pair.drive();
-    assert_eq!(pair.happened(), [&Event::Closed(CloseReason::NotOpened(Arc::new(ConnectError::Cancelled)))]);
-    assert_over(&mut pair);
-}
-
-#[test]
-fn a_side_that_cannot_go_on_says_why() {
-    let mut pair = Pair::opening(config(Negotiate::Auto), |_: &Sent, _: &mut Peer| {});
-    pair.engine.close_failed("on purpose".into());
-    pair.drive();
-    assert_eq!(
-        pair.happened(),
-        [&Event::Closed(CloseReason::NotOpened(Arc::new(ConnectError::Failed("on purpose".into()))))]
-    );
-    assert_over(&mut pair);
+fn a_caller_who_leaves_is_told_so_and_a_side_that_cannot_go_on_says_why() {
+    for (reason, error) in
+        [(None, ConnectError::Cancelled), (Some("on purpose"), ConnectError::Failed("on purpose".into()))]
+    {
+        let mut pair = Pair::opening(config(Negotiate::Auto), |_: &Sent, _: &mut Peer| {});
+        match reason {
+            None => pair.engine.close(),
+            Some(reason) => pair.engine.close_failed(reason.into()),
+        }
+        pair.drive();
+        assert_eq!(*why(&pair), error);
+        assert_over(&mut pair);
+    }
 }
 
 #[test]
@@ -117,10 +110,7 @@ fn requests_wait_for_the_opening() {
 const BOTH: [Negotiate; 2] = [Negotiate::Modern, Negotiate::Version(ProtocolVersion::V2026_07_28)];
 
 fn discover(negotiate: Negotiate, answer: &str) -> Pair {
-    Pair::opening(
-        configured(|config| config.negotiate = negotiate),
-        table(&[("server/discover", answer), ("initialize", r#""result":{}"#)]),
-    )
+    Pair::opening(config(negotiate), table(&[("server/discover", answer), ("initialize", r#""result":{}"#)]))
 }
 
 #[test]
@@ -161,7 +151,7 @@ fn the_stream_that_ends_is_the_end() {
 // `initialize`: older revisions, unknown ones, and servers that leave things out.
 
 fn opening(negotiate: Negotiate, answer: &str) -> Pair {
-    Pair::opening(configured(|config| config.negotiate = negotiate), table(&[("initialize", answer)]))
+    Pair::opening(config(negotiate), table(&[("initialize", answer)]))
 }
 
 fn initialize(answer: &str) -> Pair {
@@ -419,42 +409,30 @@ fn silence_for_the_probe_time_sends_initialize_at_that_moment() {
 }
 
 #[test]
-fn the_modern_answer_wins() {
-    let pair = cold(&[("server/discover", MODERN), ("initialize", NOT_HERE)]);
-    assert_eq!((era(&pair), pair.happened()), (Some(Era::Modern), vec![&Event::Connected]));
-    assert_eq!(pair.methods(), ["server/discover", "initialize"], "no `initialized` for a modern server");
-    let pair = cold(&[("initialize", NOT_HERE), ("server/discover", MODERN)]);
-    assert_eq!((era(&pair), pair.happened()), (Some(Era::Modern), vec![&Event::Connected]));
-}
-
-#[test]
-fn the_legacy_answer_wins() {
-    for answers in [
-        &[("initialize", SHORT_LEGACY)][..],
-        &[("server/discover", NO), ("initialize", SHORT_LEGACY)],
-        &[("initialize", SHORT_LEGACY), ("server/discover", NO)],
-        &[("initialize", SHORT_LEGACY), ("server/discover", MODERN)],
+fn the_modern_answer_wins_or_else_the_legacy_one() {
+    const OLD: &str = r#""result":{"supportedVersions":["2025-11-25"]}"#;
+    for (won, answers) in [
+        (Era::Modern, &[("server/discover", MODERN), ("initialize", NOT_HERE)][..]),
+        (Era::Modern, &[("initialize", NOT_HERE), ("server/discover", MODERN)]),
+        (Era::Legacy, &[("initialize", SHORT_LEGACY)]),
+        (Era::Legacy, &[("server/discover", NO), ("initialize", SHORT_LEGACY)]),
+        (Era::Legacy, &[("initialize", SHORT_LEGACY), ("server/discover", NO)]),
+        (Era::Legacy, &[("initialize", SHORT_LEGACY), ("server/discover", MODERN)]),
+        (Era::Legacy, &[("server/discover", OLD), ("initialize", SHORT_LEGACY)]),
     ] {
-        let pair = cold(Box::leak(answers.into()));
-        assert_eq!((era(&pair), pair.happened()), (Some(Era::Legacy), vec![&Event::Connected]));
-        assert_eq!(pair.methods(), ["server/discover", "initialize", "notifications/initialized"]);
+        let pair = cold(answers);
+        assert_eq!((era(&pair), pair.happened()), (Some(won), vec![&Event::Connected]), "{answers:?}");
+        let methods = ["server/discover", "initialize", "notifications/initialized"];
+        let count = if won == Era::Modern { 2 } else { 3 };
+        assert_eq!(pair.methods(), methods[..count], "{answers:?}: no `initialized` for a modern server");
     }
 }
 
 #[test]
-fn a_server_that_discovers_only_legacy_versions_is_waited_for() {
-    let pair =
-        cold(&[("server/discover", r#""result":{"supportedVersions":["2025-11-25"]}"#), ("initialize", SHORT_LEGACY)]);
-    assert_eq!(era(&pair), Some(Era::Legacy));
-    assert_eq!(pair.methods(), ["server/discover", "initialize", "notifications/initialized"]);
-}
-
-#[test]
 fn both_refused_is_the_end() {
-    for answers in [[("server/discover", NO), ("initialize", NO)], [("initialize", NO), ("server/discover", NO)]] {
-        let pair = cold(Box::leak(Box::new(answers)));
-        let [Event::Closed(CloseReason::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
-        let ConnectError::Refused { method, .. } = &**error else { panic!("{error:?}") };
+    for answers in [&[("server/discover", NO), ("initialize", NO)], &[("initialize", NO), ("server/discover", NO)]] {
+        let pair = cold(answers);
+        let ConnectError::Refused { method, .. } = why(&pair) else { panic!("{:?}", pair.events) };
         assert_eq!(*method, "initialize", "the answer that matters is that of the last way tried");
     }
 }
@@ -474,8 +452,7 @@ fn an_answer_after_all_of_the_probe_time_is_in_time() {
 fn nothing_in_common_is_the_end_whatever_initialize_says() {
     let pair =
         cold(&[("server/discover", r#""result":{"supportedVersions":["1999-01-01"]}"#), ("initialize", SHORT_LEGACY)]);
-    let [Event::Closed(CloseReason::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
-    let ConnectError::UnsupportedVersion { server, .. } = &**error else { panic!("{error:?}") };
+    let ConnectError::UnsupportedVersion { server, .. } = why(&pair) else { panic!("{:?}", pair.events) };
     assert_eq!(*server, ["1999-01-01"]);
 }
 

@@ -192,9 +192,7 @@ fn forgetful(sent: &Sent, peer: &mut Peer) {
 }
 
 fn with_tasks() -> Config {
-    let mut config = Config::default();
-    config.declare_tasks();
-    config
+    configured(Config::declare_tasks)
 }
 
 /// Nothing is under way, nothing is due, and the engine is as small as one that has just begun.

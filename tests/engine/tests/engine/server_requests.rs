@@ -121,8 +121,16 @@ fn a_question_that_was_not_declared_is_refused_at_once() {
     assert!(matches!(pair.events.pop(), Some((_, Event::ServerRequest(_)))));
 }
 
+fn ask(pair: &mut Pair, id: &str, method: &str) -> ServerRequest {
+    ask_with(pair, id, method, r#","params":{"a": 1}"#)
+}
+
 fn asked(pair: &mut Pair, method: &str, params: &str) -> ServerRequest {
-    pair.say(format!(r#"{{"jsonrpc":"2.0","id":"q","method":"{method}"{params}}}"#));
+    ask_with(pair, r#""q""#, method, params)
+}
+
+fn ask_with(pair: &mut Pair, id: &str, method: &str, params: &str) -> ServerRequest {
+    pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"{params}}}"#));
     match pair.events.pop() {
         Some((_, Event::ServerRequest(ask))) => ask,
         other => panic!("no question: {other:?}"),
@@ -294,19 +302,7 @@ fn a_server_that_asks_while_it_is_opened_is_answered() {
 // A legacy server asks for what the embedder answers.
 
 fn answering(methods: &[&str]) -> Config {
-    let mut config = Config::default();
-    for method in methods {
-        config.answer(method);
-    }
-    config
-}
-
-fn ask(pair: &mut Pair, id: &str, method: &str) -> ServerRequest {
-    pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"a": 1}}}}"#));
-    match pair.events.pop() {
-        Some((_, Event::ServerRequest(ask))) => ask,
-        other => panic!("no question: {other:?}"),
-    }
+    configured(|config| methods.iter().for_each(|method| config.answer(method)))
 }
 
 #[test]

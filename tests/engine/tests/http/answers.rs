@@ -3,20 +3,12 @@
 use std::time::Duration;
 
 use mcpwire_core::http::{FailureKind, HttpError};
-use mcpwire_core::{
-    CallError, ClientCapabilities, Config, Event, Json, Notification, PeerErrorKind, RequestOptions, RpcError,
-    SendError,
-};
+use mcpwire_core::{CallError, Event, Json, Notification, PeerErrorKind, RequestOptions, RpcError, SendError};
 use mcpwire_engine_tests::sim::configured;
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, Web};
 
 fn modern(rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
     Web::modern(rest)
-}
-
-fn http(error: CallError) -> HttpError {
-    let CallError::Http { error, .. } = error else { panic!("{error:?}") };
-    (*error).clone()
 }
 
 #[test]
@@ -98,10 +90,7 @@ fn a_byte_order_mark_before_a_message_is_skipped() {
 
 #[test]
 fn json_over_several_lines_is_kept_as_it_is_and_goes_back_on_one_line() {
-    let mut config = Config::default();
-    config.capabilities = ClientCapabilities::default().with_roots(false);
-    config.answer("roots/list");
-    let mut web = Web::modern_with(config, |asked, says| {
+    let mut web = Web::modern_with(configured(web::answer_roots), |asked, says| {
         let wants = "{\n\"resultType\":\r\n\"input_required\",\n\"inputRequests\":{\n\"r\":{\n\"method\":\"roots/list\"}},\n\"requestState\":\"a\\nb\"\n}";
         let done = "{\n\"content\":[\n],\n\"structuredContent\":{\n\"a\":\r\n1}}";
         let is_answered = asked.message["params"]["inputResponses"].is_object();
@@ -177,10 +166,11 @@ fn refusals_are_told_with_their_status() {
     ] {
         let mut web = modern(move |_, says| says.head(status, &[("content-type", content_type)]).body(body).end());
         let ticket = web.echo();
-        let error = web.error(ticket);
-        let text = error.to_string();
+        let CallError::Http { error, method } = web.error(ticket) else { panic!("{status}") };
+        let expected = HttpError::Status { status, excerpt: body.into(), retry_after: None };
+        assert_eq!(*error, expected);
+        let text = CallError::Http { error, method }.to_string();
         assert!(text.starts_with("`tools/call` got no answer: ") && text.contains(&status.to_string()), "{text}");
-        assert_eq!(http(error), HttpError::Status { status, excerpt: body.into(), retry_after: None });
         assert!(text.contains(body), "{text}");
         // The connection is as good as before.
         assert_eq!((web.engine.session().in_flight(), web.engine.exchanges()), (0, 0));
@@ -196,7 +186,7 @@ fn who_may_not_call_is_told_with_the_challenge() {
             .end();
     });
     let ticket = web.echo();
-    let HttpError::Unauthorized { status: 403, challenges, excerpt, .. } = http(web.error(ticket)) else { panic!() };
+    let HttpError::Unauthorized { status: 403, challenges, excerpt, .. } = web.http_error(ticket) else { panic!() };
     assert_eq!(challenges, [r#"Bearer error="insufficient_scope", scope="mcp:write""#]);
     assert!(excerpt.contains("jsonrpc"));
 }
@@ -227,7 +217,7 @@ fn what_brings_no_answer_fails_at_once() {
         let mut web = modern(move |_, says| way(says));
         let ticket = web.echo();
         assert_eq!(web.ended_at(ticket), Some(Duration::ZERO));
-        assert_eq!(http(web.error(ticket)), expected);
+        assert_eq!(web.http_error(ticket), expected);
     }
 }
 
@@ -245,7 +235,7 @@ fn a_lost_connection_fails_what_it_carried() {
             says.fail(FailureKind::Broken);
         });
         let ticket = web.echo();
-        let HttpError::Failed(failure) = http(web.error(ticket)) else { panic!() };
+        let HttpError::Failed(failure) = web.http_error(ticket) else { panic!() };
         assert_eq!(failure.kind, FailureKind::Broken);
         let other = web.call("other", "{}", &RequestOptions::new()).expect("it is open");
         web.drive();
@@ -315,7 +305,7 @@ fn a_refusal_is_not_read_to_its_end() {
         says.end();
     });
     let ticket = web.echo();
-    let HttpError::Status { status: 500, excerpt, .. } = http(web.error(ticket)) else { panic!() };
+    let HttpError::Status { status: 500, excerpt, .. } = web.http_error(ticket) else { panic!() };
     assert!(excerpt.len() < 300);
 }
 

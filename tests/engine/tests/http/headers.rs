@@ -274,7 +274,7 @@ fn a_mismatch_that_stays_is_the_callers() {
         let ticket = web.call("query", r#"{"region":"eu"}"#, &RequestOptions::new()).expect("it is open");
         web.drive();
         assert!(matches!(web.error(ticket), CallError::Server { error, .. } if error.code == -32020));
-        let calls = web.lines().iter().filter(|line| *line == "POST tools/call").count();
+        let calls = web.times("POST tools/call").len();
         assert_eq!(calls, tries, "{new}");
         assert_eq!((web.engine.exchanges(), web.engine.session().in_flight()), (0, 0));
     }

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::http::{Command, ExchangeId, Settings};
-use mcpwire_core::{
-    CallError, ClientCapabilities, Config, Event, ListParams, ListTools, Negotiate, RequestOptions, Ticket,
-};
+use mcpwire_core::{CallError, Config, Event, ListParams, ListTools, Negotiate, RequestOptions, Ticket};
 use mcpwire_engine_tests::allocated;
 use mcpwire_engine_tests::sim::configured;
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, URI, Web};
@@ -143,8 +141,7 @@ fn a_request_is_cancelled_before_pings_are_answered() {
 #[test]
 fn a_request_that_was_never_sent_is_not_cancelled_in_words() {
     let mut config = web::patient();
-    config.answer("roots/list");
-    config.capabilities = ClientCapabilities::default().with_roots(false);
+    web::answer_roots(&mut config);
     // The stream's head is held back, so that calls wait.
     let mut web = Web::legacy_with(config, "2025-11-25", |asked, says| {
         if asked.line() != "GET" {

@@ -7,19 +7,16 @@ use std::time::Duration;
 
 use mcpwire_core::http::{Command, FailureKind, HttpError, Verb};
 use mcpwire_core::{CallError, ClientCapabilities, Config, Event, Json, Negotiate, RequestOptions};
+use mcpwire_engine_tests::sim::configured;
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, Web};
+
+/// The result of `initialize`.
+const OPENED: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#;
 
 const OPENING: [&str; 3] = ["POST initialize", "POST notifications/initialized", "GET"];
 
 fn legacy() -> Config {
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
-    config
-}
-
-fn http(error: CallError) -> HttpError {
-    let CallError::Http { error, .. } = error else { panic!("{error:?}") };
-    (*error).clone()
+    configured(|config| config.negotiate = Negotiate::Legacy)
 }
 
 /// A server that knows only its latest session; `forget` makes it forget that, too.
@@ -34,8 +31,7 @@ fn forgetful(rest: fn(&Asked, &mut Says)) -> (Web, Rc<Cell<bool>>) {
                 assert_eq!(asked.header("mcp-session-id"), None);
                 sessions += 1;
                 forgotten.set(false);
-                says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
-                says.body(asked.result(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#)).end();
+                says.session(&format!("s{sessions}"), asked.result(OPENED));
             }
             "GET" if asked.header("last-event-id").is_none() => says.empty(405),
             _ if forgotten.get() || asked.header("mcp-session-id") != Some(&known) => {
@@ -97,7 +93,7 @@ fn a_server_that_forgets_every_session_is_not_asked_for_ever() {
     for round in 1..3 {
         let before = web.lines().len();
         let ticket = web.echo();
-        let HttpError::Status { status: 404, .. } = http(web.error(ticket)) else { panic!() };
+        let HttpError::Status { status: 404, .. } = web.http_error(ticket) else { panic!() };
         let calls = web.lines()[before..].iter().filter(|line| *line == "POST tools/call").count();
         assert_eq!(calls, 2, "round {round}");
     }
@@ -122,7 +118,7 @@ fn what_may_have_been_carried_out_is_not_sent_again_unless_the_caller_says_so() 
         if repeatable {
             assert_eq!(web.text(ticket), "fine");
         } else {
-            assert_eq!(http(web.error(ticket)), HttpError::SessionLost);
+            assert_eq!(web.http_error(ticket), HttpError::SessionLost);
         }
         // Either way there is a session again.
         let ticket = web.echo();
@@ -151,7 +147,7 @@ fn a_tool_that_may_be_called_twice_is_called_again() {
     forget.set(true);
     web.pass(Duration::from_secs(1));
     assert_eq!(web.text(echo), "fine");
-    assert_eq!(http(web.error(other)), HttpError::SessionLost);
+    assert_eq!(web.http_error(other), HttpError::SessionLost);
 }
 
 #[test]
@@ -172,9 +168,9 @@ fn a_session_that_cannot_be_renewed_fails_what_waits_and_the_next_call_tries_aga
     });
     down.set(true);
     let ticket = web.echo();
-    assert!(matches!(http(web.error(ticket)), HttpError::Failed(failure) if failure.kind == FailureKind::Unreachable));
+    assert!(matches!(web.http_error(ticket), HttpError::Failed(failure) if failure.kind == FailureKind::Unreachable));
     let ticket = web.echo();
-    assert!(matches!(http(web.error(ticket)), HttpError::Failed(_)));
+    assert!(matches!(web.http_error(ticket), HttpError::Failed(_)));
     down.set(false);
     let ticket = web.echo();
     assert_eq!(web.text(ticket), "fine");
@@ -196,7 +192,7 @@ fn a_renewal_without_an_end_is_given_up() {
     let ticket = web.echo();
     web.pass(Duration::from_secs(60));
     assert_eq!(web.ended_at(ticket), Some(Duration::from_secs(60)));
-    assert!(matches!(http(web.error(ticket)), HttpError::Failed(_)));
+    assert!(matches!(web.http_error(ticket), HttpError::Failed(_)));
     assert_eq!((web.engine.exchanges(), web.engine.poll_timeout()), (0, None));
 }
 
@@ -211,8 +207,7 @@ fn renewed_slowly() -> (Web, Rc<Cell<bool>>) {
             sessions += 1;
             is_forgotten.set(false);
             says.later(Duration::from_secs(if sessions == 1 { 0 } else { 5 }));
-            says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
-            says.body(asked.result(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#)).end();
+            says.session(&format!("s{sessions}"), asked.result(OPENED));
         }
         "GET" => says.empty(405),
         "POST tools/call" if is_forgotten.get() => says.empty(404),
@@ -364,8 +359,7 @@ fn sessions_opened(refused: &'static str, calls: usize) -> usize {
         line if line == refused => says.empty(404),
         "POST initialize" => {
             sessions += 1;
-            says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
-            says.body(asked.result(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#)).end();
+            says.session(&format!("s{sessions}"), asked.result(OPENED));
         }
         "GET" => {
             says.stream().event(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
@@ -379,7 +373,7 @@ fn sessions_opened(refused: &'static str, calls: usize) -> usize {
         assert!(web.take(ticket).is_some(), "each call ends");
     }
     web.pass(Duration::from_secs(3600));
-    web.lines().iter().filter(|line| *line == "POST initialize").count()
+    web.times("POST initialize").len()
 }
 
 #[test]
@@ -402,15 +396,14 @@ fn a_response_that_opens_no_new_session_is_told_as_what_it_is() {
         let mut web = Web::opening(legacy(), move |asked, says| match asked.line().as_str() {
             "POST initialize" => {
                 opened += 1;
-                let first = r#""result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#;
-                says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &opened.to_string())]);
-                says.body(asked.response(if opened == 1 { first } else { response })).end();
+                let text = if opened == 1 { asked.result(OPENED) } else { asked.response(response) };
+                says.session(&opened.to_string(), text);
             }
             "POST tools/call" => says.json(404, "gone"),
             _ => says.empty(202),
         });
         let ticket = web.echo();
-        let error = http(web.error(ticket));
+        let error = web.http_error(ticket);
         let HttpError::NotRenewed { reason } = &error else { panic!("{response}: {error:?}") };
         assert!(reason.contains(told), "{reason}");
         assert_eq!(error.status(), None);

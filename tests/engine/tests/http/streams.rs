@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::http::{FailureKind, HttpError, Settings};
-use mcpwire_core::{CallError, ClientCapabilities, Config, Event, Notification, RequestOptions};
+use mcpwire_core::{CallError, Config, Event, Notification, RequestOptions};
 use mcpwire_engine_tests::sim::web::{self, Asked, Says, URI, Web};
 
 // Streams of legacy servers: one for what belongs to no request, and all of them taken up again when they are lost (2025-11-25,
@@ -24,11 +24,6 @@ fn without_listening(mut rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
             rest(asked, says);
         }
     })
-}
-
-fn http(error: CallError) -> HttpError {
-    let CallError::Http { error, .. } = error else { panic!("{error:?}") };
-    (*error).clone()
 }
 
 #[test]
@@ -114,7 +109,7 @@ fn a_server_that_has_gone_is_not_waited_for_long() {
     assert_eq!(web.lines(), ["POST tools/call", "GET", "GET"]);
     let ended = web.ended_at(ticket).expect("it has ended");
     assert!((3..4).contains(&ended.as_secs()), "{ended:?}");
-    let HttpError::Failed(failure) = http(web.error(ticket)) else { panic!("it failed") };
+    let HttpError::Failed(failure) = web.http_error(ticket) else { panic!("it failed") };
     assert_eq!(failure.kind, FailureKind::Unreachable);
 }
 
@@ -152,7 +147,7 @@ fn a_stream_that_cannot_be_taken_up_fails_its_request_at_once() {
         let ticket = web.echo();
         web.pass(Duration::from_secs(1));
         assert_eq!(web.ended_at(ticket), Some(10 * MS));
-        assert_eq!(http(web.error(ticket)).status(), Some(status));
+        assert_eq!(web.http_error(ticket).status(), Some(status));
     }
 }
 
@@ -163,7 +158,7 @@ fn a_stream_without_ids_cannot_be_taken_up() {
             says.stream().body(format!("{ids}retry: 10\ndata: \n\n")).end();
         });
         let ticket = web.echo();
-        assert_eq!(http(web.error(ticket)), HttpError::NoAnswer { status: 200, attempts: 0 });
+        assert_eq!(web.http_error(ticket), HttpError::NoAnswer { status: 200, attempts: 0 });
         assert_eq!(web.lines().len(), 1);
     }
 }
@@ -192,11 +187,8 @@ fn a_request_that_is_given_up_is_not_taken_up_again() {
 
 #[test]
 fn servers_ask_on_the_stream_of_a_request() {
-    let mut config = web::patient();
-    config.answer("roots/list");
-    config.capabilities = ClientCapabilities::default().with_roots(false);
     let mut web = Web::ready(
-        config,
+        with_roots(),
         web::legacy("2025-11-25", |asked, says| match asked.line().as_str() {
             "POST tools/call" => {
                 let id = asked.message["id"].to_string();
@@ -226,15 +218,14 @@ fn a_server_that_ends_each_stream_after_an_event_is_asked_once_a_second() {
             "GET" if !own_stream && asked.header("last-event-id").is_none() => says.empty(405),
             _ => {
                 events += 1;
-                let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-                says.stream().body(format!("id: {events}\nretry: 0\ndata: {changed}\n\n")).end();
+                says.stream().body(format!("id: {events}\nretry: 0\ndata: {CHANGED}\n\n")).end();
             }
         });
         if !own_stream {
             let _ = web.echo();
         }
         web.pass(Duration::from_secs(60));
-        let at: Vec<Duration> = web.asked.iter().filter(|asked| asked.line() == "GET").map(|asked| asked.at).collect();
+        let at = web.times("GET");
         assert!((45..70).contains(&at.len()), "{} streams in a minute", at.len());
         assert_eq!(at[0], Duration::ZERO, "the first one when the server wants it");
         assert!(at.windows(2).skip(5).all(|pair| pair[1].saturating_sub(pair[0]) >= Duration::from_secs(1)), "{at:?}");
@@ -251,7 +242,7 @@ fn a_stream_that_was_stable_is_reopened_at_once() {
         says.later(if events == 10 { Duration::from_secs(20) } else { Duration::ZERO }).end();
     });
     web.pass(Duration::from_secs(60));
-    let at: Vec<Duration> = web.asked.iter().filter(|asked| asked.line() == "GET").map(|asked| asked.at).collect();
+    let at = web.times("GET");
     // The first stream was opened before `at` begins.
     let delay = |stream: usize| at[stream].saturating_sub(at[stream - 1]);
     assert!(delay(8) >= Duration::from_secs(1), "{at:?}");
@@ -290,23 +281,21 @@ const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_cha
 /// The configuration of a client that can be asked for its roots.
 fn with_roots() -> Config {
     let mut config = web::patient();
-    config.answer("roots/list");
-    config.capabilities = ClientCapabilities::default().with_roots(false);
+    web::answer_roots(&mut config);
     config
 }
 
-/// A client with a call that it made as soon as the connection was open, to a server that says this when it is asked for its own
-/// stream; and when the call was sent, once `time` has passed.
-fn call_sent_at(config: Config, time: Duration, own_stream: impl Fn(&mut Says) + 'static) -> Vec<Duration> {
+/// When a call was sent that a client made as soon as the connection was open, to a server that says this when it is asked for
+/// its own stream.
+fn call_sent_at(config: Config, own_stream: impl Fn(&mut Says) + 'static) -> Vec<Duration> {
     let mut web = Web::legacy_with(config, "2025-11-25", move |asked: &Asked, says| match asked.line().as_str() {
         "GET" => own_stream(says),
         _ => says.json(200, asked.result(&web::said("fine"))),
     });
     let ticket = web.echo();
-    web.pass(time);
+    web.pass(Duration::from_secs(5));
     assert_eq!(web.text(ticket), "fine");
-    let calls = web.asked.iter().filter(|asked| asked.line() == "POST tools/call");
-    calls.map(|asked| asked.at).collect()
+    web.times("POST tools/call")
 }
 
 #[test]
@@ -337,8 +326,8 @@ fn the_servers_own_stream_is_taken_up_where_it_was_lost() {
         }
     });
     web.pass(Duration::from_secs(31));
-    let at: Vec<u64> = web.asked.iter().filter(|asked| asked.line() == "GET").map(|asked| asked.at.as_secs()).collect();
-    assert_eq!(at, [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30]);
+    let at = [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30].map(Duration::from_secs);
+    assert_eq!(web.times("GET"), at);
     assert_eq!(web.events.len(), 12);
 }
 
@@ -346,7 +335,7 @@ fn the_servers_own_stream_is_taken_up_where_it_was_lost() {
 fn a_server_whose_stream_never_brings_anything_is_left_alone() {
     let mut web = Web::legacy("2025-11-25", |_, says| says.stream().end());
     web.pass(Duration::from_secs(24 * 3600));
-    assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 6);
+    assert_eq!(web.times("GET").len(), 6);
     assert_eq!(web.engine.poll_timeout(), None);
 }
 
@@ -360,7 +349,7 @@ fn a_server_without_such_a_stream_is_asked_once() {
         web.pass(Duration::from_secs(600));
         let ticket = web.echo();
         assert_eq!(web.text(ticket), "fine");
-        assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 1, "{status}");
+        assert_eq!(web.times("GET").len(), 1, "{status}");
         assert_eq!(web.engine.poll_timeout(), None);
     }
 }
@@ -386,8 +375,8 @@ fn a_reopened_stream_that_is_too_early_is_requested_again() {
     for status in [408, 429, 503] {
         let mut web = refused_once(move |says| says.empty(status));
         web.pass(Duration::from_secs(60));
-        assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 3, "{status}");
-        assert_eq!(web.lines().iter().filter(|line| *line == "POST initialize").count(), 1, "{status}");
+        assert_eq!(web.times("GET").len(), 3, "{status}");
+        assert_eq!(web.times("POST initialize").len(), 1, "{status}");
     }
 }
 
@@ -395,9 +384,9 @@ fn a_reopened_stream_that_is_too_early_is_requested_again() {
 fn a_refused_stream_is_requested_again_when_the_server_says() {
     let mut web = refused_once(|says| says.head(429, &[("retry-after", "300")]).end());
     web.pass(Duration::from_secs(290));
-    assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 2);
+    assert_eq!(web.times("GET").len(), 2);
     web.pass(Duration::from_secs(20));
-    assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 3);
+    assert_eq!(web.times("GET").len(), 3);
 }
 
 #[test]
@@ -413,8 +402,7 @@ fn a_server_that_ends_each_session_is_initialized_once_a_minute() {
         }
     });
     web.pass(Duration::from_secs(600));
-    let at: Vec<Duration> =
-        web.asked.iter().filter(|asked| asked.line() == "POST initialize").map(|asked| asked.at).collect();
+    let at = web.times("POST initialize");
     assert!(at.len() >= 9, "the client goes on: {at:?}");
     assert!(at[1..].windows(2).all(|pair| pair[1] >= pair[0] + Duration::from_secs(60)), "{at:?}");
 }
@@ -429,34 +417,22 @@ fn one_may_do_without() {
 }
 
 #[test]
-fn who_can_be_asked_calls_once_the_stream_for_questions_is_there() {
-    let sent = call_sent_at(with_roots(), Duration::from_secs(5), |says| {
+fn a_call_waits_at_most_a_second_for_the_stream_on_which_the_client_can_be_asked() {
+    type OwnStream = fn(&mut Says);
+    let opened: OwnStream = |says| {
         says.later(300 * MS).stream();
-    });
-    assert_eq!(sent, [300 * MS]);
-}
-
-#[test]
-fn who_cannot_be_asked_waits_for_no_stream() {
-    let sent = call_sent_at(web::patient(), Duration::from_secs(5), |says| {
-        says.later(300 * MS).stream();
-    });
-    assert_eq!(sent, [Duration::ZERO]);
-}
-
-#[test]
-fn a_server_that_has_no_such_stream_is_called_as_soon_as_it_says_so() {
-    let sent = call_sent_at(with_roots(), Duration::from_secs(5), |says| says.later(300 * MS).empty(405));
-    assert_eq!(sent, [300 * MS]);
-    let sent =
-        call_sent_at(with_roots(), Duration::from_secs(5), |says| says.later(200 * MS).fail(FailureKind::Broken));
-    assert_eq!(sent, [200 * MS]);
-}
-
-#[test]
-fn a_stream_whose_head_is_held_back_delays_calls_by_a_second_and_no_more() {
-    let sent = call_sent_at(with_roots(), Duration::from_secs(5), |_| {});
-    assert_eq!(sent, [Duration::from_secs(1)]);
+    };
+    let absent: OwnStream = |says| says.later(300 * MS).empty(405);
+    let broken: OwnStream = |says| says.later(200 * MS).fail(FailureKind::Broken);
+    for (name, config, own_stream, sent) in [
+        ("a client that can be asked waits for the stream", with_roots(), opened, 300),
+        ("a client that cannot be asked waits for no stream", web::patient(), opened, 0),
+        ("a server has no such stream", with_roots(), absent, 300),
+        ("the request for the stream fails", with_roots(), broken, 200),
+        ("the head of the stream is held back", with_roots(), |_| {}, 1000),
+    ] {
+        assert_eq!(call_sent_at(config, own_stream), [sent * MS], "{name}");
+    }
 }
 
 #[test]

@@ -306,7 +306,7 @@ fn subscriptions_end_with_the_reason_when_no_session_can_be_opened() {
     assert_eq!(end(&mut web, key), ("initialize".into(), expected.clone()));
     assert_eq!(end(&mut web, other), ("initialize".into(), expected));
     // The first session, its renewal and ten retries.
-    assert_eq!(web.lines().iter().filter(|line| *line == "POST initialize").count(), 12);
+    assert_eq!(web.times("POST initialize").len(), 12);
     assert_eq!((web.engine.exchanges(), web.engine.poll_timeout()), (0, None));
 }
 
@@ -365,5 +365,5 @@ fn subscriptions_end_with_the_reason_when_the_event_stream_stays_away() {
     // Without subscriptions, the client soon stops.
     let mut web = away_until(Duration::MAX);
     web.pass(60 * MINUTE);
-    assert_eq!(web.lines().iter().filter(|line| *line == "GET").count(), 6);
+    assert_eq!(web.times("GET").len(), 6);
 }

@@ -6,7 +6,7 @@ use core::fmt;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use mcpwire_core::http::{Command, Engine, ExchangeId, Failure, Settings, Verb};
+use mcpwire_core::http::{Command, Engine, ExchangeId, Failure, HttpError, Settings, Verb};
 use mcpwire_core::{
     CallError, CallTool, CallToolParams, Config, Event, Json, Method, Phase, Raw, RequestOptions, SendError, Ticket,
     Timestamp,
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::course::{self, Course, Replies, Saying};
 
-pub use says::{Asked, Part, Says, legacy, modern, patient, said};
+pub use says::{Asked, Part, Says, answer_roots, legacy, modern, patient, said};
 
 /// The address of the server.
 pub const URI: &str = "http://server.test/mcp";
@@ -164,6 +164,12 @@ impl Web {
         self.replies.error(ticket)
     }
 
+    /// Returns the HTTP error of a request, which must have failed with one.
+    pub fn http_error<M: Method<Result: fmt::Debug>>(&mut self, ticket: Ticket<M>) -> HttpError {
+        let CallError::Http { error, .. } = self.error(ticket) else { panic!("no error of HTTP") };
+        (*error).clone()
+    }
+
     /// Returns when a request ended, or `None` if it has not ended or its reply was taken.
     pub fn ended_at<M: Method>(&self, ticket: Ticket<M>) -> Option<Duration> {
         self.replies.ended_at(ticket)
@@ -172,6 +178,11 @@ impl Web {
     /// Returns the HTTP requests so far, each as [`Asked::line`].
     pub fn lines(&self) -> Vec<String> {
         self.asked.iter().map(Asked::line).collect()
+    }
+
+    /// Returns when each HTTP request was sent whose [`Asked::line`] is `line`.
+    pub fn times(&self, line: &str) -> Vec<Duration> {
+        self.asked.iter().filter(|asked| asked.line() == line).map(|asked| asked.at).collect()
     }
 
     /// Returns the last HTTP request whose [`Asked::line`] is `line`.

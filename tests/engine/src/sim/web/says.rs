@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use mcpwire_core::http::{Exchange, FailureKind};
-use mcpwire_core::{Config, Negotiate};
+use mcpwire_core::{ClientCapabilities, Config, Negotiate};
 use serde_json::Value;
 
 /// A request that the client made.
@@ -108,6 +108,12 @@ impl Says {
         self.head(status, &[("Content-Type", "application/json")]).body(text.as_ref()).end();
     }
 
+    /// Adds a whole response in JSON that opens the session of this name.
+    pub fn session(&mut self, name: &str, text: impl AsRef<str>) {
+        let headers = [("content-type", "application/json"), ("Mcp-Session-Id", name)];
+        self.head(200, &headers).body(text.as_ref()).end();
+    }
+
     /// Adds a whole response without a body.
     pub fn empty(&mut self, status: u16) {
         self.head(status, &[]).end();
@@ -146,11 +152,8 @@ pub fn legacy(
         }
         "POST initialize" => {
             sessions += 1;
-            let session = format!("s{sessions}");
             let result = format!(r#"{{"protocolVersion":"{version}","capabilities":{{"tools":{{}}}}}}"#);
-            says.head(200, &[("content-type", "application/json"), ("Mcp-Session-Id", &session)])
-                .body(asked.result(&result))
-                .end();
+            says.session(&format!("s{sessions}"), asked.result(&result));
         }
         "POST notifications/initialized" => says.empty(202),
         _ => rest(asked, says),
@@ -169,4 +172,10 @@ pub fn patient() -> Config {
     config.request_timeout = Duration::from_secs(3600);
     config.total_timeout = Duration::from_secs(3600);
     config
+}
+
+/// Lets a client answer `roots/list`.
+pub fn answer_roots(config: &mut Config) {
+    config.answer("roots/list");
+    config.capabilities = ClientCapabilities::default().with_roots(false);
 }

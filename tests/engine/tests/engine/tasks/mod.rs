@@ -24,9 +24,7 @@ const fn millis(n: u64) -> Duration {
 }
 
 fn declared() -> Config {
-    let mut config = Config::default();
-    config.declare_tasks();
-    config
+    configured(Config::declare_tasks)
 }
 
 fn follow() -> RequestOptions {
