@@ -39,6 +39,13 @@ fn challenge(metadata: &str) -> BearerChallenge {
     BearerChallenge::parse([&*format!("Bearer resource_metadata=\"{metadata}\"")]).unwrap()
 }
 
+/// Asserts that no authorization server is found for this reason, which names these parts.
+fn refused(web: &mut Web, kind: ErrorKind, parts: &[&str]) {
+    let (found, text) = failure(discover(web));
+    assert_eq!(found, kind, "{text}");
+    assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+}
+
 #[test]
 fn a3_the_authorization_server_is_found_by_the_metadata_of_the_server() {
     let mut web = named().with(OAUTH, &server(ISSUER));
@@ -96,9 +103,7 @@ fn a6_a_slash_at_the_end_of_the_path_is_kept_first() {
 fn a9_metadata_of_another_issuer_is_refused() {
     for other in ["https://honest.example", "https://as.example/", "https://AS.example", "https://as.example:443"] {
         let mut web = named().with(OAUTH, &server(other));
-        let (kind, text) = failure(discover(&mut web));
-        assert_eq!(kind, ErrorKind::Untrusted);
-        assert!(text.contains(other) && text.contains(ISSUER), "{text}");
+        refused(&mut web, ErrorKind::Untrusted, &[other, ISSUER]);
         assert_eq!(web.asked_urls(), [AT_PATH, OAUTH, OPENID], "the other place may have the right document");
     }
 }
@@ -107,7 +112,7 @@ fn a9_metadata_of_another_issuer_is_refused() {
 fn a9_refused_metadata_is_reported_before_other_failures() {
     for status in [404, 503] {
         let mut web = named().with_status(OAUTH, status, "").with(OPENID, &server("https://other.example"));
-        assert_eq!(failure(discover(&mut web)).0, ErrorKind::Untrusted);
+        refused(&mut web, ErrorKind::Untrusted, &[]);
     }
 }
 
@@ -140,12 +145,9 @@ fn a11_the_authorization_server_of_a_registration_is_preferred() {
     let page = resource(SERVER, &issuers);
     for by_settings in [true, false] {
         let mut web = Web::new().with(AT_PATH, &page).with(OAUTH, &server(ISSUER));
-        let mut flow = if by_settings {
-            Discovery::new(SERVER, None, &settings().client_issuer(ISSUER))
-        } else {
-            Discovery::new(SERVER, None, &settings()).prefer_issuer(ISSUER)
-        };
-        web.drive(&mut flow).unwrap();
+        let by_registration = || Discovery::new(SERVER, None, &settings()).prefer_issuer(ISSUER);
+        let by_setting = || Discovery::new(SERVER, None, &settings().client_issuer(ISSUER));
+        web.drive(&mut if by_settings { by_setting() } else { by_registration() }).unwrap();
         assert_eq!(web.asked_urls(), [AT_PATH, OAUTH]);
     }
     // A preferred issuer that the server does not name is never asked.
@@ -170,9 +172,7 @@ fn a12_metadata_of_another_resource_ends_the_flow() {
             .with(AT_PATH, &resource(other, &[ISSUER]))
             .with(AT_ROOT, &resource(SERVER, &[ISSUER]))
             .with(OAUTH, &server(ISSUER));
-        let (kind, text) = failure(discover(&mut web));
-        assert_eq!(kind, ErrorKind::Untrusted);
-        assert!(text.contains(other), "{text}");
+        refused(&mut web, ErrorKind::Untrusted, &[other]);
         assert_eq!(web.asked_urls(), [AT_PATH]);
     }
 }
@@ -192,10 +192,7 @@ fn z4_endpoints_that_are_not_https_are_refused() {
         ] {
             let mut document: serde_json::Value = serde_json::from_str(&server(ISSUER)).unwrap();
             document[endpoint] = url.into();
-            let mut web = named().with(OAUTH, &document.to_string());
-            let (kind, text) = failure(discover(&mut web));
-            assert_eq!(kind, ErrorKind::Untrusted);
-            assert!(text.contains(url), "{text}");
+            refused(&mut named().with(OAUTH, &document.to_string()), ErrorKind::Untrusted, &[url]);
         }
     }
 }
@@ -238,9 +235,7 @@ fn b2_a_remote_server_cannot_name_an_authorization_server_on_this_machine() {
         &["https://as.example#x"],
     ] {
         let mut web = Web::new().with(AT_PATH, &resource(SERVER, issuers));
-        let (kind, text) = failure(discover(&mut web));
-        assert_eq!(kind, ErrorKind::Untrusted);
-        assert!(text.contains(issuers[0]), "{text}");
+        refused(&mut web, ErrorKind::Untrusted, &issuers[..1]);
         assert_eq!(web.asked_urls(), [AT_PATH]);
     }
 }
@@ -252,9 +247,7 @@ fn b4_redirects_are_not_followed() {
         failure(discover(&mut web));
         assert_eq!(web.asked_urls(), [AT_PATH, AT_ROOT, OAUTH, OPENID]);
         let mut web = named().with_status(OAUTH, status, "");
-        let (kind, text) = failure(discover(&mut web));
-        assert_eq!(kind, ErrorKind::Misconfigured);
-        assert!(text.contains("redirects") && text.contains(&status.to_string()), "{text}");
+        refused(&mut web, ErrorKind::Misconfigured, &["redirects", &status.to_string()]);
     }
 }
 
@@ -268,11 +261,9 @@ fn b7_addresses_of_servers_are_safe_to_display() {
 
 #[test]
 fn b1_an_address_that_the_program_refused_is_an_error_that_says_so() {
-    let refused = FetchError::Refused("10.0.0.1 is a private address".to_string());
-    let mut web = named().with_failure(OAUTH, refused);
-    let (kind, text) = failure(discover(&mut web));
-    assert_eq!(kind, ErrorKind::Untrusted);
-    assert!(text.contains("10.0.0.1 is a private address"), "{text}");
+    let reason = "10.0.0.1 is a private address";
+    let mut web = named().with_failure(OAUTH, FetchError::Refused(reason.to_string()));
+    refused(&mut web, ErrorKind::Untrusted, &[reason]);
     assert_eq!(web.asked_urls(), [AT_PATH, OAUTH], "the other place is at the same address");
 }
 
@@ -310,32 +301,27 @@ fn l2_metadata_without_authorization_servers_means_the_server_itself() {
 
 #[test]
 fn l2_a_named_authorization_server_must_have_metadata() {
-    let mut web = named();
-    let (kind, text) = failure(discover(&mut web));
-    assert_eq!(kind, ErrorKind::Misconfigured);
-    assert!(text.contains("not found") && text.contains("404"), "{text}");
+    refused(&mut named(), ErrorKind::Misconfigured, &["not found", "404"]);
 }
 
 #[test]
 fn l2_a_server_that_fails_for_now_is_not_taken_for_an_old_one() {
     for status in [500, 503, 429] {
-        let (kind, text) = failure(discover(&mut Web::new().with_status(AT_PATH, status, "")));
-        assert_eq!(kind, ErrorKind::Temporary);
-        assert!(text.contains(&status.to_string()), "{text}");
-        let own = "https://mcp.example/.well-known/openid-configuration";
-        assert_eq!(failure(discover(&mut Web::new().with_status(own, status, ""))).0, ErrorKind::Temporary);
+        for url in [AT_PATH, "https://mcp.example/.well-known/openid-configuration"] {
+            let mut web = Web::new().with_status(url, status, "");
+            refused(&mut web, ErrorKind::Temporary, &[&status.to_string()]);
+        }
     }
     let failed = FetchError::Failed("connection refused".to_string());
     let mut web = Web::new().with_failure(AT_PATH, failed);
-    assert_eq!(failure(discover(&mut web)).0, ErrorKind::Temporary);
+    refused(&mut web, ErrorKind::Temporary, &[]);
     assert_eq!(web.asked_urls(), [AT_PATH], "the root is at the same address");
 }
 
 #[test]
 fn l2_refused_metadata_of_the_server_itself_is_not_replaced_by_fixed_endpoints() {
     let own = "https://mcp.example/.well-known/oauth-authorization-server";
-    let mut web = Web::new().with(own, &server("https://evil.example"));
-    assert_eq!(failure(discover(&mut web)).0, ErrorKind::Untrusted);
+    refused(&mut Web::new().with(own, &server("https://evil.example")), ErrorKind::Untrusted, &[]);
 }
 
 #[test]
@@ -362,10 +348,7 @@ fn o4_pages_that_are_no_metadata_are_passed_over() {
 #[test]
 fn a_document_without_a_token_endpoint_is_an_error() {
     let page = format!(r#"{{"issuer":"{ISSUER}"}}"#);
-    let mut web = named().with(OAUTH, &page);
-    let (kind, text) = failure(discover(&mut web));
-    assert_eq!(kind, ErrorKind::Misconfigured);
-    assert!(text.contains("token endpoint"), "{text}");
+    refused(&mut named().with(OAUTH, &page), ErrorKind::Misconfigured, &["token endpoint"]);
 }
 
 #[test]
