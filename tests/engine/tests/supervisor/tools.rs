@@ -7,7 +7,8 @@ use mcpwire_core::{CallToolResult, ItemList, Json, Timestamp, Tool, ToolList};
 use mcpwire_engine_tests::sim::fleet::{server_id, tools, transient};
 use mcpwire_supervisor::{
     Action, Catalogue, CatalogueBuilder, Command, CommandId, Effect, Event, Filter, PackageKind, Policy, ResultLimits,
-    ServerId, ServerSpec, Supervisor, SupervisorSettings, ToolChange, ToolPart, estimate_tokens, search_tools,
+    ServerId, ServerSpec, Supervisor, SupervisorSettings, ToolChange, ToolPart, Truncation, estimate_tokens,
+    search_tools,
 };
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -254,6 +255,13 @@ fn result(value: &Value) -> CallToolResult {
     Json::from_value(value).unwrap().decode().unwrap()
 }
 
+/// Cuts a result that is larger than so many bytes.
+fn cut(bytes: usize, value: &Value) -> (CallToolResult, Truncation) {
+    let mut large = result(value);
+    let cut = ResultLimits { bytes: Some(bytes), tokens: None }.apply(&mut large).expect("it is too large");
+    (large, cut)
+}
+
 #[test]
 fn a_result_that_fits_is_left_as_it_is() {
     let mut fits = result(&json!({"content": [{"type": "text", "text": "ok"}], "structuredContent": {"a": 1}}));
@@ -264,11 +272,9 @@ fn a_result_that_fits_is_left_as_it_is() {
 
 #[test]
 fn blocks_that_do_not_fit_are_named() {
-    let limits = ResultLimits { bytes: Some(300), tokens: None };
     let image = json!({"type": "image", "data": "A".repeat(500), "mimeType": "image/png"});
-    let mut large =
-        result(&json!({"content": [{"type": "text", "text": "first"}, image, {"type": "text", "text": "x"}]}));
-    let cut = limits.apply(&mut large).expect("it is too large");
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let (large, cut) = cut(300, &json!({"content": [text("first"), image, text("x")]}));
     assert!(cut.bytes > 500 && cut.kept <= 300);
     assert!(large.text().as_str().starts_with("first\n[truncated: a block of "), "{:?}", large.text());
     assert_eq!(large.content.len(), 2);
@@ -276,34 +282,25 @@ fn blocks_that_do_not_fit_are_named() {
 
 #[test]
 fn structured_content_is_whole_or_not_there() {
-    let limits = ResultLimits { bytes: Some(300), tokens: None };
-    let mut large =
-        result(&json!({"content": [{"type": "text", "text": "ok"}], "structuredContent": {"a": "b".repeat(500)}}));
-    limits.apply(&mut large).expect("it is too large");
+    let of = |text: &str, structured: &str| json!({"content": [{"type": "text", "text": text}], "structuredContent": {"a": structured}});
+    let (large, _) = cut(300, &of("ok", &"b".repeat(500)));
     assert_eq!(large.structured_content, None);
     assert!(large.text().as_str().starts_with("ok\n[truncated: structured content of "), "{:?}", large.text());
-    let mut small =
-        result(&json!({"content": [{"type": "text", "text": "b".repeat(500)}], "structuredContent": {"a": 1}}));
-    limits.apply(&mut small).expect("it is too large");
+    let (small, _) = cut(300, &of(&"b".repeat(500), "1"));
     assert!(small.structured_content.is_some());
 }
 
 #[test]
 fn metadata_is_no_way_around_the_limit() {
-    let limits = ResultLimits { bytes: Some(300), tokens: None };
-    let mut large = result(
-        &json!({"content": [{"type": "text", "text": "ok"}], "_meta": {"a": "b".repeat(500)}, "more": "c".repeat(500)}),
-    );
-    let cut = limits.apply(&mut large).expect("it is too large");
+    let content = json!([{"type": "text", "text": "ok"}]);
+    let (large, cut) = cut(300, &json!({"content": content, "_meta": {"a": "b".repeat(500)}, "more": "c".repeat(500)}));
     assert!(cut.kept <= 300 && Json::from_value(&large).unwrap().get().len() < 300);
     assert_eq!(large.text().as_str(), "ok");
 }
 
 #[test]
 fn a_result_without_blocks_is_cut_as_text() {
-    let limits = ResultLimits { bytes: Some(200), tokens: None };
-    let mut bare = result(&json!({"rows": "r".repeat(1_000)}));
-    limits.apply(&mut bare).expect("it is too large");
+    let (bare, _) = cut(200, &json!({"rows": "r".repeat(1_000)}));
     let text = bare.text();
     assert!(text.as_str().len() <= 200 && text.as_str().contains("[truncated: "), "{text:?}");
 }

@@ -7,8 +7,8 @@ use mcpwire_core::{
 use mcpwire_engine_tests::sim::{Pair, Peer, Sent, modern};
 
 use super::{
-    HELLO, created, declared, experimental, experimental_pair, extended, extension, fault, follow, millis, secs, sent,
-    stands, statuses, stood,
+    HELLO, call_and_wait, created, declared, experimental, experimental_pair, extended, extension, fault, follow,
+    millis, secs, sent, stands, statuses, stood,
 };
 
 #[test]
@@ -25,8 +25,7 @@ fn a_call_given_up_ends_the_task() {
     assert_eq!(pair.methods(), ["tasks/get", "tasks/get"]);
 
     let mut pair = extended(working);
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
     assert!(!pair.engine.calls().cancel(ticket.key(), None, pair.now));
     pair.drive();
@@ -48,8 +47,7 @@ fn a_call_given_up_ends_the_task() {
         _ => {}
     }
     });
-    let ticket = pair.call("slow", &follow()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &follow(), secs(3));
     assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
     pair.pass(secs(100));
     assert!(matches!(pair.error(ticket), CallError::Cancelled { .. }));
@@ -81,8 +79,7 @@ fn an_unanswered_cancel_of_a_task_loses_no_later_request() {
         ),
     ] {
         let mut pair = Pair::open(config, server);
-        let slow = pair.call("slow", &options).expect("it is sent");
-        pair.pass(secs(3));
+        let slow = call_and_wait(&mut pair, &options, secs(3));
         assert!(pair.engine.calls().cancel(slow.key(), None, pair.now));
         pair.drive();
         assert!(matches!(pair.error(slow), CallError::Cancelled { .. }));
@@ -108,8 +105,7 @@ fn an_unanswered_cancel_of_a_task_loses_no_later_request() {
 #[test]
 fn the_total_deadline_bounds_a_task_that_never_ends() {
     let mut pair = extended(|_, sent, peer| peer.answer(sent, &stands("working", r#","pollIntervalMs":0"#)));
-    let ticket = pair.call("slow", &RequestOptions::new().total_timeout(secs(60))).expect("it is sent");
-    pair.pass(secs(100));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new().total_timeout(secs(60)), secs(100));
     assert_eq!(pair.ended_at(ticket), Some(secs(60)));
     let CallError::Timeout { after, deadline, .. } = pair.error(ticket) else { panic!("another error") };
     assert_eq!((after, deadline), (secs(60), Deadline::Total));
@@ -124,8 +120,7 @@ fn a_server_that_wants_to_be_asked_in_a_thousand_years_is_asked_sooner() {
         1 => peer.answer(sent, &stands("working", r#","pollIntervalMs":9007199254740991"#)),
         _ => peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
     });
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(600));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(600));
     assert_eq!(pair.ended_at(ticket), Some(secs(302)));
     assert_eq!(pair.text(ticket), "hello");
 }
@@ -151,15 +146,13 @@ fn errors_are_met_with_patience_and_an_end() {
         12 => peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
         _ => panic!("it was over"),
     });
-    let ticket = pair.call("slow", &RequestOptions::new().timeout(secs(10))).expect("it is sent");
-    pair.pass(secs(600));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new().timeout(secs(10)), secs(600));
     // Asked after 2 s; then again after 4, 8, 16, 32, 64 s; the same once more, with 10 s for each that is not answered.
     assert_eq!(pair.ended_at(ticket), Some(secs(2 + 124 + 2 + 50 + 124)));
     assert_eq!(pair.text(ticket), "hello");
 
     let mut pair = extended(|_, sent, peer| peer.refuse(sent, -32603, "for ever and a day"));
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3600));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3600));
     let TaskError::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
     assert!(error.to_string().contains("for ever and a day"), "{error}");
     assert_eq!(sent(&pair, "tasks/get").len(), 6);
@@ -169,8 +162,7 @@ fn errors_are_met_with_patience_and_an_end() {
 fn an_answer_about_another_task_is_none() {
     let other = stands("completed", &format!(r#","result":{HELLO}"#)).replace("t1", "t2");
     let mut pair = extended(move |_, sent, peer| peer.answer(sent, &other));
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3600));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3600));
     let TaskError::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
     assert!(error.to_string().contains("another task") && error.to_string().contains("t2"), "{error}");
     assert_eq!(sent(&pair, "tasks/get").len(), 6);
@@ -182,8 +174,7 @@ fn a_result_that_is_too_long_is_not_asked_for_again() {
     config.max_message = 10_000;
     let long = format!(r#","result":{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(20_000));
     let mut pair = Pair::open(config, extension(move |_, sent, peer| peer.answer(sent, &stands("completed", &long))));
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     assert!(fault(&mut pair, ticket).to_string().contains("longer than the limit"));
     assert_eq!(sent(&pair, "tasks/get").len(), 1);
 }
@@ -192,8 +183,7 @@ fn a_result_that_is_too_long_is_not_asked_for_again() {
 fn a_task_that_becomes_a_task_is_an_error() {
     let again = r#","result":{"resultType":"task","taskId":"t2","status":"working"}"#;
     let mut pair = extended(move |_, sent, peer| peer.answer(sent, &stands("completed", again)));
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     assert!(matches!(pair.error(ticket), CallError::Invalid { .. }));
 }
 
@@ -201,8 +191,7 @@ fn a_task_that_becomes_a_task_is_an_error() {
 fn what_is_told_unasked_spares_the_asking() {
     let told = |method: &str, task: &str| format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{task}}}"#);
     let mut pair = extended(|_, _, _| panic!("there was no need"));
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(1));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(1));
     pair.say(told("notifications/tasks", &stands("working", r#","statusMessage":"half""#)));
     pair.pass(millis(1999));
     pair.say(told("notifications/tasks", &stands("working", "").replace("t1", "another")));
@@ -217,8 +206,7 @@ fn what_is_told_unasked_spares_the_asking() {
         "tasks/result" => peer.answer(sent, HELLO),
         other => panic!("{other}"),
     });
-    let ticket = pair.call("slow", &follow()).expect("it is sent");
-    pair.pass(secs(1));
+    let ticket = call_and_wait(&mut pair, &follow(), secs(1));
     pair.say(told("notifications/tasks/status", &stood("completed")));
     assert_eq!(pair.text(ticket), "hello");
     assert_eq!(pair.elapsed(), secs(1));
@@ -262,8 +250,7 @@ fn a_connection_that_ends_ends_the_calls() {
     let mut pair = extended(|_, _, _| {});
     let working = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.drive();
-    let asked = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let asked = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     pair.end();
     for ticket in [working, asked] {
         assert!(matches!(pair.error(ticket), CallError::Closed { reason: CloseReason::ByServer, .. }));
@@ -276,8 +263,7 @@ fn a_server_that_does_not_read_holds_up_no_deadline() {
     let mut config = declared();
     config.max_transmit = 200;
     let mut pair = Pair::open(config, extension(|_, sent, peer| peer.answer(sent, &stands("working", ""))));
-    let ticket = pair.call("slow", &RequestOptions::new().total_timeout(secs(60))).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new().total_timeout(secs(60)), secs(3));
     pair.stuck = true;
     pair.pass(secs(100));
     assert_eq!(pair.ended_at(ticket), Some(secs(60)));

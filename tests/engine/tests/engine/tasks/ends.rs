@@ -8,8 +8,8 @@ use mcpwire_engine_tests::sim::{Pair, Peer, Sent, configured, legacy, modern};
 use serde_json::json;
 
 use super::{
-    EXTENSION, HELLO, created, declared, experimental, experimental_pair, experimental_with, extended, extension,
-    fault, follow, millis, secs, sent, stands, statuses, stood,
+    EXTENSION, HELLO, call_and_wait, created, declared, experimental, experimental_pair, experimental_with, extended,
+    extension, fault, follow, millis, secs, sent, stands, statuses, stood,
 };
 
 #[test]
@@ -19,8 +19,7 @@ fn a_task_of_the_extension_ends_its_call() {
         3 => peer.answer_after(millis(500), sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
         _ => panic!("it was over"),
     });
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(5));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(5));
     assert!(pair.engine.session().is_waiting(ticket.key()), "the caller's ticket waits, whatever is on the wire");
     assert_eq!(pair.engine.session().in_flight(), 1);
     pair.pass(secs(5));
@@ -52,16 +51,14 @@ fn a_result_at_once_is_a_result() {
 fn an_error_of_the_task_is_that_of_the_call() {
     let error = r#","statusMessage":"limit","error":{"code":-32603,"message":"API rate limit exceeded"}"#;
     let mut pair = extended(move |_, sent, peer| peer.answer(sent, &stands("failed", error)));
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     let CallError::Server { method, error } = pair.error(ticket) else { panic!("another error") };
     assert_eq!((&*method, error.code, &*error.message), ("tools/call", -32603, "API rate limit exceeded"));
 
     // A tool that says itself that it has failed is a result.
     let failed = r#","result":{"content":[],"isError":true}"#;
     let mut pair = extended(move |_, sent, peer| peer.answer(sent, &stands("completed", failed)));
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     assert!(pair.take(ticket).is_some_and(|result| result.is_ok_and(|result| result.is_error)));
 }
 
@@ -79,14 +76,12 @@ fn ends_without_a_result_are_told_apart() {
         ),
     ] {
         let mut pair = extended(move |_, sent, peer| peer.answer(sent, &answer));
-        let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-        pair.pass(secs(3));
+        let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
         assert_eq!(fault(&mut pair, ticket), expected);
         assert_eq!(pair.engine.poll_timeout(), None);
     }
     let mut pair = extended(|_, sent, peer| peer.refuse(sent, -32602, "Failed to retrieve task: Task has expired"));
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     let error = pair.error(ticket);
     assert!(matches!(&error, CallError::Task { fault: TaskError::Unknown { error }, .. } if error.code == -32602));
     assert!(error.to_string().contains("\"t1\"") && error.to_string().contains("has expired"), "{error}");
@@ -95,8 +90,7 @@ fn ends_without_a_result_are_told_apart() {
 #[test]
 fn what_was_not_declared_is_no_task() {
     let mut pair = Pair::open(Config::default(), extension(|_, _, _| {}));
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     assert!(matches!(pair.error(ticket), CallError::Invalid { .. }));
     assert!(pair.sent[0].text.contains("clientCapabilities") && !pair.sent[0].text.contains(EXTENSION));
     assert_eq!(pair.methods(), ["tools/call"]);
@@ -169,8 +163,7 @@ fn a_task_of_2025_11_25_ends_its_call() {
         "tasks/result" => peer.answer(sent, HELLO),
         other => panic!("{other}"),
     });
-    let ticket = pair.call("slow", &follow().task_ttl(secs(60))).expect("it is sent");
-    pair.pass(secs(10));
+    let ticket = call_and_wait(&mut pair, &follow().task_ttl(secs(60)), secs(10));
     assert_eq!(pair.ended_at(ticket), Some(secs(6)));
     assert_eq!(pair.text(ticket), "hello");
     assert_eq!(pair.methods(), ["tools/call", "tasks/get", "tasks/get", "tasks/get", "tasks/result"]);
@@ -191,8 +184,7 @@ fn a_failed_task_of_2025_11_25_says_why_in_its_result() {
             "tasks/get" => peer.answer(sent, &stood(status)),
             _ => peer.say(format!(r#"{{"jsonrpc":"2.0","id":{},{result}}}"#, sent.message["id"])),
         });
-        let ticket = pair.call("slow", &follow()).expect("it is sent");
-        pair.pass(secs(3));
+        let ticket = call_and_wait(&mut pair, &follow(), secs(3));
         match pair.take(ticket).expect("it has ended") {
             Ok(result) => assert!(result.is_error && result.text().as_str() == "no"),
             Err(CallError::Server { error, .. }) => assert_eq!((error.code, &*error.message), (-32099, "no")),
@@ -235,8 +227,7 @@ fn input_of_2025_11_25_is_asked_for_beside_the_result() {
                 other => panic!("{other}"),
             },
         );
-        let ticket = pair.call("slow", &follow()).expect("it is sent");
-        pair.pass(secs(2));
+        let ticket = call_and_wait(&mut pair, &follow(), secs(2));
         let ask = pair.events.iter().find_map(|(_, event)| match event {
             Event::ServerRequest(ask) => Some(ask.key),
             _ => None,
@@ -267,8 +258,7 @@ fn a_result_of_2025_11_25_that_is_refused_is_requested_again_when_the_status_say
         _ if asked < 10 => peer.refuse(sent, -32600, "not yet"),
         _ => peer.answer(sent, HELLO),
     });
-    let ticket = pair.call("slow", &follow()).expect("it is sent");
-    pair.pass(secs(30));
+    let ticket = call_and_wait(&mut pair, &follow(), secs(30));
     assert_eq!(pair.ended_at(ticket), Some(secs(20)));
     assert_eq!(pair.text(ticket), "hello");
     let after_which_status: Vec<usize> = pair

@@ -27,6 +27,13 @@ fn declared() -> Config {
     configured(Config::declare_tasks)
 }
 
+/// Calls a tool whose call becomes a task, and lets time pass.
+fn call_and_wait(pair: &mut Pair, options: &RequestOptions, time: Duration) -> Ticket<CallTool> {
+    let ticket = pair.call("slow", options).expect("it is sent");
+    pair.pass(time);
+    ticket
+}
+
 fn follow() -> RequestOptions {
     RequestOptions::new().task(TaskMode::Follow)
 }
@@ -176,8 +183,7 @@ fn what_a_task_asks_is_asked_and_answered_once() {
             peer.answer(sent, &stands("completed", &result));
         }
     });
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(11));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(11));
     let asked = asks(&pair);
     assert_eq!(asked.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["a?", "b?", "c?"], "each once");
     assert!(
@@ -213,8 +219,7 @@ fn an_update_that_fails_is_sent_again() {
         "tasks/get" if updates < 3 => peer.answer(sent, &wants(&["a"])),
         _ => peer.answer(sent, &stands("completed", &format!(r#","result":{HELLO}"#))),
     });
-    let ticket = pair.call("slow", &RequestOptions::new().timeout(secs(10))).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new().timeout(secs(10)), secs(3));
     let (key, _) = asks(&pair)[0];
     pair.engine.calls().answer(key, &json!({"action": "accept"}), pair.now).expect("it is answered");
     pair.pass(secs(100));
@@ -239,8 +244,7 @@ fn answers_that_the_server_does_not_take_end_the_call() {
             "tasks/get" => peer.answer(sent, &wants(&["a"])),
             _ => peer.answer(sent, "{}"),
         });
-        let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-        pair.pass(secs(3));
+        let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
         let (key, _) = asks(&pair)[0];
         pair.engine.calls().answer(key, &json!({"action": "accept"}), pair.now).expect("it is answered");
         pair.pass(secs(100));
@@ -258,8 +262,7 @@ fn what_a_task_asks_may_be_refused_or_not_offered() {
     // Refused by whoever is asked.
     let ask = |_: u64, sent: &Sent, peer: &mut Peer| peer.answer(sent, &wants(&["a", "b"]));
     let mut pair = extended_offering(ask);
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     let asked = asks(&pair);
     assert!(pair.engine.calls().refuse(asked[0].0, &RpcError::new(-1, "no"), pair.now));
     pair.drive();
@@ -269,8 +272,7 @@ fn what_a_task_asks_may_be_refused_or_not_offered() {
     assert!(asks(&pair).iter().all(|(key, _)| *key == asked[0].0), "nobody is asked for the other any more");
     // Whoever is asked panics.
     let mut pair = extended_offering(ask);
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     let second = asks(&pair)[1].0;
     assert!(pair.engine.calls().report_handler_panic(second, "on purpose", pair.now));
     pair.drive();
@@ -279,8 +281,7 @@ fn what_a_task_asks_may_be_refused_or_not_offered() {
     assert_eq!(pair.methods().last(), Some(&"tasks/cancel"), "it would wait for ever");
     // Not offered: nobody is asked at all.
     let mut pair = extended(ask);
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
     let CallError::Input { error, .. } = pair.error(ticket) else { panic!("another error") };
     assert!(matches!(&*error, InputError::NotOffered { .. }) && asks(&pair).is_empty());
 }
@@ -308,8 +309,7 @@ fn what_is_not_wanted_any_more_is_taken_back() {
 fn what_a_task_asks_is_taken_back_before_the_connection_ends_the_call() {
     for by_server in [true, false] {
         let mut pair = extended_offering(|_, sent, peer| peer.answer(sent, &wants(&["a"])));
-        let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-        pair.pass(secs(3));
+        let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(3));
         let (key, _) = asks(&pair)[0];
         if by_server {
             pair.engine.receive_eof(pair.now);
@@ -331,8 +331,7 @@ fn a_task_cannot_ask_without_end() {
     let mut config = offering();
     config.max_server_requests = 2;
     let mut pair = Pair::open(config, extension(|_, sent, peer| peer.answer(sent, &wants(&["a", "b", "c"]))));
-    let _ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(5));
+    let _ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(5));
     let asked = asks(&pair);
     assert_eq!(asked.len(), 2);
     pair.engine.calls().answer(asked[0].0, &json!({}), pair.now).expect("it is answered");
@@ -340,15 +339,13 @@ fn a_task_cannot_ask_without_end() {
     assert_eq!(asks(&pair).last().map(|(_, text)| text.as_str()), Some("c?"));
     // New ones for ever.
     let mut pair = extended_offering(|asked, sent, peer| peer.answer(sent, &wants(&[&format!("n{asked}")])));
-    let ticket = pair.call("slow", &RequestOptions::new().total_timeout(secs(100_000))).expect("it is sent");
-    pair.pass(secs(10_000));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new().total_timeout(secs(100_000)), secs(10_000));
     let CallError::Input { error, .. } = pair.error(ticket) else { panic!("another error") };
     assert!(matches!(&*error, InputError::TooManyInputs { limit: 1_000 }));
     // What is no object of inputs is no answer.
     let bad = stands("input_required", r#","inputRequests":{"a":7}"#);
     let mut pair = extended_offering(move |_, sent, peer| peer.answer(sent, &bad));
-    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-    pair.pass(secs(1_000));
+    let ticket = call_and_wait(&mut pair, &RequestOptions::new(), secs(1_000));
     let TaskError::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
     assert!(error.to_string().contains("inputRequests"), "{error}");
 }
@@ -389,8 +386,7 @@ fn rounds_and_tasks_follow_one_another() {
 #[test]
 fn progress_goes_on_under_the_token_of_the_call() {
     let mut pair = experimental_pair(|sent, peer| peer.answer(sent, &stood("working")));
-    let ticket = pair.call("slow", &follow().progress()).expect("it is sent");
-    pair.pass(secs(3));
+    let ticket = call_and_wait(&mut pair, &follow().progress(), secs(3));
     let id = pair.sent[0].id().expect("a request");
     pair.say(format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":1}}}}"#
