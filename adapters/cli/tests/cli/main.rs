@@ -13,6 +13,7 @@ mod logins {
     mod logging_in;
     mod stored;
 }
+mod messages;
 mod running_hub;
 mod secrets;
 mod servers {
