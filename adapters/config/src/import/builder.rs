@@ -18,6 +18,8 @@ pub(super) struct Builder<'a> {
     pub(super) config: McpConfig,
     pub(super) options: &'a ImportOptions,
     pub(super) dialect: Dialect,
+    /// Whether the texts of this server contain no references, although texts of the dialect may contain some.
+    pub(super) is_literal: bool,
     /// The whole imported file, because an entry may refer to other parts of it.
     file: &'a Value,
     secrets: Vec<(SecretRef, Secret)>,
@@ -28,7 +30,7 @@ impl<'a> Builder<'a> {
     pub(super) fn new(dialect: Dialect, options: &'a ImportOptions, file: &'a Value, name: &str) -> Self {
         let mut config = McpConfig::binary(name, "");
         config.origin = Origin::Imported { from: dialect.name().to_owned() };
-        Builder { config, options, dialect, file, secrets: Vec::new(), warnings: Vec::new() }
+        Builder { config, options, dialect, is_literal: false, file, secrets: Vec::new(), warnings: Vec::new() }
     }
 
     /// Converts the JSON value `server` with the function `entry`. Returns the imported server and its warnings, or the reason
@@ -51,6 +53,10 @@ impl<'a> Builder<'a> {
 
     pub(super) fn warn(&mut self, field: impl Into<String>, message: impl Into<String>) {
         self.warnings.push(Warning::new(Some(&self.config.name), field, message));
+    }
+
+    fn parts(&self, text: &str) -> Vec<Part> {
+        if self.is_literal { vec![Part::Text(text.to_owned())] } else { parts(self.dialect, text) }
     }
 
     pub(super) fn is_http(&self) -> bool {
@@ -81,7 +87,7 @@ impl<'a> Builder<'a> {
     /// relative path starts at the project folder. Returns an error if a reference cannot be replaced during the import.
     pub(super) fn literal_path(&self, field: &str, text: &str) -> Result<PathBuf, HubError> {
         let mut path = String::new();
-        for part in parts(self.dialect, text) {
+        for part in self.parts(text) {
             match part {
                 Part::Text(_) | Part::Home | Part::Workspace => path.push_str(&self.known(field, part)?),
                 _ => {
@@ -103,6 +109,17 @@ impl<'a> Builder<'a> {
             value.is_secret(is_secret_name(name))
         };
         self.config.env_vars.entry(name.to_owned()).or_insert_with(value);
+    }
+
+    /// Adds an environment variable whose value is a secret that the user sets later. Does nothing if the server has a variable of
+    /// this name.
+    pub(super) fn stored_env(&mut self, name: &str) -> Result<(), HubError> {
+        if !self.config.env_vars.contains_key(name) {
+            let value = EnvVarConfig::secret(name, SecretRef::stored(self.config.id, name)?);
+            self.config.env_vars.insert(name.to_owned(), value);
+            self.warn(format!("env.{name}"), format!("the file does not contain the value. Set the secret `{name}`"));
+        }
+        Ok(())
     }
 
     /// Adds `value` to the secrets that the import returns. Returns the secret reference that the configuration contains in
@@ -134,7 +151,7 @@ impl<'a> Builder<'a> {
     /// Converts a text that is always secret, such as a client secret, even if it does not look like a secret. A literal text is
     /// moved out of the configuration.
     pub(super) fn secret(&mut self, field: &str, name: &str, text: &str) -> Result<EnvVarConfig, HubError> {
-        if is_literal(&parts(self.dialect, text)) {
+        if is_literal(&self.parts(text)) {
             return Ok(EnvVarConfig::secret(name, self.keep(name, Secret::new(text))?));
         }
         Ok(self.value(field, name, text)?.is_secret(true))
@@ -161,7 +178,7 @@ impl<'a> Builder<'a> {
         if is_placeholder(text) && is_secret_name(name) {
             self.warn(field, "this looks like a placeholder. Replace it by the value");
         }
-        let parts = parts(self.dialect, text);
+        let parts = self.parts(text);
         if let [Part::Env { name: variable, unset }] = parts.as_slice() {
             let is_secret = is_secret_name(name) || is_secret_name(variable);
             return Ok(EnvVarConfig { name: name.to_owned(), ..from_environment(variable, unset.clone(), is_secret) });
@@ -179,7 +196,7 @@ impl<'a> Builder<'a> {
 
     /// Converts a text of the imported file: references such as `${NAME}` become variables `{name}` of the configuration.
     pub(super) fn text(&mut self, field: &str, text: &str) -> Result<String, HubError> {
-        self.joined(field, parts(self.dialect, text))
+        self.joined(field, self.parts(text))
     }
 
     fn joined(&mut self, field: &str, parts: Vec<Part>) -> Result<String, HubError> {
@@ -230,7 +247,7 @@ impl<'a> Builder<'a> {
             None => {
                 // The user can set this secret later.
                 value.secret_ref = Some(SecretRef::stored(self.config.id, id)?.to_string());
-                self.warn(field, format!("the server needs a value for the input `{id}`. Set its secret `{id}`"));
+                self.warn(field, format!("the file does not contain the value of the input. Set the secret `{id}`"));
             }
         }
         Ok(self.variable(&format!("input.{id}"), &value))

@@ -1,7 +1,5 @@
 //! Reads the files of Codex: `mcp_servers` in TOML.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value};
 
 use super::builder::Builder;
@@ -101,14 +99,9 @@ fn setting(builder: &mut Builder<'_>, name: &str, value: &Value) -> Result<(), H
         "enabled_tools" => builder.config.tools.allow = Some(names(name, value)?),
         "disabled_tools" => builder.config.tools.deny = names(name, value)?,
         "startup_timeout_sec" | "startup_timeout_ms" | "tool_timeout_sec" => {
-            let unit = if name.ends_with("_ms") { 0.001 } else { 1.0 };
-            let seconds = value.as_f64().map(|number| number * unit).filter(|seconds| *seconds > 0.0);
+            let time = builder.duration(name, value, if name.ends_with("_ms") { 0.001 } else { 1.0 });
             let times = &mut builder.config.timeouts;
-            let timeout = if name == "tool_timeout_sec" { &mut times.call } else { &mut times.start };
-            match seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
-                Some(time) => *timeout = Some(time),
-                None => builder.warn(name, "this is not a duration, and was omitted"),
-            }
+            *(if name == "tool_timeout_sec" { &mut times.call } else { &mut times.start }) = time;
         }
         _ => builder.warn_unsupported(name),
     }

@@ -1,5 +1,7 @@
 //! Reads the members of a server's entry that several programs write in the same way.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 use super::builder::Builder;
@@ -114,6 +116,17 @@ impl Builder<'_> {
             _ => self.warn_unsupported(name),
         }
         Ok(())
+    }
+
+    /// Converts the number `value` to a duration. `unit` is the unit of the number, in seconds. Returns `None` and warns if this is
+    /// not a duration.
+    pub(super) fn duration(&mut self, field: &str, value: &Value, unit: f64) -> Option<Duration> {
+        let seconds = value.as_f64().map(|number| number * unit).filter(|seconds| *seconds > 0.0);
+        let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        if duration.is_none() {
+            self.warn(field, "this is not a duration, and was omitted");
+        }
+        duration
     }
 
     pub(super) fn warn_unsupported(&mut self, field: &str) {

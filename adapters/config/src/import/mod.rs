@@ -9,11 +9,15 @@
 //! | `claude-desktop` | `mcpServers` | none: text is literal |
 //! | `claude-code` | `mcpServers` | `${VAR}`: unchanged, and `${VAR:-default}` |
 //! | `cursor`, `windsurf` | `mcpServers` | `${env:VAR}`: empty; Cursor also `${userHome}`, `${workspaceFolder}` |
+//! | `cline`, `amazon-q` | `mcpServers` | `${env:VAR}`: unchanged, or `${VAR}` for Amazon Q |
+//! | `lm-studio` | `mcpServers` | none |
 //! | `gemini` | `mcpServers` | `$VAR`, `${VAR}`, and `%VAR%` on Windows: empty |
 //! | `mcp-servers` | `mcpServers` of any other program | `${VAR}`, `${env:VAR}`: the start fails, `${VAR:-default}` |
 //! | `vscode` | `servers`, `inputs`, with comments | `${env:VAR}`: empty; `${input:id}`: the user's answer; `${userHome}`, `${workspaceFolder}` |
 //! | `zed` | `context_servers`, with comments | none |
 //! | `codex` | `mcp_servers`, TOML | none: other members name the variables |
+//! | `opencode` | `mcp`, with comments | `{env:VAR}`: empty |
+//! | `goose` | `extensions`, YAML | in URLs and headers `$VAR`, `${VAR}`: the start fails |
 //! | `server-json` | an entry of the registry | `{name}`: unchanged if the entry does not define it |
 //!
 //! References become a `secret_ref` or a variable of the [`McpConfig`](crate::config::McpConfig), and are resolved at each start.
@@ -40,6 +44,7 @@ mod builder;
 mod codex;
 mod command;
 mod dialect;
+mod directories;
 mod entry;
 mod env_file;
 mod export;
@@ -47,23 +52,22 @@ mod json_files;
 mod login;
 mod members;
 mod model;
+mod parsing;
 mod references;
 mod server_json;
 
 use std::io;
 use std::path::Path;
 
-use mcpwire_files::read_regular;
-use serde_json::Value;
-
 pub use dialect::Dialect;
 pub use export::{Exported, export};
+use mcpwire_files::read_regular;
 pub use model::{Import, ImportOptions, Imported, Refused, Warning, keep_all_secrets};
 
 use crate::HubError;
-use crate::disk::parse_json;
 pub use crate::secrets::is_secret;
 use members::wrong;
+use parsing::{parse_object, parse_toml, parse_yaml};
 
 /// Maximum size of a configuration file to import: 16 MiB. A file with a thousand servers is about 1 MiB large.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -92,30 +96,23 @@ pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
         let message = "cannot detect which program this file belongs to. Name the format: ".to_owned();
         return wrong("dialect", message + &Dialect::names());
     };
-    let whole = parse(dialect, text)
-        .or_else(|reason| wrong("", format!("this is not a file of `{}`: {reason}", dialect.name())))?;
+    let parse = match dialect {
+        Dialect::CodexToml => parse_toml,
+        Dialect::Goose => parse_yaml,
+        _ => parse_object,
+    };
+    let whole =
+        parse(text).or_else(|reason| wrong("", format!("this is not a file of `{}`: {reason}", dialect.name())))?;
     let mut import = Import::new(dialect);
     let read = match dialect {
         Dialect::VsCode => json_files::read_vs_code,
         Dialect::Zed => json_files::read_zed,
         Dialect::CodexToml => codex::read,
         Dialect::ServerJson => server_json::read,
+        Dialect::Opencode => json_files::read_opencode,
+        Dialect::Goose => json_files::read_goose,
         _ => json_files::read_mcp_servers,
     };
     read(&whole, options, &mut import)?;
     Ok(import)
-}
-
-/// Parses the text of an imported file as JSON or TOML. The error says why this is not possible.
-fn parse(dialect: Dialect, text: &str) -> Result<Value, String> {
-    if dialect == Dialect::CodexToml {
-        // The complete error of the parser quotes lines of the file, which may contain secrets.
-        return toml::from_str(text).map_err(|error| error.message().to_owned());
-    }
-    match parse_json(text) {
-        Some(Ok(value @ Value::Object(_))) => Ok(value),
-        Some(Ok(_)) => Err("it is not an object".to_owned()),
-        Some(Err(reason)) => Err(reason),
-        None => Err("it is empty".to_owned()),
-    }
 }

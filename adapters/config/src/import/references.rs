@@ -55,16 +55,28 @@ pub(super) fn parts(dialect: Dialect, text: &str) -> Vec<Part> {
 /// Returns the reference at the start of `text`, such as `${NAME}`, with its length in bytes. Returns `None` if there is no
 /// reference at the start.
 fn reference(dialect: Dialect, text: &str) -> Option<(Part, usize)> {
+    if dialect == Dialect::Opencode {
+        let inner = text.strip_prefix('{')?.split_once('}')?.0;
+        let part = match inner.split_once(':')? {
+            ("env", name) => env(name, Some("")),
+            ("file", _) => Part::Unknown(format!("{{{inner}}}")),
+            _ => return None,
+        };
+        return Some((part, inner.len() + "{}".len()));
+    }
     let braced = text.strip_prefix("${").and_then(|rest| Some(rest.split_once('}')?.0));
     let Some(inner) = braced.filter(|inner| !inner.contains("${")) else {
-        return if dialect == Dialect::GeminiCli { unbraced(text) } else { None };
+        return unbraced(dialect, text);
     };
     let whole = &text[..inner.len() + "${}".len()];
     let part = match dialect {
-        Dialect::ClaudeDesktop | Dialect::Zed | Dialect::CodexToml | Dialect::ServerJson => None,
+        Dialect::ClaudeDesktop | Dialect::LmStudio | Dialect::Zed | Dialect::CodexToml => None,
+        Dialect::ServerJson | Dialect::Opencode => None,
         Dialect::ClaudeCode => shell(inner, Some(whole)),
         Dialect::McpServers => shell(inner.strip_prefix("env:").unwrap_or(inner), None),
-        Dialect::GeminiCli => is_name(inner).then(|| env(inner, Some(""))),
+        Dialect::GeminiCli | Dialect::Goose => is_name(inner).then(|| env(inner, unset_of(dialect))),
+        Dialect::Cline => inner.strip_prefix("env:").map(|name| env(name.trim(), Some(whole))),
+        Dialect::AmazonQ => inner.strip_prefix("env:").map(|name| env(name, Some(&format!("${{{name}}}")))),
         Dialect::Cursor | Dialect::Windsurf | Dialect::VsCode => editor(dialect, inner, whole),
     };
     Some((part?, whole.len()))
@@ -80,16 +92,24 @@ fn shell(inner: &str, unset: Option<&str>) -> Option<Part> {
     is_name(name).then(|| env(name, unset))
 }
 
-/// Parses a reference of Gemini CLI without braces: `$VAR`, or `%VAR%` on Windows.
-fn unbraced(text: &str) -> Option<(Part, usize)> {
+/// Returns the text that replaces a reference such as `$VAR` if the variable is not set. Returns `None` if it must be set.
+fn unset_of(dialect: Dialect) -> Option<&'static str> {
+    (dialect == Dialect::GeminiCli).then_some("")
+}
+
+/// Parses a reference of Gemini CLI or Goose without braces: `$VAR`, or for Gemini CLI `%VAR%` on Windows.
+fn unbraced(dialect: Dialect, text: &str) -> Option<(Part, usize)> {
+    if !matches!(dialect, Dialect::GeminiCli | Dialect::Goose) {
+        return None;
+    }
     let (name, marks) = if let Some(rest) = text.strip_prefix('$') {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
         (&rest[..end], "$")
     } else {
-        let rest = text.strip_prefix('%').filter(|_| cfg!(windows))?;
+        let rest = text.strip_prefix('%').filter(|_| cfg!(windows) && dialect == Dialect::GeminiCli)?;
         (rest.split_once('%')?.0, "%%")
     };
-    is_name(name).then(|| (env(name, Some("")), name.len() + marks.len()))
+    is_name(name).then(|| (env(name, unset_of(dialect)), name.len() + marks.len()))
 }
 
 /// Parses the inside of a reference of VS Code and its forks, such as `env:NAME`. `whole` is the reference with its braces.
@@ -97,6 +117,7 @@ fn editor(dialect: Dialect, inner: &str, whole: &str) -> Option<Part> {
     match (inner, inner.split_once(':')) {
         (_, Some(("env", name))) => Some(env(name, Some(""))),
         (_, Some(("input", id))) if dialect == Dialect::VsCode => Some(Part::Input(id.to_owned())),
+        (_, Some(("file", _))) if dialect == Dialect::Windsurf => Some(Part::Unknown(whole.to_owned())),
         _ if dialect == Dialect::Windsurf => None,
         ("userHome", _) => Some(Part::Home),
         ("workspaceFolder", _) => Some(Part::Workspace),

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcpwire_config::config::{McpConfig, McpPackageType, McpSource, McpTransport, Origin};
+use mcpwire_config::ErrorKind;
+use mcpwire_config::config::{McpConfig, McpPackage, McpPackageType, McpSource, McpTransport, Origin};
 use mcpwire_config::import::{self, Dialect, Import, ImportOptions, export, import, keep_all_secrets};
 use mcpwire_config::launch::preview;
 use mcpwire_config::secrets::{EnvSecrets, FileSecrets, SecretStore as _};
@@ -312,6 +313,131 @@ fn zed_and_codex_are_read() {
 }
 
 #[test]
+fn opencode_is_read_in_both_versions_of_its_format() {
+    let text = r#"{
+        "$schema": "https://opencode.ai/config.json", // Comments and commas at the end are allowed.
+        "mcp": {
+            "local": {
+                "type": "local", "command": ["npx", "-y", "pkg", "--root", "{env:ROOT}"], "timeout": 5000, "cwd": "/w",
+                "environment": {"MODE": "fast", "API_TOKEN": "hunter2-hunter2"},
+            },
+            "remote": {
+                "type": "remote", "url": "https://a.example/mcp", "enabled": false,
+                "headers": {"Authorization": "Bearer {env:KEY}"}, "oauth": {"clientId": "c", "scope": "a b"},
+            },
+            "file": {"type": "remote", "url": "https://a.example/mcp", "headers": {"K": "{file:~/.key}"}},
+            "only enabled": {"enabled": true},
+        },
+    }"#;
+    let import = read(Dialect::Opencode, text);
+    let local = server(&import, "local");
+    assert_eq!(local.config.package, McpPackage::new(McpPackageType::Npm, "pkg"));
+    assert_eq!(local.config.timeouts.start, Some(Duration::from_secs(5)));
+    assert_eq!(local.secrets.len(), 1);
+    let def = launch(local, &[("ROOT", "/r")]).unwrap();
+    assert_eq!(def.args, ["-y", "pkg", "--root", "/r"]);
+    assert_eq!((def.env["MODE"].as_str(), def.env["API_TOKEN"].as_str()), ("fast", "hunter2-hunter2"));
+    assert_eq!(def.cwd, Some("/w".into()));
+    let remote = server(&import, "remote");
+    assert!(!remote.config.enabled);
+    assert_eq!((remote.config.oauth.client_id.as_deref(), remote.config.oauth.scopes.len()), (Some("c"), 2));
+    assert_eq!(launch(remote, &[("KEY", "k")]).unwrap().headers["Authorization"], "Bearer k");
+    assert_eq!(refused(&import), [("file", "headers.K"), ("only enabled", "command")]);
+    assert_eq!(warned(&import), Vec::<&str>::new());
+
+    let second = r#"{"mcp": {"timeout": 9, "servers": {
+        "a": {"type": "local", "command": ["x"], "disabled": true, "timeout": {"startup": 2000, "request": 3000}}
+    }}}"#;
+    let import = read(Dialect::Opencode, second);
+    let config = &server(&import, "a").config;
+    assert!(!config.enabled);
+    let times = (config.timeouts.start, config.timeouts.call);
+    assert_eq!(times, (Some(Duration::from_secs(2)), Some(Duration::from_secs(3))));
+}
+
+#[test]
+fn goose_is_read_and_its_own_extensions_are_left_to_it() {
+    let text = r#"
+GOOSE_MODEL: "m"
+extensions:
+  developer: {bundled: true, enabled: true, name: developer, timeout: 300, type: builtin}
+  github:
+    enabled: false
+    type: stdio
+    name: GitHub
+    cmd: npx
+    args: [-y, "@modelcontextprotocol/server-github", $LITERAL]
+    envs: {MODE: "fast"}
+    env_keys: [GITHUB_PERSONAL_ACCESS_TOKEN, MODE]
+    timeout: 300   # seconds
+    description: null
+    available_tools: []
+  web:
+    type: streamable_http
+    uri: https://a.example/mcp
+    headers:
+      Authorization: Bearer ${KEY}
+    envs: {}
+    env_keys: [KEY]
+    available_tools: [one]
+  socket: {type: websocket, uri: "ws://localhost/mcp"}
+"#;
+    let import = read(Dialect::Goose, text);
+    let github = &server(&import, "github").config;
+    assert!(!github.enabled);
+    assert_eq!(github.package, McpPackage::new(McpPackageType::Npm, "@modelcontextprotocol/server-github"));
+    assert_eq!(github.args, ["$LITERAL"]);
+    assert_eq!((github.timeouts.call, &github.tools.allow), (Some(Duration::from_secs(300)), &None));
+    assert_eq!(github.env_vars["MODE"].literal(), Some("fast"));
+    let token = github.env_vars["GITHUB_PERSONAL_ACCESS_TOKEN"].secret_ref.as_deref();
+    assert_eq!(token, Some(format!("mcp_{}#GITHUB_PERSONAL_ACCESS_TOKEN", github.id).as_str()));
+    assert_eq!(launch(server(&import, "github"), &[]).unwrap_err().kind(), ErrorKind::MissingValue);
+    let web = server(&import, "web");
+    assert_eq!(web.config.tools.allow, Some(vec!["one".to_owned()]));
+    assert_eq!(launch(web, &[("KEY", "k")]).unwrap().headers["Authorization"], "Bearer k");
+    assert_eq!(launch(web, &[]).unwrap_err().kind(), ErrorKind::MissingValue);
+    assert_eq!(refused(&import), [("developer", "type"), ("socket", "type")]);
+    assert_eq!(warned(&import), ["env.GITHUB_PERSONAL_ACCESS_TOKEN"]);
+}
+
+#[test]
+fn a_yaml_file_that_is_wrong_too_deep_or_too_large_when_expanded_is_refused_without_its_text() {
+    let bomb = (1..12).fold("a0: &a0 [hunter2]\n".to_owned(), |bomb, level| {
+        format!("{bomb}a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 12].join(", "))
+    });
+    let deep = "extensions:\n  a: ".to_owned() + &"[".repeat(100_000);
+    for text in ["extensions:\n  a: {type: stdio\nb: hunter2", "extensions: [hunter2", "hunter2", &bomb, &deep] {
+        let error = import(text, &ImportOptions::default().dialect(Dialect::Goose)).unwrap_err();
+        assert!(error.message().contains("this is not a file of `goose`"), "{error}");
+        assert!(!error.message().contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn cline_lm_studio_and_amazon_q_have_the_common_format_with_their_own_references_and_units() {
+    let text = r#"{"name": "agent", "tools": ["*"], "mcpServers": {"a": {
+        "command": "x", "args": ["${A}", "${env:B}"], "disabled": true, "autoApprove": ["t"], "alwaysAllow": [], "timeout": 60,
+        "type": "stdio"
+    }}}"#;
+    for (dialect, args, seconds) in [
+        (Dialect::Cline, ["${A}", "${env:B}"], 60.0),
+        (Dialect::AmazonQ, ["${A}", "${B}"], 0.06),
+        (Dialect::LmStudio, ["${A}", "${env:B}"], 60.0),
+    ] {
+        let import = read(dialect, text);
+        let config = &server(&import, "a").config;
+        assert!(!config.enabled, "{dialect}");
+        assert_eq!(config.timeouts.call, Some(Duration::from_secs_f64(seconds)), "{dialect}");
+        let guessed: &[&str] = if dialect == Dialect::LmStudio { &["timeout"] } else { &[] };
+        assert_eq!(warned(&import), guessed, "{dialect}");
+        assert_eq!(launch(server(&import, "a"), &[]).unwrap().args, args, "{dialect}");
+        let with_b = launch(server(&import, "a"), &[("B", "b")]).unwrap().args;
+        let is_reference = dialect != Dialect::LmStudio;
+        assert_eq!(with_b[1], if is_reference { "b" } else { args[1] }, "{dialect}");
+    }
+}
+
+#[test]
 fn whose_file_it_is_is_found_out() {
     let family = r#"{"mcpServers": {}}"#;
     for (text, path, expected) in [
@@ -326,6 +452,15 @@ fn whose_file_it_is_is_found_out() {
         ("[mcp_servers.a]\ncommand = \"x\"", None, Some(Dialect::CodexToml)),
         (REGISTRY, None, Some(Dialect::ServerJson)),
         (r#"{"a": {"command": "x"}}"#, None, Some(Dialect::McpServers)),
+        (family, Some("/h/.config/Code/User/globalStorage/x/settings/cline_mcp_settings.json"), Some(Dialect::Cline)),
+        (family, Some("/h/.lmstudio/mcp.json"), Some(Dialect::LmStudio)),
+        (family, Some("/h/.aws/amazonq/cli-agents/rust.json"), Some(Dialect::AmazonQ)),
+        (family, Some("/p/.amazonq/mcp.json"), Some(Dialect::AmazonQ)),
+        ("{\"mcp\": {\"a\": {\"type\": \"local\"},},} // x", None, Some(Dialect::Opencode)),
+        (r#"{"mcp": {"servers": {"a": {"type": "remote"}}}}"#, None, Some(Dialect::Opencode)),
+        (r#"{"mcp": {"servers": {"a": {"type": "stdio"}}}}"#, None, None),
+        ("extensions: {}", None, Some(Dialect::Goose)),
+        ("", Some("/h/.config/goose/config.yaml"), Some(Dialect::Goose)),
         ("{}", None, None),
         ("", None, None),
         ("hello", None, None),
@@ -383,6 +518,8 @@ fn no_text_makes_the_readers_panic() {
         r#"{"servers": {"ü": {"url": "https://a/{x}?key=${input:k}#", "headers": {"A": "${env:}"}}}, "inputs": [{"id": "k"}, 7]}"#,
         r#"{"context_servers": {"a": {"command": {"path": "x"}, "timeout": -1}}}"#,
         "[mcp_servers.a]\ncommand = \"x\"\nargs = [1, 2.5]\nstartup_timeout_sec = 1e300\n",
+        r#"{"mcp": {"a": {"type": "local", "command": ["x", "{env:A}"], "environment": {"B": "{env:C}"}, "timeout": {"startup": 1}}}}"#,
+        "extensions:\n  a: {type: stdio, cmd: x, args: [1, &b c, *b], env_keys: [K], timeout: 3}\n  d:\n    type: sse\n    uri: $U\n",
     ];
     let fragments = ["{", "}", "\"", "null", "[", "${", "}:-", "-e", "=", "://", "@", "\u{0}", "ß", "0"];
     for sample in samples {
