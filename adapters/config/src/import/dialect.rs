@@ -1,12 +1,13 @@
 //! [`Dialect`]: the formats of the configuration files that can be imported, and how they are detected.
 
+use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde_json::Value;
 
-use super::directories::{Directories, Root, expanded};
+use super::directories::{Root, System, User, expanded};
 use super::members::text_of;
 use super::parsing::{parse_toml, parse_yaml};
 use crate::HubError;
@@ -170,19 +171,22 @@ impl Dialect {
     /// Returns the usual paths of the program's configuration files, as [`default_paths`](Self::default_paths) does, with those in
     /// the project folder `folder` instead of the working directory.
     pub fn paths_in(self, folder: &Path) -> Vec<PathBuf> {
-        self.files_in(&Directories::of_this_user(folder)).flat_map(|path| expanded(&path)).collect()
+        let variable = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = env::home_dir().unwrap_or_default();
+        let user = User { system: System::THIS, project: folder, home, variable: &variable };
+        self.files_of(&user).flat_map(|path| expanded(&path)).collect()
     }
 
-    fn files_in(self, directories: &Directories) -> impl Iterator<Item = PathBuf> {
+    fn files_of(self, user: &User<'_>) -> impl Iterator<Item = PathBuf> {
         let files = FILES.iter().filter(move |(dialect, ..)| *dialect == self);
-        files.filter_map(|(_, root, file)| directories.join(*root, file))
+        files.filter_map(|(_, root, file)| user.file(*root, file))
     }
 }
 
 /// Detects the program that a file with `mcpServers` belongs to from the path of the file.
 fn of_path(path: &Path) -> Dialect {
     let is_in = |mark: &&str| path.components().any(|part| part.as_os_str() == *mark);
-    let found = FORMATS.iter().find(|(_, _, marks)| marks.iter().any(|mark| is_in(&mark)));
+    let found = FORMATS.iter().find(|(_, _, marks)| marks.iter().any(is_in));
     found.map_or(Dialect::McpServers, |(dialect, ..)| *dialect)
 }
 
@@ -204,14 +208,13 @@ impl FromStr for Dialect {
 
 #[cfg(test)]
 mod tests {
-    use super::super::directories::System;
     use super::*;
 
     /// Returns the paths of a program on a system, for a user with the home directory `/h` in the project folder `/p`.
     fn paths(system: System, dialect: Dialect, variables: &[(&str, &str)]) -> Vec<PathBuf> {
         let variable = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, path)| PathBuf::from(path));
-        let directories = Directories::new(system, Path::new("/p"), "/h".into(), variable);
-        dialect.files_in(&directories).collect()
+        let user = User { system, project: Path::new("/p"), home: "/h".into(), variable: &variable };
+        dialect.files_of(&user).collect()
     }
 
     #[test]
