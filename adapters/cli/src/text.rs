@@ -90,11 +90,17 @@ pub(crate) fn word(name: &str) -> String {
 }
 
 /// Returns the command line that logs in to a server: `mcpwire login NAME`, or `mcpwire login --url URL` for a server that is not
-/// configured.
-pub(crate) fn login_command(server: Option<&str>, url: &str, account: Option<&str>, scopes: &[String]) -> String {
+/// configured. `verb` is `login` or `logout`.
+pub(crate) fn login_command(
+    verb: &str,
+    server: Option<&str>,
+    url: &str,
+    account: Option<&str>,
+    scopes: &[String],
+) -> String {
     let mut command = match server {
-        Some(name) => format!("mcpwire login {}", word(name)),
-        None => format!("mcpwire login --url {}", word(&url_without_query(url))),
+        Some(name) => format!("mcpwire {verb} {}", word(name)),
+        None => format!("mcpwire {verb} --url {}", word(&url_without_query(url))),
     };
     let scopes = scopes.iter().map(|scope| ("scope", scope.as_str()));
     for (option, value) in account.map(|account| ("account", account)).into_iter().chain(scopes) {

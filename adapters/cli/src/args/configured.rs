@@ -13,37 +13,29 @@ use super::target::{Place, TlsArgs};
 pub(crate) enum ServerCommand {
     /// Add a server: a command, a package, an image or a URL
     #[command(
-        override_usage = "mcpwire server add [OPTIONS] NAME (URL | (--npm PACKAGE | --pypi PACKAGE | --docker IMAGE) [-- ARG...] | -- COMMAND [ARG]...)",
+        override_usage = "mcpwire server add [OPTIONS] [NAME] (URL | (--npm PACKAGE | --pypi PACKAGE | --docker IMAGE) [-- ARG...] | -- COMMAND [ARG]...)",
         group = ArgGroup::new("package").args(["npm", "pypi", "docker", "url", "address"]),
         after_help = "Examples:\n  \
             mcpwire server add things --npm @modelcontextprotocol/server-everything\n  \
             mcpwire server add notes --secret NOTES_TOKEN -- ./notes-server --read-only\n  \
-            mcpwire server add search https://example.com/mcp"
+            mcpwire server add search https://example.com/mcp\n  \
+            mcpwire server add -- uvx --from git+https://github.com/oraios/serena serena start-mcp-server"
     )]
     Add(Box<AddServer>),
-    /// Import servers from another client's configuration
+    /// Import servers from the configuration of other clients
     #[command(after_help = "Examples:\n  \
         mcpwire server import ~/.cursor/mcp.json\n  \
-        mcpwire server import .vscode/mcp.json --folder . --trust")]
-    Import {
-        /// The configuration file
-        file: PathBuf,
-        /// Client that the configuration file belongs to [default: detected]
-        #[arg(long, value_name = "CLIENT", value_parser = client())]
-        from: Option<Dialect>,
-        /// Import the servers of this project folder, and use the folder for ${workspaceFolder}
-        #[arg(long, value_name = "DIR")]
-        folder: Option<PathBuf>,
-        /// Approve the commands of all imported servers without being asked
-        #[arg(long)]
-        trust: bool,
-    },
+        mcpwire server import .vscode/mcp.json --folder . --trust\n  \
+        mcpwire server import --all")]
+    Import(ImportServers),
     /// List the configured servers
     List,
     /// Show the configuration of a server, with the command or URL that it uses
     Show(ServerName),
     /// Approve and enable servers, and check that they start
-    #[command(after_help = "Examples:\n  mcpwire server enable notes\n  mcpwire server enable --all --trust")]
+    #[command(
+        after_help = "Examples:\n  mcpwire server enable notes\n  mcpwire server enable --all\n  mcpwire server enable --all --yes"
+    )]
     Enable {
         /// Names or ids of the servers
         #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "SERVER")]
@@ -52,7 +44,7 @@ pub(crate) enum ServerCommand {
         #[arg(long)]
         all: bool,
         /// Approve the commands of the servers without being asked
-        #[arg(long)]
+        #[arg(long, visible_alias = "yes")]
         trust: bool,
     },
     /// Stop servers, and keep them from being started
@@ -96,8 +88,8 @@ pub(crate) struct ServerName {
 /// The arguments of `mcpwire server add`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct AddServer {
-    /// Name by which other commands select the server
-    pub(crate) name: String,
+    /// Name by which other commands select the server [default: that of the package, the program or the host]
+    pub(crate) name: Option<String>,
     /// Connect to this URL over HTTP, as with --url
     #[arg(value_name = "URL", id = "address")]
     pub(crate) address: Option<String>,
@@ -113,7 +105,7 @@ pub(crate) struct AddServer {
     /// Connect to this URL over HTTP
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// Set this environment variable from a stored secret, see `mcpwire secret set`; can be repeated
+    /// Set the environment variable NAME from the secret NAME, see `mcpwire secret set`; can be repeated
     #[arg(long = "secret", value_name = "NAME")]
     pub(crate) secrets: Vec<String>,
     /// Start the server only when one of its tools is called
@@ -126,10 +118,32 @@ pub(crate) struct AddServer {
         last = true,
         id = "program",
         value_name = "COMMAND",
-        required_unless_present = "package",
         conflicts_with_all = ["url", "address"]
     )]
     pub(crate) command: Vec<String>,
+}
+
+/// The arguments of `mcpwire server import`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ImportServers {
+    /// The configuration file
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    pub(crate) file: Option<PathBuf>,
+    /// Find the configuration files of all known clients, and show which servers they have; with --yes, import these servers
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// With --all, import the servers
+    #[arg(long, requires = "all")]
+    pub(crate) yes: bool,
+    /// Client that the configuration file belongs to [default: detected; with --all, every client]
+    #[arg(long, value_name = "CLIENT", value_parser = client())]
+    pub(crate) from: Option<Dialect>,
+    /// Import the servers of this project folder, and use the folder for ${workspaceFolder}
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Import the servers, and approve their commands without being asked
+    #[arg(long)]
+    pub(crate) trust: bool,
 }
 
 /// Returns the parser for the names of clients whose configuration files can be imported. The names that earlier versions of
@@ -160,7 +174,7 @@ pub(crate) enum SecretCommand {
     Set {
         /// Name or id of the server
         server: String,
-        /// Name of the environment variable
+        /// Name of the secret, such as `NOTES_TOKEN`
         name: String,
     },
     /// List the names of a server's stored secrets, and of its missing secrets
@@ -169,7 +183,7 @@ pub(crate) enum SecretCommand {
     Remove {
         /// Name or id of the server
         server: String,
-        /// Name of the environment variable
+        /// Name of the secret
         name: String,
     },
 }

@@ -16,7 +16,8 @@ use clap::{ArgGroup, CommandFactory as _, FromArgMatches as _, Parser, Subcomman
 use clap_complete::Shell;
 
 pub(crate) use self::configured::{
-    AddServer, ClientArgs, HubCommand, LoginArgs, LoginPlace, Manager, SecretCommand, ServerCommand, ServerName,
+    AddServer, ClientArgs, HubCommand, ImportServers, LoginArgs, LoginPlace, Manager, SecretCommand, ServerCommand,
+    ServerName,
 };
 use self::options::parse_pair;
 pub(crate) use self::options::{Completed, Options, Saving, Stderr, TaskAction, ToolsView, Variable, protocol_name};

@@ -60,8 +60,8 @@ pub(crate) struct HttpArgs {
     /// Send the token in this environment variable, as `Authorization: Bearer`
     #[arg(long, value_name = "NAME", requires = "url", conflicts_with_all = WITHOUT_URL)]
     pub(crate) bearer_env: Option<String>,
-    /// Use the login of this account, see `mcpwire login --account`
-    #[arg(long, value_name = "ACCOUNT", requires = "url", conflicts_with_all = WITHOUT_URL)]
+    /// Use the login of this account to a server over HTTP, see `mcpwire login --account`
+    #[arg(long, value_name = "ACCOUNT", conflicts_with_all = ["demo", "command"])]
     pub(crate) account: Option<String>,
     /// Connect to this Unix socket instead of the host of the URL
     #[arg(long, value_name = "PATH", requires = "url", conflicts_with_all = WITHOUT_URL)]
@@ -91,6 +91,12 @@ impl Target {
     /// Returns whether the command uses configured servers: the server of `--server`, or all configured servers.
     pub(crate) fn is_configured(&self) -> bool {
         !self.demo && self.url.is_none() && self.command.is_empty()
+    }
+
+    /// Returns whether the command uses a hub for its servers. A hub has one login to each server, so a command with `--account`
+    /// connects to its server directly.
+    pub(crate) fn uses_hub(&self) -> bool {
+        self.is_configured() && (self.server.is_none() || self.http.account.is_none())
     }
 
     /// Returns whether one of the options selects a server, so that no word of the command line does.

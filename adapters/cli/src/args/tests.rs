@@ -147,3 +147,64 @@ fn usage_errors_name_their_field() {
         assert_eq!((error.exit_code(), usage(&error).field()), (2, field), "{line}");
     }
 }
+
+/// Returns the command lines in the string literals of a source file: what follows `mcpwire ` and the name of a command.
+fn commands_in(source: &str) -> Vec<String> {
+    let definition = Args::definition();
+    let is_command = |word: &str| definition.get_subcommands().any(|command| command.get_name() == word);
+    let code = source.lines().map(str::trim_start).take_while(|line| *line != "#[cfg(test)]");
+    let code = code.filter(|line| !line.starts_with("//") && !line.contains("override_usage"));
+    let rest = code.flat_map(|line| line.split("mcpwire ").skip(1));
+    let ends = ["\\n", "\"", "`", "  ", "; ", ", ", ". ", ": ", " (", ")", " > ", " | "];
+    let cut = rest.map(|rest| {
+        // Neither the directory `.` nor a quote in a string is the end of a command.
+        let rest = rest.replace(" . ", " ./ ").replace("\\\"", "");
+        let end = ends.iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
+        rest[..end].trim_end_matches([' ', '\\', '.', ':']).to_owned()
+    });
+    let named = cut.filter(|command| command.split(['{', ' ']).next().is_some_and(is_command));
+    // A placeholder is one word, or nothing if it follows a word without a space.
+    let filled = named.map(|command| {
+        let mut parts = command.split('{');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |all, part| {
+            let word = if all.ends_with(' ') { "x" } else { "" };
+            all + word + part.split_once('}').map_or("", |(_, rest)| rest)
+        })
+    });
+    filled.collect()
+}
+
+#[test]
+fn each_command_in_a_message_or_help_text_is_one_that_the_tool_has() {
+    /// Texts that speak of a command, the beginning of one, and `mcpwire server ACTION NAME`, whose actions are below.
+    const PROSE: [&str; 5] =
+        ["whoami will not list this login", "call --task --detach", "call", "demo-server", "server x x"];
+    let mut directories = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let (mut count, mut wrong) = (0, Vec::new());
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if !path.ends_with("tests.rs") && !path.ends_with("completion/scripts.rs") {
+                let commands = commands_in(&std::fs::read_to_string(&path).unwrap());
+                for command in commands.iter().filter(|command| !PROSE.contains(&command.as_str())) {
+                    count += 1;
+                    let words = shell_words::split(command).unwrap();
+                    let words = std::iter::once("mcpwire".to_owned()).chain(words);
+                    let parsed = Args::definition().try_get_matches_from(words);
+                    let is_help = |error: &clap::Error| error.kind() == ErrorKind::DisplayHelp;
+                    if let Some(error) = parsed.err().filter(|error| !is_help(error)) {
+                        wrong.push(format!("{}: mcpwire {command}: {error}", path.display()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    for action in ["disable", "enable", "logs", "remove", "restart", "show", "start", "stop"] {
+        parse(&format!("server {action} x")).unwrap_or_else(|error| panic!("{action}: {error}"));
+    }
+    assert!(count > 60, "only {count} commands are found");
+}

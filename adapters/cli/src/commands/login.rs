@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::args::{ClientArgs, LoginArgs, LoginPlace, Options};
 use crate::console::{Console, Foreground, output};
 use crate::failure::Failure;
-use crate::hub::{HubHandle, Previews, Request, find_configured, layout};
+use crate::hub::{find_configured, layout, update_approved};
 use crate::login::{LoginStore, ServerLogin, Way};
 use crate::show::{self, Layout};
 use crate::text;
@@ -51,16 +51,10 @@ fn configure_issuer(arguments: &LoginArgs, status: &LoginStatus, options: &Optio
     if !is_client_of_login || !is_asked_for || config.oauth.issuer.as_ref() == Some(&status.issuer) {
         return Ok(());
     }
-    let mut previews = Previews::open(&place.place, options)?;
-    let was_approved = previews.preview(&config)?.is_approved;
+    let before = config.clone();
+    // The user has just named or confirmed the issuer.
     config.oauth.issuer = Some(status.issuer.clone());
-    let preview = previews.preview(&config)?;
-    if was_approved && !preview.is_approved {
-        // Only the issuer has changed, and the user has just named or confirmed it.
-        preview.approve(&mut config);
-    }
-    let mut handle = HubHandle::open(&place.place, options)?;
-    Ok(handle.ask(Request::Update { config: config.to_json() })?)
+    update_approved(&before, &mut config, &place.place, options)
 }
 
 pub(super) fn log_out(place: &LoginPlace, revoke: bool, options: &Options) -> Result<u8, Failure> {
@@ -108,7 +102,7 @@ pub(super) fn who_am_i(place: &LoginPlace, options: &Options) -> Result<u8, Fail
     }
     let console = Console::new(options);
     let mut found = Vec::new();
-    for login in store(place)?.all(&console)? {
+    for login in store(place)?.all(|message| console.warn(message))? {
         if place.account.as_ref().is_some_and(|account| account != login.account()) {
             continue;
         }

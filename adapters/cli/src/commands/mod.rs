@@ -132,7 +132,7 @@ fn with_session(
     options: &Options,
     mut command: impl FnMut(&mut dyn Server) -> Result<u8, Failure>,
 ) -> Result<u8, Failure> {
-    if target.is_configured() {
+    if target.uses_hub() {
         background::start_if_wanted(&target.place, options)?;
         return with_hub(target, options, |hub| command(hub));
     }

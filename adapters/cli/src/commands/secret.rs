@@ -2,14 +2,14 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use mcpwire_hub::config::EnvVarConfig;
+use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::launch::Launch;
 use mcpwire_hub::secrets::{Secret, SecretRef, SecretStore as _, Secrets};
 
 use crate::args::{Options, Place, SecretCommand, ServerName};
 use crate::console::{Console, output, read_secret};
 use crate::failure::Failure;
-use crate::hub::{HubHandle, find_configured, layout, server_command};
+use crate::hub::{HubHandle, find_configured, layout, secret_command, server_command, update_approved};
 use crate::input;
 use crate::text;
 
@@ -19,12 +19,23 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
     let (SecretCommand::Set { server, .. }
     | SecretCommand::List(ServerName { server })
     | SecretCommand::Remove { server, .. }) = command;
-    let config = find_configured(&layout, server)?;
+    let mut config = find_configured(&layout, server)?;
     match command {
         SecretCommand::Set { name, .. } => {
-            let reference = SecretRef::stored(config.id, name)?;
-            let value = read(name)?;
-            secrets.set(&reference, &value)?;
+            let mut reference = SecretRef::stored(config.id, name)?;
+            let secret = read(name)?;
+            let before = config.clone();
+            if let Some(value) = value_of(&mut config, name) {
+                match value.secret_ref.as_deref().map(str::parse) {
+                    Some(Ok(stored @ SecretRef::Stored { .. })) => reference = stored,
+                    Some(Ok(SecretRef::Env { .. })) => value.secret_ref = Some(reference.to_string()),
+                    _ => {}
+                }
+            }
+            secrets.set(&reference, &secret)?;
+            if config != before {
+                update_approved(&before, &mut config, place, options)?;
+            }
             let console = Console::new(options);
             let shown = text::name(config.name.trim());
             if HubHandle::connect(place, options).is_ok_and(|hub| hub.is_some()) {
@@ -33,8 +44,17 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
             }
             let is_used = |value: &EnvVarConfig| value.secret_ref.as_deref() == Some(&reference.to_string());
             let all = [&config.env_vars, &config.headers, &config.variables];
-            if !all.iter().any(|values| values.values().any(is_used)) {
-                console.warn(&format!("{shown} does not use the secret yet: no variable refers to {reference}"));
+            if all.iter().any(|values| values.values().any(is_used)) || config.oauth.client_secret.iter().any(is_used) {
+                let next = match Launch::missing(&config, &secrets)?.first() {
+                    Some(path) => secret_command(&config.name, path),
+                    None if !config.has_consent(&secrets) => server_command("enable", config.name.trim()),
+                    None => format!("mcpwire info {}", text::word(config.name.trim())),
+                };
+                console.note(&format!("set the secret {} of {shown}; next: {next}", text::name(name)));
+            } else {
+                console.warn(&format!(
+                    "{shown} does not use the secret yet: nothing in its configuration refers to {reference}"
+                ));
             }
         }
         SecretCommand::List(_) => {
@@ -56,15 +76,24 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
                 );
                 return Err(Failure::usage("name", message));
             }
+            Console::new(options).note(&format!("removed the secret {} of {}", text::name(name), text::name(server)));
         }
     }
     Ok(0)
 }
 
-/// Reads the value of a secret from a pipe, or from the terminal without showing what the user types. Removes the line break at
+/// Returns the value of the configuration whose name is `name`, such as an environment variable. Errors and lists name missing
+/// secrets so. Returns `None` if there is none.
+fn value_of<'c>(config: &'c mut McpConfig, name: &str) -> Option<&'c mut EnvVarConfig> {
+    let McpConfig { env_vars, headers, variables, oauth, .. } = config;
+    let named = [env_vars, headers, variables].into_iter().find_map(|values| values.get_mut(name));
+    named.or_else(|| oauth.client_secret.as_mut().filter(|_| name == "client_secret"))
+}
+
+/// Reads a secret from a pipe, or from the terminal without showing what the user types. Removes the line break at
 /// the end.
 fn read(name: &str) -> Result<Secret, Failure> {
-    let failed = |error: io::Error| Failure::usage("stdin", format!("could not read the value: {error}"));
+    let failed = |error: io::Error| Failure::usage("stdin", format!("could not read the secret: {error}"));
     let value = if io::stdin().is_terminal() {
         let mut stderr = anstream::stderr();
         let prompt = format!("{} (not shown): ", text::line(name));
@@ -78,7 +107,7 @@ fn read(name: &str) -> Result<Secret, Failure> {
     let line = value.strip_suffix('\n').unwrap_or(&value);
     let value = line.strip_suffix('\r').unwrap_or(line);
     if value.is_empty() {
-        Err(Failure::usage("stdin", "the value is empty: type it, or pass it on stdin"))
+        Err(Failure::usage("stdin", "the secret is empty: type it, or pass it on stdin"))
     } else {
         Ok(Secret::new(value))
     }

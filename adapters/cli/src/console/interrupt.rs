@@ -120,7 +120,7 @@ mod quit {
 pub(crate) fn warn_of_lost_logins(logins: &[UnsettledLogin], reason: &str) {
     for login in logins {
         let account = Some(login.account.as_str()).filter(|account| !account.is_empty());
-        let command = text::login_command(login.server.as_deref(), &login.server_url, account, &[]);
+        let command = text::login_command("login", login.server.as_deref(), &login.server_url, account, &[]);
         anstream::eprintln!("warning: {login}, and {reason}; run `{command}` if the next call fails");
     }
 }

@@ -16,14 +16,12 @@ pub(crate) fn advice(name: &str, error: &HubError) -> String {
             format!("Review and approve it: {} (without a terminal, add --trust)", server_command("enable", name))
         }
         Kind::Disabled => format!("Enable it: {}", server_command("enable", name)),
-        Kind::LoginRequired => format!("Log in: {}", login_command(Some(name), "", None, error.scopes())),
+        Kind::LoginRequired => format!("Log in: {}", login_command("login", Some(name), "", None, error.scopes())),
         Kind::Unauthorized if error.code() == ErrorCode::ValidationError => {
             "Give it credentials: a header with a token, or a secret variable".into()
         }
         Kind::MissingValue => {
-            // The field of the error is the path of the value in the configuration, such as `env_vars.TOKEN`.
-            let (_, variable) = error.field().split_once('.').unwrap_or(("", error.field()));
-            format!("Set it: mcpwire secret set {} {}", word(name), word(variable))
+            format!("Set its secret: {}", secret_command(name, error.field()))
         }
         // The program that runs the package (npx, uvx, docker) is missing. The package itself may exist.
         Kind::Start if error.code() == ErrorCode::NotFound && error.field() == "package.package_type" => {
@@ -61,6 +59,13 @@ pub(crate) fn start_advice(name: &str) -> String {
     format!("Start it: {}", server_command("start", name))
 }
 
+/// Returns the command line that sets a secret of a server. `path` is the path of the value in the configuration, such as
+/// `env_vars.TOKEN`.
+pub(crate) fn secret_command(server: &str, path: &str) -> String {
+    let (_, secret) = path.split_once('.').unwrap_or(("", path));
+    format!("mcpwire secret set {} {}", word(server.trim()), word(secret))
+}
+
 /// Returns the command line `mcpwire server ACTION NAME`. With the action `enable`, the user reviews and approves what the server
 /// runs. With `restart`, a running server receives the new values of its secrets.
 pub(crate) fn server_command(action: &str, name: &str) -> String {
@@ -72,7 +77,7 @@ pub(crate) fn with_login_command(name: &str, error: HubError) -> HubError {
     if error.kind() != ErrorKind::LoginRequired {
         return error;
     }
-    let command = login_command(Some(name), "", None, error.scopes());
+    let command = login_command("login", Some(name), "", None, error.scopes());
     let message = error.message();
     let message = match message.strip_suffix(&command) {
         Some(_) => message.to_owned(),
@@ -172,8 +177,8 @@ mod tests {
     fn advice_depends_on_the_kind_of_an_error_and_not_on_its_text() {
         let advised = |kind: ErrorKind, field: &str| advice("calc", &HubError::new(kind, "").at(field));
         let missing = |field: &str| HubError::not_found(field, "").with_kind(ErrorKind::Start);
-        assert_eq!(advised(ErrorKind::MissingValue, "env_vars.TOKEN"), "Set it: mcpwire secret set calc TOKEN");
-        assert_eq!(advised(ErrorKind::MissingValue, "headers.X-Key"), "Set it: mcpwire secret set calc X-Key");
+        assert_eq!(advised(ErrorKind::MissingValue, "env_vars.TOKEN"), "Set its secret: mcpwire secret set calc TOKEN");
+        assert_eq!(advised(ErrorKind::MissingValue, "headers.X-Key"), "Set its secret: mcpwire secret set calc X-Key");
         // An invalid variable has the same code and field as a missing one.
         assert_eq!(advised(ErrorKind::InvalidConfiguration, "env_vars.TOKEN"), "Correct it in servers.json");
         assert!(advice("calc", &missing("package.package_type")).starts_with("Install the program"));
@@ -187,7 +192,7 @@ mod tests {
         let told = with_login_command("my notes", error);
         assert!(told.message().ends_with("; log in first: mcpwire login 'my notes'"), "{told}");
         assert_eq!(with_login_command("my notes", told.clone()), told);
-        let command = login_command(Some("notes"), "", None, &["a".into(), "b:c".into()]);
+        let command = login_command("login", Some("notes"), "", None, &["a".into(), "b:c".into()]);
         assert_eq!(command, "mcpwire login notes --scope a --scope b:c");
         let other = HubError::unavailable("log in first");
         assert_eq!(with_login_command("notes", other.clone()), other);

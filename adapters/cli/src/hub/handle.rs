@@ -296,6 +296,22 @@ impl Previews {
     }
 }
 
+/// Saves a configuration that the user has just changed from `before`. If `before` was approved, the change is approved, too.
+pub(crate) fn update_approved(
+    before: &McpConfig,
+    config: &mut McpConfig,
+    place: &Place,
+    options: &Options,
+) -> Result<(), Failure> {
+    let mut previews = Previews::open(place, options)?;
+    let was_approved = previews.preview(before)?.is_approved;
+    let preview = previews.preview(config)?;
+    if was_approved && !preview.is_approved {
+        preview.approve(config);
+    }
+    Ok(HubHandle::open(place, options)?.ask(Request::Update { config: config.to_json() })?)
+}
+
 #[cfg(not(unix))]
 mod elsewhere {
     use mcpwire_hub::HubError;

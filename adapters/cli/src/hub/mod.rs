@@ -18,10 +18,10 @@ use mcpwire_hub::store::Store;
 use mcpwire_hub::{ConnectOptions, HubError, HubOptions};
 
 pub(crate) use self::advice::{
-    advice, changed_tool, is_starting, not_started, sentence, server_command, start_advice, with_login_command,
+    advice, changed_tool, is_starting, not_started, secret_command, sentence, server_command, start_advice, with_login_command,
 };
-pub(crate) use self::handle::{HubHandle, Previews};
-pub(crate) use self::protocol::{Answer, Answerer, Asked, Request, Row};
+pub(crate) use self::handle::{HubHandle, Previews, update_approved};
+pub(crate) use self::protocol::{Answer, Answerer, Asked, Request, Row, are_accepted};
 #[cfg(unix)]
 pub(crate) use self::server::serve;
 pub(crate) use self::service::{exposed_tools, lacks_tools, unknown_tool};

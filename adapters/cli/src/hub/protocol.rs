@@ -234,20 +234,25 @@ impl Previewed {
         }
     }
 
-    /// Shows the command that the server `config` runs, and asks the user to approve it. Returns whether the user approves.
-    /// Returns `false` without asking if there is no terminal or if `--json` is given.
-    ///
-    /// # Errors
-    /// If the user presses Ctrl-C.
-    pub(crate) fn is_accepted(&self, config: &McpConfig, options: &Options) -> Result<bool, Failure> {
-        let question = format!("{} starts:\n{}\nApprove?", text::name(&config.name), self.text);
-        agrees(&question, false, options)
+    /// Returns what the server `config` starts, for a question to the user.
+    pub(crate) fn described(&self, config: &McpConfig) -> String {
+        format!("{} starts:\n{}", text::name(&config.name), self.text)
     }
 
     /// Records in the configuration that the user has approved this preview.
     pub(crate) fn approve(&self, config: &mut McpConfig) {
         config.consent = Some(self.hash.clone());
     }
+}
+
+/// Shows what servers start, which is in `described`, and asks the user to approve it. Returns whether the user approves. Returns
+/// `false` without asking if there is no terminal or if `--json` is given.
+///
+/// # Errors
+/// If the user presses Ctrl-C.
+pub(crate) fn are_accepted(described: &[String], options: &Options) -> Result<bool, Failure> {
+    let all = if described.len() > 1 { " all" } else { "" };
+    Ok(!described.is_empty() && agrees(&format!("{}\nApprove{all}?", described.join("\n")), false, options)?)
 }
 
 /// A callback for the progress reports of a tool call.

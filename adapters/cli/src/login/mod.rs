@@ -86,6 +86,16 @@ impl ServerLogin {
         self.settings.account()
     }
 
+    /// Returns whether this login is to the same URL as `other`.
+    pub(crate) fn is_to(&self, other: &Self) -> bool {
+        self.url() == other.url()
+    }
+
+    /// Returns the command line that deletes this login.
+    pub(crate) fn logout_command(&self) -> String {
+        text::login_command("logout", self.name.as_deref(), self.url(), self.account.as_deref(), &[])
+    }
+
     fn url(&self) -> &str {
         self.def.url.as_deref().unwrap_or_default()
     }
@@ -128,7 +138,7 @@ impl ServerLogin {
     }
 
     fn needed(&self, reason: &str, scopes: Vec<String>) -> Failure {
-        let command = text::login_command(self.name.as_deref(), self.url(), self.account.as_deref(), &scopes);
+        let command = text::login_command("login", self.name.as_deref(), self.url(), self.account.as_deref(), &scopes);
         Failure::login_required(reason, &command, scopes).redacted(&self.redactor())
     }
 

@@ -12,7 +12,7 @@ use mcpwire_tokio::{McpServerDef, Runtime};
 
 use super::{LoginList, ServerLogin};
 use crate::args::{ClientArgs, LoginPlace, TlsArgs};
-use crate::console::{Console, Foreground};
+use crate::console::Foreground;
 use crate::failure::{Failure, hub_message};
 use crate::hub::{configured, find_configured, not_started};
 use crate::text;
@@ -124,25 +124,31 @@ impl LoginStore {
         })
     }
 
+    /// Returns the login of a configured server, which may have no stored tokens. Returns `None` if the server can have no login, or
+    /// if its configuration is invalid.
+    pub(crate) fn of_server(&self, config: &McpConfig) -> Result<Option<ServerLogin>, Failure> {
+        let secrets = Secrets::in_directory(self.layout.secrets());
+        let Ok(Launch { login: Some(settings), def, .. }) = Launch::compose(config, &secrets, &Instance::default())
+        else {
+            return Ok(None);
+        };
+        self.of_definition(&def, settings, Some(config.name.trim().to_owned()), None).map(Some)
+    }
+
     /// Returns the logins of all configured servers, and then the logins of the list, which the configuration does not name. A
     /// returned login may have no stored tokens.
     ///
-    /// Warns of servers whose configuration is invalid, and leaves them out.
-    pub(crate) fn all(&self, console: &Console) -> Result<Vec<ServerLogin>, Failure> {
+    /// Calls `warn` for servers whose configuration is invalid, and leaves them out.
+    pub(crate) fn all(&self, warn: impl Fn(&str)) -> Result<Vec<ServerLogin>, Failure> {
         let secrets = Secrets::in_directory(self.layout.secrets());
         let mut all: Vec<ServerLogin> = Vec::new();
         for config in configured(&self.layout)? {
-            let name = config.name.trim().to_owned();
-            match Launch::compose(&config, &secrets, &Instance::default()) {
-                Ok(Launch { login: Some(settings), def, .. }) => {
-                    all.push(self.of_definition(&def, settings, Some(name), None)?);
-                }
-                Ok(_) => {}
-                Err(error) if config.transport != McpTransport::Stdio => {
-                    console.warn(&format!("{}: {}", text::name(&name), hub_message(&error)));
-                }
-                Err(_) => {}
+            if config.transport != McpTransport::Stdio
+                && let Err(error) = Launch::compose(&config, &secrets, &Instance::default())
+            {
+                warn(&format!("{}: {}", text::name(config.name.trim()), hub_message(&error)));
             }
+            all.extend(self.of_server(&config)?);
         }
         for entry in self.list.entries()? {
             let is_listed = |login: &ServerLogin| login.url() == entry.url && login.account() == entry.account;

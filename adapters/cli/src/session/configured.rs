@@ -39,6 +39,12 @@ pub(crate) struct Configured<'a> {
 
 impl<'a> Configured<'a> {
     pub(crate) fn open(target: &Target, options: &'a Options) -> Result<Self, Failure> {
+        if target.http.account.is_some() {
+            return Err(Failure::usage(
+                "account",
+                "--account is for one server: name it before the tool, or use --url",
+            ));
+        }
         let console = Console::new(options);
         reject_process_options(options, "a configured server has its own")?;
         if options.trace.is_some() {

@@ -74,6 +74,10 @@ impl Definition {
         let launch =
             Launch::compose(&config, &secrets, &Instance::default()).map_err(|error| not_started(&name, &error))?;
         let Launch { mut def, redactor, login, .. } = launch;
+        if login.is_none() && target.http.account.is_some() {
+            let message = format!("server `{}` has no login, so --account has no effect", text::name(&name));
+            return Err(Failure::usage("account", message));
+        }
         // `--timeout` takes precedence over the limits of the configuration.
         def.timeout = options.timeout.or(def.timeout);
         def.connect_timeout = options.timeout.or(def.connect_timeout);

@@ -19,6 +19,7 @@ mod secrets;
 mod servers {
     mod configured;
     mod files_of_others;
+    mod next_commands;
     mod stored_state;
 }
 mod states;

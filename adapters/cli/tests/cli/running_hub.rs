@@ -197,7 +197,7 @@ fn a_server_that_is_added_while_a_hub_runs_is_started_or_it_is_said_why_not() {
     let place = Place::new();
     let hub = place.hub();
     let demo = place.run(&format!("server add demo -- {MCPWIRE} demo-server"));
-    demo.gives(0, "").says_only("demo: started in the running hub\n");
+    demo.gives(0, "").says_only("demo: added, and started in the running hub; next: mcpwire info demo\n");
     place.adds_up("demo__add");
 
     let added = place.run(&["server", "add", "my bad", "--", "/no/such/program"]).gives(0, "");

@@ -14,7 +14,8 @@ fn a_secret_is_read_from_standard_input_and_never_shown() {
     place.run(&add).says(&["mcpwire secret set demo TOKEN"]);
     place.run(&format!("call demo__add {SUM}")).exits(2).says(&["missing required credentials"]);
     place.run("secret list demo").shows(&["env_vars.TOKEN: missing"]);
-    place.run_with_input("secret set demo TOKEN", "hunter22\n").gives(0, "").says_only("");
+    let set = place.run_with_input("secret set demo TOKEN", "hunter22\n").gives(0, "");
+    set.says_only("set the secret TOKEN of demo; next: mcpwire info demo\n");
     for words in ["secret list demo", "server show demo", "server show demo --json"] {
         place.run(words).shows(&["TOKEN"]).hides(&["hunter22"]);
     }

@@ -1,25 +1,21 @@
-//! `mcpwire server add` and `mcpwire server import`: adds servers to the configuration.
+//! `mcpwire server add`: adds a server to the configuration.
 
-use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf, absolute};
 
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
-use mcpwire_hub::import::{Dialect, ImportOptions, import, keep_all_secrets, read_file};
-use mcpwire_hub::secrets::{SecretRef, SecretStore as _, Secrets};
+use mcpwire_hub::secrets::SecretRef;
 use mcpwire_hub::{ErrorKind, HubError};
-use owo_colors::OwoColorize as _;
 
 use crate::args::{AddServer, Options, Place, TlsArgs, Variable};
-use crate::console::{Console, output};
+use crate::console::output;
 use crate::failure::{Failure, hub_message};
-use crate::hub::{HubHandle, Previews, Request, advice, layout, sentence, server_command};
-use crate::input;
+use crate::hub::{HubHandle, Request, advice, secret_command, sentence};
 use crate::text;
 
 pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Result<(), Failure> {
-    let AddServer { name, secrets, .. } = arguments;
+    let secrets = &arguments.secrets;
     let config = config(arguments, options)?;
+    let name = &config.name;
     let mut handle = HubHandle::open(place, options)?;
     let add = Request::Add { configs: vec![config.to_json()], start: handle.is_remote() };
     let added: Result<Vec<Option<HubError>>, HubError> = handle.ask(add);
@@ -33,22 +29,24 @@ pub(super) fn run(arguments: &AddServer, place: &Place, options: &Options) -> Re
             _ => failure,
         });
     }
-    for secret in secrets {
-        handle.console.warn(&format!("Set its secret: mcpwire secret set {} {}", text::word(name), text::word(secret)));
-    }
-    // A server that needs secrets cannot be started before they are set.
-    if handle.is_remote() && secrets.is_empty() {
+    let next = format!("next: mcpwire info {}", text::word(name));
+    if !secrets.is_empty() {
+        // A server that needs secrets cannot be started before they are set.
+        handle.console.note(&format!("added {}", text::name(name)));
+        for secret in secrets {
+            handle.console.warn(&format!("Set its secret: {}", secret_command(name, &format!("env_vars.{secret}"))));
+        }
+    } else if handle.is_remote() {
         let started = handle.ask::<()>(Request::Start { server: config.id.to_string() });
         let outcome = match started {
-            Ok(()) => format!("{name}: started in the running hub"),
+            Ok(()) => format!("{name}: added, and started in the running hub; {next}"),
             Err(error) => {
                 format!("{name}: added, but not started: {} {}", sentence(&hub_message(&error)), advice(name, &error))
             }
         };
         handle.console.warn(&text::line(&outcome));
-    }
-    if secrets.is_empty() && !handle.is_remote() {
-        handle.console.note(&format!("added {}; next: mcpwire info {}", text::name(name), text::word(name)));
+    } else {
+        handle.console.note(&format!("added {}; {next}", text::name(name)));
     }
     if options.json { output::json(&config.without_secrets()) } else { Ok(()) }
 }
@@ -58,8 +56,26 @@ fn config(arguments: &AddServer, options: &Options) -> Result<McpConfig, Failure
     if let Some(address) = address.as_ref().filter(|address| !address.contains("://")) {
         return Err(Failure::url_without_scheme(address));
     }
+    // A URL in place of the name is the address of a server without a name.
+    let (name, address) = match name.as_ref().filter(|name| name.contains("://") && address.is_none()) {
+        Some(url) => (None, Some(url)),
+        None => (name.clone(), url.as_ref().or(address.as_ref())),
+    };
+    let package = [npm, pypi, docker].into_iter().flatten().next();
+    let suggested = || match (package.or(address), command.split_first()) {
+        (Some(source), _) => name_of_package(source),
+        (None, Some((program, arguments))) => name_of_command(program, arguments),
+        (None, None) => None,
+    };
+    if package.is_none() && address.is_none() && command.is_empty() {
+        let message = "no server is given: use a URL, --npm PACKAGE, --pypi PACKAGE, --docker IMAGE or -- COMMAND";
+        return Err(Failure::usage("command", message));
+    }
+    let Some(name) = &name.or_else(suggested) else {
+        return Err(Failure::usage("name", "the server needs a name: mcpwire server add NAME -- COMMAND"));
+    };
     let mut words = command.iter();
-    let mut config = match (npm, pypi, docker, url.as_ref().or(address.as_ref())) {
+    let mut config = match (npm, pypi, docker, address) {
         (Some(package), ..) => McpConfig::npm(name, package),
         (_, Some(package), ..) => McpConfig::pypi(name, package),
         (_, _, Some(image), _) => McpConfig::docker(name, image),
@@ -89,77 +105,73 @@ fn config(arguments: &AddServer, options: &Options) -> Result<McpConfig, Failure
     Ok(config)
 }
 
-/// Imports the servers of another client's configuration.
-pub(super) fn import_all(
-    file: &Path,
-    dialect: Option<Dialect>,
-    folder: Option<&Path>,
-    trust: bool,
-    place: &Place,
-    options: &Options,
-) -> Result<u8, Failure> {
-    let console = Console::new(options);
-    let content = input::read_file("file", file)?;
-    let workspace = folder.map(|folder| fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
-    let mut reading = ImportOptions::default().path(file).read_file(read_file);
-    (reading.dialect, reading.workspace) = (dialect, workspace);
-    let imported = import(&content, &reading)?;
-    for warning in &imported.warnings {
-        let server = warning.server.as_deref().unwrap_or("the file");
-        console.warn(&text::line(&format!("{server}: {} ({})", warning.message, warning.field)));
+/// Returns a name for a server that is the package, image or URL `source`, such as `serena` for
+/// `git+https://github.com/oraios/serena@main`. The name of a server at a URL is its host. Returns `None` if there is none.
+fn name_of_package(source: &str) -> Option<String> {
+    let (source, _) = source.split_once(" @ ").unwrap_or((source, ""));
+    let name = match source.split_once("://") {
+        Some(("http" | "https", url)) => url.split(['/', ':', '?', '#']).next()?,
+        Some((_, repository)) => {
+            let (_, path) = repository.split_once('/')?;
+            let path = path.split(['@', '#', '?']).next()?.trim_end_matches('/');
+            path.rsplit('/').next()?.trim_end_matches(".git")
+        }
+        // The scope of a package of npm begins with `@`, as its version does.
+        None => source.rsplit('/').next()?.split(['@', ':', '=', '[', '<', '>', '~', '!', ';', ' ']).next()?,
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    (!name.is_empty() && name.chars().all(is_plain)).then(|| name.to_owned())
+}
+
+/// Returns a name for a server that is this command: the package that a program such as `uvx` runs, or else the program.
+/// Returns `None` for programs that run anything, such as `docker` and `python`.
+fn name_of_command(program: &str, arguments: &[String]) -> Option<String> {
+    let program = Path::new(program).file_stem()?.to_str()?;
+    match program {
+        "npx" | "bunx" | "uvx" | "pipx" => {
+            let options = ["--from", "--package", "-p", "--spec"];
+            let named = arguments.iter().position(|word| options.contains(&word.as_str()));
+            let package = arguments.iter().find(|word| !word.starts_with('-') && *word != "run");
+            name_of_package(named.and_then(|at| arguments.get(at + 1)).or(package)?)
+        }
+        "uv" | "docker" | "podman" | "node" | "bun" | "deno" | "python" | "python3" | "sh" | "bash" | "cmd" => None,
+        _ => name_of_package(program),
     }
-    let mut refused: Vec<(String, String)> =
-        imported.refused.into_iter().map(|refused| (refused.name, hub_message(&refused.error))).collect();
-    let secrets = Secrets::in_directory(layout(place)?.secrets());
-    // All questions are asked before the first change, so that Ctrl-C at a question changes nothing.
-    let mut servers = imported.servers;
-    let mut previews = Previews::open(place, options)?;
-    for server in &mut servers {
-        let preview = previews.preview(&server.config)?;
-        if trust || preview.is_accepted(&server.config, options)? {
-            preview.approve(&mut server.config);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_a_name_is_called_as_its_package_repository_or_host() {
+        for (line, name) in [
+            ("uvx --from git+https://github.com/oraios/serena serena-agent start-mcp-server", Some("serena")),
+            ("uvx git+https://github.com/o/mcp-time.git", Some("mcp-time")),
+            ("uvx git+https://github.com/o/mcp-time.git@feature/x#subdirectory=src/a", Some("mcp-time")),
+            ("uvx git+ssh://git@github.com/o/mcp-time", Some("mcp-time")),
+            ("uvx mcp-server-git==1.2 --repository .", Some("mcp-server-git")),
+            ("uvx pkg[cli]@latest", Some("pkg")),
+            ("/usr/bin/uvx pkg", Some("pkg")),
+            ("npx -y @modelcontextprotocol/server-everything@1.0 stdio", Some("server-everything")),
+            ("npx -y -p @a/b c", Some("b")),
+            ("pipx run --spec git+https://a.example/o/r r", Some("r")),
+            ("./bin/notes-server --read-only", Some("notes-server")),
+            ("uvx", None),
+            ("docker run -i img", None),
+            ("python3 server.py", None),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(name_of_command(&words[0], &words[1..]).as_deref(), name, "{line}");
+        }
+        for (source, name) in [
+            ("https://mcp.example.com:8080/mcp?x=y", Some("mcp.example.com")),
+            ("ghcr.io/github/github-mcp-server:latest", Some("github-mcp-server")),
+            ("pkg @ git+https://a.example/o/r", Some("pkg")),
+            ("https://", None),
+            ("git+https://a.example", None),
+        ] {
+            assert_eq!(name_of_package(source).as_deref(), name, "{source}");
         }
     }
-    let mut handle = HubHandle::open(place, options)?;
-    let kept = keep_all_secrets(&servers, &secrets);
-    let with_secrets = servers.iter().zip(&kept).filter(|(_, kept)| kept.is_ok());
-    let configs: Vec<_> = with_secrets.map(|(server, _)| server.config.to_json()).collect();
-    let count = configs.len();
-    let add = Request::Add { configs, start: handle.is_remote() };
-    let mut results = match handle.ask::<Vec<Option<HubError>>>(add) {
-        Ok(results) => results,
-        // The hub has added none of the servers, so all get the same error.
-        Err(error) => vec![Some(error); count],
-    }
-    .into_iter();
-    let mut added: Vec<McpConfig> = Vec::new();
-    for (server, kept) in servers.into_iter().zip(kept) {
-        match kept.err().or_else(|| results.next().flatten()) {
-            None => added.push(server.config),
-            Some(error) => {
-                for (secret, _) in &server.secrets {
-                    let _ = secrets.remove(secret);
-                }
-                refused.push((server.config.name, hub_message(&error)));
-            }
-        }
-    }
-    if handle.is_remote() && added.iter().any(|config| config.enabled && config.consent.is_some()) {
-        console.warn("the running hub starts them; see mcpwire status");
-    }
-    let imported: Vec<_> = added.iter().map(McpConfig::without_secrets).collect();
-    output::show(options, &serde_json::json!({ "imported": imported, "refused": refused }), |out| {
-        for config in &added {
-            let mut remark = String::new();
-            if config.consent.is_none() {
-                remark = format!(". Review and approve: {}", server_command("enable", config.name.trim()));
-            }
-            writeln!(out, "{} {}{remark}", "added".green(), text::name(&config.name))?;
-        }
-        for (name, why) in &refused {
-            writeln!(out, "{} {}: {}", "left out".yellow(), text::name(name), text::line(why))?;
-        }
-        Ok(())
-    })?;
-    Ok(if added.is_empty() && !refused.is_empty() { 2 } else { 0 })
 }

@@ -1,6 +1,7 @@
 //! `mcpwire server`: lists, changes and controls the configured servers, and explains what is wrong with them.
 
 mod add;
+mod import;
 
 use std::io::{self, Write as _};
 
@@ -15,12 +16,13 @@ use serde::Serialize;
 
 use super::hub::of_running_hub;
 use crate::args::{Options, Place, ServerCommand, ServerName};
-use crate::console::output;
+use crate::console::{Foreground, output};
 use crate::failure::{Failure, NOT_CONNECTED, hub_message};
 use crate::hub::{
-    HubHandle, Previews, Request, advice, configured, find_configured, find_in, is_starting, layout, not_started,
-    start_advice,
+    HubHandle, Previews, Request, advice, are_accepted, configured, find_configured, find_in, is_starting, layout, not_started,
+    server_command, start_advice,
 };
+use crate::login::{LoginStore, ServerLogin};
 use crate::show::{self, Layout, NO_SERVERS};
 use crate::text;
 use crate::time::local;
@@ -29,9 +31,7 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
     let send = |request| of_running_hub(request, place, options);
     match command {
         ServerCommand::Add(arguments) => add::run(arguments, place, options)?,
-        ServerCommand::Import { file, from, folder, trust } => {
-            return add::import_all(file, *from, folder.as_deref(), *trust, place, options);
-        }
+        ServerCommand::Import(arguments) => return import::run(arguments, place, options),
         ServerCommand::List => list(place, options)?,
         ServerCommand::Show(ServerName { server }) => show(server, place, options)?,
         ServerCommand::Enable { servers, all, trust } => enable(servers, *all, *trust, place, options)?,
@@ -39,13 +39,7 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
         ServerCommand::Start(ServerName { server }) => send(Request::Start { server: server.clone() })?,
         ServerCommand::Stop(ServerName { server }) => send(Request::Stop { server: server.clone() })?,
         ServerCommand::Restart(ServerName { server }) => send(Request::Restart { server: server.clone() })?,
-        ServerCommand::Remove { servers } => {
-            let chosen = chosen(&configured(&layout(place)?)?, servers)?;
-            let remove = |handle: &mut HubHandle, config: &McpConfig| {
-                Ok(handle.ask(Request::Remove { server: config.id.to_string() })?)
-            };
-            for_each(&chosen, place, options, remove)?;
-        }
+        ServerCommand::Remove { servers } => remove(servers, place, options)?,
         ServerCommand::Logs { server, lines } => logs(server, *lines, place, options)?,
         ServerCommand::Doctor => return doctor(place, options),
     }
@@ -90,24 +84,39 @@ fn show(server: &str, place: &Place, options: &Options) -> Result<(), Failure> {
     })
 }
 
-/// Enables and starts servers, after asking the user to approve their commands. If a server fails, continues with the others,
-/// and returns the first failure.
+/// Enables and starts servers, after asking the user once to approve their commands. If a server fails, continues with the
+/// others, and returns the first failure.
 fn enable(servers: &[String], all: bool, trust: bool, place: &Place, options: &Options) -> Result<(), Failure> {
     let configs = configured(&layout(place)?)?;
     let mut previews = Previews::open(place, options)?;
     let mut chosen = if all { configs } else { chosen(&configs, servers)? };
+    let mut to_approve = Vec::new();
     for config in &mut chosen {
         config.enabled = true;
         let preview = previews.preview(config)?;
-        if !preview.is_approved && (trust || preview.is_accepted(config, options)?) {
+        if !preview.is_approved {
+            to_approve.push((config, preview));
+        }
+    }
+    let shown: Vec<String> = to_approve.iter().map(|(config, preview)| preview.described(config)).collect();
+    if trust || are_accepted(&shown, options)? {
+        for (config, preview) in &mut to_approve {
             preview.approve(config);
         }
+    } else if shown.len() > 1 {
+        let words: Vec<String> = servers.iter().map(|server| text::word(server)).collect();
+        let words = if all { "--all".to_owned() } else { words.join(" ") };
+        let message = format!("{} servers need your approval, so nothing was changed", shown.len());
+        let approve = format!("Approve all of them: mcpwire server enable {words} --yes");
+        return Err(Failure::usage("consent", message).with_hint(format!("{}\n\n{approve}", shown.join("\n"))));
     }
     let enable = |handle: &mut HubHandle, config: &McpConfig| {
         let updated = handle.ask::<()>(Request::Update { config: config.to_json() });
         // The server may have been enabled already, and waiting for approval, so it is started in any case.
-        let started = updated.and_then(|()| handle.ask(Request::Start { server: config.id.to_string() }));
-        started.map_err(|error| not_started(config.name.trim(), &error))
+        let started = updated.and_then(|()| handle.ask::<()>(Request::Start { server: config.id.to_string() }));
+        started.map_err(|error| not_started(config.name.trim(), &error))?;
+        let name = config.name.trim();
+        Ok(format!("enabled {}; next: mcpwire tools {}", text::name(name), text::word(name)))
     };
     for_each(&chosen, place, options, enable)
 }
@@ -119,20 +128,52 @@ fn disable(servers: &[String], place: &Place, options: &Options) -> Result<(), F
     for config in &mut chosen {
         config.enabled = false;
     }
-    let disable =
-        |handle: &mut HubHandle, config: &McpConfig| Ok(handle.ask(Request::Update { config: config.to_json() })?);
+    let disable = |handle: &mut HubHandle, config: &McpConfig| {
+        handle.ask::<()>(Request::Update { config: config.to_json() })?;
+        let name = config.name.trim();
+        Ok(format!("disabled {}; to undo that: {}", text::name(name), server_command("enable", name)))
+    };
     for_each(&chosen, place, options, disable)
 }
 
-/// Calls `change` for each server in `configs`, even after a failure. Then returns the first failure.
+/// Removes servers with their secrets and logs, and with their logins, unless another server has the same login. Names the
+/// logins to the same URLs that remain.
+fn remove(servers: &[String], place: &Place, options: &Options) -> Result<(), Failure> {
+    let layout = layout(place)?;
+    let chosen = chosen(&configured(&layout)?, servers)?;
+    let logins = LoginStore::new(layout, Foreground::start()?);
+    let remove = |handle: &mut HubHandle, config: &McpConfig| {
+        let own = logins.of_server(config)?;
+        handle.ask::<()>(Request::Remove { server: config.id.to_string() })?;
+        let mut done = format!("removed {} with its secrets and logs", text::name(config.name.trim()));
+        let Some(own) = own else { return Ok(done) };
+        let others: Vec<ServerLogin> = logins.all(|_| ())?.into_iter().filter(|other| other.is_to(&own)).collect();
+        if !others.iter().any(|other| other.account() == own.account()) && own.log_out(false, None)?.had_token {
+            done.push_str(", and logged out");
+        }
+        for other in others.iter().filter(|other| matches!(other.status(), Ok(Some(_)))) {
+            done = format!("{done}. A login to {} remains; to remove it: {}", other.title(), other.logout_command());
+        }
+        Ok(done)
+    };
+    for_each(&chosen, place, options, remove)
+}
+
+/// Calls `change` for each server in `configs`, even after a failure, and notes what it has done. Then returns the first failure.
 fn for_each(
     configs: &[McpConfig],
     place: &Place,
     options: &Options,
-    change: impl Fn(&mut HubHandle, &McpConfig) -> Result<(), Failure>,
+    change: impl Fn(&mut HubHandle, &McpConfig) -> Result<String, Failure>,
 ) -> Result<(), Failure> {
     let mut handle = HubHandle::open(place, options)?;
-    let failures = configs.iter().filter_map(|config| change(&mut handle, config).err()).collect();
+    let mut failures = Vec::new();
+    for config in configs {
+        match change(&mut handle, config) {
+            Ok(done) => handle.console.note(&done),
+            Err(failure) => failures.push(failure),
+        }
+    }
     output::first_of(failures, options)
 }
 
