@@ -18,7 +18,8 @@ use mcpwire_hub::store::Store;
 use mcpwire_hub::{ConnectOptions, HubError, HubOptions};
 
 pub(crate) use self::advice::{
-    advice, changed_tool, is_starting, not_started, secret_command, sentence, server_command, start_advice, with_login_command,
+    advice, changed_tool, is_starting, not_started, secret_command, sentence, server_command, start_advice,
+    with_login_command,
 };
 pub(crate) use self::handle::{HubHandle, Previews, update_approved};
 pub(crate) use self::protocol::{Answer, Answerer, Asked, Request, Row, are_accepted};

@@ -19,8 +19,8 @@ use crate::args::{Options, Place, ServerCommand, ServerName};
 use crate::console::{Foreground, output};
 use crate::failure::{Failure, NOT_CONNECTED, hub_message};
 use crate::hub::{
-    HubHandle, Previews, Request, advice, are_accepted, configured, find_configured, find_in, is_starting, layout, not_started,
-    server_command, start_advice,
+    HubHandle, Previews, Request, advice, are_accepted, configured, find_configured, find_in, is_starting, layout,
+    not_started, server_command, start_advice,
 };
 use crate::login::{LoginStore, ServerLogin};
 use crate::show::{self, Layout, NO_SERVERS};
