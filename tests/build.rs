@@ -1,8 +1,10 @@
-//! Takes the hub example out of the README, for a test that runs it on each runtime.
+//! Takes the hub example out of the README, for a test that runs it on each runtime. Generates modules for lists of tools.
 
 use std::env;
 use std::fs;
 use std::path::Path;
+
+use mcpwire_generate::Module;
 
 fn main() {
     let [readme, of_hub] = ["../README.md", "../adapters/hub/README.md"].map(|path| {
@@ -24,6 +26,13 @@ fn main() {
         let file = Path::new(&out).join(format!("readme_hub_{runtime}.rs"));
         fs::write(file, source).expect("it is written");
     }
+    mcpwire_generate::compile_tools("../adapters/generate/tests/tools/demo.json").expect("a module is generated");
+    // Without the warnings of `compile_tools`: many of these tools have arguments without a type.
+    let odd = "../adapters/generate/tests/tools/odd.json";
+    println!("cargo::rerun-if-changed={odd}");
+    let odd = Module::from_json(&fs::read_to_string(odd).expect("the list is there")).expect("it is a list of tools");
+    let odd = odd.tool_client("::mcpwire_tool_client").expect("a path").generate();
+    fs::write(Path::new(&out).join("odd.rs"), odd.source).expect("it is written");
 }
 
 /// Replaces text that the example must have: otherwise a runtime would be tested that is not the one that is meant.

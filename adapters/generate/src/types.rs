@@ -194,13 +194,13 @@ fn constructor(name: &str, items: &[Item]) -> Option<Item> {
     })
 }
 
-/// Returns whether an attribute of `serde` gives a field a default value, or collects all other properties.
+/// Returns whether an attribute of `serde` lets a field be absent, or collects all other properties.
 fn is_optional(attribute: &Attribute) -> bool {
     let mut found = false;
     if attribute.path().is_ident("serde") {
         // What it does not understand is another option.
         let _ = attribute.parse_nested_meta(|meta| {
-            found |= meta.path.is_ident("default") || meta.path.is_ident("flatten");
+            found |= ["default", "flatten", "skip_serializing_if"].iter().any(|name| meta.path.is_ident(name));
             if meta.input.peek(syn::Token![=]) {
                 meta.value()?.parse::<Lit>()?;
             }

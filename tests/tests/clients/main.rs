@@ -5,6 +5,7 @@
 mod callbacks;
 mod contract;
 mod few_functions_to_a_write;
+mod generated_modules;
 mod handlers;
 mod listings;
 mod many_callers;

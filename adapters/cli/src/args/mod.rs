@@ -217,6 +217,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         target: Target,
     },
+    /// Generate source code for the tools of a server
+    Generate {
+        #[command(subcommand)]
+        language: Language,
+    },
     /// Print notifications and log messages of a server as they arrive
     #[command(
         override_usage = "mcpwire listen [OPTIONS] [--resource URI]... SERVER",
@@ -349,6 +354,37 @@ pub(crate) enum Command {
         /// Serve Streamable HTTP at this loopback address; the first line printed is the URL
         #[arg(long, value_name = "ADDRESS:PORT")]
         http: Option<SocketAddr>,
+    },
+}
+
+/// The languages for which `mcpwire generate` generates source code.
+#[derive(Subcommand)]
+pub(crate) enum Language {
+    /// Generate a Rust module: a function for each tool, with types for its arguments and its result
+    ///
+    /// The functions take any client that implements `ToolClient`. The module needs the crates `mcpwire` (with the feature
+    /// `tool-client`), `serde` and `serde_json`. To generate it while a program is built, without the server: see the crate
+    /// `mcpwire-generate`.
+    #[command(
+        override_usage = "mcpwire generate rust [OPTIONS] SERVER",
+        after_help = "Exit status of --check: 1 if the tools of the server have changed.\n\n\
+            Examples:\n  \
+            mcpwire generate rust things --out src/things.rs\n  \
+            mcpwire generate rust things --check src/things.rs\n  \
+            mcpwire generate rust --demo"
+    )]
+    Rust {
+        /// The server
+        #[arg(value_name = "SERVER")]
+        words: Vec<String>,
+        /// Write the module to FILE instead of stdout. A file that has this content already is left alone
+        #[arg(long, value_name = "FILE", conflicts_with = "check")]
+        out: Option<PathBuf>,
+        /// Write nothing, but fail if the server has other tools than the module in FILE, and name them
+        #[arg(long, value_name = "FILE")]
+        check: Option<PathBuf>,
+        #[command(flatten)]
+        target: Target,
     },
 }
 

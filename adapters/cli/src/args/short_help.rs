@@ -10,7 +10,7 @@ Configure        server add|import|list|show|enable|disable|remove|logs|doctor
                  secret set|list|remove      login  logout  whoami
 Keep running     hub start|stop|restart|auto|status|logs|run|reload|service
                  status   server start|stop|restart
-Other            shell  demo  completions  man
+Other            generate rust      shell  demo  completions  man
 
 SERVER is a configured name. In its place: --demo, --url URL, or -- COMMAND.
 

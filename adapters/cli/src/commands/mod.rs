@@ -4,6 +4,7 @@ mod background;
 mod completions;
 mod demo;
 mod features;
+mod generate;
 mod hub;
 mod listen;
 mod login;
@@ -12,7 +13,7 @@ mod server;
 mod shell;
 mod tools;
 
-use crate::args::{Command, Named, Options, Target, Words};
+use crate::args::{Command, Language, Named, Options, Target, Words};
 use crate::arguments::{Arguments, read_object};
 use crate::console::Console;
 use crate::failure::{Failure, LOGIN_REQUIRED};
@@ -94,6 +95,13 @@ fn dispatch(command: &Command, options: &Options) -> Result<u8, Failure> {
             let (target, words) = Words::REQUEST.split(target, words)?;
             let params = words.get(1).map(|params| read_object(params)).transpose()?;
             with_named(&target, options, |server| features::request_raw(server, &words[0], params.as_ref()))
+        }
+        Command::Generate { language: Language::Rust { words, out, check, target } } => {
+            let (target, _) = Words::only_server("generate rust").split(target, words)?;
+            // Directly, because the hub offers the tools under other names.
+            with_direct(&target, options, None, |server| {
+                generate::rust(server, out.as_deref(), check.as_deref(), options)
+            })
         }
         Command::Listen { words, resources, target } => {
             let (target, _) = Words::only_server("listen").split(target, words)?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::{Simplifier, any_object, or_null, resolve};
-use crate::docs::code;
+use crate::docs::one_line;
 use crate::names;
 
 /// Maximum number of properties of a type.
@@ -133,15 +133,19 @@ fn refusal(members: &Members<'_>) -> Option<String> {
     }
     let mut fields = BTreeMap::new();
     if members.additional.is_some() {
-        fields.insert("extra".to_owned(), "extra");
+        fields.insert("extra".to_owned(), "(all others)");
     }
     for key in members.properties.keys() {
         if !key.is_ascii() || key.len() > names::LONGEST {
-            return Some(format!("the name of a property is too long, or has letters beyond ASCII: {}", code(key)));
+            return Some(format!("the name of a property is too long, or has letters beyond ASCII: {}", quoted(key)));
         }
         if let Some(other) = fields.insert(names::field(key), key) {
-            return Some(format!("these properties have the same name in Rust: {} and {}", code(other), code(key)));
+            return Some(format!("these properties have the same name in Rust: {} and {}", quoted(other), quoted(key)));
         }
     }
     None
+}
+
+fn quoted(key: &str) -> String {
+    format!("\"{}\"", one_line(key, 100))
 }
