@@ -84,3 +84,8 @@ pub use error::Error;
 pub use fingerprint::{Changes, changes};
 pub use mcpwire_types as protocol;
 pub use module::{Generated, Module, Untyped};
+
+/// Compiles the example of the crate's README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -269,7 +269,8 @@ impl Module {
 fn allow() -> TokenStream {
     quote! {
         #[allow(clippy::all, clippy::nursery, clippy::pedantic)]
-        #[allow(dead_code, missing_docs, unreachable_pub)]
+        #[allow(dead_code, missing_docs)]
+        #[allow(unnameable_types, unreachable_pub, unused_qualifications)]
     }
 }
 

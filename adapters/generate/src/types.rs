@@ -38,9 +38,8 @@ pub(crate) fn generate(name: &str, simple: &Simple) -> Result<Types, String> {
         remove_name_as_doc(item);
         cleanup.visit_item_mut(item);
     }
-    if let Some(constructor) = constructor(name, &items) {
-        items.push(constructor);
-    }
+    let constructors: Vec<Item> = items.iter().filter_map(constructor).collect();
+    items.extend(constructors);
     Ok(Types { items, uses_error: cleanup.uses_error })
 }
 
@@ -160,11 +159,9 @@ pub(crate) fn doc_attributes(markdown: &str) -> Vec<Attribute> {
 
 /// Returns a function that creates a value from the required fields, if the type also has optional ones. Types without required
 /// fields have `Default`.
-fn constructor(name: &str, items: &[Item]) -> Option<Item> {
-    let fields = items.iter().find_map(|item| match item {
-        Item::Struct(item) if item.ident == name => Some(&item.fields),
-        _ => None,
-    })?;
+fn constructor(item: &Item) -> Option<Item> {
+    let Item::Struct(item) = item else { return None };
+    let (name, fields) = (&item.ident, &item.fields);
     let is_required = |field: &&Field| !field.attrs.iter().any(is_optional);
     let (required, optional): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(is_required);
     if required.is_empty() || optional.is_empty() || fields.iter().any(|field| field.ident.is_none()) {
@@ -183,7 +180,6 @@ fn constructor(name: &str, items: &[Item]) -> Option<Item> {
             ty => (quote!(#ty), quote!(#name)),
         })
         .unzip();
-    let name = format_ident!("{name}");
     Some(parse_quote! {
         impl #name {
             /// Creates a value with these required fields, in alphabetical order, and without the optional ones.

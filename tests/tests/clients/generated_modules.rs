@@ -178,19 +178,19 @@ fn names_of_the_protocol_are_sent_as_they_are() {
 
 #[test]
 fn alternatives_are_enums() {
-    use odd::unions::{A, Arguments, C, E, F, G, GObject};
+    use odd::unions::{A, Arguments, C, E, F, G};
 
     let p = F::P { v: "v".into() };
     let arguments = Arguments {
         e: Some(E::B),
         f: Some(p),
-        g: Some(G::Object(GObject { type_: odd::unions::Type::P, v: "v".into() })),
-        ..Arguments::new(A::Integer(7), C::A { x: Some("x".into()) })
+        g: Some(G::Array(Vec::new())),
+        ..Arguments::new(A::Int64(7), C::A { x: Some("x".into()) })
     };
     let client = Fixed::new(json!({ "content": [] }));
     block_on(odd::unions(&client, &arguments)).expect("it is called");
     let expected = json!({
-        "a": 7, "c": { "kind": "a", "x": "x" }, "e": "b", "f": { "type": "p", "v": "v" }, "g": { "type": "p", "v": "v" },
+        "a": 7, "c": { "kind": "a", "x": "x" }, "e": "b", "f": { "type": "p", "v": "v" }, "g": [],
     });
     assert_eq!(client.sent(), expected);
 }
