@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use crate::{Error, Module};
+use crate::error::Error;
+use crate::module::Module;
 
 /// Generates the module for a list of tools in a file, for use in a build script. The file `tools/calc.json` becomes `calc.rs` in the
 /// directory `OUT_DIR` of cargo. Returns the path.

@@ -116,7 +116,7 @@ mod tests {
             ("# Heading\n== x", "\\# Heading\n\\== x"),
             ("| a | b |", "\\| a \\| b \\|"),
             ("nul \0 bell \u{7} bidi \u{202e}x\u{2066}", "nul bell bidi x"),
-            ("see https://example.com/a_b?c=*d*.", "see <https://example.com/a_b?c=*d*>."),
+            ("see https://example.com/a_b?c=*d*.", "see <https://example.com/a_b?c=*d>\\*."),
             ("(http://a.example)", "(<http://a.example>)"),
             ("[x](https://a.example/)", "\\[x\\](<https://a.example/>)"),
             ("http:// https://", "http:// https://"),

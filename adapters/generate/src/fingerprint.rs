@@ -7,7 +7,7 @@ use mcpwire_types::{Json, Tool};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The start of each line of the head that contains the hash of a tool, followed by the tool's name as JSON.
 const LINE: &str = "// tool ";

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag};
 use serde_json::{Map, Value, json};
-use syn::visit::Visit;
+use syn::visit_mut::VisitMut;
 
 /// Texts that mean something in Rust, in Markdown, in JSON Schema or on a terminal.
 const TEXTS: [&str; 20] = [
@@ -107,14 +107,14 @@ fn check(json: &str) {
     let module = Module::from_json(json).unwrap();
     let source = module.generate().source;
     assert_eq!(source, module.generate().source);
-    let file = syn::parse_file(&source).unwrap_or_else(|error| panic!("{error}:\n{source}"));
+    let mut file = syn::parse_file(&source).unwrap_or_else(|error| panic!("{error}:\n{source}"));
     // What changes the direction of text is an error of `rustc`, also in comments.
     let is_bidi = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     assert!(!source.contains(|c: char| is_bidi(c) || c == '\0' || c == '\r'), "{source}");
     assert!(changes(&source, module.tools()).unwrap().is_empty());
     let mut functions = 0;
-    for item in &file.items {
-        Docs.visit_item(item);
+    for item in &mut file.items {
+        Docs.visit_item_mut(item);
         functions += usize::from(matches!(item, syn::Item::Fn(_)));
     }
     assert_eq!(functions, module.tools().len());
@@ -123,8 +123,8 @@ fn check(json: &str) {
 /// Checks the documentation of each item with the parser that `rustdoc` uses.
 struct Docs;
 
-impl Visit<'_> for Docs {
-    fn visit_attributes(&mut self, attributes: &[syn::Attribute]) {
+impl VisitMut for Docs {
+    fn visit_attributes_mut(&mut self, attributes: &mut Vec<syn::Attribute>) {
         let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
             syn::Meta::NameValue(meta) => match &meta.value {
                 syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),

@@ -43,6 +43,8 @@ fn each_word_of_a_line_is_completed() {
         ("info ", "calc notes"),
         ("info calc ", ""),
         ("info --demo ", ""),
+        ("generate ", "rust"),
+        ("generate rust ", "calc notes"),
         ("tools ", "calc notes"),
         ("tools calc ", "add echo"),
         ("call c", "calc"),

@@ -8,6 +8,7 @@ mod calls {
     mod tasks_and_questions;
 }
 mod failures;
+mod generate;
 mod logins {
     mod clients;
     mod logging_in;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::REASON;
+use super::forms::{REASON, is_any};
 use crate::docs::{markdown, one_line};
 
 /// The keywords that are shown, with their names in a sentence.
@@ -41,7 +41,7 @@ pub(super) fn add(simple: &mut Value, schema: &Map<String, Value>, name: &str) {
     let constraints = (!constraints.is_empty()).then(|| markdown(&format!("{}.", capitalized(&constraints))));
     let difference = simple.get("description").and_then(Value::as_str).map(str::to_owned);
     let reason = simple.get(REASON).and_then(Value::as_str).map(|reason| {
-        let kind = if super::is_any(simple) { "value" } else { "object" };
+        let kind = if is_any(simple) { "value" } else { "object" };
         markdown(&format!("Any JSON {kind}, because {reason}."))
     });
     // The documentation of a definition is that of its references, too, and has the reason already.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::{Simplifier, any_object, or_null, resolve};
+use super::forms::{any_object, branches, has_type, or_null, resolve, types};
+use super::simplifier::Simplifier;
 use crate::docs::one_line;
 use crate::names;
 
@@ -26,8 +27,8 @@ struct Members<'s> {
 impl<'s> Simplifier<'s> {
     /// Returns whether a schema is that of an object.
     pub(super) fn is_object(&self, schema: &Map<String, Value>) -> bool {
-        let types = super::types(schema);
-        if types.iter().any(|name| name != "object" && name != "null") {
+        let names = types(schema);
+        if names.iter().any(|name| name != "object" && name != "null") {
             return false;
         }
         let has_members =
@@ -37,8 +38,8 @@ impl<'s> Simplifier<'s> {
             members.is_some_and(|members| members.iter().any(|member| self.is_object_at(member, 0)))
         };
         // The branches of a bare object are types of their own.
-        let is_bare_union = !has_members && super::branches(schema).iter().any(super::has_type);
-        (types.iter().any(|name| name == "object") && !is_bare_union) || has_members || is_combined()
+        let is_bare_union = !has_members && branches(schema).iter().any(has_type);
+        (names.iter().any(|name| name == "object") && !is_bare_union) || has_members || is_combined()
     }
 
     fn is_object_at(&self, schema: &Value, depth: usize) -> bool {

@@ -1,40 +1,38 @@
-//! Alternatives: `enum`, `const`, `anyOf`, `oneOf`, and several types.
+//! Alternatives: `anyOf`, `oneOf`, and several types.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Simplifier, any, any_object, definition_of, is_any, or_null};
-use crate::names;
-
-/// Maximum number of values of an enum. Beyond that, the values are no longer a choice that a programmer makes.
-const MOST_VALUES: usize = 200;
+use super::forms::{any, any_object, definition_of, is_any, is_nullable, or_null};
+use super::simplifier::Simplifier;
+use super::values::{are_distinct, of_values};
 
 impl Simplifier<'_> {
     /// Simplifies alternatives. In Rust, they are an enum if the type of the JSON value tells them apart, or a property that has
     /// another constant value in each.
     pub(super) fn union(&mut self, branches: &[Value], name: &str, depth: usize) -> Value {
         let mut simple: Vec<Value> = Vec::new();
-        let mut is_nullable = false;
+        let mut allows_null = false;
         for branch in branches {
             let branch = self.simplify(branch, name, depth + 1);
-            let nested = branch.get("oneOf").and_then(Value::as_array).filter(|nested| super::is_nullable(nested));
+            let nested = branch.get("oneOf").and_then(Value::as_array).filter(|nested| is_nullable(nested));
             let branch = match nested {
                 Some(nested) => {
-                    is_nullable = true;
+                    allows_null = true;
                     nested[1].clone()
                 }
                 None => branch,
             };
             match kind(&branch) {
-                Kind::Null => is_nullable = true,
+                Kind::Null => allows_null = true,
                 Kind::Any => return any("one of its alternatives is any value"),
                 _ if simple.contains(&branch) => {}
                 _ => simple.push(branch),
             }
         }
         let single = self.merge(simple, name);
-        if is_nullable { or_null(self.define(single, name)) } else { single }
+        if allows_null { or_null(self.define(single, name)) } else { single }
     }
 
     /// Makes one schema of the alternatives that are not `null`.
@@ -166,52 +164,4 @@ fn kind(simple: &Value) -> Kind {
             _ => Kind::Any,
         },
     }
-}
-
-/// Returns the schema of these constant values.
-pub(super) fn of_values(values: &[Value]) -> Value {
-    let others: Vec<&Value> = values.iter().filter(|value| !value.is_null()).collect();
-    let is_nullable = others.len() < values.len();
-    let mut simple = if others.is_empty() {
-        return json!({ "type": "null" });
-    } else if let Some(texts) = others.iter().map(|value| value.as_str()).collect::<Option<Vec<_>>>() {
-        of_texts(&texts)
-    } else if others.iter().all(|value| value.is_boolean()) {
-        json!({ "type": "boolean" })
-    } else if others.iter().all(|value| value.is_i64()) {
-        json!({ "type": "integer", "format": "int64" })
-    } else if others.iter().all(|value| value.is_number()) {
-        json!({ "type": "number" })
-    } else {
-        any("")
-    };
-    if simple.get("enum").is_none() && !is_any(&simple) || others.len() > 1 && is_any(&simple) {
-        let list = others.iter().take(20).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let note = if others.len() == 1 { "Always " } else { "One of " };
-        let more = if others.len() > 20 { ", ..." } else { "." };
-        simple["description"] = Value::String(crate::docs::markdown(&format!("{note}{list}{more}")));
-    }
-    if is_nullable { or_null(simple) } else { simple }
-}
-
-/// Returns the schema of an enum, or of any text if its values cannot be the names of variants.
-fn of_texts(texts: &[&str]) -> Value {
-    let mut distinct = texts.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    if distinct.len() > MOST_VALUES || !are_distinct(&distinct) {
-        return json!({ "type": "string" });
-    }
-    let mut seen = BTreeSet::new();
-    let in_order: Vec<&str> = texts.iter().copied().filter(|text| seen.insert(*text)).collect();
-    json!({ "type": "string", "enum": in_order })
-}
-
-/// Returns whether these texts have different names as variants of an enum.
-fn are_distinct(texts: &[&str]) -> bool {
-    let mut variants = BTreeSet::new();
-    texts.iter().all(|text| {
-        let variant = names::variant(text);
-        text.is_ascii() && text.len() <= names::LONGEST && !variant.is_empty() && variants.insert(variant)
-    })
 }
