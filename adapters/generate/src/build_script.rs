@@ -36,9 +36,9 @@ pub fn compile_tools(path: impl AsRef<Path>) -> Result<PathBuf, Error> {
 /// use mcpwire_generate::{Error, Module, compile_module};
 ///
 /// fn main() -> Result<(), Error> {
-///     let tools = include_str!("tools/calc.json");
-///     # let tools = "[]";
-///     compile_module(&Module::from_json(tools)?.tool_client("::mcpwire_tool_client")?, "calc.rs")?;
+///     println!("cargo::rerun-if-changed=tools/calc.json");
+///     let tools = std::fs::read_to_string("tools/calc.json").expect("the list of tools is there");
+///     compile_module(&Module::from_json(&tools)?.tool_client("::mcpwire_tool_client")?, "calc.rs")?;
 ///     Ok(())
 /// }
 /// ```
